@@ -1,0 +1,240 @@
+//! Where the cold parts of packets live. An arena belongs to one partition of one run.
+
+use crate::digest::Digest;
+use crate::options::OptionList;
+use crate::packet::{Kind, Packet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Names a cold part, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Handle(u32);
+
+impl Handle {
+    /// No cold part.
+    pub const NONE: Handle = Handle(u32::MAX);
+}
+
+/// What only some packets carry: everything here is on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cold {
+    /// Differentiated services code point, 6 bits.
+    pub dscp: u8,
+    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it.
+    pub ip_id: u16,
+    /// TCP urgent pointer.
+    pub urgent: u16,
+    /// The four reserved bits of the TCP header.
+    pub tcp_reserved: u8,
+    /// IPv4 options, verbatim.
+    pub ip_options: OptionList,
+    /// TCP options beside a leading timestamps option, verbatim.
+    pub tcp_options: OptionList,
+    /// Which part of a datagram this is, if it is a fragment.
+    pub piece: Option<Piece>,
+    /// Bytes that no rule can make again: of a TCP segment the payload where it is not the test pattern;
+    /// of an opaque packet all of it, IP header included; of a fragment from outside what is behind the IP header.
+    pub body: Option<Arc<[u8]>>,
+}
+
+/// A byte range of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Offset of its first byte behind the IP header of the datagram, in bytes: a multiple of 8.
+    pub offset: u16,
+    /// True if pieces follow (the MF flag).
+    pub more: bool,
+    /// The IP protocol number of the datagram.
+    pub protocol: u8,
+    /// The datagram it was cut from; None where only its own bytes are known (`Cold::body`).
+    pub(crate) datagram: Option<u32>,
+}
+
+impl Piece {
+    /// A piece of which only its own bytes are known: they are in `Cold::body`.
+    pub fn from_outside(offset: u16, more: bool, protocol: u8) -> Piece {
+        assert!(offset.is_multiple_of(8));
+        Piece { offset, more, protocol, datagram: None }
+    }
+}
+
+#[derive(Debug)]
+struct Datagram {
+    whole: Packet,
+    pieces: u32,
+}
+
+#[derive(Debug)]
+struct Slab<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize] = Some(value);
+                at
+            }
+            None => {
+                self.slots.push(Some(value));
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+    fn remove(&mut self, at: u32) -> T {
+        let value = self.slots[at as usize].take().expect("handle freed twice");
+        self.free.push(at);
+        value
+    }
+    fn get(&self, at: u32) -> &T {
+        self.slots[at as usize].as_ref().expect("handle of a freed slot")
+    }
+    fn get_mut(&mut self, at: u32) -> &mut T {
+        self.slots[at as usize].as_mut().expect("handle of a freed slot")
+    }
+    fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// The cold parts of all packets of a partition, and the datagrams that fragments were cut from.
+#[derive(Debug, Default)]
+pub struct Arena {
+    colds: Slab<Cold>,
+    datagrams: Slab<Datagram>,
+}
+
+impl Arena {
+    /// Keep `cold` for a packet.
+    pub fn insert(&mut self, cold: Cold) -> Handle {
+        Handle(self.colds.insert(cold))
+    }
+    /// The cold part behind a handle. Panics on a handle that was freed.
+    #[inline]
+    pub fn cold(&self, handle: Handle) -> &Cold {
+        self.colds.get(handle.0)
+    }
+    /// The cold part behind a handle, to change.
+    #[inline]
+    pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
+        self.colds.get_mut(handle.0)
+    }
+    /// The end of a packet: its cold part is given back, and its share of a datagram.
+    #[inline]
+    pub fn free(&mut self, packet: Packet) {
+        if packet.cold() != Handle::NONE {
+            self.free_cold(packet.cold());
+        }
+    }
+    fn free_cold(&mut self, handle: Handle) {
+        let cold = self.colds.remove(handle.0);
+        let Some(datagram) = cold.piece.and_then(|p| p.datagram) else { return };
+        let shared = self.datagrams.get_mut(datagram);
+        shared.pieces -= 1;
+        if shared.pieces == 0 {
+            let whole = self.datagrams.remove(datagram).whole;
+            self.free(whole);
+        }
+    }
+    /// A second packet with the same content, for those that copy (reinjection tests, multicast, taps).
+    pub fn duplicate(&mut self, packet: &Packet) -> Packet {
+        let mut copy = packet.bitwise_copy();
+        if let Some(cold) = packet.cold_part(self) {
+            let cold = cold.clone();
+            if let Some(datagram) = cold.piece.and_then(|p| p.datagram) {
+                self.datagrams.get_mut(datagram).pieces += 1;
+            }
+            copy.set_cold(self.insert(cold));
+        }
+        copy
+    }
+    /// Give the datagram of a set of pieces back whole, and end the pieces. `pieces` must all come from one
+    /// datagram in this arena and cover it; None, and nothing is freed, if they do not.
+    pub fn reassemble(&mut self, pieces: &mut Vec<Packet>) -> Option<Packet> {
+        let datagram_of = |arena: &Arena, p: &Packet| p.cold_part(arena)?.piece?.datagram;
+        let datagram = datagram_of(self, pieces.first()?)?;
+        if pieces.iter().any(|p| datagram_of(self, p) != Some(datagram)) {
+            return None;
+        }
+        let whole = self.datagrams.get(datagram).whole.bitwise_copy();
+        let whole = self.duplicate(&whole);
+        pieces.drain(..).for_each(|p| self.free(p));
+        Some(whole)
+    }
+    /// Share `whole` between `pieces` pieces to be made.
+    pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> u32 {
+        self.datagrams.insert(Datagram { whole, pieces })
+    }
+    pub(crate) fn add_piece(&mut self, datagram: u32) {
+        self.datagrams.get_mut(datagram).pieces += 1;
+    }
+    /// The whole datagram that `piece` was cut from, for `wire::emit`, which writes only the piece's bytes.
+    pub fn datagram_of(&self, piece: &Piece) -> Option<&Packet> {
+        piece.datagram.map(|d| &self.datagrams.get(d).whole)
+    }
+    /// Cold parts and datagrams alive: zero when every packet has ended.
+    pub fn live(&self) -> usize {
+        self.colds.len() + self.datagrams.len()
+    }
+
+    /// Fold the cold part of `packet` into its digest. A fragment shows its IP header and its ports, if it
+    /// holds them.
+    #[cold]
+    pub(crate) fn digest_cold(&self, packet: &Packet, hot: u64) -> u64 {
+        let cold = self.cold(packet.cold());
+        if *cold == Cold::default() {
+            return hot; // nothing of it is on the wire
+        }
+        let mut digest = Digest::default();
+        digest.word(hot);
+        digest.word(
+            (cold.dscp as u64) << 40
+                | (cold.ip_id as u64) << 24
+                | (cold.urgent as u64) << 8
+                | cold.tcp_reserved as u64,
+        );
+        digest.bytes(cold.ip_options.as_bytes());
+        digest.bytes(cold.tcp_options.as_bytes());
+        if let Some(piece) = cold.piece {
+            digest.word(
+                (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
+            );
+        }
+        if let (Some(body), Kind::Opaque) = (&cold.body, packet.kind()) {
+            digest.bytes(body);
+        }
+        digest.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_reused_and_counted() {
+        let mut arena = Arena::default();
+        let first = arena.insert(Cold::default());
+        assert_eq!(arena.live(), 1);
+        arena.free_cold(first);
+        assert_eq!(arena.live(), 0);
+        assert_eq!(arena.insert(Cold::default()), first);
+    }
+
+    #[test]
+    #[should_panic(expected = "freed")]
+    fn a_freed_handle_is_a_bug() {
+        let mut arena = Arena::default();
+        let handle = arena.insert(Cold::default());
+        arena.free_cold(handle);
+        arena.cold(handle);
+    }
+}

@@ -1,0 +1,32 @@
+//! The words every other crate speaks: time, rates, identifiers, random streams, and the packet.
+//!
+//! Pure: `no_std`, no clock, no I/O, no globals, no operating-system randomness.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod arena;
+mod digest;
+mod drops;
+mod fragment;
+mod ids;
+mod options;
+mod packet;
+mod rate;
+mod rng;
+mod seq;
+mod time;
+
+pub use arena::{Arena, Cold, Handle, Piece};
+pub use digest::{Digest, mix64};
+pub use drops::{DropLog, DropReason};
+pub use fragment::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, split_ipv4};
+pub use ids::{Addr, Ecn, Endpoint, FlowId, IpVersion, LinkId, NodeId, PortId, SocketId};
+pub use options::{
+    MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
+};
+pub use packet::{Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
+pub use rate::{Rate, Serializer};
+pub use rng::{Rng, Stream};
+pub use seq::{narrow, seq_lt, widen};
+pub use time::{Span, Time};

@@ -1,0 +1,491 @@
+//! The packet: 48 bytes by value, with a handle to a cold part where it carries more than the usual.
+//!
+//! A machine reads and writes through accessors and never names the layout. Whatever an accessor returns,
+//! a wire can carry: `wire::emit` and `wire::parse` are inverse to each other on every packet that can be built.
+
+use crate::arena::{Arena, Cold, Handle};
+use crate::digest::mix64;
+use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
+use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList};
+use crate::time::Time;
+
+/// The time to live that hosts send with.
+pub const MAX_TTL: u8 = 64;
+
+const TCP_HEADER_BYTES: usize = 20;
+const TIMESTAMP_OPTION_BYTES: usize = 10;
+
+/// The flags of a TCP header (RFC 9293 section 3.1, RFC 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from the sender.
+    pub const FIN: TcpFlags = TcpFlags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: TcpFlags = TcpFlags(0x02);
+    /// Reset the connection.
+    pub const RST: TcpFlags = TcpFlags(0x04);
+    /// Push.
+    pub const PSH: TcpFlags = TcpFlags(0x08);
+    /// The acknowledgment number is valid.
+    pub const ACK: TcpFlags = TcpFlags(0x10);
+    /// Urgent pointer valid.
+    pub const URG: TcpFlags = TcpFlags(0x20);
+    /// ECN echo.
+    pub const ECE: TcpFlags = TcpFlags(0x40);
+    /// Congestion window reduced.
+    pub const CWR: TcpFlags = TcpFlags(0x80);
+
+    /// True if any bit of `other` is set.
+    #[inline]
+    pub const fn has(self, other: TcpFlags) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// Both sets of flags.
+    #[inline]
+    pub const fn with(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | other.0)
+    }
+}
+
+/// The usual fields of a TCP header, in wire widths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpFields {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// Window, as on the wire: not scaled.
+    pub window: u16,
+    /// Timestamp value and echo reply (RFC 7323), if the option is there.
+    pub timestamps: Option<(u32, u32)>,
+}
+
+/// What a packet's bytes hold behind the IP header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A whole TCP segment.
+    Tcp = 0,
+    /// Something that Forebay does not speak: its bytes are kept verbatim.
+    Opaque = 1,
+    /// A fragment of a datagram.
+    Piece = 2,
+}
+
+// Layout of `bits`.
+const ECN_MASK: u8 = 0b0000_0011;
+const DONT_FRAGMENT: u8 = 0b0000_0100;
+const TIMESTAMPS: u8 = 0b0000_1000;
+const KIND_SHIFT: u8 = 4;
+const KIND_MASK: u8 = 0b0011_0000;
+const V6: u8 = 0b0100_0000;
+const PORTS: u8 = 0b1000_0000;
+
+/// A packet. Not `Clone`: two packets need two cold parts, see [`Arena::duplicate`].
+#[derive(Debug)]
+pub struct Packet {
+    stamp: Time,
+    src: Addr,
+    dst: Addr,
+    seq: u32,
+    ack: u32,
+    ts_value: u32,
+    ts_echo: u32,
+    src_port: u16,
+    dst_port: u16,
+    window: u16,
+    len: u16,
+    flags: TcpFlags,
+    bits: u8,
+    ttl: u8,
+    header_len: u8,
+    cold: Handle,
+}
+
+const _: () = assert!(size_of::<Packet>() <= 48);
+
+const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) -> usize {
+    let ip = match version {
+        IpVersion::V4 => 20,
+        IpVersion::V6 => 40,
+    };
+    let options = if timestamps { TIMESTAMP_OPTION_BYTES + options } else { options };
+    ip + TCP_HEADER_BYTES + options.next_multiple_of(4)
+}
+
+impl Packet {
+    /// A TCP segment of `payload_len` bytes, not ECN-capable, DF set, full TTL.
+    /// Panics if the packet would be longer than 65 535 bytes.
+    pub fn tcp(
+        version: IpVersion,
+        src: Endpoint,
+        dst: Endpoint,
+        tcp: TcpFields,
+        payload_len: u16,
+    ) -> Packet {
+        let header_len = tcp_header_len(version, tcp.timestamps.is_some(), 0);
+        let len =
+            payload_len.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
+        let (ts_value, ts_echo) = tcp.timestamps.unwrap_or((0, 0));
+        let mut bits = DONT_FRAGMENT | PORTS | ((Kind::Tcp as u8) << KIND_SHIFT);
+        if tcp.timestamps.is_some() {
+            bits |= TIMESTAMPS;
+        }
+        if version == IpVersion::V6 {
+            bits |= V6;
+        }
+        Packet {
+            stamp: Time::ZERO,
+            src: src.addr,
+            dst: dst.addr,
+            seq: tcp.seq,
+            ack: tcp.ack,
+            ts_value,
+            ts_echo,
+            src_port: src.port,
+            dst_port: dst.port,
+            window: tcp.window,
+            len,
+            flags: tcp.flags,
+            bits,
+            ttl: MAX_TTL,
+            header_len: header_len as u8,
+            cold: Handle::NONE,
+        }
+    }
+
+    /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header included.
+    /// `ports` are those of its transport header, where it has some.
+    pub fn opaque(
+        version: IpVersion,
+        (src, dst): (Addr, Addr),
+        ports: Option<(u16, u16)>,
+        cold: Cold,
+        arena: &mut Arena,
+    ) -> Packet {
+        let len = cold.body.as_ref().map_or(0, |b| b.len());
+        let len = u16::try_from(len).expect("packet longer than 65535 bytes");
+        let mut packet = Packet::blank(version, Kind::Opaque, (src, dst), len);
+        packet.set_visible_ports(ports);
+        packet.cold = arena.insert(cold);
+        packet
+    }
+
+    /// A fragment: `cold.piece` says which. `ports` are visible only if the piece holds them.
+    pub fn piece(
+        version: IpVersion,
+        (src, dst): (Addr, Addr),
+        len: u16,
+        ports: Option<(u16, u16)>,
+        cold: Cold,
+        arena: &mut Arena,
+    ) -> Packet {
+        assert!(cold.piece.is_some(), "a piece needs Cold::piece");
+        let mut packet = Packet::blank(version, Kind::Piece, (src, dst), len);
+        packet.set_visible_ports(ports);
+        packet.cold = arena.insert(cold);
+        packet
+    }
+
+    fn blank(version: IpVersion, kind: Kind, (src, dst): (Addr, Addr), len: u16) -> Packet {
+        let endpoint = |addr| Endpoint { addr, port: 0 };
+        let mut packet =
+            Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
+        packet.bits = (packet.bits & V6) | ((kind as u8) << KIND_SHIFT);
+        packet.len = len;
+        packet.header_len = if version == IpVersion::V6 { 40 } else { 20 };
+        packet
+    }
+
+    fn set_visible_ports(&mut self, ports: Option<(u16, u16)>) {
+        if let Some((src, dst)) = ports {
+            self.bits |= PORTS;
+            (self.src_port, self.dst_port) = (src, dst);
+        }
+    }
+
+    /// When it came to the queue it is in, or arrives at the end of the wire it is on.
+    /// Known to whoever holds the packet there; not on the wire.
+    #[inline]
+    pub fn stamp(&self) -> Time {
+        self.stamp
+    }
+    /// Set by the owner of the queue or the wire.
+    #[inline]
+    pub fn set_stamp(&mut self, at: Time) {
+        self.stamp = at;
+    }
+    /// Source address.
+    #[inline]
+    pub fn src(&self) -> Addr {
+        self.src
+    }
+    /// Destination address.
+    #[inline]
+    pub fn dst(&self) -> Addr {
+        self.dst
+    }
+    /// Source and destination port, if the bytes of this packet hold them.
+    #[inline]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        (self.bits & PORTS != 0).then_some((self.src_port, self.dst_port))
+    }
+    /// What the packet holds.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        match (self.bits & KIND_MASK) >> KIND_SHIFT {
+            0 => Kind::Tcp,
+            1 => Kind::Opaque,
+            _ => Kind::Piece,
+        }
+    }
+    /// The IP version.
+    #[inline]
+    pub fn version(&self) -> IpVersion {
+        if self.bits & V6 != 0 { IpVersion::V6 } else { IpVersion::V4 }
+    }
+    /// Length on the wire from the IP header on, in bytes.
+    #[inline]
+    pub fn wire_len(&self) -> u16 {
+        self.len
+    }
+    /// Length of IP and TCP header with options, in bytes; of the IP header alone if not TCP.
+    #[inline]
+    pub fn header_len(&self) -> u16 {
+        self.header_len as u16
+    }
+    /// Bytes behind the header.
+    #[inline]
+    pub fn payload_len(&self) -> u16 {
+        self.len - self.header_len as u16
+    }
+    /// The TCP header, if this is a whole TCP segment.
+    #[inline]
+    pub fn tcp_fields(&self) -> Option<TcpFields> {
+        (self.kind() == Kind::Tcp).then_some(TcpFields {
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: self.window,
+            timestamps: self.timestamps(),
+        })
+    }
+    #[inline]
+    fn timestamps(&self) -> Option<(u32, u32)> {
+        (self.bits & TIMESTAMPS != 0).then_some((self.ts_value, self.ts_echo))
+    }
+    /// The ECN field.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.bits)
+    }
+    /// Set the ECN field: senders, and routers that mark.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.bits = (self.bits & !ECN_MASK) | ecn as u8;
+    }
+    /// True if routers must not fragment it.
+    #[inline]
+    pub fn dont_fragment(&self) -> bool {
+        self.bits & DONT_FRAGMENT != 0
+    }
+    /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
+    pub fn set_dont_fragment(&mut self, df: bool) {
+        self.bits = if df { self.bits | DONT_FRAGMENT } else { self.bits & !DONT_FRAGMENT };
+    }
+    /// Time to live.
+    #[inline]
+    pub fn ttl(&self) -> u8 {
+        self.ttl
+    }
+    /// Set the time to live: for parsers and for sources other than hosts.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.ttl = ttl;
+    }
+    /// One router passed: false if the packet must be dropped.
+    #[inline]
+    pub fn decrement_ttl(&mut self) -> bool {
+        self.ttl = self.ttl.saturating_sub(1);
+        self.ttl > 0
+    }
+    /// The handle of the cold part.
+    #[inline]
+    pub fn cold(&self) -> Handle {
+        self.cold
+    }
+    /// TCP options other than timestamps, IP options, ID, DSCP: the default if it has no cold part.
+    pub fn cold_part<'a>(&self, arena: &'a Arena) -> Option<&'a Cold> {
+        (self.cold != Handle::NONE).then(|| arena.cold(self.cold))
+    }
+    /// The cold part to write to, made if there was none. Whoever changes option lengths uses
+    /// [`Packet::set_tcp_options`] or [`Packet::set_ip_options`] instead, which keep the header length true.
+    pub fn cold_mut<'a>(&mut self, arena: &'a mut Arena) -> &'a mut Cold {
+        if self.cold == Handle::NONE {
+            self.cold = arena.insert(Cold::default());
+        }
+        arena.cold_mut(self.cold)
+    }
+    /// The same 48 bytes again: only the arena, which counts who holds a cold part, may do this.
+    pub(crate) fn bitwise_copy(&self) -> Packet {
+        Packet { ..*self }
+    }
+    pub(crate) fn set_cold(&mut self, cold: Handle) {
+        self.cold = cold;
+    }
+    /// Replace the TCP options beside timestamps. Errors if they do not fit with them into 40 bytes.
+    pub fn set_tcp_options(
+        &mut self,
+        options: OptionList,
+        arena: &mut Arena,
+    ) -> Result<(), OptionError> {
+        assert_eq!(self.kind(), Kind::Tcp);
+        let stamps = self.bits & TIMESTAMPS != 0;
+        if options.len() + if stamps { TIMESTAMP_OPTION_BYTES } else { 0 } > MAX_OPTION_BYTES {
+            return Err(OptionError);
+        }
+        if options.is_empty() && self.cold == Handle::NONE {
+            return Ok(());
+        }
+        self.cold_mut(arena).tcp_options = options;
+        self.fix_header_len(arena);
+        Ok(())
+    }
+    /// Replace the IPv4 options. Errors for IPv6, which has none.
+    pub fn set_ip_options(
+        &mut self,
+        options: OptionList,
+        arena: &mut Arena,
+    ) -> Result<(), OptionError> {
+        if self.version() == IpVersion::V6 {
+            return Err(OptionError);
+        }
+        self.cold_mut(arena).ip_options = options;
+        self.fix_header_len(arena);
+        Ok(())
+    }
+    fn fix_header_len(&mut self, arena: &Arena) {
+        let cold = arena.cold(self.cold);
+        let ip_options = cold.ip_options.len().next_multiple_of(4);
+        let header_len = ip_options
+            + match self.kind() {
+                Kind::Tcp => tcp_header_len(
+                    self.version(),
+                    self.bits & TIMESTAMPS != 0,
+                    cold.tcp_options.len(),
+                ),
+                _ if self.version() == IpVersion::V6 => 40,
+                _ => 20,
+            };
+        let payload = self.payload_len();
+        self.header_len = header_len as u8;
+        self.len = payload.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
+    }
+    /// A hash of what identifies the flow in this packet's own bytes: the 5-tuple, or the 3-tuple where
+    /// the ports are not among them. The protocol number of an opaque packet counts as port pair.
+    #[inline]
+    pub fn flow_hash(&self) -> u64 {
+        let addresses = (self.src.0 as u64) << 32 | self.dst.0 as u64;
+        let ports = match self.ports() {
+            Some((src, dst)) => 1 << 32 | (src as u64) << 16 | dst as u64,
+            None => 0,
+        };
+        mix64(mix64(addresses) ^ ports)
+    }
+    /// A digest of everything a capture would show of this packet, payload apart: the trace hash is made of these.
+    #[inline]
+    pub fn digest(&self, arena: &Arena) -> u64 {
+        let pair = |a: u32, b: u32| (a as u64) << 32 | b as u64;
+        let fold = |a: u64, b: u64| {
+            let wide = a as u128 * b as u128;
+            (wide as u64) ^ ((wide >> 64) as u64)
+        };
+        let ports = (self.src_port as u64) << 48
+            | (self.dst_port as u64) << 32
+            | (self.window as u64) << 16
+            | self.len as u64;
+        let small = (self.flags.0 as u64) << 24
+            | (self.bits as u64) << 16
+            | (self.ttl as u64) << 8
+            | self.header_len as u64;
+        let a = fold(pair(self.src.0, self.dst.0) ^ K[0], pair(self.seq, self.ack) ^ K[1]);
+        let b = fold(pair(self.ts_value, self.ts_echo) ^ K[2], ports ^ K[3]);
+        let mut digest = fold(a ^ small ^ K[4], b ^ K[5]);
+        if self.cold != Handle::NONE {
+            digest = arena.digest_cold(self, digest);
+        }
+        digest
+    }
+}
+
+const K: [u64; 6] = [
+    0xa076_1d64_78bd_642f,
+    0xe703_7ed1_a0b4_28db,
+    0x8ebc_6af0_9c88_c6e3,
+    0x5899_65cc_7537_4cc3,
+    0x1d8e_4e27_c47d_124f,
+    0xeb44_acca_b455_d165,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::kind;
+
+    fn endpoint(addr: u32, port: u16) -> Endpoint {
+        Endpoint { addr: Addr(addr), port }
+    }
+
+    fn segment(payload: u16, timestamps: Option<(u32, u32)>) -> Packet {
+        let fields = TcpFields { seq: 1, ack: 2, flags: TcpFlags::ACK, window: 9, timestamps };
+        Packet::tcp(IpVersion::V4, endpoint(1, 1000), endpoint(2, 80), fields, payload)
+    }
+
+    #[test]
+    fn a_full_segment_with_timestamps_is_1500_bytes() {
+        let packet = segment(1448, Some((7, 8)));
+        assert_eq!(
+            (packet.wire_len(), packet.header_len(), packet.payload_len()),
+            (1500, 52, 1448)
+        );
+        assert_eq!(packet.tcp_fields().unwrap().timestamps, Some((7, 8)));
+    }
+
+    #[test]
+    fn options_lengthen_the_header_and_are_bounded_by_40() {
+        let mut arena = Arena::default();
+        let mut packet = segment(100, Some((7, 8)));
+        let mut options = OptionList::EMPTY;
+        options.push(kind::SACK, &[0; 24]).unwrap();
+        packet.set_tcp_options(options, &mut arena).unwrap();
+        assert_eq!((packet.header_len(), packet.payload_len()), (20 + 20 + 36, 100));
+        options.push(kind::WINDOW_SCALE, &[1, 2, 3]).unwrap();
+        assert!(packet.set_tcp_options(options, &mut arena).is_err());
+        packet.set_ip_options(OptionList::from_bytes(&[1; 8]).unwrap(), &mut arena).unwrap();
+        assert_eq!((packet.header_len(), packet.payload_len()), (84, 100));
+        arena.free(packet);
+        assert_eq!(arena.live(), 0);
+    }
+
+    #[test]
+    fn the_digest_sees_every_field_and_not_the_stamp() {
+        let mut arena = Arena::default();
+        let base = segment(100, Some((7, 8)));
+        let mut changed = segment(100, Some((7, 8)));
+        changed.set_stamp(Time::from_secs(3));
+        assert_eq!(base.digest(&arena), changed.digest(&arena));
+        changed.set_ecn(Ecn::Ce);
+        assert_ne!(base.digest(&arena), changed.digest(&arena));
+        changed.set_ecn(Ecn::NotEct);
+        assert!(changed.decrement_ttl());
+        assert_ne!(base.digest(&arena), changed.digest(&arena));
+        changed.set_ttl(MAX_TTL);
+        changed.cold_mut(&mut arena).ip_id = 5;
+        assert_ne!(base.digest(&arena), changed.digest(&arena));
+        assert_ne!(base.digest(&arena), segment(100, Some((7, 9))).digest(&arena));
+        assert_ne!(base.digest(&arena), segment(101, Some((7, 8))).digest(&arena));
+    }
+}

@@ -1,0 +1,343 @@
+//! The sender half of a congestion control: one [`Controller`] per path.
+//!
+//! The transport calls it and it answers with [`Limits`]. It never learns of sockets, sequence numbers on the
+//! wire, or which bytes a packet carried. All windows are in bytes; an algorithm that its paper states in packets
+//! divides by [`Init::mss_bytes`].
+
+use forebay_base::{OptionList, Rate, Rng, Span, Time};
+
+/// What a controller allows its path to send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Congestion window: bytes that may be in flight. `u64::MAX` for purely rate-based schemes.
+    pub cwnd_bytes: u64,
+    /// Rate at which packets may leave; None: as fast as the window allows.
+    pub pacing_rate: Option<Rate>,
+    /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed loop).
+    pub credits: Option<u64>,
+}
+
+impl Limits {
+    /// A window and nothing else.
+    pub const fn window(cwnd_bytes: u64) -> Limits {
+        Limits { cwnd_bytes, pacing_rate: None, credits: None }
+    }
+}
+
+/// What a controller is made with.
+#[derive(Clone, Debug)]
+pub struct Init {
+    /// Largest payload of a packet, in bytes: the segment of window arithmetic.
+    pub mss_bytes: u32,
+    /// Initial window in bytes (RFC 6928: 10 segments).
+    pub initial_window_bytes: u64,
+    /// Initial slow start threshold in bytes; `u64::MAX` if there is none.
+    pub initial_ssthresh_bytes: u64,
+    /// True if the transport paces window controllers at a multiple of cwnd / srtt.
+    pub paced: bool,
+    /// The controller's own random stream.
+    pub rng: Rng,
+}
+
+/// The path's round-trip estimate, in nanoseconds of the sender's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttView {
+    /// Smoothed RTT (RFC 6298). None before the first sample.
+    pub srtt: Option<Span>,
+    /// RTT variation (RFC 6298).
+    pub rttvar: Span,
+    /// Smallest sample of the connection. `Span::MAX` before the first.
+    pub min: Span,
+    /// Latest sample.
+    pub latest: Option<Span>,
+}
+
+/// A label that a controller gives a packet when it is sent, and gets back when its fate is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag(pub u64);
+
+/// A packet with payload (or SYN, FIN) was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Transmission number: counts every transmission of the path, never reused.
+    pub number: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Bytes in flight, this packet included.
+    pub in_flight_bytes: u64,
+    /// True if these bytes were sent before.
+    pub retransmission: bool,
+    /// True if nothing else was in flight: the path was idle.
+    pub after_idle: bool,
+}
+
+/// Delivery rate over the flight of the newest packet that this ACK delivered (draft-ietf-ccwg-bbr, rate sample).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in `interval`.
+    pub delivered_bytes: u64,
+    /// The longer of the send and the acknowledgment interval.
+    pub interval: Span,
+    /// Total bytes delivered on the path when that packet was sent.
+    pub prior_delivered_bytes: u64,
+    /// Bytes in flight when that packet was sent, it included.
+    pub tx_in_flight_bytes: u64,
+    /// True if the sender had nothing to send at some time in that flight.
+    pub app_limited: bool,
+    /// Bytes declared lost while that packet was in flight.
+    pub lost_bytes: u64,
+}
+
+/// An ACK packet came: each one, duplicates too.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Bytes newly acknowledged by the cumulative ACK.
+    pub acked_bytes: u64,
+    /// Bytes newly known to have arrived, by cumulative ACK or SACK.
+    pub delivered_bytes: u64,
+    /// Total bytes delivered on the path so far.
+    pub total_delivered_bytes: u64,
+    /// A duplicate ACK: new SACK information with SACK (RFC 6675), RFC 5681's definition without. Nothing else.
+    pub duplicate: bool,
+    /// RTT sample of this ACK, free of retransmission ambiguity.
+    pub rtt_sample: Option<Span>,
+    /// Tag and transmission number of the newest packet that this ACK delivered.
+    pub newest: Option<(Tag, u64)>,
+    /// The estimate, this sample included.
+    pub rtt: RttView,
+    /// Bytes in flight before this ACK was processed.
+    pub prior_in_flight_bytes: u64,
+    /// Bytes in flight after it was processed, lost ones not counted.
+    pub in_flight_bytes: u64,
+    /// Everything below this stream offset is acknowledged (SND.UNA).
+    pub snd_una: u64,
+    /// Next stream offset to be sent for the first time (SND.NXT): with `snd_una` it delimits rounds.
+    pub snd_nxt: u64,
+    /// The window limited sending in the flight that this ACK ends: growth is due (RFC 9438 section 5.8).
+    pub cwnd_limited: bool,
+    /// The path is in loss recovery (between entry and the ACK of the recovery point).
+    pub in_recovery: bool,
+    /// The ACK echoes congestion experienced (ECE).
+    pub ecn_echo: bool,
+    /// Delivery rate, if this ACK delivered anything.
+    pub rate: Option<RateSample>,
+    /// Options on the ACK, for schemes that carry feedback in them.
+    pub options: Option<&'a OptionList>,
+}
+
+/// One packet is known to have arrived; only for controllers that ask ([`Controller::wants_packets`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// The tag it was given.
+    pub tag: Tag,
+    /// Its transmission number.
+    pub number: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// Time from sending it to this ACK; None where a retransmission makes it ambiguous.
+    pub rtt: Option<Span>,
+}
+
+/// One packet is taken for lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// The tag it was given.
+    pub tag: Tag,
+    /// Its transmission number.
+    pub number: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// Bytes in flight after it was taken out.
+    pub in_flight_bytes: u64,
+}
+
+/// What a congestion event was inferred from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionCause {
+    /// Loss detected by duplicate ACKs, SACK or RACK; or repaired by a tail loss probe.
+    Loss,
+    /// Loss of a retransmission in the same recovery (RFC 8985 section 7.5.2 and RFC 9937 ask for one more response).
+    LostRetransmission,
+    /// ECN echo.
+    Ecn,
+}
+
+/// Congestion: at most once per window of data. The controller lowers ssthresh and cwnd here.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// Where the signal came from.
+    pub cause: CongestionCause,
+    /// FlightSize: bytes sent and not cumulatively acknowledged, limited transmit excluded (RFC 5681 eq. 4).
+    pub flight_size_bytes: u64,
+    /// The window limited sending in the last flight.
+    pub cwnd_limited: bool,
+}
+
+/// Loss recovery ended: everything below the recovery point is acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Recovered {
+    /// The transport asks for no more than this window, to avoid a burst (RFC 6582 step 3, full ACK); None: ssthresh.
+    pub cwnd_cap_bytes: Option<u64>,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// FlightSize when it expired, in bytes.
+    pub flight_size_bytes: u64,
+    /// The first timeout for this data: ssthresh is held on the others (RFC 5681 section 3.1).
+    pub first: bool,
+}
+
+/// Who limits sending between the detection of a loss and its repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryOwner {
+    /// The transport: PRR, RFC 6675 pipe or RFC 6582 inflation, as its configuration says; the target is the cwnd that
+    /// the controller set on [`Controller::on_congestion`].
+    Transport,
+    /// The controller's own limits hold all the time (BBR, Copa, PCC, Verus).
+    Controller,
+}
+
+/// How losses are found. A controller that declares none gets the one that the transport is configured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossPolicy {
+    /// Three duplicate ACKs (RFC 5681), or RFC 6675's IsLost with SACK.
+    DupThresh,
+    /// RACK with tail loss probe (RFC 8985).
+    RackTlp,
+    /// Each packet has a timer of its own: srtt x num / den after it was sent. No duplicate ACK counts.
+    PerPacketTimer {
+        /// Numerator.
+        num: u32,
+        /// Denominator, not zero.
+        den: u32,
+    },
+    /// The retransmission timer alone.
+    TimeoutOnly,
+}
+
+/// When a receiver sends ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// At once for each packet.
+    EveryPacket,
+    /// After `packets` full-sized packets or `timeout`, whichever is first; at once for what is out of order (RFC 5681 section 4.2).
+    Delayed {
+        /// Packets per ACK, at least 1.
+        packets: u8,
+        /// The longest that an ACK waits.
+        timeout: Span,
+        /// Packets at the start of a connection that are acknowledged one by one (Linux quick start); 0: none.
+        quick: u16,
+    },
+}
+
+/// The packet that is about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct NextPacket {
+    /// Transmission number that it will have.
+    pub number: u64,
+    /// True if it carries SYN.
+    pub syn: bool,
+    /// True if it is a retransmission.
+    pub retransmission: bool,
+    /// Payload that it would carry, in bytes.
+    pub payload_bytes: u32,
+}
+
+/// What a controller writes on the next packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Options to add; those that do not fit are left out, all of them.
+    pub options: Option<OptionList>,
+    /// Overrides the connection's don't-fragment setting.
+    pub dont_fragment: Option<bool>,
+    /// Longest IP packet, header included, in bytes.
+    pub max_wire_len: Option<u16>,
+}
+
+/// What one path of a connection shows to the controllers of the others (MPTCP coupling).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sibling {
+    /// Its window.
+    pub cwnd_bytes: u64,
+    /// Its smoothed RTT.
+    pub srtt: Option<Span>,
+    /// Bytes delivered since its last loss, and between the last two (OLIA).
+    pub since_loss_bytes: (u64, u64),
+    /// True once it is established and not failed.
+    pub usable: bool,
+}
+
+/// What a controller shows of its state; for series and reports, never fed back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Observation {
+    /// Slow start threshold in bytes, if the scheme has one and it is set.
+    pub ssthresh_bytes: Option<u64>,
+    /// Name of the phase it is in.
+    pub phase: &'static str,
+}
+
+/// The sender half of a congestion control, for one path.
+///
+/// Order of calls for one ACK packet: `couple` (if there are siblings), `on_delivered` for each packet (if wanted), `on_loss` for
+/// each loss, `on_congestion` at most once, `on_ack` once, `on_recovered` if recovery ended with it.
+pub trait Controller: Send {
+    /// What may be sent now. Changes only in the `&mut self` methods.
+    fn limits(&self) -> Limits;
+    /// The handshake is over: `rtt` has its sample, `options` are those of the peer's SYN.
+    fn on_established(&mut self, _now: Time, _rtt: &RttView, _options: Option<&OptionList>) {}
+    /// A packet was sent. The tag comes back with its delivery or loss.
+    fn on_sent(&mut self, _now: Time, _sent: &Sent) -> Tag {
+        Tag(0)
+    }
+    /// An ACK packet came.
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>);
+    /// True if `on_delivered` is to be called. Constant for the life of the controller.
+    fn wants_packets(&self) -> bool {
+        false
+    }
+    /// One packet arrived.
+    fn on_delivered(&mut self, _now: Time, _packet: &Delivered) {}
+    /// One packet is lost.
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+    /// Congestion, at most once per window.
+    fn on_congestion(&mut self, now: Time, event: &Congestion);
+    /// Recovery is over.
+    fn on_recovered(&mut self, _now: Time, _end: &Recovered) {}
+    /// The retransmission timer expired.
+    fn on_rto(&mut self, now: Time, timeout: &Timeout);
+    /// The last congestion event or timeout was spurious: give back what it took (RFC 4015), if that is possible.
+    fn on_spurious(&mut self, _now: Time) {}
+    /// How losses are to be found; None: as the transport is configured.
+    fn loss_policy(&self) -> Option<LossPolicy> {
+        None
+    }
+    /// When the receiver is to send ACKs; None: as the transport is configured.
+    fn ack_policy(&self) -> Option<AckPolicy> {
+        None
+    }
+    /// Who limits sending in recovery.
+    fn recovery_owner(&self) -> RecoveryOwner {
+        RecoveryOwner::Transport
+    }
+    /// What to write on the next packet. Called once for each packet that is sent, just before it is made.
+    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
+        Stamp::default()
+    }
+    /// When `on_timer` is due. May change in every `&mut self` method.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+    /// The time asked for has come. Early calls do nothing, late ones are legal.
+    fn on_timer(&mut self, _now: Time) {}
+    /// The other paths of the connection, this one at index `me`. Only where there is more than one.
+    fn couple(&mut self, _siblings: &[Sibling], _me: usize) {}
+    /// What to show.
+    fn observe(&self) -> Observation;
+}

@@ -1,0 +1,140 @@
+//! The machine inside a node that decides where a packet goes, and that may hold it.
+
+use crate::plain::PlainIp;
+use crate::routes::Routes;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use forebay_base::{Arena, DropLog, DropReason, NodeId, Packet, PortId, Rate, Time};
+
+/// What forwarding may know of the ports of its node.
+pub trait Ports {
+    /// Bytes that wait in the queue of a port, the packet in service not counted.
+    fn backlog_bytes(&self, port: PortId) -> u64;
+    /// True if the queue of a port would take a packet of `wire_len` bytes now.
+    fn has_room(&self, port: PortId, wire_len: u16) -> bool;
+    /// The rate of the link behind a port.
+    fn rate(&self, port: PortId) -> Rate;
+    /// False while that link is down.
+    fn is_up(&self, port: PortId) -> bool;
+}
+
+/// What forwarding asks of the driver after a call.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Ports that may now have work: the driver calls [`Forwarding::pull`] for each that has room.
+    pub ready: Vec<PortId>,
+    /// Packets of the node's own (probes, neighbour lists) to queue at a port.
+    pub send: Vec<(PortId, Packet)>,
+}
+
+/// What forwarding works with during one call.
+pub struct NodeContext<'a> {
+    /// Now.
+    pub now: Time,
+    /// The node.
+    pub node: NodeId,
+    /// Where the cold parts of packets are.
+    pub arena: &'a mut Arena,
+    /// Where drops are counted.
+    pub drops: &'a mut DropLog,
+    /// The routes of the network.
+    pub routes: &'a Routes,
+    /// The ports of the node.
+    pub ports: &'a dyn Ports,
+    /// What the driver is to do afterwards.
+    pub work: &'a mut Work,
+}
+
+/// What to do with a packet.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Queue it at this port.
+    Forward(PortId, Packet),
+    /// Forwarding keeps it.
+    Held,
+    /// It ends here.
+    Drop(Packet, DropReason),
+}
+
+/// Owns the caches of one node.
+pub trait Forwarding: Send {
+    /// A packet came in on `in_port`. TTL and routes are this machine's business.
+    fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict;
+    /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop it.
+    fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {
+        Verdict::Drop(packet, DropReason::Full)
+    }
+    /// `port` has room and its queue is empty: the next packet for it from the caches.
+    fn pull(&mut self, _port: PortId, _cx: &mut NodeContext<'_>) -> Option<Packet> {
+        None
+    }
+    /// True if [`Forwarding::pull`] would give a packet for `port` now. After each call the driver asserts, in debug
+    /// builds, that no idle port has one.
+    fn has_eligible(&self, _port: PortId, _now: Time) -> bool {
+        false
+    }
+    /// Packets held.
+    fn held_packets(&self) -> u64 {
+        0
+    }
+    /// Bytes held for `port`.
+    fn held_bytes(&self, _port: PortId) -> u64 {
+        0
+    }
+    /// When `on_timeout` is due. May change in every `&mut self` method.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+    /// The time asked for has come. Early calls do nothing, late ones are legal.
+    fn on_timeout(&mut self, _cx: &mut NodeContext<'_>) {}
+    /// The node restarts: everything held and learnt is lost.
+    fn restart(&mut self, _cx: &mut NodeContext<'_>) {}
+}
+
+/// The kinds of forwarding. A node has one; there are hundreds, not millions.
+pub enum AnyForwarding {
+    /// Plain IP.
+    PlainIp(PlainIp),
+    /// Brought from outside.
+    Custom(Box<dyn Forwarding>),
+}
+
+macro_rules! each {
+    ($self:expr, $f:ident => $call:expr) => {
+        match $self {
+            AnyForwarding::PlainIp($f) => $call,
+            AnyForwarding::Custom($f) => $call,
+        }
+    };
+}
+
+impl Forwarding for AnyForwarding {
+    #[inline]
+    fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        each!(self, f => f.on_packet(in_port, packet, cx))
+    }
+    fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        each!(self, f => f.on_overflow(port, packet, cx))
+    }
+    fn pull(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
+        each!(self, f => f.pull(port, cx))
+    }
+    fn has_eligible(&self, port: PortId, now: Time) -> bool {
+        each!(self, f => f.has_eligible(port, now))
+    }
+    fn held_packets(&self) -> u64 {
+        each!(self, f => f.held_packets())
+    }
+    fn held_bytes(&self, port: PortId) -> u64 {
+        each!(self, f => f.held_bytes(port))
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        each!(self, f => f.next_timeout())
+    }
+    fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
+        each!(self, f => f.on_timeout(cx))
+    }
+    fn restart(&mut self, cx: &mut NodeContext<'_>) {
+        each!(self, f => f.restart(cx))
+    }
+}

@@ -1,0 +1,14 @@
+//! What a node does with a packet: plain IP forwarding, and the door for machines that hold caches.
+//!
+//! Pure: `no_std`, no clock, no I/O.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod forwarding;
+mod plain;
+mod routes;
+
+pub use forwarding::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};
+pub use plain::PlainIp;
+pub use routes::Routes;

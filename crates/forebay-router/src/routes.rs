@@ -1,0 +1,91 @@
+//! Next-hop tables that do not grow with hosts.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use forebay_base::{Addr, NodeId, PortId};
+
+const NONE: u16 = u16::MAX;
+
+/// For each node the port that leads to each *attachment*: the node through which an address is reached, which is
+/// its only router for a host with one port, and the host itself otherwise. Hosts with one port are in no table.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// Per address: (column of its attachment, port of the attachment that leads to it or NONE if it is the attachment).
+    addresses: Vec<(u32, u16)>,
+    /// Per node: its own column, if it is an attachment.
+    own_column: Vec<u32>,
+    /// Per node: its row in `next`; u32::MAX for hosts with one port, which send everything to port 0.
+    row: Vec<u32>,
+    columns: usize,
+    next: Vec<u16>,
+}
+
+impl Routes {
+    /// No routes: `nodes` nodes, of which those in `rows` get a table, in that order, and those in `columns` can be attachments.
+    pub fn new(nodes: usize, rows: &[NodeId], columns: &[NodeId]) -> Routes {
+        let mut routes = Routes {
+            addresses: Vec::new(),
+            own_column: vec![u32::MAX; nodes],
+            row: vec![u32::MAX; nodes],
+            columns: columns.len(),
+            next: vec![NONE; rows.len() * columns.len()],
+        };
+        rows.iter().enumerate().for_each(|(i, n)| routes.row[n.index()] = i as u32);
+        columns.iter().enumerate().for_each(|(i, n)| routes.own_column[n.index()] = i as u32);
+        routes
+    }
+    /// Append the next address: reached at `attachment`, from there by `last_hop`, None if the attachment itself has it.
+    pub fn push_address(&mut self, attachment: NodeId, last_hop: Option<PortId>) -> Addr {
+        let column = self.own_column[attachment.index()];
+        assert_ne!(column, u32::MAX, "an attachment needs a column");
+        self.addresses.push((column, last_hop.map_or(NONE, |p| p.0)));
+        Addr((self.addresses.len() - 1) as u32)
+    }
+    /// Number of addresses.
+    pub fn addresses(&self) -> usize {
+        self.addresses.len()
+    }
+    /// Set or clear the port by which `node` reaches `attachment`. Panics if either has no place in the table.
+    pub fn set(&mut self, node: NodeId, attachment: NodeId, port: Option<PortId>) {
+        let row = self.row[node.index()] as usize;
+        let column = self.own_column[attachment.index()] as usize;
+        assert!(column < self.columns, "an attachment needs a column");
+        self.next[row * self.columns + column] = port.map_or(NONE, |p| p.0);
+    }
+    /// The port by which `node` sends to `dst`; None if there is no route, or `dst` is its own.
+    #[inline]
+    pub fn port(&self, node: NodeId, dst: Addr) -> Option<PortId> {
+        let &(column, last_hop) = self.addresses.get(dst.index())?;
+        let row = self.row[node.index()];
+        if row == u32::MAX {
+            return Some(PortId(0));
+        }
+        let port = if self.own_column[node.index()] == column {
+            last_hop
+        } else {
+            self.next[row as usize * self.columns + column as usize]
+        };
+        (port != NONE).then_some(PortId(port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_behind_its_router_needs_no_row() {
+        // host 0 - router 1 - router 2 - host 3
+        let (h0, r1, r2) = (NodeId(0), NodeId(1), NodeId(2));
+        let mut routes = Routes::new(4, &[r1, r2], &[r1, r2]);
+        let a = routes.push_address(r1, Some(PortId(0)));
+        let b = routes.push_address(r2, Some(PortId(1)));
+        routes.set(r1, r2, Some(PortId(1)));
+        assert_eq!(routes.port(h0, b), Some(PortId(0)));
+        assert_eq!(routes.port(r1, b), Some(PortId(1)));
+        assert_eq!(routes.port(r2, b), Some(PortId(1)));
+        assert_eq!(routes.port(r1, a), Some(PortId(0)));
+        assert_eq!(routes.port(r2, a), None);
+        assert_eq!(routes.port(r1, Addr(9)), None);
+    }
+}

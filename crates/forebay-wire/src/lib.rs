@@ -1,0 +1,4 @@
+//! See ARCHITECTURE.md.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
