@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod any;
 mod controller;
 mod feedback;
 
+pub use any::{AnyController, AnyFeedback};
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
     LossPolicy, NextPacket, Observation, RateSample, Recovered, RecoveryOwner, RttView, Sent,

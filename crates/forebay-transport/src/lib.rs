@@ -1,4 +1,14 @@
-//! See ARCHITECTURE.md.
+//! Connections: handshake, reliability, loss detection, recovery and pacing, over a list of paths.
+//!
+//! Pure: `no_std`, no clock, no I/O. See [`Connection`] for the four verbs.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
+
+mod config;
+mod connection;
+
+pub use config::{PRESETS, Pacing, Preset, Recovery, TcpConfig};
+pub use connection::{
+    Connection, Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
+};

@@ -1,0 +1,226 @@
+//! How long a packet occupies a transmitter: constant rates and traces of delivery opportunities.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{Rate, Serializer, Span, Time};
+
+/// What decides when the transmission of a packet ends.
+pub trait Channel: Send {
+    /// A packet of `bytes` starts transmission at `now`, which is not before the end of the last one: when it ends,
+    /// at least 1 ns later.
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time;
+    /// The rate at `now`, for estimates and displays.
+    fn rate(&self, now: Time) -> Rate;
+    /// Change the rate, where that makes sense; the packet in transmission keeps its end.
+    fn set_rate(&mut self, _rate: Rate) {}
+}
+
+/// A constant rate, exact over any number of packets.
+#[derive(Clone, Debug)]
+pub struct ConstantRate(Serializer);
+
+impl ConstantRate {
+    /// A channel of the given rate.
+    pub fn new(rate: Rate) -> Self {
+        ConstantRate(Serializer::new(rate))
+    }
+}
+
+impl Channel for ConstantRate {
+    #[inline]
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        now + self.0.serialize(bytes)
+    }
+    fn rate(&self, _: Time) -> Rate {
+        self.0.rate()
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.0.set_rate(rate);
+    }
+}
+
+/// Why a trace was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceError {
+    /// No opportunity at all.
+    Empty,
+    /// The time of opportunity `index` is before the one in front of it.
+    NotInOrder {
+        /// Its index, from 0.
+        index: usize,
+    },
+    /// All opportunities are at time zero: the trace has no length to repeat.
+    NoLength,
+}
+
+/// Times at which `bytes_per_opportunity` can be delivered; repeats for ever, its last time being its length
+/// (the format of mahimahi's mm-link).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryTrace {
+    opportunities: Vec<Span>,
+    bytes_per_opportunity: u32,
+}
+
+impl DeliveryTrace {
+    /// A trace from times since its start.
+    pub fn new(opportunities: Vec<Span>, bytes_per_opportunity: u32) -> Result<Self, TraceError> {
+        assert!(bytes_per_opportunity > 0);
+        let last = *opportunities.last().ok_or(TraceError::Empty)?;
+        if let Some(index) = opportunities.windows(2).position(|w| w[1] < w[0]) {
+            return Err(TraceError::NotInOrder { index: index + 1 });
+        }
+        if last.is_zero() {
+            return Err(TraceError::NoLength);
+        }
+        Ok(DeliveryTrace { opportunities, bytes_per_opportunity })
+    }
+    /// The length after which it repeats.
+    pub fn period(&self) -> Span {
+        self.opportunities[self.opportunities.len() - 1]
+    }
+    /// Mean rate over the period.
+    pub fn mean_rate(&self) -> Rate {
+        let bits = self.opportunities.len() as u128 * self.bytes_per_opportunity as u128 * 8;
+        let bps = bits * 1_000_000_000 / self.period().as_nanos() as u128;
+        Rate::clamped(u64::try_from(bps).unwrap_or(u64::MAX))
+    }
+    fn at(&self, index: u64) -> Time {
+        let n = self.opportunities.len() as u64;
+        Time::ZERO + self.period() * (index / n) + self.opportunities[(index % n) as usize]
+    }
+    /// The first opportunity at or after `now`.
+    fn first_from(&self, now: Time) -> u64 {
+        let n = self.opportunities.len() as u64;
+        let period = self.period().as_nanos();
+        // At a multiple of the period the last opportunity of the round before is still due.
+        let rounds = (now.as_nanos() / period).saturating_sub(1);
+        let mut index = rounds * n;
+        let into = Span::from_nanos(now.as_nanos() - rounds * period);
+        index += self.opportunities.partition_point(|&o| o < into) as u64;
+        while self.at(index) < now {
+            index += 1;
+        }
+        index
+    }
+}
+
+/// A transmitter that follows a [`DeliveryTrace`]: bytes left over from an opportunity serve the next packet, and an
+/// opportunity at which nothing waits is lost.
+#[derive(Clone, Debug)]
+pub struct TraceChannel {
+    trace: Arc<DeliveryTrace>,
+    /// The next opportunity not used yet.
+    next: u64,
+    /// Bytes left of the opportunity at `left_at`.
+    left_bytes: u32,
+    left_at: Time,
+}
+
+impl TraceChannel {
+    /// A channel at the start of the trace.
+    pub fn new(trace: Arc<DeliveryTrace>) -> Self {
+        TraceChannel { trace, next: 0, left_bytes: 0, left_at: Time::ZERO }
+    }
+}
+
+impl Channel for TraceChannel {
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        if self.trace.at(self.next) < now {
+            self.next = self.trace.first_from(now);
+        }
+        // What is left of an opportunity is good only for a packet that follows without a pause.
+        let mut served =
+            if self.left_at + Span::from_nanos(1) >= now { self.left_bytes } else { 0 };
+        let mut end = now;
+        while served < bytes {
+            end = self.trace.at(self.next);
+            self.next += 1;
+            served += self.trace.bytes_per_opportunity;
+        }
+        self.left_bytes = served - bytes;
+        self.left_at = end.max(now);
+        end.max(now + Span::from_nanos(1))
+    }
+    fn rate(&self, _: Time) -> Rate {
+        self.trace.mean_rate()
+    }
+}
+
+/// The channels.
+pub enum AnyChannel {
+    /// A constant rate.
+    Constant(ConstantRate),
+    /// A trace.
+    Trace(TraceChannel),
+    /// Brought from outside.
+    Custom(Box<dyn Channel>),
+}
+
+macro_rules! each {
+    ($self:expr, $c:ident => $call:expr) => {
+        match $self {
+            AnyChannel::Constant($c) => $call,
+            AnyChannel::Trace($c) => $call,
+            AnyChannel::Custom($c) => $call,
+        }
+    };
+}
+
+impl Channel for AnyChannel {
+    #[inline]
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        each!(self, c => c.transmit(now, bytes))
+    }
+    fn rate(&self, now: Time) -> Rate {
+        each!(self, c => c.rate(now))
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        each!(self, c => c.set_rate(rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(ms: &[u64]) -> TraceChannel {
+        let times = ms.iter().map(|&m| Span::from_millis(m)).collect();
+        TraceChannel::new(Arc::new(DeliveryTrace::new(times, 1500).unwrap()))
+    }
+
+    #[test]
+    fn a_trace_delivers_at_its_opportunities_and_repeats() {
+        let mut channel = trace(&[1, 1, 4, 10]);
+        let mut now = Time::ZERO;
+        let ends: Vec<u64> = (0..6)
+            .map(|_| {
+                now = channel.transmit(now, 1500);
+                now.as_millis()
+            })
+            .collect();
+        assert_eq!(ends, [1, 1, 4, 10, 11, 11]);
+    }
+
+    #[test]
+    fn small_packets_share_an_opportunity_and_idle_ones_are_lost() {
+        let mut channel = trace(&[1, 2, 3, 10]);
+        let first = channel.transmit(Time::ZERO, 500);
+        let second = channel.transmit(first, 500);
+        assert_eq!((first.as_millis(), second.as_millis()), (1, 1));
+        // Idle until 5 ms: what was left at 1 ms and the opportunities at 2 and 3 are gone.
+        assert_eq!(channel.transmit(Time::from_millis(5), 1500).as_millis(), 10);
+        // A packet longer than an opportunity waits for two.
+        assert_eq!(channel.transmit(Time::from_millis(20), 3000).as_millis(), 21);
+    }
+
+    #[test]
+    fn bad_traces_are_refused() {
+        let new = |ms: &[u64]| {
+            DeliveryTrace::new(ms.iter().map(|&m| Span::from_millis(m)).collect(), 1500)
+        };
+        assert_eq!(new(&[]), Err(TraceError::Empty));
+        assert_eq!(new(&[3, 2]), Err(TraceError::NotInOrder { index: 1 }));
+        assert_eq!(new(&[0, 0]), Err(TraceError::NoLength));
+    }
+}

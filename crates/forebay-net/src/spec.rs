@@ -1,0 +1,190 @@
+//! What to build: a network, its flows and its events, with every choice made.
+//!
+//! Names, units and files are the business of whoever makes a spec; here everything is a number or an index.
+
+use crate::channel::DeliveryTrace;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
+use forebay_cc::{AnyController, AnyFeedback, Init};
+use forebay_queue::Pipeline;
+use forebay_router::Forwarding;
+use forebay_transport::TcpConfig;
+
+/// A network with its workload.
+#[derive(Clone, Default)]
+pub struct NetSpec {
+    /// IP version of the address plan.
+    pub version: IpVersion,
+    /// Nodes; [`NodeId`] is the index.
+    pub nodes: Vec<NodeSpec>,
+    /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the index.
+    /// The ports of a node are its outgoing links in this order.
+    pub links: Vec<LinkSpec>,
+    /// Kinds of transport that flows refer to.
+    pub transports: Vec<TransportSpec>,
+    /// Flows; [`FlowId`] is the index.
+    pub flows: Vec<FlowSpec>,
+    /// What happens to the network, in order of time.
+    pub events: Vec<EventSpec>,
+}
+
+/// A node.
+#[derive(Clone)]
+pub struct NodeSpec {
+    /// Its name in results.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone)]
+pub enum NodeKind {
+    /// Has sockets, does not forward.
+    Host,
+    /// Forwards, has no sockets.
+    Router(ForwardingSpec),
+}
+
+/// How a router forwards.
+#[derive(Clone)]
+pub enum ForwardingSpec {
+    /// Plain IP.
+    PlainIp,
+    /// Made by this function, for the node given, with its random stream.
+    Custom(Arc<dyn Fn(NodeId, Rng) -> Box<dyn Forwarding> + Send + Sync>),
+}
+
+/// One direction of a link: a port with its queue, a transmitter, and a wire.
+#[derive(Clone)]
+pub struct LinkSpec {
+    /// The node whose port this is.
+    pub from: NodeId,
+    /// The node at the other end.
+    pub to: NodeId,
+    /// How fast it transmits.
+    pub channel: ChannelSpec,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
+    pub jitter: Span,
+    /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
+    pub loss: f64,
+    /// Longest IP packet, in bytes.
+    pub mtu_bytes: u16,
+    /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38).
+    pub overhead_bytes: u16,
+    /// The queue in front of it.
+    pub queue: QueueSpec,
+}
+
+/// How fast a link transmits.
+#[derive(Clone)]
+pub enum ChannelSpec {
+    /// At a constant rate.
+    Constant(Rate),
+    /// By a trace of delivery opportunities.
+    Trace(Arc<DeliveryTrace>),
+}
+
+/// The queue of a port.
+#[derive(Clone)]
+pub enum QueueSpec {
+    /// Drop-tail limited in bytes, the packet in service not counted.
+    DropTailBytes(u64),
+    /// Drop-tail limited in packets, the packet in service not counted.
+    DropTailPackets(u64),
+    /// Made by this function, for the link given, with its random stream.
+    Custom(Arc<dyn Fn(LinkId, Rng) -> Pipeline + Send + Sync>),
+}
+
+/// A kind of transport: what an algorithm needs at both ends.
+#[derive(Clone)]
+pub struct TransportSpec {
+    /// Its name in results.
+    pub name: String,
+    /// Configuration of the connections.
+    pub config: Arc<TcpConfig>,
+    /// Makes the controller of the sending end of a path.
+    pub controller: Arc<dyn Fn(Init) -> AnyController + Send + Sync>,
+    /// Makes the feedback of the receiving end of a path.
+    pub feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
+}
+
+/// A flow: a client that opens a connection and sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// The host that opens and sends.
+    pub src: NodeId,
+    /// The host that receives.
+    pub dst: NodeId,
+    /// When the SYN is sent.
+    pub start: Time,
+    /// Bytes to send; None: without end.
+    pub bytes: Option<u64>,
+    /// Index into [`NetSpec::transports`].
+    pub transport: usize,
+    /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
+    pub paths: Vec<(PortId, PortId)>,
+}
+
+/// Something that happens to the network at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventSpec {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub event: NetEvent,
+}
+
+/// What can happen to a network.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetEvent {
+    /// The rate of one direction changes; the packet in transmission keeps its own.
+    Rate(LinkId, Rate),
+    /// The propagation delay of one direction changes, for packets sent from now on.
+    Delay(LinkId, Span),
+    /// The loss probability of one direction changes.
+    Loss(LinkId, f64),
+    /// One direction fails: what is on the wire is lost, what is queued waits.
+    Down(LinkId),
+    /// One direction works again.
+    Up(LinkId),
+    /// A router loses all it holds: queues and caches.
+    Restart(NodeId),
+    /// `node` sends what is for `dst` through `via` from now on; None: it has no route there.
+    Route {
+        /// The node whose table changes.
+        node: NodeId,
+        /// The destination host.
+        dst: NodeId,
+        /// The port.
+        via: Option<PortId>,
+    },
+}
+
+/// A spec that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecError {
+    /// The flow's source has no path to its destination (or back).
+    NoRoute {
+        /// The flow.
+        flow: FlowId,
+        /// From here.
+        from: NodeId,
+        /// To here.
+        to: NodeId,
+    },
+    /// A host without a link.
+    HostWithoutLink(NodeId),
+    /// A flow from or to a node that is not a host, or from a host to itself.
+    NotAHost {
+        /// The flow.
+        flow: FlowId,
+        /// The node.
+        node: NodeId,
+    },
+}

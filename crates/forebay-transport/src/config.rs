@@ -1,0 +1,112 @@
+//! What a connection is configured with, and the presets.
+
+use forebay_base::Span;
+use forebay_cc::{AckPolicy, LossPolicy};
+
+/// How much may be sent between the detection of a loss and the end of recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// The pipe of RFC 6675: cwnd is halved at once. Needs SACK.
+    Pipe,
+    /// Window inflation and deflation of RFC 6582. Used by itself where the peer does not speak SACK.
+    NewReno,
+}
+
+/// Whether window controllers are paced. Controllers that give a rate are always paced at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Packets leave as the window allows.
+    Off,
+    /// At a percentage of cwnd / srtt: one in slow start (below ssthresh / 2 in Linux), one after it.
+    Windowed {
+        /// Percent in slow start (Linux: 200).
+        slow_start_percent: u32,
+        /// Percent in congestion avoidance (Linux: 120).
+        avoidance_percent: u32,
+    },
+}
+
+/// Everything that a connection takes from its scenario. Presets are in [`PRESETS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// Payload of a full-sized packet in bytes. The MSS option announces this plus the length of the timestamps option.
+    pub mss_bytes: u16,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window_segments: u32,
+    /// Initial slow start threshold in bytes; None: no threshold.
+    pub initial_ssthresh_bytes: Option<u64>,
+    /// RTO before the first sample (RFC 6298: 1 s).
+    pub initial_rto: Span,
+    /// Smallest RTO (RFC 6298: 1 s; Linux: 200 ms).
+    pub min_rto: Span,
+    /// Largest RTO (at least 60 s by RFC 6298).
+    pub max_rto: Span,
+    /// Timeouts in a row after which a connection gives up.
+    pub max_retries: u32,
+    /// When ACKs are sent, unless the controller says otherwise.
+    pub ack_policy: AckPolicy,
+    /// How losses are found, unless the controller says otherwise.
+    pub loss_policy: LossPolicy,
+    /// How recovery is limited.
+    pub recovery: Recovery,
+    /// Offer and accept selective acknowledgment (RFC 2018).
+    pub sack: bool,
+    /// Offer and accept timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer and accept window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Receive buffer in bytes: the largest window offered.
+    pub receive_buffer_bytes: u64,
+    /// Send buffer in bytes: the most that may be sent and not acknowledged; at most 2^30.
+    pub send_buffer_bytes: u64,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Negotiate ECN (RFC 3168).
+    pub ecn: bool,
+    /// Pacing of window controllers.
+    pub pacing: Pacing,
+    /// Set DF on every packet.
+    pub dont_fragment: bool,
+}
+
+/// A named configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// What it stands for, in one sentence.
+    pub summary: &'static str,
+    /// The values.
+    pub config: TcpConfig,
+}
+
+const MODERN: TcpConfig = TcpConfig {
+    mss_bytes: 1448,
+    initial_window_segments: 10,
+    initial_ssthresh_bytes: None,
+    initial_rto: Span::from_secs(1),
+    min_rto: Span::from_secs(1),
+    max_rto: Span::from_secs(60),
+    max_retries: 15,
+    ack_policy: AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(40), quick: 0 },
+    loss_policy: LossPolicy::RackTlp,
+    recovery: Recovery::Prr,
+    sack: true,
+    timestamps: true,
+    window_scaling: true,
+    receive_buffer_bytes: 4 << 20,
+    send_buffer_bytes: 4 << 20,
+    limited_transmit: true,
+    ecn: false,
+    pacing: Pacing::Off,
+    dont_fragment: true,
+};
+
+/// The presets, the default first.
+pub const PRESETS: &[Preset] = &[Preset {
+    name: "modern",
+    summary: "what the current RFCs ask for: SACK, RACK-TLP, PRR, IW 10, min RTO 1 s",
+    config: MODERN,
+}];

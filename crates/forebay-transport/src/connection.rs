@@ -1,0 +1,197 @@
+//! A connection: one data stream over a list of paths.
+
+use crate::config::TcpConfig;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{Arena, Endpoint, IpVersion, Packet, PortId, Rate, Span, Time};
+use forebay_cc::{AnyController, AnyFeedback, PieceView};
+
+/// Who opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the SYN when [`Connection::open`] is called.
+    Client,
+    /// Waits for it.
+    Server,
+}
+
+/// One path of a connection.
+pub struct PathSetup {
+    /// This end.
+    pub local: Endpoint,
+    /// The other end.
+    pub remote: Endpoint,
+    /// The port of the host through which it leaves.
+    pub port: PortId,
+    /// Initial sequence number of this end.
+    pub isn: u32,
+    /// What limits sending.
+    pub controller: AnyController,
+    /// What tells the sender back.
+    pub feedback: AnyFeedback,
+}
+
+/// What a connection is made with.
+pub struct Setup {
+    /// Configuration, shared by all connections of a kind.
+    pub config: Arc<TcpConfig>,
+    /// Who opens.
+    pub role: Role,
+    /// IP version of its packets.
+    pub version: IpVersion,
+    /// Bytes that this end sends, FIN behind them; None: without end.
+    pub send_bytes: Option<u64>,
+    /// The paths, at least one.
+    pub paths: Vec<PathSetup>,
+}
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// Both sides sent everything and know that it arrived.
+    Finished,
+    /// The peer reset it.
+    Reset,
+    /// Too many timeouts in a row.
+    TimedOut,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// When the first SYN was sent or received.
+    pub opened_at: Option<Time>,
+    /// When the handshake was over on this side.
+    pub established_at: Option<Time>,
+    /// Bytes received in order.
+    pub received_bytes: u64,
+    /// When the last of them became available.
+    pub last_byte_at: Option<Time>,
+    /// True once the peer's FIN is in order: no more bytes will come.
+    pub stream_complete: bool,
+    /// Bytes of this side's stream that the peer acknowledged.
+    pub acked_bytes: u64,
+    /// Why and when it ended.
+    pub ended: Option<(EndCause, Time)>,
+}
+
+/// Events counted over the life of a connection, all paths together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets with payload sent, retransmissions included.
+    pub data_packets: u64,
+    /// Packets with payload sent again.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail loss probes sent.
+    pub tail_probes: u64,
+    /// Times that loss recovery was entered.
+    pub recoveries: u64,
+    /// Pure ACKs sent.
+    pub acks: u64,
+    /// Packets received with data that was there already.
+    pub duplicates_received: u64,
+    /// ECN: responses to ECE.
+    pub ecn_responses: u64,
+}
+
+/// Round-trip times seen on a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RttSummary {
+    /// Samples.
+    pub samples: u64,
+    /// Mean in milliseconds.
+    pub mean_ms: f64,
+    /// 95th percentile in milliseconds, within 7 % (histogram of 8 buckets an octave).
+    pub p95_ms: f64,
+}
+
+/// What a path shows for series and reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathView {
+    /// Window in force (in recovery: what recovery allows), in bytes.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold, if set.
+    pub ssthresh_bytes: Option<u64>,
+    /// The controller's phase.
+    pub phase: &'static str,
+    /// Smoothed RTT.
+    pub srtt: Option<Span>,
+    /// Bytes in flight.
+    pub in_flight_bytes: u64,
+    /// Pacing rate, if paced.
+    pub pacing_rate: Option<Rate>,
+    /// Bytes delivered.
+    pub delivered_bytes: u64,
+    /// Bytes declared lost.
+    pub lost_bytes: u64,
+}
+
+/// One end of a connection.
+///
+/// Four verbs: hand it a packet ([`Connection::on_packet`]); take what it wants to send ([`Connection::poll_transmit`], until it
+/// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
+/// `next_timeout` may change in every call that takes `&mut self`.
+pub struct Connection {
+    setup: Setup,
+}
+
+impl Connection {
+    /// A connection that has not been opened. Panics if there is no path.
+    pub fn new(setup: Setup) -> Connection {
+        assert!(!setup.paths.is_empty(), "a connection needs a path");
+        Connection { setup }
+    }
+    /// Client: begin the handshake. Server: nothing.
+    pub fn open(&mut self, _now: Time) {}
+    /// True if [`Connection::on_piece`] is to be called for each IP packet.
+    pub fn wants_pieces(&self) -> bool {
+        false
+    }
+    /// An IP packet for path `path` came, whole or a piece, before reassembly.
+    pub fn on_piece(&mut self, _now: Time, _path: usize, _piece: &PieceView) {}
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
+    pub fn on_packet(&mut self, _now: Time, _path: usize, _packet: &Packet, _arena: &Arena) {}
+    /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
+    pub fn poll_transmit(
+        &mut self,
+        _now: Time,
+        _path: usize,
+        _arena: &mut Arena,
+    ) -> Option<Packet> {
+        None
+    }
+    /// When [`Connection::on_timeout`] is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+    /// The time asked for has come.
+    pub fn on_timeout(&mut self, _now: Time) {}
+    /// Number of paths.
+    pub fn paths(&self) -> usize {
+        self.setup.paths.len()
+    }
+    /// The host port that `path` leaves through.
+    pub fn path_port(&self, path: usize) -> PortId {
+        self.setup.paths[path].port
+    }
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        Progress::default()
+    }
+    /// Counts.
+    pub fn counters(&self) -> Counters {
+        Counters::default()
+    }
+    /// What `path` shows.
+    pub fn view(&self, _path: usize) -> PathView {
+        unreachable!("skeleton")
+    }
+    /// RTT samples of `path`.
+    pub fn rtt_summary(&self, _path: usize) -> RttSummary {
+        RttSummary::default()
+    }
+}
