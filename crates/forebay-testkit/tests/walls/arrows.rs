@@ -1,0 +1,158 @@
+//! Dependency arrows: the list below is the drawing in ARCHITECTURE.md; anything else is refused.
+
+use super::{PURE, assert_none, root};
+use serde_json::Value;
+use std::process::Command;
+
+/// Crate, and the crates of the workspace that it may depend on (dev-dependencies apart).
+/// A new crate needs a row here and a paragraph in ARCHITECTURE.md.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("forebay-base", &[]),
+    ("forebay-wire", &["base"]),
+    ("forebay-cc", &["base"]),
+    ("forebay-queue", &["base"]),
+    ("forebay-router", &["base", "queue"]),
+    ("forebay-transport", &["base", "wire", "cc"]),
+    ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
+    ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
+    ("forebay-lab", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim"]),
+    ("forebay-cli", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"]),
+    (
+        "forebay-testkit",
+        &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"],
+    ),
+];
+
+/// What a pure crate may take from outside, always without default features.
+const OUTSIDE: &[&str] = &["libm", "serde", "schemars"];
+
+/// One declared dependency.
+#[derive(Clone, Debug)]
+struct Dependency {
+    from: String,
+    to: String,
+    dev: bool,
+    default_features: bool,
+}
+
+/// The packages of a `cargo metadata` document and the dependencies that they declare.
+fn read(metadata: &Value) -> (Vec<String>, Vec<Dependency>) {
+    let text = |v: &Value| v.as_str().expect("a string in cargo metadata").to_string();
+    let list = |v: &Value| v.as_array().expect("a list in cargo metadata").clone();
+    let mut packages = Vec::new();
+    let mut dependencies = Vec::new();
+    for package in list(&metadata["packages"]) {
+        let from = text(&package["name"]);
+        for dependency in list(&package["dependencies"]) {
+            dependencies.push(Dependency {
+                from: from.clone(),
+                to: text(&dependency["name"]),
+                dev: dependency["kind"] == "dev",
+                default_features: dependency["uses_default_features"] == true,
+            });
+        }
+        packages.push(from);
+    }
+    (packages, dependencies)
+}
+
+fn workspace() -> (Vec<String>, Vec<Dependency>) {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    read(&serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON"))
+}
+
+fn undrawn(dependencies: &[Dependency]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for d in dependencies.iter().filter(|d| !d.dev) {
+        let Some(to) = d.to.strip_prefix("forebay-") else { continue };
+        let drawn = ARROWS.iter().any(|(from, allowed)| *from == d.from && allowed.contains(&to));
+        if !drawn {
+            complaints.push(format!("{} must not depend on {}", d.from, d.to));
+        }
+    }
+    complaints
+}
+
+fn without_row(packages: &[String]) -> Vec<String> {
+    let rows = || ARROWS.iter().map(|(name, _)| *name);
+    let unlisted = packages.iter().filter(|p| rows().all(|r| r != *p));
+    let gone = rows().filter(|r| packages.iter().all(|p| p != r));
+    unlisted
+        .map(|p| format!("{p} has no row in ARROWS: draw its arrows"))
+        .chain(gone.map(|r| format!("{r} has a row in ARROWS and no crate")))
+        .collect()
+}
+
+fn foreign_to_pure(dependencies: &[Dependency]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let outer = |d: &&Dependency| {
+        !d.dev && PURE.contains(&d.from.as_str()) && !d.to.starts_with("forebay-")
+    };
+    for d in dependencies.iter().filter(outer) {
+        if !OUTSIDE.contains(&d.to.as_str()) {
+            complaints.push(format!("{} is pure and must not depend on {}", d.from, d.to));
+        }
+        if d.default_features {
+            complaints.push(format!("{}: {} needs default-features = false", d.from, d.to));
+        }
+    }
+    complaints
+}
+
+#[test]
+fn every_arrow_is_drawn() {
+    assert_none(undrawn(&workspace().1));
+}
+
+#[test]
+fn every_crate_has_a_row_and_every_row_a_crate() {
+    assert_none(without_row(&workspace().0));
+}
+
+#[test]
+fn pure_crates_take_little_from_outside() {
+    assert_none(foreign_to_pure(&workspace().1));
+}
+
+/// A document of the shape that cargo prints, with one package that has one dependency.
+fn one(from: &str, to: &str, kind: Value, default_features: bool) -> Vec<Dependency> {
+    let document = serde_json::json!({ "packages": [{ "name": from, "dependencies": [
+        { "name": to, "kind": kind, "uses_default_features": default_features }
+    ]}]});
+    read(&document).1
+}
+
+#[test]
+fn an_undrawn_arrow_is_seen() {
+    let arrow = |from, to| undrawn(&one(from, to, Value::Null, true)).len();
+    assert_eq!(arrow("forebay-cc", "forebay-transport"), 1);
+    assert_eq!(arrow("forebay-queue", "forebay-router"), 1);
+    assert_eq!(arrow("forebay-sim", "forebay-lab"), 1);
+    assert_eq!(arrow("forebay-new", "forebay-base"), 1);
+    assert_eq!(arrow("forebay-transport", "forebay-cc"), 0);
+    assert_eq!(undrawn(&one("forebay-cc", "forebay-sim", "build".into(), true)).len(), 1);
+    assert_eq!(undrawn(&one("forebay-cc", "forebay-sim", "dev".into(), true)).len(), 0);
+}
+
+#[test]
+fn a_crate_without_a_row_is_seen() {
+    let mut packages: Vec<String> = ARROWS.iter().map(|(name, _)| name.to_string()).collect();
+    assert!(without_row(&packages).is_empty());
+    packages[0] = "forebay-new".into();
+    assert_eq!(without_row(&packages).len(), 2, "one unlisted, one gone");
+}
+
+#[test]
+fn a_foreign_dependency_of_a_pure_crate_is_seen() {
+    let count = |from, to, kind, defaults| foreign_to_pure(&one(from, to, kind, defaults)).len();
+    assert_eq!(count("forebay-net", "rand", Value::Null, false), 1);
+    assert_eq!(count("forebay-net", "serde", Value::Null, true), 1);
+    assert_eq!(count("forebay-net", "serde", Value::Null, false), 0);
+    assert_eq!(count("forebay-net", "proptest", "dev".into(), true), 0);
+    assert_eq!(count("forebay-lab", "parquet", Value::Null, true), 0);
+}

@@ -1,0 +1,119 @@
+//! What pure crates must not hold, and where `unsafe` may stand.
+
+use super::source::{blank, product, words};
+use super::{PURE, assert_none, root, rust_files};
+use std::fs;
+
+/// Files that may hold `unsafe`: proven hot spots of the simulator, and the live data path. None today.
+const MAY_BE_UNSAFE: &[&str] = &[];
+
+/// Words that betray a global, a thread, a clock, or a way around a wall.
+const IMPURE: &[&str] = &[
+    "static",
+    "thread_local",
+    "OnceLock",
+    "LazyLock",
+    "Instant",
+    "SystemTime",
+    "HashMap",
+    "HashSet",
+    "disallowed_methods",
+    "disallowed_types",
+    "print",
+    "println",
+    "eprint",
+    "eprintln",
+];
+
+fn missing_walls(lib_rs: &str) -> Vec<&'static str> {
+    let blanked = blank(lib_rs);
+    ["#![no_std]", "#![forbid(unsafe_code)]"]
+        .into_iter()
+        .filter(|wall| !blanked.lines().any(|line| line.trim() == *wall))
+        .collect()
+}
+
+fn impure_words(path: &str, text: &str) -> Vec<String> {
+    let blanked = product(path, text);
+    let words = words(&blanked);
+    let impure = words.iter().enumerate().filter(|(i, w)| {
+        let std_crate = w.text == "std" && (*i == 0 || words[*i - 1].text != "cfg_attr");
+        !w.lifetime && (IMPURE.contains(&w.text) || std_crate)
+    });
+    impure.map(|(_, w)| format!("{path}:{}: `{}` in a pure crate", w.line, w.text)).collect()
+}
+
+fn unsafe_words(path: &str, text: &str) -> Vec<String> {
+    let blanked = blank(text);
+    let found = words(&blanked);
+    let found = found.iter().filter(|w| w.text == "unsafe");
+    found.map(|w| format!("{path}:{}: `unsafe`", w.line)).collect()
+}
+
+#[test]
+fn pure_crates_declare_themselves() {
+    let mut complaints = Vec::new();
+    for name in PURE {
+        let path = root().join("crates").join(name).join("src/lib.rs");
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        complaints.extend(missing_walls(&text).iter().map(|w| format!("{name}: no {w}")));
+    }
+    assert_none(complaints);
+}
+
+#[test]
+fn pure_crates_hold_no_global_thread_or_clock() {
+    let inside = |path: &str| PURE.iter().any(|p| path.starts_with(&format!("crates/{p}/src/")));
+    let files = rust_files();
+    let pure = files.iter().filter(|f| inside(&f.path));
+    assert_none(pure.flat_map(|f| impure_words(&f.path, &f.text)).collect());
+}
+
+#[test]
+fn unsafe_stands_only_where_it_is_allowed() {
+    let files = rust_files();
+    let guarded = files.iter().filter(|f| !MAY_BE_UNSAFE.contains(&f.path.as_str()));
+    assert_none(guarded.flat_map(|f| unsafe_words(&f.path, &f.text)).collect());
+    for path in MAY_BE_UNSAFE {
+        let file = files.iter().find(|f| f.path == *path);
+        let used = file.is_some_and(|f| !unsafe_words(path, &f.text).is_empty());
+        assert!(used, "{path} needs no `unsafe`: take it off the list");
+    }
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    let manifests = super::files("crates", "Cargo.toml");
+    let open = manifests.iter().filter(|m| !inherits_lints(&m.text));
+    assert_none(open.map(|m| format!("{}: no `lints.workspace = true`", m.path)).collect());
+}
+
+fn inherits_lints(manifest: &str) -> bool {
+    manifest.contains("[lints]\nworkspace = true\n")
+}
+
+#[test]
+fn a_missing_wall_is_seen() {
+    assert_eq!(missing_walls("#![no_std]\n#![forbid(unsafe_code)]\n").len(), 0);
+    assert_eq!(missing_walls("//! #![no_std]\n#![forbid(unsafe_code)]\n"), ["#![no_std]"]);
+    assert_eq!(missing_walls("#![cfg_attr(test, no_std)]").len(), 2);
+    assert!(!inherits_lints("[package]\nname = \"x\"\n"));
+}
+
+#[test]
+fn an_impurity_is_seen() {
+    let seen = |text| impure_words("crates/forebay-net/src/x.rs", text).len();
+    assert_eq!(seen("static COUNT: AtomicU64 = AtomicU64::new(0);"), 1);
+    assert_eq!(seen("use std::time::Instant;"), 2);
+    assert_eq!(seen("extern crate std;"), 1);
+    assert_eq!(seen("#[allow(clippy::disallowed_types)]"), 1);
+    assert_eq!(seen("const NAME: &'static str = \"static Instant\"; // HashMap"), 0);
+    assert_eq!(seen("fn f() {}\n#[cfg(test)]\nmod tests { use std::vec; }"), 0);
+}
+
+#[test]
+fn an_unsafe_block_is_seen() {
+    let seen = |text| unsafe_words("x.rs", text).len();
+    assert_eq!(seen("fn f() { unsafe { g() } }"), 1);
+    assert_eq!(seen("#![forbid(unsafe_code)] // unsafe"), 0);
+}
