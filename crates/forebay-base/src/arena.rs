@@ -1,6 +1,7 @@
 //! Where the cold parts of packets live. An arena belongs to one partition of one run.
 
 use crate::digest::Digest;
+use crate::ids::{Ecn, IpVersion};
 use crate::options::OptionList;
 use crate::packet::{Kind, Packet};
 use alloc::sync::Arc;
@@ -20,8 +21,10 @@ impl Handle {
 pub struct Cold {
     /// Differentiated services code point, 6 bits.
     pub dscp: u8,
-    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it.
+    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
     pub ip_id: u16,
+    /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
+    pub flow_label: u32,
     /// TCP urgent pointer.
     pub urgent: u16,
     /// The four reserved bits of the TCP header.
@@ -33,7 +36,8 @@ pub struct Cold {
     /// Which part of a datagram this is, if it is a fragment.
     pub piece: Option<Piece>,
     /// Bytes that no rule can make again: of a TCP segment the payload where it is not the test pattern;
-    /// of an opaque packet all of it, IP header included; of a fragment from outside what is behind the IP header.
+    /// of an opaque packet all of it, IP header included (every other field is then the default: these bytes
+    /// hold it); of a fragment from outside what is behind the IP header.
     pub body: Option<Arc<[u8]>>,
 }
 
@@ -158,6 +162,7 @@ impl Arena {
     }
     /// Give the datagram of a set of pieces back whole, and end the pieces. `pieces` must all come from one
     /// datagram in this arena and cover it; None, and nothing is freed, if they do not.
+    /// The datagram has the TTL of the first in the list, and CE if any piece has it (RFC 3168 section 5.3).
     pub fn reassemble(&mut self, pieces: &mut Vec<Packet>) -> Option<Packet> {
         let datagram_of = |arena: &Arena, p: &Packet| p.cold_part(arena)?.piece?.datagram;
         let datagram = datagram_of(self, pieces.first()?)?;
@@ -165,7 +170,10 @@ impl Arena {
             return None;
         }
         let whole = self.datagrams.get(datagram).whole.bitwise_copy();
-        let whole = self.duplicate(&whole);
+        let mut whole = self.duplicate(&whole);
+        whole.set_ttl(pieces[0].ttl());
+        let marked = pieces.iter().any(|p| p.ecn() == Ecn::Ce);
+        whole.set_ecn(if marked { Ecn::Ce } else { pieces[0].ecn() });
         pieces.drain(..).for_each(|p| self.free(p));
         Some(whole)
     }
@@ -201,6 +209,7 @@ impl Arena {
                 | (cold.urgent as u64) << 8
                 | cold.tcp_reserved as u64,
         );
+        digest.word(cold.flow_label as u64);
         digest.bytes(cold.ip_options.as_bytes());
         digest.bytes(cold.tcp_options.as_bytes());
         if let Some(piece) = cold.piece {
@@ -209,10 +218,30 @@ impl Arena {
             );
         }
         if let (Some(body), Kind::Opaque) = (&cold.body, packet.kind()) {
-            digest.bytes(body);
+            digest_opaque(&mut digest, packet.version(), body);
         }
         digest.finish()
     }
+}
+
+/// Opaque bytes without what the packet itself overrules: TTL, ECN field, and the checksum that follows.
+fn digest_opaque(digest: &mut Digest, version: IpVersion, body: &[u8]) {
+    let mut head = [0u8; 20];
+    let (start, rest) = body.split_at(head.len().min(body.len()));
+    head[..start.len()].copy_from_slice(start);
+    match version {
+        IpVersion::V4 => {
+            head[1] &= 0b1111_1100;
+            head[8] = 0;
+            head[10..12].fill(0);
+        }
+        IpVersion::V6 => {
+            head[1] &= 0b1100_1111;
+            head[7] = 0;
+        }
+    }
+    digest.bytes(&head);
+    digest.bytes(rest);
 }
 
 #[cfg(test)]
@@ -227,6 +256,46 @@ mod tests {
         arena.free_cold(first);
         assert_eq!(arena.live(), 0);
         assert_eq!(arena.insert(Cold::default()), first);
+    }
+
+    #[test]
+    fn an_opaque_digest_sees_each_byte_once() {
+        let mut arena = Arena::default();
+        let mut bytes = [7u8; 24];
+        bytes[0] = 0x45;
+        let mut make = |bytes: &[u8]| {
+            let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+            let ends = (crate::Addr(1), crate::Addr(2));
+            let packet = Packet::opaque(IpVersion::V4, ends, None, cold, &mut arena);
+            packet.digest(&arena)
+        };
+        let digest = make(&bytes);
+        for at in 1..bytes.len() {
+            let mut changed = bytes;
+            changed[at] ^= 2;
+            // TTL, ECN and checksum are the packet's own fields.
+            let own = matches!(at, 1 | 8 | 10 | 11);
+            assert_eq!(make(&changed) == digest, own, "byte {at}");
+        }
+        bytes[1] ^= 4;
+        assert_ne!(make(&bytes), digest, "DSCP");
+    }
+
+    #[test]
+    fn a_mark_on_any_piece_marks_the_datagram() {
+        let mut arena = Arena::default();
+        let end = |addr| crate::Endpoint { addr: crate::Addr(addr), port: 9 };
+        let fields = crate::TcpFields::default();
+        let mut whole = Packet::tcp(IpVersion::V4, end(1), end(2), fields, 1000);
+        whole.set_dont_fragment(false);
+        whole.set_ecn(Ecn::Ect0);
+        whole.cold_mut(&mut arena).ip_id = 1;
+        let (first, mut second) = crate::split_ipv4(whole, 600, &mut arena).unwrap();
+        second.set_ecn(Ecn::Ce);
+        let again = arena.reassemble(&mut alloc::vec![first, second]).unwrap();
+        assert_eq!(again.ecn(), Ecn::Ce);
+        arena.free(again);
+        assert_eq!(arena.live(), 0);
     }
 
     #[test]

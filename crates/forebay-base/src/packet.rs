@@ -6,7 +6,7 @@
 use crate::arena::{Arena, Cold, Handle};
 use crate::digest::mix64;
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
-use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList};
+use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
 use crate::time::Time;
 
 /// The time to live that hosts send with.
@@ -117,6 +117,22 @@ const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) ->
     ip + TCP_HEADER_BYTES + options.next_multiple_of(4)
 }
 
+/// Of all lists that give the same header bytes, the one that a parser finds. A header rounds its options up
+/// to a multiple of 4 with zeros; `before` option bytes precede the list in it. Zeros behind the last option
+/// are dropped as far as that rounding brings them back; zeros that belong to an option stay.
+fn without_padding(list: OptionList, before: usize) -> OptionList {
+    let padded_len = (before + list.len()).next_multiple_of(4) - before;
+    let mut region = [0u8; MAX_OPTION_BYTES + 4];
+    region[..list.len()].copy_from_slice(list.as_bytes());
+    let region = &region[..padded_len];
+    let mut walk = TcpOptions::new(region);
+    walk.by_ref().for_each(drop);
+    let listed = padded_len - walk.rest().len();
+    let written = region.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+    let kept = listed.max(written).max(padded_len.saturating_sub(3));
+    OptionList::from_bytes(&region[..kept]).expect("rounding stays within 40 bytes")
+}
+
 impl Packet {
     /// A TCP segment of `payload_len` bytes, not ECN-capable, DF set, full TTL.
     /// Panics if the packet would be longer than 65 535 bytes.
@@ -159,7 +175,8 @@ impl Packet {
     }
 
     /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header included.
-    /// `ports` are those of its transport header, where it has some.
+    /// `ports` are those of its transport header, where it has some. TTL and ECN field of the packet overrule
+    /// those in the bytes. Panics if the bytes are shorter than their IP header.
     pub fn opaque(
         version: IpVersion,
         (src, dst): (Addr, Addr),
@@ -170,12 +187,19 @@ impl Packet {
         let len = cold.body.as_ref().map_or(0, |b| b.len());
         let len = u16::try_from(len).expect("packet longer than 65535 bytes");
         let mut packet = Packet::blank(version, Kind::Opaque, (src, dst), len);
+        if let (IpVersion::V4, Some(&first)) = (version, cold.body.as_ref().and_then(|b| b.first()))
+        {
+            // With IPv4 options the header is longer than 20 bytes: the IHL field says so.
+            packet.header_len = packet.header_len.max((first & 0x0f) * 4);
+        }
+        assert!(len >= packet.header_len as u16, "opaque bytes end within the IP header");
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
         packet
     }
 
-    /// A fragment: `cold.piece` says which. `ports` are visible only if the piece holds them.
+    /// An IPv4 fragment: `cold.piece` says which. `ports` are visible only if the piece holds them.
+    /// IPv6 fragments only come from outside, and stay opaque.
     pub fn piece(
         version: IpVersion,
         (src, dst): (Addr, Addr),
@@ -185,6 +209,7 @@ impl Packet {
         arena: &mut Arena,
     ) -> Packet {
         assert!(cold.piece.is_some(), "a piece needs Cold::piece");
+        assert_eq!(version, IpVersion::V4, "a piece is IPv4");
         let mut packet = Packet::blank(version, Kind::Piece, (src, dst), len);
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
@@ -196,6 +221,7 @@ impl Packet {
         let mut packet =
             Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
         packet.bits = (packet.bits & V6) | ((kind as u8) << KIND_SHIFT);
+        packet.set_dont_fragment(false);
         packet.len = len;
         packet.header_len = if version == IpVersion::V6 { 40 } else { 20 };
         packet
@@ -294,7 +320,9 @@ impl Packet {
         self.bits & DONT_FRAGMENT != 0
     }
     /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
+    /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be allowed.
     pub fn set_dont_fragment(&mut self, df: bool) {
+        let df = df || self.version() == IpVersion::V6;
         self.bits = if df { self.bits | DONT_FRAGMENT } else { self.bits & !DONT_FRAGMENT };
     }
     /// Time to live.
@@ -336,7 +364,8 @@ impl Packet {
     pub(crate) fn set_cold(&mut self, cold: Handle) {
         self.cold = cold;
     }
-    /// Replace the TCP options beside timestamps. Errors if they do not fit with them into 40 bytes.
+    /// Replace the TCP options beside timestamps. Errors if they do not fit with them into 40 bytes, or if
+    /// they begin with the timestamps that [`TcpFields`] lacks. Final padding is dropped.
     pub fn set_tcp_options(
         &mut self,
         options: OptionList,
@@ -344,7 +373,16 @@ impl Packet {
     ) -> Result<(), OptionError> {
         assert_eq!(self.kind(), Kind::Tcp);
         let stamps = self.bits & TIMESTAMPS != 0;
-        if options.len() + if stamps { TIMESTAMP_OPTION_BYTES } else { 0 } > MAX_OPTION_BYTES {
+        let before = if stamps { TIMESTAMP_OPTION_BYTES } else { 0 };
+        if options.len() + before > MAX_OPTION_BYTES {
+            return Err(OptionError);
+        }
+        let options = without_padding(options, before);
+        let leading_stamps = [kind::TIMESTAMPS, TIMESTAMP_OPTION_BYTES as u8];
+        if !stamps
+            && options.len() >= TIMESTAMP_OPTION_BYTES
+            && options.as_bytes().starts_with(&leading_stamps)
+        {
             return Err(OptionError);
         }
         if options.is_empty() && self.cold == Handle::NONE {
@@ -354,16 +392,17 @@ impl Packet {
         self.fix_header_len(arena);
         Ok(())
     }
-    /// Replace the IPv4 options. Errors for IPv6, which has none.
+    /// Replace the IPv4 options. Errors for IPv6, which has none, and for opaque packets, whose bytes are fixed.
+    /// Final padding is dropped.
     pub fn set_ip_options(
         &mut self,
         options: OptionList,
         arena: &mut Arena,
     ) -> Result<(), OptionError> {
-        if self.version() == IpVersion::V6 {
+        if self.version() == IpVersion::V6 || self.kind() == Kind::Opaque {
             return Err(OptionError);
         }
-        self.cold_mut(arena).ip_options = options;
+        self.cold_mut(arena).ip_options = without_padding(options, 0);
         self.fix_header_len(arena);
         Ok(())
     }
@@ -468,6 +507,37 @@ mod tests {
         assert_eq!((packet.header_len(), packet.payload_len()), (84, 100));
         arena.free(packet);
         assert_eq!(arena.live(), 0);
+    }
+
+    #[test]
+    fn padding_that_rounding_brings_back_is_dropped_and_nothing_else() {
+        // By hand: (list, bytes before it, what stays).
+        let cases: [(&[u8], usize, &[u8]); 9] = [
+            (&[2, 4, 5, 0], 0, &[2, 4, 5, 0]),
+            (&[1, 1, 0], 0, &[1, 1]),
+            (&[1, 1, 0, 0, 0, 0, 0], 0, &[1, 1, 0, 0, 0]),
+            (&[0, 0, 0, 0], 0, &[0]),
+            (&[0, 0], 10, &[]),
+            (&[0, 0, 0], 10, &[0, 0, 0]),
+            (&[5, 4, 9], 0, &[5, 4, 9, 0]),
+            (&[5, 0, 7, 0], 0, &[5, 0, 7]),
+            (&[0, 9, 0, 0], 0, &[0, 9]),
+        ];
+        for (list, before, expected) in cases {
+            let kept = without_padding(OptionList::from_bytes(list).unwrap(), before);
+            assert_eq!(kept.as_bytes(), expected, "{list:?} behind {before}");
+        }
+    }
+
+    #[test]
+    fn timestamps_have_one_place() {
+        let mut arena = Arena::default();
+        let mut stamps = OptionList::EMPTY;
+        stamps.push(kind::TIMESTAMPS, &[0; 8]).unwrap();
+        assert!(segment(1, None).set_tcp_options(stamps, &mut arena).is_err());
+        let mut twice = segment(1, Some((1, 2)));
+        twice.set_tcp_options(stamps, &mut arena).unwrap();
+        assert_eq!(twice.header_len(), 20 + 20 + 20);
     }
 
     #[test]
