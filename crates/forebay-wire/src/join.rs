@@ -1,0 +1,90 @@
+//! Putting fragments together that are known by their own bytes only.
+
+use crate::error::ParseError;
+use crate::ipv4::{self, Ipv4};
+use crate::parse::parse;
+use crate::plan::{AddressPlan, PlanError};
+use alloc::vec::Vec;
+use forebay_base::{Arena, Cold, Ecn, Kind, Packet};
+
+/// The datagram that `pieces`, in order of their offsets, make up; the pieces end. Its IP header is that of the
+/// first piece with offset and MF cleared (RFC 791 section 3.2); it is CE if any piece is (RFC 3168 section 5.3).
+///
+/// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs differ, if
+/// one of them was cut from a datagram in this arena ([`Arena::reassemble`] joins those), or if the whole is
+/// longer than 65 535 bytes.
+pub fn join(
+    pieces: &mut Vec<Packet>,
+    plan: &AddressPlan,
+    arena: &mut Arena,
+) -> Result<Packet, ParseError> {
+    let bytes = joined_bytes(pieces, plan, arena)?;
+    let whole = parse(&bytes, plan, arena)?;
+    pieces.drain(..).for_each(|piece| arena.free(piece));
+    Ok(whole)
+}
+
+fn joined_bytes(
+    pieces: &[Packet],
+    plan: &AddressPlan,
+    arena: &Arena,
+) -> Result<Vec<u8>, ParseError> {
+    let first = pieces.first().ok_or(ParseError::Pieces)?;
+    let head = cold_of(first, arena)?;
+    let body_len = contiguous_len(pieces, arena)?;
+    let header_len = ipv4::MIN_HEADER + head.ip_options.len().next_multiple_of(4);
+    if header_len + body_len > usize::from(u16::MAX) {
+        return Err(ParseError::Length);
+    }
+    let marked = pieces.iter().any(|piece| piece.ecn() == Ecn::Ce);
+    let ecn = if marked { Ecn::Ce } else { first.ecn() };
+    let address = |addr| plan.to_v4(addr).map_err(|PlanError(_)| ParseError::UnknownAddress);
+    let ip = Ipv4 {
+        tos: head.dscp << 2 | ecn as u8,
+        id: head.ip_id,
+        reserved_flag: false,
+        dont_fragment: first.dont_fragment(),
+        more: false,
+        offset: 0,
+        ttl: first.ttl(),
+        protocol: head.piece.ok_or(ParseError::Pieces)?.protocol,
+        ends: [address(first.src())?, address(first.dst())?],
+        options: head.ip_options.as_bytes(),
+    };
+    let mut header = [0; ipv4::MAX_HEADER];
+    let header_len = ip.write(body_len, &mut header);
+    let mut bytes = Vec::with_capacity(header_len + body_len);
+    bytes.extend_from_slice(&header[..header_len]);
+    for piece in pieces {
+        bytes.extend_from_slice(cold_of(piece, arena)?.body.as_deref().ok_or(ParseError::Pieces)?);
+    }
+    Ok(bytes)
+}
+
+fn cold_of<'a>(piece: &Packet, arena: &'a Arena) -> Result<&'a Cold, ParseError> {
+    let cold = piece.cold_part(arena).filter(|_| piece.kind() == Kind::Piece);
+    cold.ok_or(ParseError::Pieces)
+}
+
+/// Bytes behind the IP header of the datagram, if the pieces are all of it and of nothing else.
+fn contiguous_len(pieces: &[Packet], arena: &Arena) -> Result<usize, ParseError> {
+    let identity = |piece: &Packet| -> Result<_, ParseError> {
+        let cold = cold_of(piece, arena)?;
+        let protocol = cold.piece.ok_or(ParseError::Pieces)?.protocol;
+        Ok((piece.src(), piece.dst(), protocol, cold.ip_id))
+    };
+    let mut next = 0;
+    for (at, packet) in pieces.iter().enumerate() {
+        let cold = cold_of(packet, arena)?;
+        let (piece, body) = cold.piece.zip(cold.body.as_ref()).ok_or(ParseError::Pieces)?;
+        let last = at + 1 == pieces.len();
+        if identity(packet)? != identity(&pieces[0])?
+            || usize::from(piece.offset) != next
+            || piece.more == last
+        {
+            return Err(ParseError::Pieces);
+        }
+        next += body.len();
+    }
+    Ok(next)
+}

@@ -1,0 +1,169 @@
+//! From bytes to a packet.
+
+use crate::emit::pattern_of;
+use crate::error::ParseError;
+use crate::ipv4::Ipv4;
+use crate::ipv6::Ipv6;
+use crate::plan::{AddressPlan, Ends};
+use crate::tcp::{self, Tcp};
+use forebay_base::{Addr, Arena, Cold, Ecn, Endpoint, IpVersion, OptionList, Packet, Piece};
+
+/// The packet in `bytes`, which must hold exactly one, from the IP header on.
+///
+/// * A whole TCP segment with a right checksum: `Kind::Tcp`.
+/// * An IPv4 fragment: `Kind::Piece`, known by its own bytes.
+/// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept; among them TCP
+///   segments with a wrong checksum, which routers carry and hosts drop.
+///
+/// Nothing is left in `arena` on error.
+pub fn parse(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
+    match bytes.first().map(|first| first >> 4) {
+        None => Err(ParseError::Truncated),
+        Some(4) => parse_v4(bytes, plan, arena),
+        Some(6) => parse_v6(bytes, plan, arena),
+        Some(_) => Err(ParseError::Version),
+    }
+}
+
+/// What the IP headers of both versions say, as a packet has it.
+#[derive(Clone, Copy)]
+struct Ip {
+    version: IpVersion,
+    addresses: (Addr, Addr),
+    /// DSCP and ECN field.
+    class: u8,
+    ttl: u8,
+    dont_fragment: bool,
+    id: u16,
+    flow_label: u32,
+    options: OptionList,
+    protocol: u8,
+}
+
+impl Ip {
+    /// The packet with these fields; `made` holds the rest.
+    fn dress(&self, mut made: Packet) -> Packet {
+        made.set_ttl(self.ttl);
+        made.set_ecn(Ecn::from_bits(self.class));
+        made.set_dont_fragment(self.dont_fragment);
+        made
+    }
+}
+
+fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
+    let (header, payload) = Ipv4::parse(bytes)?;
+    let address = |at: usize| plan.from_v4(header.ends[at]).ok_or(ParseError::UnknownAddress);
+    let ip = Ip {
+        version: IpVersion::V4,
+        addresses: (address(0)?, address(1)?),
+        class: header.tos,
+        ttl: header.ttl,
+        dont_fragment: header.dont_fragment,
+        id: header.id,
+        flow_label: 0,
+        options: OptionList::from_bytes(header.options).expect("at most 40 bytes by its IHL"),
+        protocol: header.protocol,
+    };
+    if header.reserved_flag {
+        return Ok(opaque(&ip, bytes, visible_ports(header.protocol, payload), arena));
+    }
+    if header.more || header.offset != 0 {
+        return piece(&ip, &header, payload, arena);
+    }
+    let ends = Ends::V4(header.ends);
+    Ok(whole(&ip, &ends, bytes, payload, arena))
+}
+
+fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
+    let (header, payload) = Ipv6::parse(bytes)?;
+    let address = |at: usize| plan.from_v6(header.ends[at]).ok_or(ParseError::UnknownAddress);
+    let ip = Ip {
+        version: IpVersion::V6,
+        addresses: (address(0)?, address(1)?),
+        class: header.class,
+        ttl: header.hop_limit,
+        dont_fragment: true,
+        id: 0,
+        flow_label: header.flow_label,
+        options: OptionList::EMPTY,
+        protocol: header.next_header,
+    };
+    Ok(whole(&ip, &Ends::V6(header.ends), bytes, payload, arena))
+}
+
+/// A datagram that is no fragment.
+fn whole(ip: &Ip, ends: &Ends, bytes: &[u8], behind_ip: &[u8], arena: &mut Arena) -> Packet {
+    let segment = if ip.protocol == tcp::PROTOCOL { Tcp::parse(behind_ip, ends) } else { None };
+    match segment {
+        Some((tcp, payload)) => tcp_segment(ip, &tcp, payload, arena),
+        None => opaque(ip, bytes, visible_ports(ip.protocol, behind_ip), arena),
+    }
+}
+
+fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Packet {
+    let src = Endpoint { addr: ip.addresses.0, port: tcp.ports.0 };
+    let dst = Endpoint { addr: ip.addresses.1, port: tcp.ports.1 };
+    let payload_len = u16::try_from(payload.len()).expect("part of a packet");
+    let made = Packet::tcp(ip.version, src, dst, tcp.fields, payload_len);
+    let mut made = ip.dress(made);
+    let (pattern, seq) = pattern_of(&made, tcp.ports, tcp.fields.seq, tcp.fields.flags);
+    let cold = Cold {
+        dscp: ip.class >> 2,
+        ip_id: ip.id,
+        flow_label: ip.flow_label,
+        urgent: tcp.urgent,
+        tcp_reserved: tcp.reserved,
+        body: (!pattern.matches(seq, payload)).then(|| payload.into()),
+        ..Cold::default()
+    };
+    // What is plain has no cold part, so that it is the same packet as the one that was never bytes.
+    if cold != Cold::default() {
+        *made.cold_mut(arena) = cold;
+    }
+    if !ip.options.is_empty() {
+        made.set_ip_options(ip.options, arena).expect("IPv6 has none");
+    }
+    if !tcp.options.is_empty() {
+        let options = OptionList::from_bytes(tcp.options).expect("at most 40 bytes by its offset");
+        made.set_tcp_options(options, arena).expect("leading timestamps are taken out");
+    }
+    made
+}
+
+fn piece(ip: &Ip, header: &Ipv4<'_>, body: &[u8], arena: &mut Arena) -> Result<Packet, ParseError> {
+    // The datagram itself must fit into its length field (RFC 791), the largest being 65 535 with its header.
+    let datagram_len = crate::ipv4::MIN_HEADER + usize::from(header.offset) + body.len();
+    let len = u16::try_from(crate::ipv4::MIN_HEADER + body.len());
+    let (Ok(len), true) = (len, datagram_len <= usize::from(u16::MAX)) else {
+        return Err(ParseError::Length);
+    };
+    let cold = Cold {
+        dscp: ip.class >> 2,
+        ip_id: ip.id,
+        piece: Some(Piece::from_outside(header.offset, header.more, header.protocol)),
+        body: Some(body.into()),
+        ..Cold::default()
+    };
+    let ports = if header.offset == 0 { visible_ports(header.protocol, body) } else { None };
+    let mut made = Packet::piece(ip.version, ip.addresses, len, ports, cold, arena);
+    if !ip.options.is_empty() {
+        made.set_ip_options(ip.options, arena).expect("IPv4 has options");
+    }
+    Ok(ip.dress(made))
+}
+
+fn opaque(ip: &Ip, bytes: &[u8], ports: Option<(u16, u16)>, arena: &mut Arena) -> Packet {
+    let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+    ip.dress(Packet::opaque(ip.version, ip.addresses, ports, cold, arena))
+}
+
+/// The ports, of a protocol that begins with them, if the bytes hold them.
+fn visible_ports(protocol: u8, behind_ip: &[u8]) -> Option<(u16, u16)> {
+    const UDP: u8 = 17;
+    const DCCP: u8 = 33;
+    const SCTP: u8 = 132;
+    const UDP_LITE: u8 = 136;
+    let has_ports = matches!(protocol, tcp::PROTOCOL | UDP | DCCP | SCTP | UDP_LITE);
+    let &[a, b, c, d] = behind_ip.first_chunk().filter(|_| has_ports)?;
+    Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+}
