@@ -59,6 +59,10 @@ impl DropLog {
         arena.free(packet);
         self.counts[reason as usize] += 1;
     }
+    /// Count `packets` whose memory has been given back already.
+    pub fn count_only(&mut self, reason: DropReason, packets: u64) {
+        self.counts[reason as usize] += packets;
+    }
     /// Packets dropped for `reason`.
     pub fn count(&self, reason: DropReason) -> u64 {
         self.counts[reason as usize]

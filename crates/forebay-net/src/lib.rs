@@ -1,15 +1,25 @@
-//! The parts of a network: links, ports, hosts, routers, routes; and [`NetSpec`], which says what to build.
+//! The parts of a network: links, hosts, routers, routes; and [`NetSpec`], which says what to build.
 //!
 //! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these machines.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod build;
 mod channel;
+mod host;
+mod link;
+mod reassembly;
 mod spec;
+mod workload;
 
+pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
+pub use host::{Host, HostContext, Pulled, Socket};
+pub use link::{AnyLink, FifoLimit, FifoLink, Histogram, Impairment, LinkStats, QueuedLink};
+pub use reassembly::Reassembly;
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
     NodeSpec, QueueSpec, SpecError, TransportSpec,
 };
+pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

@@ -178,6 +178,8 @@ pub enum SpecError {
         /// To here.
         to: NodeId,
     },
+    /// More addresses than the IPv4 plan has room for; IPv6 has.
+    TooManyAddresses(usize),
     /// A host without a link.
     HostWithoutLink(NodeId),
     /// A flow from or to a node that is not a host, or from a host to itself.

@@ -52,6 +52,18 @@ impl Routes {
         assert!(column < self.columns, "an attachment needs a column");
         self.next[row * self.columns + column] = port.map_or(NONE, |p| p.0);
     }
+    /// `node` sends what is for `dst` through `port` from now on, and with it what is for every other address behind the same
+    /// attachment; only where `node` is that attachment itself, it is `dst` alone.
+    pub fn redirect(&mut self, node: NodeId, dst: Addr, port: Option<PortId>) {
+        let (column, last_hop) = &mut self.addresses[dst.index()];
+        let port = port.map_or(NONE, |p| p.0);
+        if self.own_column[node.index()] == *column {
+            *last_hop = port;
+        } else {
+            let row = self.row[node.index()] as usize;
+            self.next[row * self.columns + *column as usize] = port;
+        }
+    }
     /// The port by which `node` sends to `dst`; None if there is no route, or `dst` is its own.
     #[inline]
     pub fn port(&self, node: NodeId, dst: Addr) -> Option<PortId> {

@@ -1,1 +1,18 @@
-//! See ARCHITECTURE.md.
+//! The discrete-event driver: it owns the clock and the pending events, and runs the machines of `forebay-net`.
+//!
+//! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it; between calls everything can be
+//! looked at. The same spec and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options.
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod dispatch;
+mod observe;
+mod outcome;
+mod trace;
+mod world;
+
+pub use agenda::{Agenda, Entity, RadixHeap};
+pub use observe::{Observer, PacketEvent};
+pub use outcome::{Conservation, FlowOutcome, LinkOutcome};
+pub use trace::{LinkHash, trace_hash};
+pub use world::{Injection, Options, Simulation, Status};

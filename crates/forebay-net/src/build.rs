@@ -1,0 +1,383 @@
+//! From a spec to machines: addresses, static shortest-path routes, hosts, links.
+
+use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
+use crate::host::Host;
+use crate::link::{AnyLink, FifoLimit, FifoLink, Impairment, QueuedLink};
+use crate::spec::ForwardingSpec;
+use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, QueueSpec, SpecError};
+use crate::workload::{PathPlan, PortAllocator, Workload};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use forebay_base::{Addr, FlowId, IpVersion, LinkId, NodeId, PortId, Rng, SocketId, Stream};
+use forebay_queue::{AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Pipeline};
+use forebay_router::{AnyForwarding, PlainIp, Routes};
+use forebay_transport::Role;
+use forebay_wire::AddressPlan;
+
+/// Addresses that the plan has room for in IPv4: one /8.
+const V4_ADDRESSES: usize = 1 << 24;
+
+/// The outgoing links of each node: its ports in order.
+#[derive(Clone, Debug, Default)]
+pub struct PortTable {
+    first: Vec<u32>,
+    links: Vec<LinkId>,
+    port_of_link: Vec<PortId>,
+}
+
+impl PortTable {
+    fn new(spec: &NetSpec) -> PortTable {
+        let mut of_node: Vec<Vec<LinkId>> = vec![Vec::new(); spec.nodes.len()];
+        let mut port_of_link = Vec::with_capacity(spec.links.len());
+        for (i, link) in spec.links.iter().enumerate() {
+            let ports = &mut of_node[link.from.index()];
+            port_of_link.push(PortId(ports.len() as u16));
+            ports.push(LinkId(i as u32));
+        }
+        let mut table = PortTable { first: vec![0], links: Vec::new(), port_of_link };
+        for ports in of_node {
+            table.links.extend(ports);
+            table.first.push(table.links.len() as u32);
+        }
+        table
+    }
+    /// The links that leave `node`, in port order.
+    #[inline]
+    pub fn links_of(&self, node: NodeId) -> &[LinkId] {
+        let (from, to) = (self.first[node.index()], self.first[node.index() + 1]);
+        &self.links[from as usize..to as usize]
+    }
+    /// The link behind a port.
+    #[inline]
+    pub fn link(&self, node: NodeId, port: PortId) -> LinkId {
+        self.links[self.first[node.index()] as usize + port.index()]
+    }
+    /// The port that feeds a link, at its `from` node.
+    #[inline]
+    pub fn port(&self, link: LinkId) -> PortId {
+        self.port_of_link[link.index()]
+    }
+}
+
+/// A node, built.
+pub enum Node {
+    /// Has sockets.
+    Host(Host),
+    /// Forwards.
+    Router(AnyForwarding),
+}
+
+/// Everything that a driver needs to run a spec.
+pub struct Network {
+    /// By [`NodeId`].
+    pub nodes: Vec<Node>,
+    /// By [`LinkId`].
+    pub links: Vec<AnyLink>,
+    /// Ports of nodes.
+    pub ports: PortTable,
+    /// Next hops.
+    pub routes: Routes,
+    /// Addresses on the wire.
+    pub plan: AddressPlan,
+    /// Flows.
+    pub workload: Workload,
+    /// Per flow: the (host, socket) of its client and of its server.
+    pub ends: Vec<[(NodeId, SocketId); 2]>,
+    /// Per node the first address of each interface.
+    pub addresses: Vec<Vec<Addr>>,
+}
+
+impl Network {
+    /// Build everything for one run. `all_queued` builds every link the general way, for comparison.
+    ///
+    /// Routes are by hop count; between equal ones the port declared first.
+    pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
+        assert!(spec.links.len().is_multiple_of(2), "links come in pairs");
+        let ports = PortTable::new(spec);
+        check_flows(spec, &ports)?;
+        let sockets = count_sockets(spec, &ports);
+        let (mut routes, addresses) = assign_addresses(spec, &ports, &sockets);
+        shortest_paths(spec, &ports, &mut routes);
+        let mut nodes = build_nodes(spec, seed, &addresses);
+        let (workload, ends) = build_flows(spec, seed, &addresses, &mut nodes);
+        check_routes(spec, &ports, &routes, &workload)?;
+        if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
+            return Err(SpecError::TooManyAddresses(routes.addresses()));
+        }
+        let plan = AddressPlan::default();
+        let links = build_links(spec, seed, all_queued);
+        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses })
+    }
+}
+
+fn paths_of(spec: &NetSpec, flow: usize) -> &[(PortId, PortId)] {
+    const SINGLE: &[(PortId, PortId)] = &[(PortId(0), PortId(0))];
+    let paths = &spec.flows[flow].paths;
+    if paths.is_empty() { SINGLE } else { paths }
+}
+
+fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
+    for (i, node) in spec.nodes.iter().enumerate() {
+        let id = NodeId(i as u32);
+        if matches!(node.kind, NodeKind::Host) && ports.links_of(id).is_empty() {
+            return Err(SpecError::HostWithoutLink(id));
+        }
+    }
+    for (i, flow) in spec.flows.iter().enumerate() {
+        for node in [flow.src, flow.dst] {
+            let is_host = matches!(spec.nodes[node.index()].kind, NodeKind::Host);
+            if !is_host || flow.src == flow.dst {
+                return Err(SpecError::NotAHost { flow: FlowId(i as u32), node });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sockets per node and interface.
+fn count_sockets(spec: &NetSpec, ports: &PortTable) -> Vec<Vec<u32>> {
+    let mut counts: Vec<Vec<u32>> =
+        (0..spec.nodes.len()).map(|n| vec![0; ports.links_of(NodeId(n as u32)).len()]).collect();
+    for (i, flow) in spec.flows.iter().enumerate() {
+        for &(a, b) in paths_of(spec, i) {
+            counts[flow.src.index()][a.index()] += 1;
+            counts[flow.dst.index()][b.index()] += 1;
+        }
+    }
+    counts
+}
+
+/// Each interface of a host has addresses of its own, attached to the node at the other end of its link.
+fn assign_addresses(
+    spec: &NetSpec,
+    ports: &PortTable,
+    sockets: &[Vec<u32>],
+) -> (Routes, Vec<Vec<Addr>>) {
+    let is_host = |n: NodeId| matches!(spec.nodes[n.index()].kind, NodeKind::Host);
+    let ids = || (0..spec.nodes.len() as u32).map(NodeId);
+    let rows: Vec<NodeId> = ids().filter(|&n| !is_host(n)).collect();
+    let attached: BTreeSet<NodeId> = ids()
+        .filter(|&n| is_host(n))
+        .flat_map(|n| ports.links_of(n).iter().map(|l| spec.links[l.index()].to))
+        .collect();
+    let columns: Vec<NodeId> = attached.into_iter().collect();
+    let mut routes = Routes::new(spec.nodes.len(), &rows, &columns);
+    let mut addresses: Vec<Vec<Addr>> = vec![Vec::new(); spec.nodes.len()];
+    for host in ids().filter(|&n| is_host(n)) {
+        for (i, &link) in ports.links_of(host).iter().enumerate() {
+            let attachment = spec.links[link.index()].to;
+            let last_hop = ports.port(LinkId(link.0 ^ 1));
+            let count = PortAllocator::addresses(sockets[host.index()][i]);
+            let first = (0..count)
+                .map(|_| routes.push_address(attachment, Some(last_hop)))
+                .min()
+                .expect("at least one address");
+            addresses[host.index()].push(first);
+        }
+    }
+    (routes, addresses)
+}
+
+/// Breadth-first from each attachment over the links turned round.
+fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
+    let is_router = |n: NodeId| matches!(spec.nodes[n.index()].kind, NodeKind::Router(_));
+    let attachments: BTreeSet<NodeId> = (0..spec.nodes.len() as u32)
+        .map(NodeId)
+        .filter(|&n| !is_router(n))
+        .flat_map(|n| ports.links_of(n).iter().map(|l| spec.links[l.index()].to))
+        .filter(|&n| is_router(n))
+        .collect();
+    let mut distance = vec![u32::MAX; spec.nodes.len()];
+    let mut queue = VecDeque::new();
+    for &target in &attachments {
+        distance.fill(u32::MAX);
+        distance[target.index()] = 0;
+        queue.push_back(target);
+        while let Some(node) = queue.pop_front() {
+            for &out in ports.links_of(node) {
+                // The link pair's other direction leads from that neighbour to `node`.
+                let neighbour = spec.links[out.index()].to;
+                if is_router(neighbour) && distance[neighbour.index()] == u32::MAX {
+                    distance[neighbour.index()] = distance[node.index()] + 1;
+                    queue.push_back(neighbour);
+                }
+            }
+        }
+        for n in (0..spec.nodes.len() as u32).map(NodeId) {
+            let d = distance[n.index()];
+            if !is_router(n) || d == 0 || d == u32::MAX {
+                continue;
+            }
+            let port = ports.links_of(n).iter().position(|l| {
+                let next = spec.links[l.index()].to;
+                distance[next.index()] == d - 1 && is_router(next)
+            });
+            routes.set(n, target, port.map(|p| PortId(p as u16)));
+        }
+    }
+}
+
+fn build_nodes(spec: &NetSpec, seed: u64, addresses: &[Vec<Addr>]) -> Vec<Node> {
+    let build = |(i, node): (usize, &crate::spec::NodeSpec)| match &node.kind {
+        NodeKind::Host => {
+            let mut host = Host::default();
+            addresses[i].iter().for_each(|&a| host.add_interface(a));
+            Node::Host(host)
+        }
+        NodeKind::Router(ForwardingSpec::PlainIp) => Node::Router(AnyForwarding::PlainIp(PlainIp)),
+        NodeKind::Router(ForwardingSpec::Custom(make)) => {
+            let rng = Rng::new(seed, Stream::Forwarding, i as u64);
+            Node::Router(AnyForwarding::Custom(make(NodeId(i as u32), rng)))
+        }
+    };
+    spec.nodes.iter().enumerate().map(build).collect()
+}
+
+type Ends = Vec<[(NodeId, SocketId); 2]>;
+
+fn build_flows(
+    spec: &NetSpec,
+    seed: u64,
+    addresses: &[Vec<Addr>],
+    nodes: &mut [Node],
+) -> (Workload, Ends) {
+    let mut allocators: Vec<Vec<PortAllocator>> =
+        addresses.iter().map(|a| a.iter().map(|_| PortAllocator::default()).collect()).collect();
+    let mut paths = Vec::new();
+    let mut first_path = Vec::with_capacity(spec.flows.len() + 1);
+    let mut ends = Vec::with_capacity(spec.flows.len());
+    let mut end =
+        |node: NodeId, port: PortId, socket: SocketId, path: usize, nodes: &mut [Node]| {
+            let addr = addresses[node.index()][port.index()];
+            let (_, endpoint) = allocators[node.index()][port.index()].next(addr);
+            host_mut(nodes, node).add_port(port, socket, path as u8);
+            (endpoint, port)
+        };
+    for (i, flow) in spec.flows.iter().enumerate() {
+        let id = FlowId(i as u32);
+        let client = host_mut(nodes, flow.src).add_socket(id, Role::Client);
+        let server = host_mut(nodes, flow.dst).add_socket(id, Role::Server);
+        first_path.push(paths.len() as u32);
+        for (p, &(a, b)) in paths_of(spec, i).iter().enumerate() {
+            let src = end(flow.src, a, client, p, nodes);
+            let dst = end(flow.dst, b, server, p, nodes);
+            paths.push(PathPlan { src, dst });
+        }
+        ends.push([(flow.src, client), (flow.dst, server)]);
+    }
+    first_path.push(paths.len() as u32);
+    (Workload::new(spec, seed, paths, first_path), ends)
+}
+
+fn host_mut(nodes: &mut [Node], id: NodeId) -> &mut Host {
+    match &mut nodes[id.index()] {
+        Node::Host(host) => host,
+        Node::Router(_) => unreachable!("checked to be a host"),
+    }
+}
+
+/// Every flow can reach its destination, and the ACKs its source, before any event changes a route.
+fn check_routes(
+    spec: &NetSpec,
+    ports: &PortTable,
+    routes: &Routes,
+    workload: &Workload,
+) -> Result<(), SpecError> {
+    let reaches = |from: NodeId, port: PortId, to: NodeId, addr: Addr| {
+        let mut at = spec.links[ports.link(from, port).index()].to;
+        for _ in 0..spec.nodes.len() {
+            if at == to {
+                return true;
+            }
+            if matches!(spec.nodes[at.index()].kind, NodeKind::Host) {
+                return false;
+            }
+            let Some(next) = routes.port(at, addr) else { return false };
+            at = spec.links[ports.link(at, next).index()].to;
+        }
+        false
+    };
+    for (i, flow) in spec.flows.iter().enumerate() {
+        let id = FlowId(i as u32);
+        for path in workload.paths(id) {
+            if !reaches(flow.src, path.src.1, flow.dst, path.dst.0.addr) {
+                return Err(SpecError::NoRoute { flow: id, from: flow.src, to: flow.dst });
+            }
+            if !reaches(flow.dst, path.dst.1, flow.src, path.src.0.addr) {
+                return Err(SpecError::NoRoute { flow: id, from: flow.dst, to: flow.src });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Links that something may change or cancel, or whose forwarding wants to know when they have room.
+fn needs_queued(spec: &NetSpec) -> Vec<bool> {
+    let mut queued: Vec<bool> = spec
+        .links
+        .iter()
+        .map(|l| {
+            let custom = matches!(
+                spec.nodes[l.from.index()].kind,
+                NodeKind::Router(ForwardingSpec::Custom(_))
+            );
+            custom || l.loss > 0.0 || !l.jitter.is_zero()
+        })
+        .collect();
+    for event in &spec.events {
+        match event.event {
+            NetEvent::Rate(l, _)
+            | NetEvent::Delay(l, _)
+            | NetEvent::Loss(l, _)
+            | NetEvent::Down(l)
+            | NetEvent::Up(l) => queued[l.index()] = true,
+            NetEvent::Restart(node) => {
+                for (i, link) in spec.links.iter().enumerate() {
+                    queued[i] |= link.from == node;
+                }
+            }
+            NetEvent::Route { .. } => {}
+        }
+    }
+    queued
+}
+
+fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
+    let queued = needs_queued(spec);
+    let build = |(i, link): (usize, &LinkSpec)| {
+        let limit = match link.queue {
+            QueueSpec::DropTailBytes(limit) => Some(FifoLimit::Bytes(limit)),
+            QueueSpec::DropTailPackets(limit) => Some(FifoLimit::Packets(limit)),
+            QueueSpec::Custom(_) => None,
+        };
+        match (&link.channel, limit) {
+            (ChannelSpec::Constant(rate), Some(limit)) if !all_queued && !queued[i] => {
+                AnyLink::Fifo(FifoLink::new(*rate, link.delay, limit, link.overhead_bytes))
+            }
+            _ => AnyLink::Queued(Box::new(queued_link(link, LinkId(i as u32), seed))),
+        }
+    };
+    spec.links.iter().enumerate().map(build).collect()
+}
+
+fn queued_link(link: &LinkSpec, id: LinkId, seed: u64) -> QueuedLink {
+    let plain = |d| Pipeline::new(AnyMeter::None, d, AnyEgress::Plain);
+    let pipeline = match &link.queue {
+        QueueSpec::DropTailBytes(limit) => {
+            plain(AnyDiscipline::DropTailBytes(DropTailBytes::new(*limit)))
+        }
+        QueueSpec::DropTailPackets(limit) => {
+            plain(AnyDiscipline::DropTailPackets(DropTailPackets::new(*limit)))
+        }
+        QueueSpec::Custom(make) => make(id, Rng::new(seed, Stream::Discipline, id.0 as u64)),
+    };
+    let channel = match &link.channel {
+        ChannelSpec::Constant(rate) => AnyChannel::Constant(ConstantRate::new(*rate)),
+        ChannelSpec::Trace(trace) => AnyChannel::Trace(TraceChannel::new(trace.clone())),
+    };
+    let impairment =
+        Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
+    QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment)
+}

@@ -1,0 +1,122 @@
+//! One direction of a link: a queue, a transmitter, and a wire of fixed delay.
+//!
+//! [`FifoLink`] computes the departure of a packet when it is queued, and needs one event per packet. It is legal where the
+//! rate is constant, the queue is drop-tail, and nothing can cancel a departure. [`QueuedLink`] holds any pipeline and any
+//! channel and may fail; it needs two events per packet. Where both are legal they give the same result.
+
+mod fifo;
+mod queued;
+mod stats;
+mod wire;
+
+pub use fifo::{FifoLimit, FifoLink};
+pub use queued::QueuedLink;
+pub use stats::{Histogram, LinkStats};
+pub use wire::Impairment;
+
+use alloc::boxed::Box;
+use forebay_base::{Packet, Rate, Span, Time};
+use forebay_queue::{Overflow, PortContext};
+
+/// Either kind of link.
+pub enum AnyLink {
+    /// Departure known at once.
+    Fifo(FifoLink),
+    /// Any queue, any channel.
+    Queued(Box<QueuedLink>),
+}
+
+macro_rules! each {
+    ($self:expr, $l:ident => $call:expr) => {
+        match $self {
+            AnyLink::Fifo($l) => $call,
+            AnyLink::Queued($l) => $call,
+        }
+    };
+}
+
+impl AnyLink {
+    /// A packet for this link. What the queue does not take comes back.
+    #[inline]
+    pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+        each!(self, l => l.offer(packet, cx))
+    }
+    /// When the first packet on the wire arrives. May change in every `&mut self` method.
+    #[inline]
+    pub fn next_arrival(&self) -> Option<Time> {
+        each!(self, l => l.next_arrival())
+    }
+    /// The packet that has arrived by `now`, if there is one; in order of arrival.
+    #[inline]
+    pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
+        each!(self, l => l.take_arrival(now))
+    }
+    /// When [`AnyLink::on_transmitter`] is due.
+    #[inline]
+    pub fn next_transmitter(&self) -> Option<Time> {
+        match self {
+            AnyLink::Fifo(_) => None,
+            AnyLink::Queued(l) => l.next_transmitter(),
+        }
+    }
+    /// A transmission ended, or a timer of the pipeline is due. Early calls do nothing.
+    pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
+        if let AnyLink::Queued(l) = self {
+            l.on_transmitter(cx);
+        }
+    }
+    /// Packets that wait for transmission.
+    pub fn waiting_packets(&mut self, now: Time) -> u64 {
+        each!(self, l => l.waiting_packets(now))
+    }
+    /// Bytes that wait for transmission.
+    pub fn waiting_bytes(&self, now: Time) -> u64 {
+        each!(self, l => l.waiting_bytes(now))
+    }
+    /// When the first packet that waits starts transmission, if that is known.
+    pub fn next_start(&self) -> Option<Time> {
+        each!(self, l => l.next_start())
+    }
+    /// True if a packet of `wire_len` bytes would be queued now without a drop.
+    pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
+        each!(self, l => l.has_room(wire_len, now))
+    }
+    /// True if nothing is in transmission and nothing waits: [`AnyLink::offer`] would start at once.
+    pub fn is_idle(&self, now: Time) -> bool {
+        each!(self, l => l.is_idle(now))
+    }
+    /// False while the link is down.
+    pub fn is_up(&self) -> bool {
+        match self {
+            AnyLink::Fifo(_) => true,
+            AnyLink::Queued(l) => l.is_up(),
+        }
+    }
+    /// The rate now.
+    pub fn rate(&self, now: Time) -> Rate {
+        each!(self, l => l.rate(now))
+    }
+    /// Counts and times so far.
+    pub fn stats(&self) -> &LinkStats {
+        each!(self, l => l.stats())
+    }
+    /// Time spent transmitting until `now`.
+    pub fn busy(&self, now: Time) -> Span {
+        each!(self, l => l.busy(now))
+    }
+    /// Packets whose transmission has ended by `now`.
+    pub fn serialized_packets(&self, now: Time) -> u64 {
+        each!(self, l => l.serialized_packets(now))
+    }
+    /// Packets in the queue, in transmission and on the wire.
+    pub fn held_packets(&self) -> u64 {
+        each!(self, l => l.held_packets())
+    }
+    /// The link as one that may fail and change; None if it was built without that.
+    pub fn as_queued(&mut self) -> Option<&mut QueuedLink> {
+        match self {
+            AnyLink::Fifo(_) => None,
+            AnyLink::Queued(l) => Some(l),
+        }
+    }
+}

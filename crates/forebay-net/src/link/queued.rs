@@ -1,0 +1,207 @@
+//! Any pipeline, any channel, a wire that may lose, delay and fail: the end of each transmission is an event.
+
+use crate::channel::{AnyChannel, Channel};
+use crate::link::stats::LinkStats;
+use crate::link::wire::Fate;
+use crate::link::wire::Impairment;
+use alloc::collections::VecDeque;
+use forebay_base::{DropReason, Packet, Rate, Span, Time};
+use forebay_queue::{Overflow, Pipeline, PortContext};
+
+/// See the module.
+pub struct QueuedLink {
+    pipeline: Pipeline,
+    channel: AnyChannel,
+    /// What is in transmission, since when, and until when.
+    transmitting: Option<(Packet, Time, Time)>,
+    delay: Span,
+    overhead_bytes: u16,
+    impairment: Impairment,
+    up: bool,
+    /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
+    wire: VecDeque<Packet>,
+    stats: LinkStats,
+}
+
+impl QueuedLink {
+    /// An idle link that is up.
+    pub fn new(
+        pipeline: Pipeline,
+        channel: AnyChannel,
+        delay: Span,
+        overhead_bytes: u16,
+        impairment: Impairment,
+    ) -> QueuedLink {
+        QueuedLink {
+            pipeline,
+            channel,
+            transmitting: None,
+            delay,
+            overhead_bytes,
+            impairment,
+            up: true,
+            wire: VecDeque::new(),
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// See [`crate::AnyLink::offer`].
+    pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+        // A transmission that ends now has ended: whoever is served first at this instant must not matter.
+        self.on_transmitter(cx);
+        if self.is_free() {
+            // An idle transmitter takes it whatever the queue's limit: what is in service is not counted.
+            if let Err(Overflow(packet)) = self.pipeline.enqueue(packet, cx) {
+                let packet = self.pipeline.leave(packet, cx);
+                self.transmit(packet, cx.now, cx.now);
+                return Ok(());
+            }
+            self.start(cx);
+            return Ok(());
+        }
+        self.pipeline.enqueue(packet, cx)
+    }
+    fn is_free(&self) -> bool {
+        self.up && self.transmitting.is_none() && self.pipeline.backlog_packets() == 0
+    }
+    fn start(&mut self, cx: &mut PortContext<'_>) {
+        if !self.up || self.transmitting.is_some() {
+            return;
+        }
+        if let Some(packet) = self.pipeline.dequeue(cx) {
+            let queued_at = packet.stamp();
+            self.transmit(packet, queued_at, cx.now);
+        }
+    }
+    fn transmit(&mut self, packet: Packet, queued_at: Time, now: Time) {
+        let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
+        let end = self.channel.transmit(now, bytes);
+        debug_assert!(end > now, "a transmission takes at least 1 ns");
+        self.stats.transmitted(bytes as u64, end.since(now), now.since(queued_at));
+        self.transmitting = Some((packet, now, end));
+    }
+    /// See [`crate::AnyLink::on_transmitter`].
+    pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
+        if self.pipeline.next_timeout().is_some_and(|t| t <= cx.now) {
+            self.pipeline.on_timeout(cx.now);
+        }
+        if self.transmitting.as_ref().is_some_and(|&(_, _, end)| end <= cx.now) {
+            let (packet, _, end) = self.transmitting.take().expect("just seen");
+            self.put_on_wire(packet, end, cx);
+        }
+        self.start(cx);
+    }
+    fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
+        match self.impairment.draw() {
+            Fate::Lost => {
+                self.stats.lost += 1;
+                cx.drop_packet(packet, DropReason::Loss);
+            }
+            Fate::Arrives(extra) => {
+                let arrival = departed + self.delay + extra;
+                packet.set_stamp(arrival);
+                let behind = self.wire.iter().rev().take_while(|p| p.stamp() > arrival).count();
+                self.wire.insert(self.wire.len() - behind, packet);
+            }
+        }
+    }
+    /// See [`crate::AnyLink::next_transmitter`].
+    pub fn next_transmitter(&self) -> Option<Time> {
+        let end = self.transmitting.as_ref().map(|&(_, _, end)| end);
+        [end, self.pipeline.next_timeout()].into_iter().flatten().min()
+    }
+    /// See [`crate::AnyLink::next_arrival`].
+    pub fn next_arrival(&self) -> Option<Time> {
+        self.wire.front().map(Packet::stamp)
+    }
+    /// See [`crate::AnyLink::take_arrival`].
+    pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
+        if self.next_arrival()? > now {
+            return None;
+        }
+        self.wire.pop_front()
+    }
+    /// See [`crate::AnyLink::waiting_packets`].
+    pub fn waiting_packets(&self, _: Time) -> u64 {
+        self.pipeline.backlog_packets()
+    }
+    /// See [`crate::AnyLink::waiting_bytes`].
+    pub fn waiting_bytes(&self, _: Time) -> u64 {
+        self.pipeline.backlog_bytes()
+    }
+    /// See [`crate::AnyLink::next_start`].
+    pub fn next_start(&self) -> Option<Time> {
+        self.transmitting.as_ref().map(|&(_, _, end)| end)
+    }
+    /// See [`crate::AnyLink::has_room`].
+    pub fn has_room(&self, wire_len: u16, _: Time) -> bool {
+        self.is_free() || self.pipeline.has_room(wire_len)
+    }
+    /// See [`crate::AnyLink::is_idle`].
+    pub fn is_idle(&self, _: Time) -> bool {
+        self.is_free()
+    }
+    /// See [`crate::AnyLink::is_up`].
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+    /// See [`crate::AnyLink::rate`].
+    pub fn rate(&self, now: Time) -> Rate {
+        self.channel.rate(now)
+    }
+    /// See [`crate::AnyLink::stats`].
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+    /// See [`crate::AnyLink::busy`].
+    pub fn busy(&self, now: Time) -> Span {
+        let rest = self.transmitting.as_ref().map_or(Span::ZERO, |&(_, _, end)| end.since(now));
+        self.stats.busy.saturating_sub(rest)
+    }
+    /// See [`crate::AnyLink::serialized_packets`].
+    pub fn serialized_packets(&self, _: Time) -> u64 {
+        self.stats.packets - self.transmitting.is_some() as u64
+    }
+    /// See [`crate::AnyLink::held_packets`].
+    pub fn held_packets(&self) -> u64 {
+        self.pipeline.backlog_packets()
+            + self.transmitting.is_some() as u64
+            + self.wire.len() as u64
+    }
+
+    /// The rate changes; the packet in transmission keeps its own.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.channel.set_rate(rate);
+    }
+    /// The delay changes, for packets that leave from now on: they may overtake others when it falls.
+    pub fn set_delay(&mut self, delay: Span) {
+        self.delay = delay;
+    }
+    /// The loss probability changes.
+    pub fn set_loss(&mut self, loss: f64) {
+        self.impairment.loss = loss;
+    }
+    /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
+    pub fn fail(&mut self, cx: &mut PortContext<'_>) {
+        self.up = false;
+        if let Some((packet, started, end)) = self.transmitting.take() {
+            // Not transmitted after all: only the time that it took counts.
+            self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(started)));
+            self.stats.packets -= 1;
+            self.stats.bytes -= packet.wire_len() as u64 + self.overhead_bytes as u64;
+            self.stats.lost += 1;
+            cx.drop_packet(packet, DropReason::LinkDown);
+        }
+        self.stats.lost += self.wire.len() as u64;
+        self.wire.drain(..).for_each(|p| cx.drop_packet(p, DropReason::LinkDown));
+    }
+    /// The link works again.
+    pub fn heal(&mut self, cx: &mut PortContext<'_>) {
+        self.up = true;
+        self.start(cx);
+    }
+    /// Give up everything queued, for `reason`; what is in transmission goes on.
+    pub fn clear_queue(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
+        self.pipeline.clear(reason, cx);
+    }
+}

@@ -1,0 +1,38 @@
+//! What a wire does to packets: loss and jitter, drawn from the link's own random stream.
+
+use forebay_base::{Rng, Span};
+
+/// What becomes of one packet.
+pub(crate) enum Fate {
+    /// It arrives, so much later than the delay of the wire.
+    Arrives(Span),
+    /// It is lost.
+    Lost,
+}
+
+/// Random impairments of a wire.
+#[derive(Clone, Debug)]
+pub struct Impairment {
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Extra delay, uniform in `0..=jitter`.
+    pub jitter: Span,
+    rng: Rng,
+}
+
+impl Impairment {
+    /// Impairments with the link's random stream.
+    pub fn new(loss: f64, jitter: Span, rng: Rng) -> Impairment {
+        Impairment { loss, jitter, rng }
+    }
+    /// Draw for the next packet: one number for loss if there is any, one for jitter if there is any.
+    pub(crate) fn draw(&mut self) -> Fate {
+        if self.loss > 0.0 && self.rng.chance(self.loss) {
+            return Fate::Lost;
+        }
+        if self.jitter.is_zero() {
+            return Fate::Arrives(Span::ZERO);
+        }
+        Fate::Arrives(Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1)))
+    }
+}

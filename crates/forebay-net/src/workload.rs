@@ -1,0 +1,150 @@
+//! The flow table with its address plan: who talks to whom, from which port, by which algorithm.
+
+use crate::spec::{FlowSpec, NetSpec, TransportSpec};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{Addr, Endpoint, FlowId, IpVersion, PortId, Rng, Stream};
+use forebay_cc::Init;
+use forebay_transport::{Connection, PathSetup, Role, Setup};
+
+/// The first transport port that hosts give out.
+pub const FIRST_PORT: u16 = 1024;
+/// Sockets that one address has room for; a host with more has further addresses.
+pub const PORTS_PER_ADDRESS: u32 = (u16::MAX - FIRST_PORT) as u32 + 1;
+
+/// Both ends of one path of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPlan {
+    /// The end that opens, and the port of its host.
+    pub src: (Endpoint, PortId),
+    /// The end that waits, and the port of its host.
+    pub dst: (Endpoint, PortId),
+}
+
+/// Flows, their transports and their addresses.
+pub struct Workload {
+    version: IpVersion,
+    seed: u64,
+    transports: Vec<TransportSpec>,
+    flows: Vec<FlowSpec>,
+    /// Paths of all flows, one flow after the other.
+    paths: Vec<PathPlan>,
+    /// For each flow where its paths begin in `paths`; one entry more at the end.
+    first_path: Vec<u32>,
+}
+
+impl Workload {
+    /// The workload of a spec whose addresses were given out by [`crate::Plan`].
+    pub(crate) fn new(
+        spec: &NetSpec,
+        seed: u64,
+        paths: Vec<PathPlan>,
+        first_path: Vec<u32>,
+    ) -> Self {
+        assert_eq!(first_path.len(), spec.flows.len() + 1);
+        Workload {
+            version: spec.version,
+            seed,
+            transports: spec.transports.clone(),
+            flows: spec.flows.clone(),
+            paths,
+            first_path,
+        }
+    }
+    /// The flows.
+    pub fn flows(&self) -> &[FlowSpec] {
+        &self.flows
+    }
+    /// The transports.
+    pub fn transports(&self) -> &[TransportSpec] {
+        &self.transports
+    }
+    /// The paths of a flow.
+    pub fn paths(&self, flow: FlowId) -> &[PathPlan] {
+        let range = self.first_path[flow.index()]..self.first_path[flow.index() + 1];
+        &self.paths[range.start as usize..range.end as usize]
+    }
+    /// Make one end of a flow.
+    pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
+        let spec = &self.flows[flow.index()];
+        let transport = &self.transports[spec.transport];
+        let config = &transport.config;
+        let side = (flow.0 as u64) << 1 | (role == Role::Server) as u64;
+        let mut isn = Rng::new(self.seed, Stream::Isn, side);
+        let paths = self.paths(flow).iter().enumerate().map(|(i, plan)| {
+            let (here, there) = match role {
+                Role::Client => (plan.src, plan.dst),
+                Role::Server => (plan.dst, plan.src),
+            };
+            let init = Init {
+                mss_bytes: config.mss_bytes as u32,
+                initial_window_bytes: config.initial_window_segments as u64
+                    * config.mss_bytes as u64,
+                initial_ssthresh_bytes: config.initial_ssthresh_bytes.unwrap_or(u64::MAX),
+                paced: config.pacing != forebay_transport::Pacing::Off,
+                rng: Rng::new(self.seed, Stream::Controller, side << 8 | i as u64),
+            };
+            PathSetup {
+                local: here.0,
+                remote: there.0,
+                port: here.1,
+                isn: isn.next_u64() as u32,
+                controller: (transport.controller)(init),
+                feedback: (transport.feedback)(),
+            }
+        });
+        Connection::new(Setup {
+            config: Arc::clone(config),
+            role,
+            version: self.version,
+            send_bytes: if role == Role::Client { spec.bytes } else { Some(0) },
+            paths: paths.collect(),
+        })
+    }
+}
+
+/// Gives out ports, and further addresses when an address has no more.
+#[derive(Debug, Default)]
+pub(crate) struct PortAllocator {
+    given: u32,
+}
+
+impl PortAllocator {
+    /// The next socket of an interface whose addresses start at `first`: its index there and its endpoint.
+    pub(crate) fn next(&mut self, first: Addr) -> (u32, Endpoint) {
+        let index = self.given;
+        self.given += 1;
+        (index, endpoint_of(first, index))
+    }
+    pub(crate) fn addresses(sockets: u32) -> u32 {
+        sockets.div_ceil(PORTS_PER_ADDRESS).max(1)
+    }
+}
+
+fn endpoint_of(first: Addr, index: u32) -> Endpoint {
+    Endpoint {
+        addr: Addr(first.0 + index / PORTS_PER_ADDRESS),
+        port: FIRST_PORT + (index % PORTS_PER_ADDRESS) as u16,
+    }
+}
+
+/// The inverse: which socket of the interface an endpoint is, None if the port is below the range.
+pub(crate) fn index_of(first: Addr, end: Endpoint) -> Option<u32> {
+    let port = end.port.checked_sub(FIRST_PORT)? as u32;
+    Some(end.addr.0.checked_sub(first.0)? * PORTS_PER_ADDRESS + port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_and_socket_indices_are_inverse() {
+        for index in [0, 1, PORTS_PER_ADDRESS - 1, PORTS_PER_ADDRESS, 3 * PORTS_PER_ADDRESS + 7] {
+            assert_eq!(index_of(Addr(5), endpoint_of(Addr(5), index)), Some(index));
+        }
+        assert_eq!(endpoint_of(Addr(5), PORTS_PER_ADDRESS - 1).port, u16::MAX);
+        assert_eq!(PortAllocator::addresses(0), 1);
+        assert_eq!(PortAllocator::addresses(PORTS_PER_ADDRESS + 1), 2);
+    }
+}

@@ -1,0 +1,98 @@
+//! What can be read off a simulation.
+
+use crate::world::Simulation;
+use forebay_base::{FlowId, Rate, Span, Time};
+use forebay_net::{AnyLink, LinkStats};
+use forebay_transport::{Counters, EndCause, Role, RttSummary};
+
+/// How a flow has fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowOutcome {
+    /// When the SYN was sent.
+    pub opened_at: Option<Time>,
+    /// When the client's handshake was over.
+    pub established_at: Option<Time>,
+    /// When the last byte was in order at the receiver; None while bytes are missing, and for endless flows.
+    pub completed_at: Option<Time>,
+    /// Bytes in order at the receiver.
+    pub received_bytes: u64,
+    /// The sender's counts.
+    pub sender: Counters,
+    /// Round-trip times that the sender saw on its first path.
+    pub rtt: RttSummary,
+    /// Why and when the sender's end ended.
+    pub ended: Option<(EndCause, Time)>,
+}
+
+impl FlowOutcome {
+    pub(crate) fn of(simulation: &Simulation, flow: FlowId) -> FlowOutcome {
+        let mut outcome = FlowOutcome::default();
+        if let Some(client) = simulation.connection(flow, Role::Client) {
+            let progress = client.progress();
+            outcome.opened_at = progress.opened_at;
+            outcome.established_at = progress.established_at;
+            outcome.ended = progress.ended;
+            outcome.sender = client.counters();
+            outcome.rtt = client.rtt_summary(0);
+        }
+        if let Some(server) = simulation.connection(flow, Role::Server) {
+            let progress = server.progress();
+            outcome.received_bytes = progress.received_bytes;
+            if progress.stream_complete {
+                outcome.completed_at = progress.last_byte_at;
+            }
+        }
+        outcome
+    }
+}
+
+/// How a link has fared.
+#[derive(Clone, Copy)]
+pub struct LinkOutcome<'a> {
+    pub(crate) link: &'a AnyLink,
+    pub(crate) now: Time,
+}
+
+impl LinkOutcome<'_> {
+    /// Counts.
+    pub fn stats(&self) -> &LinkStats {
+        self.link.stats()
+    }
+    /// Time spent transmitting.
+    pub fn busy(&self) -> Span {
+        self.link.busy(self.now)
+    }
+    /// Bytes that wait.
+    pub fn queue_bytes(&self) -> u64 {
+        self.link.waiting_bytes(self.now)
+    }
+    /// The rate now.
+    pub fn rate(&self) -> Rate {
+        self.link.rate(self.now)
+    }
+}
+
+/// Where every packet is. Pieces count one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conservation {
+    /// Packets made by hosts and routers, or injected.
+    pub sent: u64,
+    /// Packets made by cutting: one for each cut.
+    pub split: u64,
+    /// Packets that came to the host they were for.
+    pub delivered: u64,
+    /// Packets dropped, for any reason.
+    pub dropped: u64,
+    /// Packets in queues, caches, reassembly, transmission and on wires.
+    pub held: u64,
+    /// Cold parts of packets alive.
+    pub cold_parts: u64,
+}
+
+impl Conservation {
+    /// True if no packet is missing and none has come from nowhere, and nothing is left in the arena when no packet is left.
+    pub fn holds(&self) -> bool {
+        let balanced = self.sent + self.split == self.delivered + self.dropped + self.held;
+        balanced && (self.held > 0 || self.cold_parts == 0)
+    }
+}
