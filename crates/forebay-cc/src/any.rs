@@ -1,4 +1,4 @@
-//! Enum inside, trait object at the door.
+//! Enum inside, trait object at the door: the calls go straight to the variants that `table.rs` declares.
 //!
 //! A default method that is not forwarded here compiles and silently does nothing, so every method of both traits is
 //! written out, and `tests/conformance.rs` compares each variant with the same machine behind `Custom`.
@@ -8,41 +8,8 @@ use crate::controller::{
     Observation, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
-use alloc::boxed::Box;
+use crate::table::{AnyController, AnyFeedback};
 use forebay_base::{OptionList, Time};
-
-/// The controllers.
-pub enum AnyController {
-    /// Brought from outside.
-    Custom(Box<dyn Controller>),
-}
-
-/// The receiver halves.
-#[derive(Default)]
-pub enum AnyFeedback {
-    /// Tells nothing beyond what TCP tells.
-    #[default]
-    None,
-    /// Brought from outside.
-    Custom(Box<dyn Feedback>),
-}
-
-macro_rules! each_controller {
-    ($any:expr, $inner:ident => $call:expr) => {
-        match $any {
-            AnyController::Custom($inner) => $call,
-        }
-    };
-}
-
-macro_rules! each_feedback {
-    ($any:expr, $inner:ident => $call:expr, none => $nothing:expr) => {
-        match $any {
-            AnyFeedback::None => $nothing,
-            AnyFeedback::Custom($inner) => $call,
-        }
-    };
-}
 
 impl Controller for AnyController {
     #[inline]

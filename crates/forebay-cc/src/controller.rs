@@ -18,6 +18,9 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// No window grows past this: a flow keeps at most 2^30 bytes unacknowledged, so that 32-bit sequence numbers do.
+    pub const MAX_CWND_BYTES: u64 = 1 << 30;
+
     /// A window and nothing else.
     pub const fn window(cwnd_bytes: u64) -> Limits {
         Limits { cwnd_bytes, pacing_rate: None, credits: None }

@@ -5,14 +5,25 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+// First: its macros forward the calls in `any`.
+#[macro_use]
+mod table;
+
 mod any;
 mod controller;
 mod feedback;
+mod silence;
+#[cfg(test)]
+mod testbed;
 
-pub use any::{AnyController, AnyFeedback};
+pub mod cubic;
+pub mod hystart;
+pub mod newreno;
+
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
     LossPolicy, NextPacket, Observation, RateSample, Recovered, RecoveryOwner, RttView, Sent,
     Sibling, Stamp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
+pub use table::{AnyController, AnyFeedback, Entry, Marker, ParamError, Spec, TABLE};

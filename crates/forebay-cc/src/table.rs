@@ -1,0 +1,229 @@
+//! The table of algorithms. One line here and one `pub mod` in `lib.rs` add one; everything else follows from the line:
+//! the enum variants, the parameters that a scenario may set, the names on the command line, the legend of a figure, the
+//! conformance suite.
+//!
+//! A module that is named here has the type of the variant's name with `new(&Params, Init)`, which implements
+//! [`Controller`]; and `Params`: serde with `default` and `deny_unknown_fields`, every field with unit and source, and
+//! `check(&self)`. If the algorithm has a receiver half, `with Type` names it: `new(&Params)`, [`Feedback`].
+
+use crate::controller::{Controller, Init};
+use crate::feedback::Feedback;
+use crate::{cubic, newreno};
+use alloc::boxed::Box;
+use serde::{Deserialize, Serialize};
+
+/// One line of the table: what to show of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name in scenario files, on the command line and in results.
+    pub name: &'static str,
+    /// Name in figures and text.
+    pub title: &'static str,
+    /// Colour of its curves, `#rrggbb`: from palettes that the colour-blind can tell apart (Okabe and Ito; Tol).
+    pub colour: &'static str,
+    /// Marker of its points; with the colour it is unique.
+    pub marker: Marker,
+    /// RFC, draft or DOI.
+    pub reference: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// The algorithm with its default parameters.
+    pub spec: fn() -> Spec,
+}
+
+/// Marker of a curve's points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Marker {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+    Plus,
+    Star,
+    Pentagon,
+}
+
+/// A parameter is outside its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// Name of the parameter.
+    pub param: &'static str,
+    /// What is allowed, in words.
+    pub allowed: &'static str,
+}
+
+/// `Ok` if `holds`, else the error that names the parameter and its range.
+pub(crate) fn require(
+    holds: bool,
+    param: &'static str,
+    allowed: &'static str,
+) -> Result<(), ParamError> {
+    if holds { Ok(()) } else { Err(ParamError { param, allowed }) }
+}
+
+/// The first argument is a dollar sign, for the macros that this one defines.
+macro_rules! algorithms {
+    ($d:tt $($Variant:ident $module:ident $(with $Receiver:ident)? : $name:literal, $title:literal,
+        $colour:literal, $marker:ident, $reference:literal, $summary:literal;)*) => {
+        /// The controllers.
+        pub enum AnyController {
+            $(#[doc = $summary] $Variant($module::$Variant),)*
+            /// Brought from outside.
+            Custom(Box<dyn Controller>),
+        }
+        /// The receiver halves.
+        #[derive(Default)]
+        pub enum AnyFeedback {
+            /// Tells nothing beyond what TCP tells.
+            #[default]
+            None,
+            $($(#[doc = $summary] $Receiver($module::$Receiver),)?)*
+            /// Brought from outside.
+            Custom(Box<dyn Feedback>),
+        }
+        /// An algorithm and its parameters, as a scenario states them: `{ cubic = { beta = 0.7 } }`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Spec {
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
+        }
+        /// All algorithms, in the order of the table.
+        pub const TABLE: &[Entry] = &[$(Entry {
+            name: $name, title: $title, colour: $colour, marker: Marker::$marker,
+            reference: $reference, summary: $summary,
+            spec: || Spec::$Variant($module::Params::default()),
+        },)*];
+        impl Spec {
+            /// Name in the table.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Spec::$Variant(_) => $name,)* }
+            }
+            /// Errors if a parameter is outside its range.
+            pub fn check(&self) -> Result<(), ParamError> {
+                match self { $(Spec::$Variant(params) => params.check(),)* }
+            }
+            /// The controller of one path. The parameters must have passed [`Spec::check`].
+            pub fn build(&self, init: Init) -> AnyController {
+                match self {
+                    $(Spec::$Variant(p) => AnyController::$Variant($module::$Variant::new(p, init)),)*
+                }
+            }
+            /// The receiver half of one path.
+            pub fn build_feedback(&self) -> AnyFeedback {
+                $($(if let Spec::$Variant(params) = self {
+                    return AnyFeedback::$Receiver($module::$Receiver::new(params));
+                })?)*
+                AnyFeedback::None
+            }
+        }
+        impl AnyController {
+            /// The machine itself behind a trait object, without the enum around it.
+            pub fn into_boxed(self) -> Box<dyn Controller> {
+                match self {
+                    $(AnyController::$Variant(c) => Box::new(c),)*
+                    AnyController::Custom(c) => c,
+                }
+            }
+        }
+        macro_rules! each_controller {
+            ($d any:expr, $d c:ident => $d call:expr) => {
+                match $d any {
+                    $(AnyController::$Variant($d c) => $d call,)*
+                    AnyController::Custom($d c) => $d call,
+                }
+            };
+        }
+        macro_rules! each_feedback {
+            ($d any:expr, $d f:ident => $d call:expr, none => $d nothing:expr) => {
+                match $d any {
+                    AnyFeedback::None => $d nothing,
+                    $($(AnyFeedback::$Receiver($d f) => $d call,)?)*
+                    AnyFeedback::Custom($d f) => $d call,
+                }
+            };
+        }
+    };
+}
+
+algorithms! { $
+    NewReno newreno: "newreno", "NewReno", "#0072B2", Circle, "RFC 5681, RFC 6582",
+        "Additive increase of one segment per round trip, halving on loss.";
+    Cubic cubic: "cubic", "CUBIC", "#D55E00", Square, "RFC 9438",
+        "Window as a cubic of the time since the last loss; HyStart++ slow start.";
+}
+
+impl Spec {
+    /// The algorithm of that name in the table, with default parameters.
+    pub fn by_name(name: &str) -> Option<Spec> {
+        TABLE.iter().find(|entry| entry.name == name).map(|entry| (entry.spec)())
+    }
+    /// Its line in the table.
+    pub fn entry(&self) -> &'static Entry {
+        let line = TABLE.iter().find(|entry| entry.name == self.name());
+        line.expect("the variants and the table are made from the same lines")
+    }
+}
+
+impl Default for Spec {
+    /// What most hosts run: CUBIC.
+    fn default() -> Spec {
+        Spec::Cubic(cubic::Params::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn names_and_looks_are_unique_and_well_formed() {
+        let mut names = BTreeSet::new();
+        let mut looks = BTreeSet::new();
+        for entry in TABLE {
+            assert!(names.insert(entry.name), "{} twice", entry.name);
+            assert!(
+                looks.insert((entry.colour, entry.marker)),
+                "{} looks like another",
+                entry.name
+            );
+            assert!(
+                entry
+                    .name
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            );
+            let hex = entry.colour.strip_prefix('#').expect("a colour starts with #");
+            assert!(hex.len() == 6 && u32::from_str_radix(hex, 16).is_ok(), "{}", entry.colour);
+            assert!(!entry.summary.contains('\n') && entry.summary.ends_with('.'));
+            assert!(!entry.reference.is_empty() && !entry.title.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_name_leads_to_its_own_line_and_back() {
+        for entry in TABLE {
+            let spec = Spec::by_name(entry.name).expect("in the table");
+            assert_eq!(spec.name(), entry.name);
+            assert_eq!(spec.entry().title, entry.title);
+            assert_eq!(spec.check(), Ok(()), "the defaults of {} are out of range", entry.name);
+        }
+        assert_eq!(Spec::by_name("no-such-thing"), None);
+    }
+
+    #[test]
+    fn json_round_trips_and_unknown_parameters_are_refused() {
+        for entry in TABLE {
+            let spec = (entry.spec)();
+            let text = serde_json::to_string(&spec).expect("serialises");
+            assert_eq!(serde_json::from_str::<Spec>(&text).expect("reads back"), spec);
+            let empty = alloc::format!("{{\"{}\":{{}}}}", entry.name);
+            assert_eq!(serde_json::from_str::<Spec>(&empty).expect("all have defaults"), spec);
+            let odd = alloc::format!("{{\"{}\":{{\"no_such_parameter\":1}}}}", entry.name);
+            let error = serde_json::from_str::<Spec>(&odd).expect_err("must be refused");
+            assert!(alloc::format!("{error}").contains("no_such_parameter"));
+        }
+    }
+}
