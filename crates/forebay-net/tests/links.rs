@@ -1,0 +1,177 @@
+//! Links against closed forms, and the one-event link against the two-event link.
+
+use forebay_base::{
+    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream, TcpFields, Time,
+};
+use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLimit, FifoLink, Impairment, QueuedLink};
+use forebay_queue::{
+    AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Overflow, Pipeline,
+    PortContext,
+};
+
+/// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written down.
+struct Bench {
+    link: AnyLink,
+    arena: Arena,
+    drops: DropLog,
+    split: u64,
+    arrivals: Vec<(u64, u32)>,
+    refused: Vec<u32>,
+}
+
+impl Bench {
+    fn new(link: AnyLink) -> Bench {
+        let (arena, drops) = (Arena::default(), DropLog::default());
+        Bench { link, arena, drops, split: 0, arrivals: Vec::new(), refused: Vec::new() }
+    }
+    fn call<R>(&mut self, now: Time, f: impl FnOnce(&mut AnyLink, &mut PortContext<'_>) -> R) -> R {
+        let mut cx = PortContext {
+            now,
+            arena: &mut self.arena,
+            drops: &mut self.drops,
+            split: &mut self.split,
+        };
+        f(&mut self.link, &mut cx)
+    }
+    fn run_to(&mut self, now: Time) {
+        loop {
+            let due = [self.link.next_transmitter(), self.link.next_arrival()];
+            let Some(at) = due.into_iter().flatten().min().filter(|&t| t < now) else { return };
+            self.call(at, |link, cx| link.on_transmitter(cx));
+            while let Some(packet) = self.link.take_arrival(at) {
+                assert_eq!(packet.stamp(), at);
+                self.arrivals.push((at.as_nanos(), packet.tcp_fields().unwrap().seq));
+            }
+        }
+    }
+    fn offer(&mut self, now: Time, number: u32, wire_len: u16) {
+        self.run_to(now);
+        let end = |a| Endpoint { addr: Addr(a), port: 1 };
+        let fields = TcpFields { seq: number, ..TcpFields::default() };
+        let packet = Packet::tcp(IpVersion::V4, end(0), end(1), fields, wire_len - 40);
+        if let Err(Overflow(_)) = self.call(now, |link, cx| link.offer(packet, cx)) {
+            self.refused.push(number);
+        }
+    }
+}
+
+const DELAY: Span = Span::from_millis(3);
+
+fn fifo(rate: Rate, limit: FifoLimit) -> AnyLink {
+    AnyLink::Fifo(FifoLink::new(rate, DELAY, limit, 0))
+}
+
+fn queued(rate: Rate, limit: FifoLimit) -> AnyLink {
+    let discipline = match limit {
+        FifoLimit::Bytes(n) => AnyDiscipline::DropTailBytes(DropTailBytes::new(n)),
+        FifoLimit::Packets(n) => AnyDiscipline::DropTailPackets(DropTailPackets::new(n)),
+    };
+    let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+    let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
+    let channel = AnyChannel::Constant(ConstantRate::new(rate));
+    AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment)))
+}
+
+/// Arrivals on a grid of whole packet times, so that they fall on departures, and between them.
+#[test]
+fn one_event_and_two_event_links_are_the_same_link() {
+    let rate = Rate::mbps(12); // 1500 bytes: exactly 1 ms
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed, Stream::Test, 0);
+        let limit = match rng.below(4) {
+            0 => FifoLimit::Packets(rng.below(6)),
+            1 => FifoLimit::Bytes(rng.below(200)),
+            _ => FifoLimit::Bytes(rng.below(9000)),
+        };
+        let (mut a, mut b) = (Bench::new(fifo(rate, limit)), Bench::new(queued(rate, limit)));
+        let grid = [1_000_000, 250_000, 1][rng.below(3) as usize];
+        let mut now = 0;
+        for number in 0..2000 {
+            now += rng.below(2_400_000 / grid + 1) * grid;
+            let len = if rng.chance(0.5) { 1500 } else { 40 + rng.below(1460) as u16 };
+            let at = Time::from_nanos(now);
+            a.offer(at, number, len);
+            b.offer(at, number, len);
+            assert_eq!(a.refused, b.refused, "seed {seed}");
+            assert_eq!(a.link.waiting_bytes(at), b.link.waiting_bytes(at), "seed {seed} at {at}");
+            assert_eq!(a.link.waiting_packets(at), b.link.waiting_packets(at), "seed {seed}");
+            assert_eq!(a.link.serialized_packets(at), b.link.serialized_packets(at));
+            assert_eq!(a.link.has_room(900, at), b.link.has_room(900, at));
+            assert_eq!(a.link.is_idle(at), b.link.is_idle(at));
+            assert_eq!(a.link.busy(at), b.link.busy(at));
+        }
+        a.run_to(Time::MAX);
+        b.run_to(Time::MAX);
+        assert_eq!(a.arrivals, b.arrivals, "seed {seed}");
+        assert_eq!(a.arrivals.len() + a.refused.len(), 2000);
+        assert_eq!(a.link.stats(), b.link.stats());
+    }
+}
+
+/// M/D/1: mean wait = rho s / (2 (1 - rho)).
+#[test]
+fn poisson_arrivals_wait_as_long_as_m_d_1_says() {
+    let service_ms = 1.2; // 1500 bytes at 10 Mbit/s
+    for (rho, expected_ms) in [(0.5, 0.6), (0.8, 2.4), (0.9, 5.4)] {
+        let mut bench = Bench::new(fifo(Rate::mbps(10), FifoLimit::Bytes(u64::MAX)));
+        let mut rng = Rng::new(3, Stream::Test, 0);
+        let mut now_ns = 0.0;
+        let packets = 1_000_000;
+        for number in 0..packets {
+            now_ns += -(1.0 - rng.unit()).ln() * service_ms * 1e6 / rho;
+            bench.offer(Time::from_nanos(now_ns as u64), number, 1500);
+        }
+        let mean_ms = bench.link.stats().wait.as_secs_f64() * 1e3 / packets as f64;
+        assert!((mean_ms / expected_ms - 1.0).abs() < 0.04, "rho {rho}: {mean_ms} {expected_ms}");
+    }
+}
+
+/// Constant overload a > 1: what does not fit is lost, 1 - 1/a of it once the buffer is full.
+#[test]
+fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
+    let limit = 100;
+    let mut bench = Bench::new(fifo(Rate::mbps(12), FifoLimit::Packets(limit)));
+    // a = 1.25: one packet each 0.8 ms, served in 1 ms.
+    (0..10_000u32).for_each(|n| bench.offer(Time::from_nanos(n as u64 * 800_000), n, 1500));
+    // The buffer fills at 0.25 packets a service time: after about 100 / (1 - 0.8) = 500 arrivals.
+    let first = bench.refused[0] as f64;
+    assert!((first - 505.0).abs() < 5.0, "first loss at packet {first}");
+    let lost = bench.refused.len() as f64 / (10_000.0 - first);
+    assert!((lost - 0.2).abs() < 0.001, "{lost}");
+}
+
+#[test]
+fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
+    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(10)));
+    let ms = Time::from_millis;
+    (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
+    bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
+    bench.call(ms(2) - Span::from_nanos(1), |link, cx| link.as_queued().unwrap().fail(cx));
+    assert_eq!(bench.drops.total(), 2);
+    assert_eq!(bench.link.waiting_packets(ms(2)), 3);
+    bench.offer(ms(4), 5, 1500);
+    bench.call(ms(10), |link, cx| link.as_queued().unwrap().heal(cx));
+    bench.run_to(Time::MAX);
+    let numbers: Vec<u32> = bench.arrivals.iter().map(|a| a.1).collect();
+    assert_eq!(numbers, [2, 3, 4, 5]);
+    assert_eq!(bench.arrivals[0].0, (ms(11) + DELAY).as_nanos());
+}
+
+#[test]
+fn jitter_reorders_and_loss_is_as_frequent_as_asked() {
+    let pipeline = Pipeline::new(
+        AnyMeter::None,
+        AnyDiscipline::DropTailPackets(DropTailPackets::new(u64::MAX)),
+        AnyEgress::Plain,
+    );
+    let impairment = Impairment::new(0.1, Span::from_millis(5), Rng::new(1, Stream::Link, 0));
+    let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
+    let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment);
+    let mut bench = Bench::new(AnyLink::Queued(Box::new(link)));
+    (0..20_000).for_each(|n| bench.offer(Time::ZERO, n, 1500));
+    bench.run_to(Time::MAX);
+    let lost = bench.link.stats().lost as f64;
+    assert!((lost - 2000.0).abs() < 4.0 * (20_000.0f64 * 0.09).sqrt(), "{lost}");
+    assert!(bench.arrivals.windows(2).all(|w| w[0].0 <= w[1].0));
+    assert!(bench.arrivals.windows(2).any(|w| w[0].1 > w[1].1), "nothing overtook");
+}
