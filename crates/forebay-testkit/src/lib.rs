@@ -1,1 +1,4 @@
-//! See ARCHITECTURE.md.
+//! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part of the product.
+#![forbid(unsafe_code)]
+
+pub mod world;
