@@ -1,0 +1,10 @@
+//! The laws of the wire, each against an oracle of its own.
+
+mod capture;
+mod foreign;
+mod fragments;
+mod make;
+mod options;
+mod robustness;
+mod round_trip;
+mod tshark;
