@@ -181,25 +181,31 @@ fn a_path_outside_and_a_silent_algorithm_are_seen() {
     assert_eq!(public_modules("mod a;\npub mod b;\n// pub mod c;\npub use b::X;"), ["b"]);
 }
 
-#[test]
-fn built_in_scenarios_are_all_built_in() {
-    let folder = root().join("scenarios");
-    if !folder.exists() {
-        return;
-    }
-    let lab: String = files("crates/forebay-lab/src", ".rs").into_iter().map(|f| f.text).collect();
-    let present = fs::read_dir(folder).expect("scenarios can be listed");
-    let names = present.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
-    let missing = names.filter(|n| n.ends_with(".toml") && !is_embedded(n, &lab));
-    assert_none(missing.map(|n| format!("scenarios/{n} is not built in")).collect());
+/// Scenario files that the binary does not have, given the source with the list `builtins!["a", "b"]`.
+fn not_built_in(present: &[String], source: &str) -> Vec<String> {
+    let list = source.split("\nbuiltins![").nth(1).and_then(|rest| rest.split(']').next());
+    let list = list.expect("the list of built-in scenarios");
+    let missing = present.iter().filter(|name| !list.contains(&format!("\"{name}\"")));
+    missing.map(|name| format!("scenarios/{name}.toml is not built in")).collect()
 }
 
-fn is_embedded(file: &str, lab: &str) -> bool {
-    lab.contains(&format!("scenarios/{file}\")")) || lab.contains(&format!("scenarios/{file}\","))
+#[test]
+fn every_scenario_of_the_folder_is_built_in() {
+    let folder = root().join("scenarios");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let names = entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
+    let present: Vec<String> =
+        names.filter_map(|n| n.strip_suffix(".toml").map(str::to_string)).collect();
+    assert!(present.iter().any(|n| n == "dumbbell"), "the scenario of the README is gone");
+    let source = root().join("crates/forebay-lab/src/scenario/builtin.rs");
+    let source = fs::read_to_string(&source).expect("the list of built-in scenarios");
+    assert_none(not_built_in(&present, &source));
 }
 
 #[test]
 fn a_forgotten_scenario_is_seen() {
-    let lab = "include_str!(\"../../../scenarios/s1.toml\")";
-    assert!(is_embedded("s1.toml", lab) && !is_embedded("1.toml", lab));
+    let source = "macro_rules! builtins {}\nbuiltins![\"s1\", \"dumbbell\"];\n\"s2\"";
+    let present = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+    assert_eq!(not_built_in(&present(&["dumbbell", "s1"]), source), [""; 0]);
+    assert_eq!(not_built_in(&present(&["s1", "s2", "1"]), source).len(), 2);
 }
