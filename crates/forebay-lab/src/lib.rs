@@ -1,1 +1,27 @@
-//! See ARCHITECTURE.md.
+//! The laboratory: scenario files, runs, metrics, the result store, the benchmark.
+//!
+//! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and protocols - [`RunResult`] with its
+//! [`Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod metrics;
+mod observe;
+mod run;
+pub mod scenario;
+mod statistics;
+mod store;
+mod summary;
+mod sweep;
+
+pub use bench::{
+    BENCH_DATA_VARIABLE, BENCH_NAMES, BenchError, BenchOptions, BenchReport, BenchRow, PEERS, Peer,
+    Skipped, bench,
+};
+pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics, Reference};
+pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
+pub use run::{Progress, RunError, RunOptions, RunResult, run_one};
+pub use statistics::{Interval, jain, mean_and_interval, quantile};
+pub use store::{Store, StoreError};
+pub use summary::{Aggregate, Missing, Summary};
+pub use sweep::{RunKey, Sweep, SweepOptions, SweepPlan, SweepProgress, sweep};

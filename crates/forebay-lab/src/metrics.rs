@@ -1,0 +1,101 @@
+//! What is reported of a run, with the names that results use.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The metrics of one run. What cannot be said is None (JSON null), never a number that looks like one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Mean flow completion time of completed flows, in seconds.
+    pub afct_s: Option<f64>,
+    /// Median flow completion time of completed flows, in seconds.
+    pub fct_p50_s: Option<f64>,
+    /// 99th percentile of flow completion times of completed flows, in seconds.
+    pub fct_p99_s: Option<f64>,
+    /// Jain's index over the goodputs of flows that were active in the window.
+    pub jain_goodput: Option<f64>,
+    /// Number of flows in `jain_goodput`.
+    pub jain_flows: usize,
+    /// Bytes in order at all receivers in the window, as bits per second.
+    pub goodput_bps: Option<f64>,
+    /// Bytes in order at all receivers in the window.
+    pub delivered_bytes: u64,
+    /// When the last completed flow completed, in seconds after the first flow's start; None unless all flows completed.
+    pub all_done_s: Option<f64>,
+    /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds.
+    pub queue_delay_mean_ms: Option<f64>,
+    /// 95th percentile of those times, in milliseconds (histogram of 8 buckets an octave: within 7 %).
+    pub queue_delay_p95_ms: Option<f64>,
+    /// The directed link of the queue delay: of those that leave a router the busiest in the window.
+    pub queue_delay_link: Option<String>,
+    /// Packets with payload sent again, all flows, whole run.
+    pub retransmits: u64,
+    /// Retransmission timeouts, all flows, whole run.
+    pub timeouts: u64,
+    /// Share of the window that each direction of each link between routers was busy, 0.0 to 1.0.
+    pub utilisation: BTreeMap<String, f64>,
+    /// The window of measurement, in seconds: from the first flow's start, or `measure_from_s` if later, to the end of the run.
+    pub window_s: [f64; 2],
+}
+
+/// What is reported of one flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Number of the flow, from 1 in the order of the flow table.
+    pub id: u32,
+    /// Name of the host that sends.
+    pub src: String,
+    /// Name of the host that receives.
+    pub dst: String,
+    /// Its protocol.
+    pub protocol: String,
+    /// When its SYN was due, in seconds.
+    pub start_s: f64,
+    /// Bytes to send; None: endless.
+    pub bytes: Option<u64>,
+    /// Bytes in order at the receiver at the end of the run.
+    pub received_bytes: u64,
+    /// Flow completion time in seconds; None if it did not complete.
+    pub fct_s: Option<f64>,
+    /// Bytes in order at the receiver in the flow's part of the window, as bits per second.
+    pub goodput_bps: Option<f64>,
+    /// Mean round-trip time that the sender saw, in milliseconds.
+    pub rtt_mean_ms: Option<f64>,
+    /// 95th percentile of round-trip times, in milliseconds, within 7 %.
+    pub rtt_p95_ms: Option<f64>,
+    /// Packets with payload sent, retransmissions included.
+    pub data_packets: u64,
+    /// Packets with payload sent again.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began.
+    pub end: &'static str,
+}
+
+/// What an ideal network would have done with the same flows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reference {
+    /// Mean flow completion time of the reference, in seconds.
+    pub afct_s: Option<f64>,
+    /// "exact", "approx" or "none".
+    pub kind: &'static str,
+    /// Why there is none.
+    pub why: &'static str,
+}
+
+/// A metric, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricDoc {
+    /// Key in results.
+    pub name: &'static str,
+    /// Unit, or empty.
+    pub unit: &'static str,
+    /// What it is, exactly.
+    pub meaning: &'static str,
+}
+
+/// The metrics of a run.
+pub const METRICS: &[MetricDoc] = &[];
