@@ -3,21 +3,30 @@
 /// A one's complement sum of 16-bit words in progress.
 ///
 /// 64 bits hold 2^31 words of 32 bits before they overflow, and a packet has at most 2^14: carries are folded
-/// once, at the end.
+/// once for each run of bytes.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sum(u64);
+
+fn fold(mut sum: u64) -> u16 {
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
 
 impl Sum {
     /// Add bytes in pairs, high byte first; an odd last byte is padded with a zero behind it.
     /// Only the last part of a sum may be odd.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        // 2^16 is 1 modulo 2^16 - 1, so words of 32 bits add up to the same as their halves.
+        // 2^16 is 1 modulo 2^16 - 1, so words of 32 bits add up to the same as their halves; and the sum of
+        // swapped words is the swapped sum (RFC 1071 section 2 B), so the machine's own byte order will do.
         let (words, rest) = bytes.as_chunks::<4>();
-        self.0 += words.iter().map(|&w| u64::from(u32::from_be_bytes(w))).sum::<u64>();
-        let (pairs, odd) = rest.as_chunks::<2>();
-        self.0 += pairs.iter().map(|&p| u64::from(u16::from_be_bytes(p))).sum::<u64>();
-        self.0 += odd.iter().map(|&b| u64::from(b) << 8).sum::<u64>();
+        let mut sum: u64 = words.iter().map(|&w| u64::from(u32::from_ne_bytes(w))).sum();
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        sum += u64::from(u32::from_ne_bytes(last));
+        self.0 += u64::from(u16::from_be(fold(sum)));
     }
     /// Add a number as two 16-bit words.
     #[inline]
@@ -27,11 +36,7 @@ impl Sum {
     /// The checksum field: the complement of the sum. Never 0xffff if anything added was not zero.
     #[inline]
     pub fn checksum(self) -> u16 {
-        let mut sum = self.0;
-        while sum >> 16 != 0 {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !(sum as u16)
+        !fold(self.0)
     }
 }
 

@@ -28,9 +28,11 @@ impl Pattern {
         let ports = u64::from(src.port) << 16 | u64::from(dst.port);
         Pattern { key: mix64(mix64(ids) ^ ports) }
     }
+    /// Eight bytes; `index` counts on behind the last block, into the first.
     #[inline]
     fn block(self, index: u32) -> [u8; 8] {
-        let x = self.key.wrapping_add(u64::from(index)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let index = u64::from(index & INDEX_MASK);
+        let x = self.key.wrapping_add(index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (x ^ (x >> 32)).to_le_bytes()
     }
     /// The byte with sequence number `seq`.
@@ -41,17 +43,19 @@ impl Pattern {
     pub fn fill(self, seq: u32, out: &mut [u8]) {
         let (head, body) = out.split_at_mut(head_len(seq, out.len()));
         (seq..=u32::MAX).zip(head.iter_mut()).for_each(|(s, byte)| *byte = self.byte(s));
-        for (index, chunk) in (seq.div_ceil(8)..).zip(body.chunks_mut(8)) {
-            chunk.copy_from_slice(&self.block(index & INDEX_MASK)[..chunk.len()]);
-        }
+        let mut indices = seq.div_ceil(8)..;
+        let (blocks, tail) = body.as_chunks_mut::<8>();
+        blocks.iter_mut().zip(&mut indices).for_each(|(block, index)| *block = self.block(index));
+        tail.copy_from_slice(&self.block(indices.start)[..tail.len()]);
     }
     /// True if `bytes` are those from `seq` on.
     pub fn matches(self, seq: u32, bytes: &[u8]) -> bool {
         let (head, body) = bytes.split_at(head_len(seq, bytes.len()));
+        let mut indices = seq.div_ceil(8)..;
+        let (blocks, tail) = body.as_chunks::<8>();
         (seq..=u32::MAX).zip(head).all(|(s, &byte)| byte == self.byte(s))
-            && (seq.div_ceil(8)..)
-                .zip(body.chunks(8))
-                .all(|(index, chunk)| chunk == &self.block(index & INDEX_MASK)[..chunk.len()])
+            && blocks.iter().zip(&mut indices).all(|(block, index)| *block == self.block(index))
+            && tail == &self.block(indices.start)[..tail.len()]
     }
 }
 
