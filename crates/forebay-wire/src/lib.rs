@@ -7,6 +7,20 @@
 //! * `emit(p).len() == p.wire_len()`;
 //! * [`parse`] never panics and never reads beyond the packet.
 //!
+//! ```
+//! use forebay_base::{Addr, Arena, Endpoint, IpVersion, Packet, TcpFields};
+//! use forebay_wire::{AddressPlan, emit, parse};
+//!
+//! let (plan, mut arena) = (AddressPlan::default(), Arena::default());
+//! let end = |id, port| Endpoint { addr: Addr(id), port };
+//! let packet = Packet::tcp(IpVersion::V4, end(1, 5001), end(2, 80), TcpFields::default(), 1460);
+//! let mut bytes = Vec::new();
+//! emit(&packet, &arena, &plan, &mut bytes)?;
+//! assert_eq!((bytes.len(), &bytes[12..16]), (1500, &[10, 0, 0, 1][..]));
+//! assert_eq!(parse(&bytes, &plan, &mut arena)?.digest(&arena), packet.digest(&arena));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
 //! Pure: `no_std`, no I/O. Emitting and parsing an ordinary segment allocates nothing but the output.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -134,6 +134,17 @@ fn what_is_no_plain_segment_is_opaque() {
 }
 
 #[test]
+fn of_the_two_zeros_of_a_tcp_checksum_only_the_written_one_makes_a_segment() {
+    // An urgent pointer equal to the checksum without it brings the sum to 0xffff.
+    let sum = v4(0, DF, 6, &[], &tcp(0, 0, &[]))[36..38].to_vec();
+    let mut bytes = v4(0, DF, 6, &[], &tcp(0, u16::from_be_bytes([sum[0], sum[1]]), &[]));
+    assert_eq!(bytes[36..38], [0, 0]);
+    carried(&bytes, |packet, _| assert_eq!(packet.kind(), Kind::Tcp));
+    bytes[36..38].fill(0xff);
+    carried(&bytes, |packet, _| assert_eq!(packet.kind(), Kind::Opaque));
+}
+
+#[test]
 fn a_router_changes_ttl_and_ecn_of_what_it_does_not_understand() {
     let mut arena = Arena::default();
     let udp = [0x30, 0x39, 0, 53, 0, 8, 0, 0];
