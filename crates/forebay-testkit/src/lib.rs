@@ -1,4 +1,6 @@
 //! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part of the product.
 #![forbid(unsafe_code)]
 
+pub mod duel;
+pub mod random;
 pub mod world;
