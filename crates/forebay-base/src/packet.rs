@@ -424,7 +424,7 @@ impl Packet {
         self.len = payload.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
     }
     /// A hash of what identifies the flow in this packet's own bytes: the 5-tuple, or the 3-tuple where
-    /// the ports are not among them. The protocol number of an opaque packet counts as port pair.
+    /// the ports are not among them.
     #[inline]
     pub fn flow_hash(&self) -> u64 {
         let addresses = (self.src.0 as u64) << 32 | self.dst.0 as u64;
