@@ -191,10 +191,10 @@ fn reordering_alone_loses_nothing_with_rack() {
     });
     let mut pair = wiring.build(|_, _| Window::fixed(50).any());
     pair.finish(Time::from_secs(60));
-    // Before the first reordered delivery is recognised, three SACKs may have started one recovery.
+    // Before the first reordered delivery is recognised, three SACKs may have started one recovery, of one window.
     let counters = pair.ends[0].counters();
     assert!(counters.recoveries <= 1, "{counters:?}");
-    assert!(counters.retransmits <= 20, "{counters:?}");
+    assert!(counters.retransmits <= 50, "{counters:?}");
 }
 
 #[test]

@@ -117,8 +117,8 @@ fn the_rescue_retransmission_is_sent_once() {
 
 #[test]
 fn a_hole_below_the_highest_sack_is_sent_when_there_is_nothing_better() {
-    // NextSeg rule 3: ten segments and no more data; 1 and 8 are lost. At the ACK of 10, segment 8 is not lost by IsLost
-    // (two segments above it), but nothing else is left to send.
+    // NextSeg rule 3: ten segments and no more data; 1 and 8 are lost. When 9 is SACKed, segment 8 is not lost by
+    // IsLost (one segment above it), but nothing else is left to send.
     let lab = Lab { send_bytes: Some(10 * MSS), ..Lab::default() };
     let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));
@@ -178,7 +178,7 @@ fn acks_of_data_that_was_never_sent_are_ignored() {
     bench.inject(Inject { ack: Some(-5000), ..Inject::default() });
     assert_eq!(una(&bench), 0);
     // SACK blocks outside what is outstanding, or upside down, say nothing.
-    for bad in [(20_000, 21_000), (3000, 2000), (-3000, -2000), (9000, 12_000), (4000, 4000)] {
+    for bad in [(20_000, 21_000), (3000, 2000), (-3000, -2000), (4000, 4000)] {
         let sent = bench.inject(Inject { sack: vec![bad; 3], ..Inject::default() });
         assert_eq!(data(&sent), "", "{bad:?}");
     }

@@ -1,11 +1,22 @@
 //! Watching packets: captures, and lines of text.
 
-use crate::scenario::Scenario;
-use forebay_base::{FlowId, NodeId};
-use std::io::Write;
-use std::sync::Mutex;
+mod capture;
+mod filter;
+mod lines;
 
-/// Most bytes that a capture may have.
+pub use filter::{EventFilter, EventFilterError};
+
+use crate::run::{RunError, RunOptions};
+use capture::CaptureFile;
+use forebay_base::{Arena, Packet, Time};
+use forebay_net::{NetSpec, Workload};
+use forebay_sim::{Observer, PacketEvent};
+use lines::Lines;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Most bytes that a capture may have, 2 GB by default. A run whose capture would be longer fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureLimit(pub u64);
 
@@ -15,36 +26,116 @@ impl Default for CaptureLimit {
     }
 }
 
-/// Whose packet events are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventFilter {
-    /// Packets of this flow, everywhere.
-    Flow(FlowId),
-    /// What happens at this node: packets made or dropped by it, and on links from and to it.
-    Node(NodeId),
+/// Where lines of packet events go: standard output, a file, memory.
+pub type EventWriter = Arc<Mutex<dyn Write + Send>>;
+
+/// What watches a run: it is shared between the run, which opens and ends it, and the simulation, which feeds it.
+pub(crate) struct Watch(Option<Arc<Shared>>);
+
+struct Shared {
+    sinks: Mutex<Sinks>,
+    /// Set with `Sinks::error`, so that a look costs no lock.
+    failed: AtomicBool,
 }
 
-/// The text names neither a flow nor a node.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no flow or node `{name}`: expected a flow from 1 to {flows}, or one of the nodes{hint}"
-)]
-pub struct EventFilterError {
-    /// The text.
-    pub name: String,
-    /// Number of flows.
-    pub flows: usize,
-    /// The nearest node name, as text for the message; may be empty.
-    pub hint: String,
+struct Sinks {
+    capture: Option<CaptureFile>,
+    lines: Option<Lines>,
+    error: Option<RunError>,
 }
 
-impl EventFilter {
-    /// From the command line: `3` or `flow:3` (flows count from 1), `r0` or `node:r0`. A bare number is a flow if there is one
-    /// of that number, else a node of that name.
-    pub fn parse(_text: &str, _scenario: &Scenario) -> Result<EventFilter, EventFilterError> {
-        Ok(EventFilter::Flow(FlowId(0)))
+impl Watch {
+    /// What the options ask for.
+    pub fn open(
+        spec: &NetSpec,
+        options: &RunOptions<'_>,
+        (protocol, seed): (&str, u64),
+    ) -> Result<Watch, RunError> {
+        let capture = match (options.store, options.capture) {
+            (Some(store), Some(limit)) => {
+                Some(CaptureFile::create(&store.capture_path(protocol, seed), spec, limit)?)
+            }
+            _ => None,
+        };
+        let lines = options.events;
+        let lines = lines.map(|(filter, writer)| Lines::new(filter, writer.clone(), spec));
+        if capture.is_none() && lines.is_none() {
+            return Ok(Watch(None));
+        }
+        let sinks = Mutex::new(Sinks { capture, lines, error: None });
+        Ok(Watch(Some(Arc::new(Shared { sinks, failed: AtomicBool::new(false) }))))
+    }
+    /// What the simulation feeds, if anyone watches.
+    pub fn observer(&self) -> Option<Box<dyn Observer>> {
+        let shared = self.0.clone()?;
+        Some(Box::new(Tap(shared)))
+    }
+    /// The flows have their addresses.
+    pub fn begin(&self, workload: &Workload) {
+        if let Some(shared) = &self.0 {
+            if let Some(lines) = &mut shared.lock().lines {
+                lines.learn(workload);
+            }
+        }
+    }
+    /// The first error of a sink, if there was one.
+    pub fn check(&self) -> Result<(), RunError> {
+        let Some(shared) = self.0.as_ref().filter(|s| s.failed.load(Ordering::Relaxed)) else {
+            return Ok(());
+        };
+        shared.lock().error.take().map_or(Ok(()), Err)
+    }
+    /// The run has ended: write what is held back.
+    pub fn finish(&self) -> Result<(), RunError> {
+        self.check()?;
+        let Some(shared) = &self.0 else { return Ok(()) };
+        let mut sinks = shared.lock();
+        if let Some(capture) = sinks.capture.take() {
+            capture.finish()?;
+        }
+        match &mut sinks.lines {
+            Some(lines) => lines.flush().map_err(RunError::Events),
+            None => Ok(()),
+        }
     }
 }
 
-/// Where lines of packet events go: standard output, a file, memory.
-pub type EventWriter = Mutex<dyn Write + Send>;
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Sinks> {
+        self.sinks.lock().expect("whoever held it did not panic")
+    }
+}
+
+/// The simulation's end of a [`Watch`].
+struct Tap(Arc<Shared>);
+
+impl Observer for Tap {
+    fn on_packet(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
+        let mut sinks = self.0.lock();
+        if sinks.error.is_some() {
+            return; // the run ends soon
+        }
+        if let Err(error) = sinks.on_packet(now, event, packet, arena) {
+            sinks.error = Some(error);
+            self.0.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Sinks {
+    fn on_packet(
+        &mut self,
+        now: Time,
+        event: PacketEvent,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Result<(), RunError> {
+        if let (Some(capture), PacketEvent::Arrived(link)) = (&mut self.capture, event) {
+            capture.packet(now, link, packet, arena)?;
+        }
+        match &mut self.lines {
+            Some(lines) => lines.packet(now, event, packet, arena).map_err(RunError::Events),
+            None => Ok(()),
+        }
+    }
+}

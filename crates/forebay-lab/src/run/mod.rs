@@ -1,11 +1,21 @@
 //! One run: a scenario under one protocol and one seed.
 
-use crate::metrics::{FlowResult, Metrics, Reference};
-use crate::observe::{CaptureLimit, EventFilter, EventWriter};
+mod clock;
+mod drive;
+mod names;
+
+pub(crate) use clock::now;
+pub(crate) use names::LinkNames;
+
+use crate::metrics::{Bounds, FlowResult, Mark, Metrics, Reference, flows_of, metrics_of};
+use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::store::{Store, StoreError};
-use forebay_base::Time;
-use forebay_net::SpecError;
+use clock::Cost;
+use drive::Drive;
+use forebay_base::{DropReason, Time};
+use forebay_net::{NetSpec, SpecError};
+use forebay_sim::{Options, Simulation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// Name of the scenario as the user gave it, for messages that say how to run it again.
+    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run it again.
     pub name: &'a str,
     /// Emit every packet to bytes and parse it back on every link.
     pub bytes: bool,
@@ -47,7 +57,11 @@ pub struct Progress {
 impl Progress {
     /// The share that is done, 0.0 to 1.0: of the time, or of the flows if that is more.
     pub fn fraction(&self) -> f64 {
-        0.0
+        let time = self.until.map_or(0.0, |until| {
+            self.now.as_secs_f64() / until.as_secs_f64().max(f64::MIN_POSITIVE)
+        });
+        let flows = self.completed as f64 / self.flows.max(1) as f64;
+        time.max(flows).clamp(0.0, 1.0)
     }
 }
 
@@ -91,7 +105,7 @@ pub enum RunError {
     /// The scenario cannot be run under this protocol.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The network cannot be built.
+    /// The network cannot be built: why in the names of the scenario, and the error.
     #[error("the network cannot be built: {0}")]
     Network(String, SpecError),
     /// It was stopped.
@@ -109,10 +123,119 @@ pub enum RunError {
 ///
 /// Panics if a packet is missing at the end: that is a bug of Forebay, and the message says how to see it again.
 pub fn run_one(
-    _scenario: &Scenario,
-    _protocol: &str,
-    _seed: u64,
-    _options: &RunOptions<'_>,
+    scenario: &Scenario,
+    protocol: &str,
+    seed: u64,
+    options: &RunOptions<'_>,
 ) -> Result<RunResult, RunError> {
-    Err(RunError::Cancelled)
+    let spec = scenario.build(protocol, seed)?;
+    let names = LinkNames::new(scenario);
+    let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
+    let watch = Watch::open(&spec, options, (protocol, seed))?;
+    let simulation_options = Options {
+        bytes: options.bytes,
+        binary_heap: options.binary_heap,
+        observer: watch.observer(),
+        ..Options::default()
+    };
+    let simulation = Simulation::new(&spec, seed, simulation_options);
+    let mut simulation =
+        simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
+    watch.begin(simulation.workload());
+    let series = options.store.map(|store| store.series(protocol, seed, names.clone()));
+    let mut series = series.transpose()?;
+    let mut drive = Drive {
+        simulation: &mut simulation,
+        spec: &spec,
+        bounds,
+        options,
+        watch: &watch,
+        series: series.as_mut().map(|writer| (writer, scenario.sample)),
+        cost: Cost::default(),
+    };
+    let mark = drive.run()?;
+    let cost = drive.cost;
+    watch.finish()?;
+    series.map(|writer| writer.finish()).transpose()?;
+    check_conservation(&simulation, options, (protocol, seed));
+    let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
+    Ok(measured.result((protocol, seed), &simulation, &cost))
+}
+
+/// Everything that turns a simulation into a result.
+struct Measured<'a> {
+    spec: &'a NetSpec,
+    names: &'a LinkNames,
+    bounds: &'a Bounds,
+    mark: &'a Mark,
+}
+
+impl Measured<'_> {
+    fn result(
+        &self,
+        (protocol, seed): (&str, u64),
+        simulation: &Simulation,
+        cost: &Cost,
+    ) -> RunResult {
+        let per_flow = flows_of(simulation, self.spec, self.bounds, self.mark);
+        let window = (self.bounds, self.mark);
+        let metrics = metrics_of(simulation, self.spec, self.names, window, &per_flow);
+        RunResult {
+            protocol: protocol.to_string(),
+            seed,
+            trace_hash: format!("{:016x}", simulation.trace_hash()),
+            events: simulation.events(),
+            packet_hops: simulation.packet_hops(),
+            wall_s: cost.wall.as_secs_f64(),
+            cpu_s: cost.cpu.as_secs_f64(),
+            ended_s: simulation.now().as_secs_f64(),
+            flows: per_flow.len(),
+            completed: per_flow.iter().filter(|flow| flow.fct_s.is_some()).count(),
+            drops: drops_of(simulation),
+            metrics,
+            per_flow,
+            reference: Reference::none(NO_REFERENCE),
+        }
+    }
+}
+
+const NO_REFERENCE: &str = "the fluid reference is not part of this version";
+
+fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
+    let counts = DropReason::ALL.iter().map(|&reason| (reason, simulation.drops().count(reason)));
+    let shown = counts.filter(|&(reason, count)| count > 0 || reason == DropReason::Full);
+    shown.map(|(reason, count)| (reason.name(), count)).collect()
+}
+
+/// Sent + split = delivered + dropped + held, or the numbers of this run mean nothing.
+fn check_conservation(simulation: &Simulation, options: &RunOptions<'_>, run: (&str, u64)) {
+    let conservation = simulation.conservation();
+    if conservation.holds() {
+        return;
+    }
+    let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
+    let (protocol, seed) = run;
+    panic!(
+        "packets are not conserved at {}: {conservation:?}. This is a bug of Forebay {}. See it again with: \
+         forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}",
+        simulation.now(),
+        env!("CARGO_PKG_VERSION"),
+    );
+}
+
+/// A spec error in the names of the scenario.
+fn describe(error: &SpecError, spec: &NetSpec) -> String {
+    let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
+    match error {
+        SpecError::NoRoute { flow, from, to } => {
+            format!("flow {}: no route from `{}` to `{}`", flow.0 + 1, node(from), node(to))
+        }
+        SpecError::TooManyAddresses(n) => {
+            format!("{n} addresses are more than IPv4 has room for; set ip_version = 6")
+        }
+        SpecError::HostWithoutLink(host) => format!("the host `{}` has no link", node(host)),
+        SpecError::NotAHost { flow, node: end } => {
+            format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
+        }
+    }
 }

@@ -124,6 +124,8 @@ pub struct Bench {
     pub tsval: u32,
     /// A FIN of the connection was seen at this offset.
     pub fin_at: Option<i64>,
+    /// Timestamps were agreed on: every packet of the peer carries them.
+    pub stamps: bool,
 }
 
 impl Bench {
@@ -143,6 +145,7 @@ impl Bench {
             peer_end: 0,
             tsval: 0,
             fin_at: None,
+            stamps: false,
         }
     }
     /// Opens it.
@@ -166,6 +169,8 @@ impl Bench {
             self.sent_end = self.sent_end.max(seg.off.max(0) as u64 + seg.len);
             if let Some((value, _)) = seg.ts {
                 self.tsval = value;
+                // A SYN offers; anything else shows that both sides agreed.
+                self.stamps |= seg.label != "SYN";
             }
             if seg.has(TcpFlags::FIN) {
                 self.fin_at = Some(seg.off + seg.len as i64);
@@ -205,7 +210,7 @@ impl Bench {
             ack: what.ack.map_or(0, |ack| wire(self.lab.isn, ack)),
             flags,
             window: what.window.unwrap_or(self.lab.peer_window),
-            timestamps: what.ts,
+            timestamps: what.ts.or(self.stamps.then(|| self.peer_stamp())),
         };
         let (from, to) = (endpoint(1 - self.side, 0), endpoint(self.side, 0));
         let mut packet = Packet::tcp(IpVersion::V4, from, to, fields, what.len);
@@ -221,6 +226,10 @@ impl Bench {
         self.conn.on_packet(self.now, 0, &packet, &self.arena);
         self.arena.free(packet);
         self.pump()
+    }
+    /// The peer's clock counts milliseconds from 1000 at the start; it echoes the latest value that it saw.
+    fn peer_stamp(&self) -> (u32, u32) {
+        (1000 + (self.now.as_millis() - 10_000) as u32, self.tsval)
     }
     fn syn_options(&self) -> OptionList {
         let mut options = OptionList::EMPTY;

@@ -1,0 +1,190 @@
+//! The command line: what may be asked, and the texts that explain it.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Most seeds that one command may ask for.
+const MAX_SEEDS: u64 = 100_000;
+/// Most runs that may go side by side.
+const MAX_JOBS: usize = 1024;
+
+/// Simulates networks, and compares congestion control on them.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  forebay run dumbbell                       NewReno and CUBIC on one bottleneck
+  forebay run dumbbell --seeds 20            the same with 95 % confidence intervals
+  forebay run mine.toml --out results        a scenario of yours, results in files
+  forebay explain cubic                      what CUBIC does here, and its parameters")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario and compare protocols on it
+    Run(RunArgs),
+    /// List protocols, disciplines, presets, scenarios and metrics
+    List,
+    /// Explain a protocol, discipline, preset, scenario or metric
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of scenario files
+    Schema,
+    /// Measure the speed: CPU time per packet-hop on fixed scenarios
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay run dumbbell --protocol cubic      one protocol instead of the scenario's
+  forebay run s1 --seeds 1..20 --jobs 4      twenty seeds, four at a time
+  forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
+  forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
+  forebay run dumbbell --protocol cubic --events 0 | head
+  forebay run dumbbell --out results --pcap  and packets.pcapng for Wireshark
+
+Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.")]
+pub struct RunArgs {
+    /// A built-in scenario (see `forebay list`) or a TOML file
+    pub scenario: String,
+    /// Protocols to compare instead of the scenario's own, separated by commas
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
+    pub protocol: Vec<String>,
+    /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
+    #[arg(long, short, default_value = "1", value_parser = seeds)]
+    pub seeds: Seeds,
+    /// Change the scenario; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Threads inside one run; only 1 for now
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
+    pub threads: usize,
+    /// Runs side by side [default: all cores]
+    #[arg(long, short, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Write scenario, summary, flows and series to this folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Carry every packet as bytes; the trace hash stays the same
+    #[arg(long)]
+    pub bytes: bool,
+    /// Print every packet event of a flow (its number) or of a node (its name)
+    #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
+    pub events: Option<String>,
+    /// Also write packets.pcapng, for Wireshark; needs --out
+    #[arg(long, requires = "out")]
+    pub pcap: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay explain cubic
+  forebay explain linux-6.18
+  forebay explain dumbbell
+  forebay explain jain_goodput")]
+pub struct ExplainArgs {
+    /// What to explain: any name of `forebay list`, or a scenario file
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay bench
+  forebay bench --only s2 --json
+  forebay bench --data folder-with-s3-csv-files
+
+A figure is user and system CPU time of the run, start-up not counted, by packets
+(data, ACKs, retransmissions) fully serialised on a link. Measure on a quiet machine.")]
+pub struct BenchArgs {
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Scenarios to measure, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = ["s1", "s2", "s3"])]
+    pub only: Vec<String>,
+    /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Seeds in the order asked for; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds(pub Vec<u64>);
+
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let number = |part: &str| -> Result<u64, String> {
+        let digits = part.trim();
+        digits.parse().map_err(|_| format!("`{digits}` is not a seed: expected a whole number from 0"))
+    };
+    let bounded = |count: u64| match count {
+        0..=MAX_SEEDS => Ok(()),
+        _ => Err(format!("{count} seeds are more than {MAX_SEEDS}")),
+    };
+    if let Some((first, last)) = text.split_once("..") {
+        let (first, last) = (number(first)?, number(last)?);
+        if last < first {
+            return Err(format!("the range is empty: {last} is below {first}"));
+        }
+        bounded((last - first).saturating_add(1))?;
+        return Ok(Seeds((first..=last).collect()));
+    }
+    if text.contains(',') {
+        let list: Vec<u64> = text.split(',').map(number).collect::<Result<_, _>>()?;
+        bounded(list.len() as u64)?;
+        let mut sorted = list.clone();
+        sorted.sort_unstable();
+        return match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!("seed {} is given twice", pair[0])),
+            None => Ok(Seeds(list)),
+        };
+    }
+    let count = number(text)?;
+    if count == 0 {
+        return Err("expected 1 or more, a range such as 1..10, or a list such as 1,2,5".into());
+    }
+    bounded(count)?;
+    Ok(Seeds((1..=count).collect()))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(1) => Ok(1),
+        Ok(0) | Err(_) => Err("expected 1".into()),
+        Ok(_) => Err("one run uses one thread; --jobs runs seeds side by side".into()),
+    }
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(jobs @ 1..=MAX_JOBS) => Ok(jobs),
+        _ => Err(format!("expected a number from 1 to {MAX_JOBS}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn seeds_are_ranges_lists_and_counts() {
+        let read = |text| seeds(text).map(|s| s.0);
+        assert_eq!(read("1..3"), Ok(vec![1, 2, 3]));
+        assert_eq!(read("7..7"), Ok(vec![7]));
+        assert_eq!(read("5,1, 2"), Ok(vec![5, 1, 2]));
+        assert_eq!(read("3"), Ok(vec![1, 2, 3]));
+        assert_eq!(read("18446744073709551615..18446744073709551615"), Ok(vec![u64::MAX]));
+        for wrong in ["", "0", "3..1", "..", "1..", "1,,2", "1,1", "-1", "x", "0..100000", "0..18446744073709551615"] {
+            assert!(read(wrong).is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn the_definition_of_the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+}

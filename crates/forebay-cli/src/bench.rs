@@ -1,0 +1,107 @@
+//! `forebay bench`: CPU time per packet-hop, beside what other simulators need.
+
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::screen::{Paint, Table, count, wrap};
+use forebay_lab::{BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, bench as measure};
+use std::io::{self, IsTerminal, Write};
+
+/// CPU time for which each scenario is repeated, in seconds: short runs are measured too coarsely.
+const MIN_CPU_S: f64 = 1.0;
+
+/// Measure and show.
+pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    if cfg!(debug_assertions) {
+        // Still useful for trying the command; the figures are not.
+        writeln!(io::stderr(), "note: a debug build is far slower; cargo run --release -- bench")?;
+    }
+    let cancel = interrupt::flag();
+    let watched = io::stderr().is_terminal();
+    let tell = |name: &str| {
+        if watched {
+            // Without a reader of progress the measurement goes on.
+            let _ = writeln!(io::stderr(), "measuring {name} …");
+        }
+    };
+    let options = BenchOptions {
+        only: &args.only,
+        data: args.data.as_ref(),
+        min_cpu_s: MIN_CPU_S,
+        cancel: Some(&cancel),
+        progress: Some(&tell),
+    };
+    let report = measure(&options).map_err(failure)?;
+    if args.json {
+        serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(text(&report, paint).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Run(RunError::Cancelled) => Failure::Interrupted("nothing was reported".into()),
+        BenchError::Scenario(_) | BenchError::Unknown(_) => Failure::input(error),
+        error => Failure::run(error),
+    }
+}
+
+fn text(report: &BenchReport, paint: Paint) -> String {
+    let headings = ["CPU/hop", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
+    let mut table = Table::new(headings.map(String::from).to_vec());
+    for row in &report.rows {
+        table.push(format!("{} Forebay", row.name), own(row));
+        for peer in report.peers.iter().filter(|peer| peer.name == row.name) {
+            table.push(format!("   {}", peer.simulator), other(peer, row));
+        }
+    }
+    let mut text = table.render(paint);
+    for row in &report.rows {
+        let [completed, flows] = row.completed;
+        let line = format!("{}: trace {}, {completed} of {flows} flows completed", row.name, row.trace_hash);
+        text.push_str(&wrap(&line, 0));
+    }
+    for skipped in &report.skipped {
+        let note = format!("{} {} was not run: {}", paint.yellow("note:"), skipped.name, skipped.why);
+        text.push_str(&wrap(&note, 0));
+    }
+    let mut sources: Vec<&str> = Vec::new();
+    for peer in report.peers.iter().filter(|p| report.rows.iter().any(|row| row.name == p.name)) {
+        if !sources.contains(&peer.source) {
+            sources.push(peer.source);
+            let line = wrap(&format!("{}: {}", peer.simulator, peer.source), 0);
+            text.push_str(&(paint.dim(line.trim_end()) + "\n"));
+        }
+    }
+    text
+}
+
+fn own(row: &BenchRow) -> Vec<String> {
+    vec![
+        format!("{:.0} ns", row.ns_per_hop),
+        String::new(),
+        mebibytes(row.peak_mib),
+        count(row.packet_hops),
+        format!("{:.3} s", row.cpu_s),
+        row.repetitions.to_string(),
+    ]
+}
+
+fn other(peer: &Peer, ours: &BenchRow) -> Vec<String> {
+    let ratio = peer.ns_per_hop / ours.ns_per_hop;
+    let against = match ratio {
+        r if r >= 10.0 => format!("{r:.0} x faster"),
+        r if r >= 1.0 => format!("{r:.1} x faster"),
+        r => format!("{:.1} x slower", 1.0 / r),
+    };
+    let mut cells = vec![format!("{:.0} ns", peer.ns_per_hop), against, mebibytes(peer.peak_mib)];
+    cells.resize(6, String::new());
+    cells
+}
+
+fn mebibytes(peak: Option<f64>) -> String {
+    peak.map_or_else(|| "-".into(), |mib| format!("{mib:.0} MiB"))
+}

@@ -1,0 +1,108 @@
+//! Everything that has a name: for `list`, for `explain`, and for suggestions.
+
+use forebay_lab::METRICS;
+use forebay_lab::scenario::BUILTINS;
+use forebay_transport::PRESETS;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Protocol,
+    Discipline,
+    Preset,
+    Scenario,
+    Metric,
+}
+
+impl Kind {
+    /// In the order of `forebay list`.
+    pub const ALL: [Kind; 5] =
+        [Kind::Protocol, Kind::Discipline, Kind::Preset, Kind::Scenario, Kind::Metric];
+
+    /// In a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Protocol => "protocol",
+            Kind::Discipline => "discipline",
+            Kind::Preset => "preset",
+            Kind::Scenario => "scenario",
+            Kind::Metric => "metric",
+        }
+    }
+    /// As a heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Kind::Protocol => "Protocols (--protocol)",
+            Kind::Discipline => "Queue disciplines (queue.discipline)",
+            Kind::Preset => "TCP presets (tcp.preset)",
+            Kind::Scenario => "Scenarios (run NAME)",
+            Kind::Metric => "Metrics (in tables and JSON)",
+        }
+    }
+}
+
+/// A name with one line about it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub kind: Kind,
+    pub name: &'static str,
+    pub summary: String,
+}
+
+/// A queue discipline of scenario files.
+pub struct Discipline {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub summary: &'static str,
+    pub text: &'static str,
+}
+
+/// The queue disciplines.
+pub const DISCIPLINES: &[Discipline] = &[Discipline {
+    name: "droptail",
+    title: "Drop-tail",
+    summary: "First in, first out; a packet that does not fit is dropped",
+    text: "First in, first out; a packet that does not fit is dropped. The packet in
+transmission is not counted. The unit of the limit says what is counted:
+
+  queue = \"64kB\"         bytes: a packet fits if backlog + length <= limit
+  queue = \"100packets\"   packets of any length
+  queue = \"50ms\"         the bytes that the link sends in that time
+  queue = { limit = \"1BDP\", rtt = \"100ms\" }   the bytes of rate x rtt
+",
+}];
+
+/// All names, by kind and then as their tables have them.
+pub fn all() -> Vec<Entry> {
+    let entry = |kind, name, summary: &str| {
+        Entry { kind, name, summary: summary.trim_end_matches('.').to_string() }
+    };
+    let protocols = forebay_cc::TABLE.iter().map(|p| entry(Kind::Protocol, p.name, p.summary));
+    let disciplines = DISCIPLINES.iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
+    let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
+    let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, &described(s.text)));
+    let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));
+    protocols.chain(disciplines).chain(presets).chain(scenarios).chain(metrics).collect()
+}
+
+/// The description of a scenario that may not be complete without files of the user's.
+fn described(text: &str) -> String {
+    let quoted = text.lines().find_map(|line| line.strip_prefix("description = \""));
+    quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_stands_for_one_thing_and_has_a_line_about_it() {
+        let mut names = BTreeSet::new();
+        for entry in all() {
+            assert!(names.insert(entry.name), "`{}` has two meanings", entry.name);
+            assert!(!entry.summary.is_empty(), "nothing is said about `{}`", entry.name);
+        }
+        assert!(Kind::ALL.iter().all(|&kind| all().iter().any(|entry| entry.kind == kind)));
+    }
+}

@@ -1,0 +1,47 @@
+//! A congestion control algorithm: its source, and its parameters as a scenario sets them.
+
+use crate::screen::{Paint, wrap};
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// The explanation of the algorithm `name`, which is in the table.
+pub fn text(name: &str, paint: Paint) -> String {
+    let entry = forebay_cc::TABLE.iter().find(|entry| entry.name == name);
+    let entry = entry.expect("the catalogue is made from the table");
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{} - congestion control ({})\n", paint.bold(entry.title), entry.reference);
+    text.push_str(&wrap(entry.summary, 0));
+    let schema = forebay_lab::scenario::schema();
+    let params = resolve(&schema, &schema["properties"]["protocol"]["properties"][name]);
+    let Some(properties) = params["properties"].as_object().filter(|p| !p.is_empty()) else {
+        text.push_str("\nIt has no parameters.\n");
+        return text;
+    };
+    let _ = writeln!(text, "\n{} ([protocol.{name}] in a scenario)", paint.bold("Parameters"));
+    for (key, param) in properties {
+        let _ = writeln!(text, "\n  {} = {}   {}", paint.bold(key), param["default"], kind(&schema, param));
+        text.push_str(&wrap(param["description"].as_str().unwrap_or_default(), 6));
+    }
+    let (key, value) = properties.iter().next().map(|(k, p)| (k, &p["default"])).expect("not empty");
+    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let _ = writeln!(text, "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}");
+    text
+}
+
+/// What a `$ref` stands for, or the schema itself.
+fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
+    pointer.and_then(|p| root.pointer(p)).unwrap_or(schema)
+}
+
+/// The type of a parameter; of a choice, its names.
+fn kind(root: &Json, param: &Json) -> String {
+    let schema = resolve(root, param);
+    let variants = schema["oneOf"].as_array().or_else(|| schema["enum"].as_array());
+    if let Some(variants) = variants {
+        let names = variants.iter().map(|v| v.get("const").unwrap_or(v).to_string());
+        return names.collect::<Vec<_>>().join(" | ");
+    }
+    schema["type"].as_str().unwrap_or_default().to_string()
+}

@@ -1,0 +1,60 @@
+//! `forebay explain NAME`: whatever has a name says what it is.
+
+mod algorithm;
+mod discipline;
+mod metric;
+mod preset;
+mod scenario;
+
+use crate::catalogue::{self, Kind};
+use crate::failure::Failure;
+use crate::screen::Paint;
+use forebay_lab::scenario::{LoadOptions, Scenario};
+use std::io::Write;
+use std::path::Path;
+
+/// Least likeness (Jaro-Winkler) of a name that is suggested.
+const ALIKE: f64 = 0.75;
+
+/// Explain `name`.
+pub fn explain(name: &str, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let text = match catalogue::all().into_iter().find(|entry| entry.name == name) {
+        Some(entry) => match entry.kind {
+            Kind::Protocol => algorithm::text(name, paint),
+            Kind::Discipline => discipline::text(name, paint),
+            Kind::Preset => preset::text(name, paint),
+            Kind::Metric => metric::text(name, paint),
+            Kind::Scenario => of_scenario(name, paint)?,
+        },
+        None if looks_like_a_file(name) => of_scenario(name, paint)?,
+        None => return Err(unknown(name)),
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn looks_like_a_file(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).exists()
+}
+
+fn of_scenario(name: &str, paint: Paint) -> Result<String, Failure> {
+    // A template that is not complete without files of the user's is explained by its own text.
+    match Scenario::load(name, &LoadOptions::default()) {
+        Ok(scenario) => Ok(scenario::text(name, &scenario, paint)),
+        Err(error) => match scenario::template(name, paint) {
+            Some(text) => Ok(text),
+            None => Err(Failure::input(error)),
+        },
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let all = catalogue::all();
+    let likeness = |entry: &catalogue::Entry| strsim::jaro_winkler(&name.to_lowercase(), entry.name);
+    let nearest = all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = match nearest.filter(|entry| likeness(entry) >= ALIKE) {
+        Some(entry) => format!("did you mean the {} `{}`?", entry.kind.name(), entry.name),
+        None => "`forebay list` shows all names".into(),
+    };
+    Failure::input(format!("there is nothing called `{name}`\nhint: {hint}"))
+}

@@ -1,0 +1,139 @@
+//! A preset of the transport: every value, with what it means.
+
+use crate::screen::{Paint, wrap};
+use forebay_base::Span;
+use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use std::fmt::Write;
+
+/// The explanation of the preset `name`, which is in the table.
+pub fn text(name: &str, paint: Paint) -> String {
+    let preset = PRESETS.iter().find(|preset| preset.name == name);
+    let preset = preset.expect("the catalogue is made from the table");
+    let mut text = format!("{} - TCP preset: ", paint.bold(name));
+    text.push_str(&wrap(preset.summary, 0));
+    let schema = forebay_lab::scenario::schema();
+    let tcp = &schema["properties"]["tcp"]["properties"];
+    for (key, value) in rows(&preset.config) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n  {} = {value}", paint.bold(key));
+        text.push_str(&wrap(tcp[key]["description"].as_str().unwrap_or_default(), 6));
+    }
+    let _ = writeln!(text, "\nTry: forebay run dumbbell --set tcp.preset={name}");
+    text
+}
+
+/// The preset with the fewest values unlike those of `config`, and those values.
+pub fn nearest(config: &TcpConfig) -> (&'static str, Vec<(&'static str, String)>) {
+    let unlike = |preset: &TcpConfig| {
+        let pairs = rows(config).into_iter().zip(rows(preset));
+        pairs.filter(|(mine, other)| mine != other).map(|(mine, _)| mine).collect::<Vec<_>>()
+    };
+    let all = PRESETS.iter().map(|preset| (preset.name, unlike(&preset.config)));
+    all.min_by_key(|(_, unlike)| unlike.len()).expect("there is at least one preset")
+}
+
+/// Every key of `[tcp]` with its value, as a scenario would write it.
+fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
+    // Without `..`: a new field must get a row here.
+    let TcpConfig {
+        mss_bytes,
+        initial_window_segments,
+        initial_ssthresh_bytes,
+        initial_rto,
+        min_rto,
+        max_rto,
+        max_retries,
+        ack_policy,
+        loss_policy,
+        recovery,
+        sack,
+        timestamps,
+        window_scaling,
+        receive_buffer_bytes,
+        send_buffer_bytes,
+        limited_transmit,
+        ecn,
+        pacing,
+        dont_fragment,
+    } = *config;
+    let time = |span: Span| match span.as_nanos() {
+        ns if ns.is_multiple_of(1_000_000) => format!("\"{}ms\"", ns / 1_000_000),
+        ns => format!("\"{ns}ns\""),
+    };
+    let quoted = |name: &str| format!("\"{name}\"");
+    vec![
+        ("mss_bytes", mss_bytes.to_string()),
+        ("initial_window_segments", initial_window_segments.to_string()),
+        (
+            "initial_ssthresh_bytes",
+            initial_ssthresh_bytes.map_or_else(|| quoted("none"), |bytes| bytes.to_string()),
+        ),
+        ("initial_rto", time(initial_rto)),
+        ("min_rto", time(min_rto)),
+        ("max_rto", time(max_rto)),
+        ("max_retries", max_retries.to_string()),
+        (
+            "ack_policy",
+            match ack_policy {
+                AckPolicy::EveryPacket => quoted("every-packet"),
+                AckPolicy::Delayed { packets, timeout, quick } => {
+                    format!("{{ packets = {packets}, timeout = {}, quick = {quick} }}", time(timeout))
+                }
+            },
+        ),
+        (
+            "loss_policy",
+            match loss_policy {
+                LossPolicy::DupThresh => quoted("dup-thresh"),
+                LossPolicy::RackTlp => quoted("rack-tlp"),
+                LossPolicy::TimeoutOnly => quoted("timeout-only"),
+                LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+            },
+        ),
+        (
+            "recovery",
+            quoted(match recovery {
+                Recovery::Prr => "prr",
+                Recovery::Pipe => "pipe",
+                Recovery::NewReno => "newreno",
+            }),
+        ),
+        ("sack", sack.to_string()),
+        ("timestamps", timestamps.to_string()),
+        ("window_scaling", window_scaling.to_string()),
+        ("receive_buffer_bytes", receive_buffer_bytes.to_string()),
+        ("send_buffer_bytes", send_buffer_bytes.to_string()),
+        ("limited_transmit", limited_transmit.to_string()),
+        ("ecn", ecn.to_string()),
+        (
+            "pacing",
+            match pacing {
+                Pacing::Off => quoted("off"),
+                Pacing::Windowed { slow_start_percent: start, avoidance_percent: avoidance } => {
+                    format!("{{ slow_start_percent = {start}, avoidance_percent = {avoidance} }}")
+                }
+            },
+        ),
+        ("dont_fragment", dont_fragment.to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_reads_back_as_itself_and_every_key_is_of_the_format() {
+        use forebay_lab::scenario::{LoadOptions, Scenario};
+        let dumbbell = include_str!("../../../../scenarios/dumbbell.toml");
+        for preset in PRESETS {
+            // All keys are given, so the preset under them does not show.
+            let set = rows(&preset.config).iter().map(|(k, v)| format!("tcp.{k}={v}")).collect();
+            let options = LoadOptions { set, base: None };
+            let scenario = Scenario::parse(dumbbell, "dumbbell.toml", &options);
+            assert_eq!(scenario.expect("rows are TOML of the format").tcp, preset.config);
+            assert_eq!(nearest(&preset.config), (preset.name, vec![]));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How a command can fail, and the exit code that says so.
+
+use crate::screen::Paint;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// A run failed.
+pub const EXIT_RUN: u8 = 1;
+/// The input is wrong.
+pub const EXIT_INPUT: u8 = 2;
+/// Interrupted: 128 + SIGINT, as shells have it.
+pub const EXIT_INTERRUPTED: u8 = 130;
+
+/// A command that did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is wrong: what, where, and what was expected.
+    Input(String),
+    /// A run failed.
+    Run(String),
+    /// Stopped by a person; what is missing.
+    Interrupted(String),
+    /// Nobody reads the output any more, as with `| head`.
+    Unread,
+}
+
+impl Failure {
+    /// The input is wrong.
+    pub fn input(what: impl Display) -> Failure {
+        Failure::Input(what.to_string())
+    }
+    /// A run failed.
+    pub fn run(what: impl Display) -> Failure {
+        Failure::Run(what.to_string())
+    }
+    /// Tell the person, and give the exit code.
+    pub fn report(&self) -> u8 {
+        let mut stderr = io::stderr();
+        let paint = Paint::of(&stderr);
+        let (head, text, code) = match self {
+            Failure::Input(text) => (paint.red("error:"), text, EXIT_INPUT),
+            Failure::Run(text) => (paint.red("error:"), text, EXIT_RUN),
+            Failure::Interrupted(text) => (paint.yellow("interrupted:"), text, EXIT_INTERRUPTED),
+            Failure::Unread => return 0,
+        };
+        // If standard error cannot be written either, the exit code has to do.
+        let _ = writeln!(stderr, "{head} {text}");
+        code
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of writing to standard output; other I/O says which file it was about.
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Unread,
+            _ => Failure::Run(format!("cannot write to standard output: {error}")),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `forebay list`: everything that has a name.
+
+use crate::catalogue::{self, Kind};
+use crate::failure::Failure;
+use crate::screen::{Paint, WIDTH, wrap};
+use std::io::Write;
+
+/// Columns of the names.
+const NAMES: usize = 23;
+
+/// Print all names, by kind.
+pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let all = catalogue::all();
+    for kind in Kind::ALL {
+        writeln!(out, "{}", paint.bold(kind.heading()))?;
+        for entry in all.iter().filter(|entry| entry.kind == kind) {
+            let lines = wrap(&entry.summary, NAMES);
+            writeln!(out, "  {:<width$}{}", entry.name, lines.trim(), width = NAMES - 2)?;
+        }
+        writeln!(out)?;
+    }
+    debug_assert!(NAMES < WIDTH / 2);
+    writeln!(out, "forebay explain NAME says more about each.")?;
+    Ok(())
+}

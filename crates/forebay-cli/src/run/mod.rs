@@ -1,0 +1,223 @@
+//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of it.
+
+mod published;
+mod report;
+mod rows;
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::screen::{Paint, Progress};
+use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::{
+    CaptureLimit, EventFilter, EventWriter, Missing, RunError, RunOptions, Store, Summary, Sweep,
+    SweepOptions, SweepPlan, SweepProgress, sweep,
+};
+use std::io::{self, BufWriter, Write};
+use std::sync::Mutex;
+use std::thread::available_parallelism;
+
+/// Run, store, show.
+pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let scenario = load(args)?;
+    let filter = match &args.events {
+        Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
+        None => None,
+    };
+    let runs = scenario.protocols.len() * args.seeds.0.len();
+    for (option, wanted) in [("--events", filter.is_some()), ("--pcap", args.pcap)] {
+        if wanted && runs > 1 {
+            let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
+            let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
+            return Err(at(option, format!("shows one run, and {runs} are wanted\n{hint}")));
+        }
+    }
+    let store = match &args.out {
+        Some(folder) => Some(Store::create(folder).map_err(|e| at("--out", e))?),
+        None => None,
+    };
+    let done = simulate(args, &scenario, filter, store.as_ref());
+    conclude(args, &scenario, done, store, out, paint)
+}
+
+/// A problem with an option.
+fn at(option: &str, what: impl std::fmt::Display) -> Failure {
+    Failure::input(format!("{option}: {what}"))
+}
+
+/// The scenario with everything that the command line changes.
+fn load(args: &RunArgs) -> Result<Scenario, Failure> {
+    let options = LoadOptions { set: args.set.clone(), base: None };
+    let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
+    if !args.protocol.is_empty() {
+        scenario.protocols = protocols(&args.protocol)?;
+    }
+    Ok(scenario)
+}
+
+/// The protocols of `--protocol`, as the table of algorithms spells them.
+fn protocols(names: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let known = || forebay_cc::TABLE.iter().map(|entry| entry.name);
+    let mut found = Vec::new();
+    for name in names {
+        let Some(protocol) = known().find(|known| known == name) else {
+            let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), other);
+            let nearest = known().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let hint = match nearest.filter(|near| likeness(near) >= 0.75) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of: {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(at("--protocol", format!("there is no protocol `{name}`\nhint: {hint}")));
+        };
+        if found.contains(&protocol) {
+            return Err(at("--protocol", format!("`{protocol}` is given twice")));
+        }
+        found.push(protocol);
+    }
+    Ok(found)
+}
+
+fn simulate(
+    args: &RunArgs,
+    scenario: &Scenario,
+    filter: Option<EventFilter>,
+    store: Option<&Store>,
+) -> Sweep {
+    let cancel = interrupt::flag();
+    let bar = Progress::start();
+    let tell = |progress: &SweepProgress| {
+        let SweepProgress { finished, runs, fraction } = *progress;
+        bar.set(fraction, || format!("{finished} of {runs} runs done"));
+    };
+    let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
+    let lines = Mutex::new(BufWriter::new(io::stdout()));
+    let writer: &EventWriter = &lines;
+    let cores = || available_parallelism().map_or(1, usize::from);
+    let options = SweepOptions {
+        jobs: args.jobs.unwrap_or_else(cores),
+        run: RunOptions {
+            name: &args.scenario,
+            bytes: args.bytes,
+            cancel: Some(&cancel),
+            store,
+            capture: args.pcap.then(CaptureLimit::default),
+            events: filter.map(|filter| (filter, writer)),
+            ..RunOptions::default()
+        },
+        progress: Some(&tell),
+    };
+    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
+    let mut done = sweep(&plan, &options);
+    bar.finish();
+    let flushed = lines.into_inner().map_or(Ok(()), |mut lines| lines.flush());
+    if let (Err(error), None) = (flushed, &done.error) {
+        let protocol = protocols[0].clone();
+        let key = forebay_lab::RunKey { protocol, seed: args.seeds.0[0] };
+        done.error = Some((key, RunError::Events(error)));
+    }
+    done
+}
+
+/// Show and keep what finished, then say what did not.
+fn conclude(
+    args: &RunArgs,
+    scenario: &Scenario,
+    mut done: Sweep,
+    store: Option<Store>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
+    let error = done.error.take();
+    let cancelled = done.cancelled;
+    let wanted = done.runs.len() + done.missing.len();
+    if let Some((_, RunError::Events(cause))) = &error {
+        if cause.kind() == io::ErrorKind::BrokenPipe {
+            return Err(Failure::Unread);
+        }
+    }
+    let summary = Summary::new(&args.scenario, scenario, done);
+    let kept = match store {
+        // A failed run leaves no folder: half of a comparison is easily taken for all of it.
+        Some(store) if error.is_none() && !summary.runs.is_empty() => {
+            let target = store.target().to_path_buf();
+            store.finish(scenario, &summary).map_err(Failure::run)?;
+            Some(target)
+        }
+        _ => None,
+    };
+    if args.json {
+        serde_json::to_writer(&mut *out, &summary).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else if !summary.runs.is_empty() {
+        let published = published::of(&args.scenario, &args.set, &scenario.protocols);
+        let mut text = report::text(scenario, &summary, &published, paint);
+        if let Some(folder) = &kept {
+            text.push_str(&format!("\nResults: {}\n", folder.display()));
+        }
+        match args.events.is_some() {
+            true => io::stderr().write_all(text.as_bytes())?,
+            false => out.write_all(text.as_bytes())?,
+        }
+    }
+    out.flush()?;
+    if let Some((key, error)) = error {
+        let what = format!("{} with seed {}: {error}", key.protocol, key.seed);
+        return Err(match error {
+            RunError::Scenario(_) | RunError::Network(..) => Failure::input(what),
+            _ => Failure::run(what),
+        });
+    }
+    match cancelled {
+        true => Err(Failure::Interrupted(missing(&summary.missing, wanted))),
+        false => Ok(()),
+    }
+}
+
+/// What an interrupted command did not do: seeds by protocol.
+fn missing(missing: &[Missing], wanted: usize) -> String {
+    let mut text = format!("{} of {wanted} runs finished", wanted - missing.len());
+    let mut protocols: Vec<&str> = missing.iter().map(|run| run.protocol.as_str()).collect();
+    protocols.dedup();
+    for protocol in protocols {
+        let runs = missing.iter().filter(|run| run.protocol == protocol);
+        let seeds = ranges(&runs.map(|run| run.seed).collect::<Vec<_>>());
+        text.push_str(&format!("\nmissing: {protocol} with seeds {seeds}"));
+    }
+    text
+}
+
+/// Numbers in order, as ranges: `1..3, 7`.
+fn ranges(numbers: &[u64]) -> String {
+    let mut texts = Vec::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let run = rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
+        texts.push(match run {
+            0 => first.to_string(),
+            _ => format!("{first}..{}", rest[run]),
+        });
+        rest = &rest[run + 1..];
+    }
+    texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_seeds_are_told_in_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1..3, 7, 9..10");
+        assert_eq!(ranges(&[u64::MAX]), u64::MAX.to_string());
+        let run = |protocol: &str, seed| Missing {
+            protocol: protocol.into(),
+            seed,
+            why: "interrupted".into(),
+        };
+        let runs = [run("newreno", 2), run("newreno", 3), run("cubic", 1)];
+        assert_eq!(
+            missing(&runs, 6),
+            "3 of 6 runs finished\nmissing: newreno with seeds 2..3\nmissing: cubic with seeds 1"
+        );
+    }
+}

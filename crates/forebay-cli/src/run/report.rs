@@ -1,0 +1,98 @@
+//! What a person reads after `forebay run`.
+
+use super::published::Published;
+use super::rows::{METRIC_ROWS, bottleneck, drop_reasons, estimate};
+use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
+use forebay_lab::scenario::Scenario;
+use forebay_lab::{Aggregate, RunResult, Summary};
+use std::fmt::Write;
+
+/// Tables of the results and of their cost, and notes. Writing to the string cannot fail.
+pub fn text(
+    scenario: &Scenario,
+    summary: &Summary,
+    published: &[&Published],
+    paint: Paint,
+) -> String {
+    let mut text = format!("{}", paint.bold(&summary.scenario));
+    if !scenario.description.is_empty() {
+        let _ = write!(text, ": {}", scenario.description);
+    }
+    text = wrap(&text, 0);
+    let seeds = summary.aggregate.iter().map(|a| a.seeds.len()).max().unwrap_or(0);
+    if seeds > 1 {
+        let _ = writeln!(text, "mean ± 95 % confidence interval over {seeds} seeds");
+    }
+    let _ = write!(text, "\n{}", results(&summary.aggregate, published).render(paint));
+    let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
+    for note in &summary.notes {
+        text.push_str(&wrap(&format!("{} {note}", paint.yellow("note:")), 0));
+    }
+    for column in published {
+        let source = format!("{}: {}", column.name, column.source);
+        let _ = write!(text, "{}", paint.dim(wrap(&source, 0).trim_end()) + "\n");
+    }
+    text
+}
+
+/// A column per protocol, then one per published result; a row per metric.
+fn results(aggregates: &[Aggregate], published: &[&Published]) -> Table {
+    let titles = aggregates.iter().map(|a| title(&a.protocol).to_string());
+    let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
+    let mut table = Table::new(columns);
+    let mut add = |label: &str, unit: Unit, values: Vec<Option<Estimate>>| {
+        if values.iter().any(Option::is_some) {
+            let (unit, cells) = row(unit, &values);
+            let label = if unit.is_empty() { label.into() } else { format!("{label}, {unit}") };
+            table.push(label, cells);
+        }
+    };
+    let others = || published.iter().map(|_| None);
+    for row in METRIC_ROWS {
+        let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.metric)?, row.scale)));
+        let theirs = published.iter().map(|p| {
+            let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.metric)?;
+            Some(Estimate { mean: value * row.scale, half: None })
+        });
+        add(row.label, row.unit, ours.chain(theirs).collect());
+    }
+    if let Some(link) = bottleneck(aggregates) {
+        let ours = aggregates.iter().map(|a| Some(estimate(a.utilisation.get(link)?, 1.0)));
+        add(&format!("link {link} busy"), Unit::Share, ours.chain(others()).collect());
+    }
+    for reason in drop_reasons(aggregates) {
+        let ours = aggregates.iter().map(|a| Some(estimate(a.drops.get(reason)?, 1.0)));
+        add(&format!("drops ({reason})"), Unit::Count, ours.chain(others()).collect());
+    }
+    let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, a.flows));
+    let nothing = published.iter().map(|_| "-".to_string());
+    table.push("completed", completed.chain(nothing).collect());
+    table
+}
+
+/// A row per protocol: what its runs cost, and the hash of the first.
+fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
+    let headings = ["runs", "events", "packet-hops", "wall", "CPU/hop", "first trace hash"];
+    let mut table = Table::new(headings.map(String::from).to_vec());
+    for aggregate in aggregates {
+        let mine = || runs.iter().filter(|run| run.protocol == aggregate.protocol);
+        let hops: u64 = mine().map(|run| run.packet_hops).sum();
+        let cpu_s: f64 = mine().map(|run| run.cpu_s).sum();
+        let cells = vec![
+            mine().count().to_string(),
+            count(mine().map(|run| run.events).sum()),
+            count(hops),
+            format!("{:.2} s", mine().map(|run| run.wall_s).sum::<f64>()),
+            format!("{:.0} ns", cpu_s * 1e9 / hops.max(1) as f64),
+            mine().next().map_or_else(String::new, |run| run.trace_hash.clone()),
+        ];
+        table.push(title(&aggregate.protocol), cells);
+    }
+    table
+}
+
+/// How text calls a protocol.
+fn title(protocol: &str) -> &str {
+    let entry = forebay_cc::TABLE.iter().find(|entry| entry.name == protocol);
+    entry.map_or(protocol, |entry| entry.title)
+}

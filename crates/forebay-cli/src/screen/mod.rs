@@ -1,0 +1,11 @@
+//! What a person sees: colour, units, tables, progress.
+
+mod paint;
+mod progress;
+mod table;
+mod units;
+
+pub use paint::Paint;
+pub use progress::Progress;
+pub use table::{Table, WIDTH, wrap};
+pub use units::{Estimate, Unit, count, row};

@@ -1,0 +1,55 @@
+//! A progress bar with an estimate of the time left.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Shorter commands need no bar.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Length of the bar in steps.
+const STEPS: u64 = 10_000;
+
+/// A bar on standard error, if that is a terminal, once a command has taken two seconds.
+pub struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    shown: AtomicBool,
+    wanted: bool,
+}
+
+impl Progress {
+    /// Nothing is shown yet.
+    pub fn start() -> Progress {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {wide_msg}");
+        bar.set_style(style.expect("the template is fixed"));
+        Progress {
+            bar,
+            started: now(),
+            shown: AtomicBool::new(false),
+            wanted: std::io::stderr().is_terminal(),
+        }
+    }
+    /// `done` of the work, 0 to 1, with a few words on what is going on.
+    pub fn set(&self, done: f64, words: impl Fn() -> String) {
+        if !self.wanted || now() - self.started < PATIENCE {
+            return;
+        }
+        if !self.shown.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        }
+        self.bar.set_message(words());
+        self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    }
+    /// Wipe it.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A person waits for this, so this is the clock on their wall.
+#[allow(clippy::disallowed_methods)]
+fn now() -> Instant {
+    Instant::now()
+}

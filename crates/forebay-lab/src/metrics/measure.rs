@@ -1,0 +1,251 @@
+//! From a simulation to metrics.
+
+use super::{FlowResult, Metrics};
+use crate::run::LinkNames;
+use crate::scenario::FctClock;
+use crate::statistics::{jain, mean, quantile};
+use forebay_base::{FlowId, LinkId, Span, Time};
+use forebay_net::{LinkStats, NetSpec, NodeKind};
+use forebay_sim::{FlowOutcome, Simulation};
+use forebay_transport::{EndCause, Role};
+use std::collections::BTreeMap;
+
+/// When a run ends and from when it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Start of the first flow.
+    pub first_start: Time,
+    /// Start of the window.
+    pub from: Time,
+    /// The run ends here at the latest.
+    pub until: Time,
+    /// When the clock of a completion time starts.
+    pub clock: FctClock,
+}
+
+impl Bounds {
+    pub fn new(spec: &NetSpec, measure_from: Time, until: Option<Time>, clock: FctClock) -> Bounds {
+        let first_start = spec.flows.iter().map(|f| f.start).min().unwrap_or(Time::ZERO);
+        let until = until.unwrap_or(Time::MAX);
+        Bounds { first_start, from: first_start.max(measure_from).min(until), until, clock }
+    }
+}
+
+/// The counts at the start of the window, to be taken off those at its end.
+pub(crate) struct Mark {
+    at: Time,
+    links: Vec<(Span, LinkStats)>,
+    received: Vec<u64>,
+}
+
+impl Mark {
+    pub fn of(simulation: &Simulation, spec: &NetSpec) -> Mark {
+        let links = (0..spec.links.len() as u32).map(|i| {
+            let link = simulation.link(LinkId(i));
+            (link.busy(), link.stats().clone())
+        });
+        let flows = 0..spec.flows.len() as u32;
+        Mark {
+            at: simulation.now(),
+            links: links.collect(),
+            received: flows.map(|i| received_bytes(simulation, FlowId(i))).collect(),
+        }
+    }
+}
+
+fn received_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
+    simulation.connection(flow, Role::Server).map_or(0, |c| c.progress().received_bytes)
+}
+
+/// Bits per second; None over no time.
+fn rate_bps(bytes: u64, over: Span) -> Option<f64> {
+    (!over.is_zero()).then(|| bytes as f64 * 8.0 / over.as_secs_f64())
+}
+
+/// Flow completion time, by the clock.
+fn fct(outcome: &FlowOutcome, clock: FctClock) -> Option<Span> {
+    Some(outcome.completed_at?.since(clock_start(outcome, clock)?))
+}
+
+fn clock_start(outcome: &FlowOutcome, clock: FctClock) -> Option<Time> {
+    match clock {
+        FctClock::Syn => outcome.opened_at,
+        FctClock::Established => outcome.established_at,
+    }
+}
+
+/// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had arrived at `from`.
+fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time) -> Option<f64> {
+    // A flow that never was established has been active since its SYN, and got nothing.
+    let begin = clock_start(outcome, clock).or(outcome.opened_at)?.max(from.0);
+    let end = outcome.completed_at.unwrap_or(now);
+    rate_bps(outcome.received_bytes - from.1, end.since(begin))
+}
+
+fn end_name(outcome: &FlowOutcome) -> &'static str {
+    match (outcome.ended, outcome.opened_at) {
+        (Some((EndCause::Finished, _)), _) => "finished",
+        (Some((EndCause::Reset, _)), _) => "reset",
+        (Some((EndCause::TimedOut, _)), _) => "timed_out",
+        (None, Some(_)) => "running",
+        (None, None) => "unopened",
+    }
+}
+
+/// One entry per flow, in order of id.
+pub(crate) fn flows_of(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    bounds: &Bounds,
+    mark: &Mark,
+) -> Vec<FlowResult> {
+    let name = |node: forebay_base::NodeId| spec.nodes[node.index()].name.clone();
+    let one = |(i, flow): (usize, &forebay_net::FlowSpec)| {
+        let outcome = simulation.flow(FlowId(i as u32));
+        let from = (mark.at, mark.received[i]);
+        let seen = outcome.rtt.samples > 0;
+        FlowResult {
+            id: i as u32 + 1,
+            src: name(flow.src),
+            dst: name(flow.dst),
+            protocol: spec.transports[flow.transport].name.clone(),
+            start_s: flow.start.as_secs_f64(),
+            bytes: flow.bytes,
+            received_bytes: outcome.received_bytes,
+            fct_s: fct(&outcome, bounds.clock).map(Span::as_secs_f64),
+            goodput_bps: goodput(&outcome, bounds.clock, from, simulation.now()),
+            rtt_mean_ms: seen.then_some(outcome.rtt.mean_ms),
+            rtt_p95_ms: seen.then_some(outcome.rtt.p95_ms),
+            data_packets: outcome.sender.data_packets,
+            retransmits: outcome.sender.retransmits,
+            lost_packets: outcome.sender.lost_packets,
+            timeouts: outcome.sender.timeouts,
+            end: end_name(&outcome),
+        }
+    };
+    spec.flows.iter().enumerate().map(one).collect()
+}
+
+/// All metrics of the run.
+pub(crate) fn metrics_of(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    names: &LinkNames,
+    (bounds, mark): (&Bounds, &Mark),
+    flows: &[FlowResult],
+) -> Metrics {
+    let now = simulation.now();
+    let received: u64 = flows.iter().map(|f| f.received_bytes).sum();
+    let delivered_bytes = received - mark.received.iter().sum::<u64>();
+    let goodputs: Vec<f64> = flows.iter().filter_map(|f| f.goodput_bps).collect();
+    let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
+    fcts.sort_by(f64::total_cmp);
+    let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(count).sum();
+    let mut metrics = Metrics {
+        afct_s: mean(&fcts),
+        fct_p50_s: quantile(&fcts, 0.5),
+        fct_p99_s: quantile(&fcts, 0.99),
+        all_done_s: all_done(simulation, flows.len(), bounds).map(Span::as_secs_f64),
+        jain_goodput: jain(&goodputs),
+        jain_flows: goodputs.len(),
+        goodput_bps: rate_bps(delivered_bytes, now.since(mark.at)),
+        delivered_bytes,
+        retransmits: sum(|f| f.retransmits),
+        timeouts: sum(|f| f.timeouts),
+        window_s: [mark.at.as_secs_f64(), now.as_secs_f64()],
+        ..Metrics::default()
+    };
+    put_links(&mut metrics, simulation, spec, names, mark);
+    metrics
+}
+
+fn all_done(simulation: &Simulation, flows: usize, bounds: &Bounds) -> Option<Span> {
+    let done = (0..flows as u32).map(|i| simulation.flow(FlowId(i)).completed_at);
+    let last = done.collect::<Option<Vec<Time>>>()?.into_iter().max()?;
+    Some(last.since(bounds.first_start))
+}
+
+/// Utilisation of the links between routers, and the queue delay of the busiest that leaves a router. In a network without
+/// routers, or with one, all links take their place.
+fn put_links(
+    metrics: &mut Metrics,
+    simulation: &Simulation,
+    spec: &NetSpec,
+    names: &LinkNames,
+    mark: &Mark,
+) {
+    let is_router =
+        |id: forebay_base::NodeId| matches!(spec.nodes[id.index()].kind, NodeKind::Router(_));
+    let all = || (0..spec.links.len()).collect::<Vec<_>>();
+    let chosen = |keep: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        let some: Vec<usize> = all().into_iter().filter(|&i| keep(i)).collect();
+        if some.is_empty() { all() } else { some }
+    };
+    let between = chosen(&|i| is_router(spec.links[i].from) && is_router(spec.links[i].to));
+    let leaving = chosen(&|i| is_router(spec.links[i].from));
+    let busy = |i: usize| {
+        simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0).as_secs_f64()
+    };
+    let window = simulation.now().since(mark.at).as_secs_f64();
+    if window > 0.0 {
+        let shares = between.iter().map(|&i| (names.of(i).to_string(), busy(i) / window));
+        metrics.utilisation = shares.collect::<BTreeMap<_, _>>();
+    }
+    // The first of equals.
+    let busiest = leaving.into_iter().rev().max_by(|&a, &b| busy(a).total_cmp(&busy(b)));
+    let Some(busiest) = busiest.filter(|&i| busy(i) > 0.0) else { return };
+    let outcome = simulation.link(LinkId(busiest as u32));
+    let (stats, before) = (outcome.stats(), &mark.links[busiest].1);
+    let packets = stats.packets.saturating_sub(before.packets);
+    let wait = stats.wait.saturating_sub(before.wait);
+    metrics.queue_delay_link = Some(names.of(busiest).to_string());
+    metrics.queue_delay_mean_ms = (packets > 0).then(|| wait.as_secs_f64() * 1e3 / packets as f64);
+    let p95 = stats.waits.since(&before.waits).quantile(0.95);
+    metrics.queue_delay_p95_ms = p95.map(|span| span.as_secs_f64() * 1e3);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(opened: u64, established: u64, completed: Option<u64>, bytes: u64) -> FlowOutcome {
+        FlowOutcome {
+            opened_at: Some(Time::from_millis(opened)),
+            established_at: Some(Time::from_millis(established)),
+            completed_at: completed.map(Time::from_millis),
+            received_bytes: bytes,
+            ..FlowOutcome::default()
+        }
+    }
+
+    #[test]
+    fn completion_time_by_both_clocks() {
+        let done = outcome(1_000, 1_020, Some(3_000), 1);
+        assert_eq!(fct(&done, FctClock::Syn), Some(Span::from_millis(2_000)));
+        assert_eq!(fct(&done, FctClock::Established), Some(Span::from_millis(1_980)));
+        assert_eq!(fct(&outcome(1_000, 1_020, None, 1), FctClock::Syn), None);
+        assert_eq!(fct(&FlowOutcome::default(), FctClock::Syn), None);
+    }
+
+    #[test]
+    fn goodput_by_hand() {
+        let now = Time::from_secs(10);
+        let start = (Time::ZERO, 0);
+        // 1 MB in 2 s of its own: 4 Mbit/s, whatever the length of the run.
+        let done = outcome(1_000, 1_020, Some(3_000), 1_000_000);
+        assert_eq!(goodput(&done, FctClock::Syn, start, now), Some(4e6));
+        // Unfinished: 9 MB from 1 s to 10 s.
+        let running = outcome(1_000, 1_020, None, 9_000_000);
+        assert_eq!(goodput(&running, FctClock::Syn, start, now), Some(8e6));
+        // The window cuts: 1 of the 9 MB came before 6 s.
+        let cut = (Time::from_secs(6), 1_000_000);
+        assert_eq!(goodput(&running, FctClock::Syn, cut, now), Some(16e6));
+        // Done before the window, and never begun: not active.
+        let cut = (Time::from_secs(6), 1_000_000);
+        assert_eq!(goodput(&done, FctClock::Syn, cut, now), None);
+        assert_eq!(goodput(&FlowOutcome::default(), FctClock::Syn, start, now), None);
+        // Never established: active, with nothing.
+        let stuck = FlowOutcome { established_at: None, ..outcome(0, 0, None, 0) };
+        assert_eq!(goodput(&stuck, FctClock::Established, start, now), Some(0.0));
+    }
+}

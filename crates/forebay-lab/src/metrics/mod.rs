@@ -1,0 +1,170 @@
+//! What is reported of a run, with the names that results use.
+//!
+//! **The window.** Goodput, utilisation and queue delay count from the first flow's start, or from `measure_from_s` if that is
+//! later, to the end of the run. Completion times, drops and retransmissions count over the whole run.
+
+mod measure;
+
+pub(crate) use measure::{Bounds, Mark, flows_of, metrics_of};
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The metrics of one run. What cannot be said is None (JSON null), never a number that looks like one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Mean flow completion time of completed flows, in seconds.
+    pub afct_s: Option<f64>,
+    /// Median flow completion time of completed flows, in seconds.
+    pub fct_p50_s: Option<f64>,
+    /// 99th percentile of flow completion times of completed flows, in seconds.
+    pub fct_p99_s: Option<f64>,
+    /// From the first flow's start until all flows had completed, in seconds; None if some did not.
+    pub all_done_s: Option<f64>,
+    /// Jain's index over the goodputs ([`FlowResult::goodput_bps`]) of the flows that were active in the window.
+    pub jain_goodput: Option<f64>,
+    /// Number of flows in `jain_goodput`.
+    pub jain_flows: usize,
+    /// Bytes in order at all receivers in the window, as bits per second.
+    pub goodput_bps: Option<f64>,
+    /// Bytes in order at all receivers in the window.
+    pub delivered_bytes: u64,
+    /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds.
+    pub queue_delay_mean_ms: Option<f64>,
+    /// 95th percentile of those times, in milliseconds (histogram of 8 buckets an octave: within 7 %).
+    pub queue_delay_p95_ms: Option<f64>,
+    /// The directed link of the queue delay: of those that leave a router the busiest in the window.
+    pub queue_delay_link: Option<String>,
+    /// Packets with payload sent again, all flows, whole run.
+    pub retransmits: u64,
+    /// Retransmission timeouts, all flows, whole run.
+    pub timeouts: u64,
+    /// Share of the window that each direction of each link between routers was busy, 0.0 to 1.0.
+    pub utilisation: BTreeMap<String, f64>,
+    /// The window of measurement, in seconds: from the first flow's start, or `measure_from_s` if later, to the end of the run.
+    pub window_s: [f64; 2],
+}
+
+/// What is reported of one flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Number of the flow, from 1 in the order of the flow table.
+    pub id: u32,
+    /// Name of the host that sends.
+    pub src: String,
+    /// Name of the host that receives.
+    pub dst: String,
+    /// Its protocol.
+    pub protocol: String,
+    /// When its SYN was due, in seconds.
+    pub start_s: f64,
+    /// Bytes to send; None: endless.
+    pub bytes: Option<u64>,
+    /// Bytes in order at the receiver at the end of the run.
+    pub received_bytes: u64,
+    /// Flow completion time in seconds; None if it did not complete.
+    pub fct_s: Option<f64>,
+    /// Bytes in order at the receiver in the flow's part of the window, as bits per second. That part begins when the clock of
+    /// the completion time starts, and ends with completion: without `measure_from_s` a completed flow has bytes / FCT.
+    /// None for a flow that was not active in the window.
+    pub goodput_bps: Option<f64>,
+    /// Mean round-trip time that the sender saw, in milliseconds.
+    pub rtt_mean_ms: Option<f64>,
+    /// 95th percentile of round-trip times, in milliseconds, within 7 %.
+    pub rtt_p95_ms: Option<f64>,
+    /// Packets with payload sent, retransmissions included.
+    pub data_packets: u64,
+    /// Packets with payload sent again.
+    pub retransmits: u64,
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began.
+    pub end: &'static str,
+}
+
+/// What an ideal network would have done with the same flows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reference {
+    /// Mean flow completion time of the reference, in seconds.
+    pub afct_s: Option<f64>,
+    /// "exact", "approx" or "none".
+    pub kind: &'static str,
+    /// Why there is none.
+    pub why: &'static str,
+}
+
+/// A metric, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricDoc {
+    /// Key in results.
+    pub name: &'static str,
+    /// Unit, or empty.
+    pub unit: &'static str,
+    /// What it is, exactly.
+    pub meaning: &'static str,
+}
+
+impl Reference {
+    /// No reference, for this reason.
+    pub(crate) const fn none(why: &'static str) -> Reference {
+        Reference { afct_s: None, kind: "none", why }
+    }
+}
+
+const fn doc(name: &'static str, unit: &'static str, meaning: &'static str) -> MetricDoc {
+    MetricDoc { name, unit, meaning }
+}
+
+/// The metrics of a run, in the order in which results have them.
+pub const METRICS: &[MetricDoc] = &[
+    doc("afct_s", "s", "mean flow completion time of the flows that completed"),
+    doc("fct_p50_s", "s", "median of those times (linear interpolation between ranks)"),
+    doc("fct_p99_s", "s", "99th percentile of those times"),
+    doc("all_done_s", "s", "from the first flow's start until all flows had completed"),
+    doc("jain_goodput", "", "Jain's index over the goodputs of the flows active in the window"),
+    doc("jain_flows", "", "number of flows in jain_goodput"),
+    doc("goodput_bps", "bit/s", "bytes in order at all receivers in the window, per time"),
+    doc("delivered_bytes", "B", "bytes in order at all receivers in the window"),
+    doc("queue_delay_mean_ms", "ms", "mean time that packets waited at queue_delay_link"),
+    doc("queue_delay_p95_ms", "ms", "95th percentile of those times, within 7 %"),
+    doc("queue_delay_link", "", "the busiest in the window of the links that leave a router"),
+    doc("utilisation", "", "busy share of the window, each direction of links between routers"),
+    doc("retransmits", "packets", "packets with payload sent again, whole run"),
+    doc("timeouts", "", "retransmission timeouts, whole run"),
+    doc("window_s", "s", "the window: first start or measure_from_s, to the end of the run"),
+];
+
+impl Metrics {
+    /// The metrics that are one number, by name, in the order of [`METRICS`].
+    pub fn numbers(&self) -> [(&'static str, Option<f64>); 11] {
+        [
+            ("afct_s", self.afct_s),
+            ("fct_p50_s", self.fct_p50_s),
+            ("fct_p99_s", self.fct_p99_s),
+            ("all_done_s", self.all_done_s),
+            ("jain_goodput", self.jain_goodput),
+            ("goodput_bps", self.goodput_bps),
+            ("delivered_bytes", Some(self.delivered_bytes as f64)),
+            ("queue_delay_mean_ms", self.queue_delay_mean_ms),
+            ("queue_delay_p95_ms", self.queue_delay_p95_ms),
+            ("retransmits", Some(self.retransmits as f64)),
+            ("timeouts", Some(self.timeouts as f64)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_metrics_is_documented_and_no_other() {
+        let json = serde_json::to_value(Metrics::default()).unwrap();
+        let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut documented: Vec<&str> = METRICS.iter().map(|m| m.name).collect();
+        (keys.sort_unstable(), documented.sort_unstable());
+        assert_eq!(keys, documented);
+    }
+}

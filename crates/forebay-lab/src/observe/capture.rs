@@ -1,0 +1,94 @@
+//! `packets.pcapng`: every packet on every link, as bytes.
+//!
+//! One interface per directed link, called `a->b`; one record for each packet that arrives at the end of its link, at the time
+//! when it arrives. So the number of records is the number of packet-hops of the run, less the packets that were lost on a wire
+//! after their transmission, less those still on a wire when the run ended.
+//! A packet is seen once on each link that it passes: `frame.interface_name == "a->b"` in Wireshark shows one of them.
+
+use super::CaptureLimit;
+use crate::store::StoreError;
+use forebay_base::{Arena, LinkId, Packet, Time};
+use forebay_net::NetSpec;
+use forebay_wire::AddressPlan;
+use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A capture in the making.
+pub(super) struct CaptureFile {
+    writer: PcapngWriter<LimitedFile>,
+    interfaces: Vec<Interface>,
+    plan: AddressPlan,
+    bytes: Vec<u8>,
+}
+
+struct LimitedFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    left_bytes: u64,
+    limit: CaptureLimit,
+}
+
+impl Sink for LimitedFile {
+    type Error = StoreError;
+    fn append(&mut self, block: &[u8]) -> Result<(), StoreError> {
+        let left = self.left_bytes.checked_sub(block.len() as u64);
+        self.left_bytes = left.ok_or_else(|| StoreError::CaptureTooLong {
+            path: self.path.clone(),
+            limit_bytes: self.limit.0,
+        })?;
+        self.file.write_all(block).map_err(StoreError::io("write", &self.path))
+    }
+}
+
+impl CaptureFile {
+    pub fn create(
+        path: &Path,
+        spec: &NetSpec,
+        limit: CaptureLimit,
+    ) -> Result<CaptureFile, StoreError> {
+        let file = File::create(path).map_err(StoreError::io("create", path))?;
+        let file = BufWriter::with_capacity(1 << 16, file);
+        let sink = LimitedFile { path: path.to_path_buf(), file, left_bytes: limit.0, limit };
+        let mut writer =
+            PcapngWriter::new(sink, concat!("Forebay ", env!("CARGO_PKG_VERSION")))?;
+        let interfaces = link_arrows(spec).iter().map(|name| writer.interface(name)).collect();
+        let (interfaces, plan) = (interfaces, AddressPlan::default());
+        let interfaces: Result<Vec<Interface>, StoreError> = interfaces;
+        Ok(CaptureFile { writer, interfaces: interfaces?, plan, bytes: Vec::new() })
+    }
+    pub fn packet(
+        &mut self,
+        at: Time,
+        link: LinkId,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Result<(), StoreError> {
+        self.bytes.clear();
+        let emitted = forebay_wire::emit(packet, arena, &self.plan, &mut self.bytes);
+        emitted.expect("every address of a run is in its plan");
+        let interface = self.interfaces[link.index()];
+        let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
+        self.writer.packet(&capture, &self.bytes)
+    }
+    pub fn finish(self) -> Result<(), StoreError> {
+        let LimitedFile { path, file, .. } = self.writer.into_sink();
+        let file = file.into_inner().map_err(|e| e.into_error());
+        let synced = file.and_then(|file| file.sync_all());
+        synced.map_err(StoreError::io("write", &path))
+    }
+}
+
+/// `a->b` for each directed link; one of several between two nodes has `#2` and so on behind it.
+pub(super) fn link_arrows(spec: &NetSpec) -> Vec<String> {
+    let mut seen = std::collections::BTreeMap::new();
+    let name = |node: forebay_base::NodeId| &spec.nodes[node.index()].name;
+    let arrow = |link: &forebay_net::LinkSpec| {
+        let count = seen.entry((link.from, link.to)).or_insert(0u32);
+        *count += 1;
+        let arrow = format!("{}->{}", name(link.from), name(link.to));
+        if *count == 1 { arrow } else { format!("{arrow}#{count}") }
+    };
+    spec.links.iter().map(arrow).collect()
+}

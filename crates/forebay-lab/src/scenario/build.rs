@@ -1,0 +1,96 @@
+//! From a scenario to the network that a driver runs.
+
+use super::error::ScenarioError;
+use super::source::Sources;
+use super::{Flow, Link, QueueLimit, Scenario, Wire, protocols};
+use forebay_base::{NodeId, Rng, Span, Stream};
+use forebay_cc::Spec;
+use forebay_net::{
+    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
+    TransportSpec,
+};
+use std::sync::Arc;
+
+impl Scenario {
+    /// The network under one protocol and one seed. Flows that name a protocol keep it.
+    pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
+        let protocol = protocols::find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
+        let mut names = vec![protocol];
+        for pinned in self.flows.iter().filter_map(|flow| flow.protocol) {
+            if !names.contains(&pinned) {
+                names.push(pinned);
+            }
+        }
+        let place = |name: &str| {
+            let found = names.iter().position(|&n| n == name);
+            found.expect("every protocol of a flow was listed")
+        };
+        let flows = self.flows.iter().zip(0..);
+        Ok(NetSpec {
+            version: self.ip_version,
+            nodes: self.nodes.iter().map(node).collect(),
+            links: self.links.iter().flat_map(directions).collect(),
+            transports: names.iter().map(|name| self.transport(name)).collect(),
+            flows: flows
+                .map(|(flow, id)| self.flow(flow, id, seed, flow.protocol.map_or(0, place)))
+                .collect(),
+            events: self.events.clone(),
+        })
+    }
+
+    /// The algorithm of that name with the parameters that the scenario gives it; None if there is no such algorithm.
+    pub fn spec(&self, protocol: &str) -> Option<Spec> {
+        let given = self.specs.iter().find(|spec| spec.name() == protocol);
+        given.cloned().or_else(|| Spec::by_name(protocol))
+    }
+
+    fn transport(&self, name: &str) -> TransportSpec {
+        let spec = self.spec(name).expect("the name is in the table");
+        let receiver = spec.clone();
+        TransportSpec {
+            name: name.to_string(),
+            config: Arc::new(self.tcp),
+            controller: Arc::new(move |init| spec.build(init)),
+            feedback: Arc::new(move || receiver.build_feedback()),
+        }
+    }
+
+    fn flow(&self, flow: &Flow, id: u64, seed: u64, transport: usize) -> FlowSpec {
+        let mut rng = Rng::new(seed, Stream::StartJitter, id);
+        let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
+        FlowSpec {
+            src: flow.src,
+            dst: flow.dst,
+            start: flow.start + jitter,
+            bytes: flow.bytes,
+            transport,
+            paths: Vec::new(),
+        }
+    }
+}
+
+fn node(node: &super::Node) -> NodeSpec {
+    let kind = match node.is_host {
+        true => NodeKind::Host,
+        false => NodeKind::Router(ForwardingSpec::PlainIp),
+    };
+    NodeSpec { name: node.name.clone(), kind }
+}
+
+fn directions(link: &Link) -> [LinkSpec; 2] {
+    let one = |from: NodeId, to: NodeId, wire: &Wire| LinkSpec {
+        from,
+        to,
+        channel: ChannelSpec::Constant(wire.rate),
+        delay: wire.delay,
+        jitter: wire.jitter,
+        loss: wire.loss,
+        mtu_bytes: wire.mtu_bytes,
+        overhead_bytes: wire.overhead_bytes,
+        queue: match wire.queue {
+            QueueLimit::Bytes(bytes) => QueueSpec::DropTailBytes(bytes),
+            QueueLimit::Packets(packets) => QueueSpec::DropTailPackets(packets),
+        },
+    };
+    [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
+}

@@ -1,0 +1,129 @@
+//! Rows of comma-separated files, each cell with its place.
+//!
+//! The first line names the columns; their order is free. No quoting: names in these files hold no comma.
+
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::source::{Loc, Sources, read_text};
+use std::path::Path;
+
+/// A file of rows, its columns put into the order that was asked for.
+pub(super) struct Csv {
+    source: u32,
+    /// For each column asked for, its index in the file; None if the file has it not.
+    order: Vec<Option<usize>>,
+    columns: Vec<&'static str>,
+    file_columns: usize,
+}
+
+/// A row of a [`Csv`].
+pub(super) struct Row<'a> {
+    csv: &'a Csv,
+    /// Start and text of each cell, in the order of the file.
+    cells: Vec<(usize, &'a str)>,
+}
+
+/// Read the file that a key names, which must have no column beside `columns`.
+pub(super) fn open(
+    sources: &mut Sources,
+    base: &Path,
+    path: &At<String>,
+    columns: &[&'static str],
+) -> Result<Csv, Fault> {
+    let full = base.join(&path.value);
+    let text = read_text(&full).map_err(|fault| Fault {
+        loc: Some(path.loc),
+        key: path.key.clone(),
+        hint: Some(format!("give the file with --set {}=PATH", path.key)),
+        ..fault
+    })?;
+    let source = sources.add(full.display().to_string(), text);
+    let header = sources.text(source).lines().next().unwrap_or_default();
+    let names: Vec<(usize, &str)> = split(header, 0);
+    let mut order = vec![None; columns.len()];
+    for (i, &(start, name)) in names.iter().enumerate() {
+        let loc = Loc { source, start: start as u32, end: (start + name.len()) as u32 };
+        let fault = |problem| Fault::at(loc, "", problem);
+        let Some(place) = columns.iter().position(|&c| c == name) else {
+            let problem = Problem::UnknownName { kind: "column", name: name.to_string() };
+            return Err(fault(problem).suggest(name, columns.iter().copied()));
+        };
+        if order[place].replace(i).is_some() {
+            return Err(fault(Problem::Duplicate { kind: "column", name: name.to_string() }));
+        }
+    }
+    Ok(Csv { source, order, columns: columns.to_vec(), file_columns: names.len() })
+}
+
+impl Csv {
+    /// True if the file has the column at this place in the order asked for.
+    pub fn has(&self, column: usize) -> bool {
+        self.order[column].is_some()
+    }
+    /// The fault of a file without a column that it needs.
+    pub fn need(&self, column: usize) -> Result<(), Fault> {
+        if self.has(column) {
+            return Ok(());
+        }
+        let text = format!("the column `{}` is missing", self.columns[column]);
+        let loc = Loc { source: self.source, start: 0, end: 0 };
+        Err(Fault::at(loc, "", Problem::Csv(text)))
+    }
+    /// The rows; empty lines are passed over.
+    pub fn rows<'a>(
+        &'a self,
+        sources: &'a Sources,
+    ) -> impl Iterator<Item = Result<Row<'a>, Fault>> {
+        let mut start = 0;
+        let lines = sources.text(self.source).split_inclusive('\n').map(move |line| {
+            let at = start;
+            start += line.len();
+            (at, line.trim_end_matches(['\n', '\r']))
+        });
+        lines.skip(1).filter(|(_, line)| !line.trim().is_empty()).map(|(at, line)| {
+            let cells = split(line, at);
+            if cells.len() == self.file_columns {
+                return Ok(Row { csv: self, cells });
+            }
+            let text = format!("expected {} columns, found {}", self.file_columns, cells.len());
+            let end = (at + line.len()) as u32;
+            let loc = Loc { source: self.source, start: at as u32, end };
+            Err(Fault::at(loc, "", Problem::Csv(text)))
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The text of a cell. Panics if the file has not this column.
+    pub fn text(&self, column: usize) -> &'a str {
+        self.cells[self.csv.order[column].expect("the column was needed")].1
+    }
+    /// A problem with a cell.
+    pub fn fault(&self, column: usize, problem: Problem) -> Fault {
+        let (start, text) = self.cells[self.csv.order[column].expect("the column was needed")];
+        let loc =
+            Loc { source: self.csv.source, start: start as u32, end: (start + text.len()) as u32 };
+        Fault::at(loc, self.csv.columns[column], problem)
+    }
+    /// A cell that holds a whole number.
+    pub fn integer(&self, column: usize) -> Result<u64, Fault> {
+        self.text(column).parse().map_err(|_| self.wrong(column, "an integer"))
+    }
+    /// The fault of a cell that does not hold what is expected.
+    pub fn wrong(&self, column: usize, expected: &str) -> Fault {
+        let found = format!("`{}`", self.text(column));
+        self.fault(column, Problem::WrongType { expected: expected.into(), found })
+    }
+}
+
+fn split(line: &str, at: usize) -> Vec<(usize, &str)> {
+    let mut start = at;
+    line.split(',')
+        .map(|cell| {
+            let offset = cell.len() - cell.trim_start().len();
+            let place = start + offset;
+            start += cell.len() + 1;
+            (place, cell.trim())
+        })
+        .collect()
+}

@@ -1,0 +1,212 @@
+//! What can be wrong with a scenario, and where.
+//!
+//! A message is one line `file:line:column: key: problem`, the line of text that it is about, and a hint if there is one.
+
+use super::source::{Loc, Sources};
+use std::fmt;
+
+/// A scenario that cannot be used: what is wrong, where it stands, and what may have been meant.
+#[derive(Debug, thiserror::Error)]
+pub struct ScenarioError {
+    /// What is wrong.
+    pub problem: Box<Problem>,
+    /// Where; None if it is about no text (a file that is not there).
+    pub place: Option<Box<Place>>,
+    /// What may have been meant, or what to do.
+    pub hint: Option<String>,
+}
+
+/// A place in a file or in a `--set` argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as it was named, or `--set`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The key, from the top of the document: `links[0].rate`; for a CSV file the column's name.
+    pub key: String,
+    /// The line of text, tabs as spaces.
+    pub text: String,
+    /// Characters of `text` from `column` on that the message is about, at least 1.
+    pub width: usize,
+}
+
+/// What can be wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text is not TOML.
+    #[error("not valid TOML: {0}")]
+    Syntax(String),
+    /// A `--set` argument is not `key=value`.
+    #[error("expected key=value, found `{0}`")]
+    NotAssignment(String),
+    /// A key that the format does not have.
+    #[error("unknown key `{0}`")]
+    UnknownKey(String),
+    /// A key that must be there is not.
+    #[error("the key `{key}` is missing: {meaning}")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+        /// What it says.
+        meaning: String,
+    },
+    /// A value of another type.
+    #[error("expected {expected}, found {found}")]
+    WrongType {
+        /// What belongs here.
+        expected: String,
+        /// What is here.
+        found: String,
+    },
+    /// A number without a unit, or with one that does not belong here.
+    #[error("expected {expected}, found `{found}` {why}")]
+    Unit {
+        /// What belongs here.
+        expected: &'static str,
+        /// What is here.
+        found: String,
+        /// What is wrong with its unit.
+        why: String,
+    },
+    /// A value out of its range.
+    #[error("`{found}` is out of range: expected {expected}")]
+    OutOfRange {
+        /// The value.
+        found: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// A name that stands for nothing.
+    #[error("there is no {kind} `{name}`")]
+    UnknownName {
+        /// What it should name.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Two things with one name.
+    #[error("the {kind} `{name}` is declared twice")]
+    Duplicate {
+        /// What has the name.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A flow whose packets or acknowledgments have no path.
+    #[error("there is no route from `{from}` to `{to}`")]
+    NoRoute {
+        /// The source of the flow.
+        from: String,
+        /// Its destination.
+        to: String,
+    },
+    /// A scenario without a flow.
+    #[error("the scenario has no flows")]
+    NoFlows,
+    /// Keys or values that do not go together.
+    #[error("{0}")]
+    Conflict(String),
+    /// A full-sized packet that does not fit a link or its queue.
+    #[error(
+        "a full-sized packet has {packet_bytes} bytes (mss_bytes = {mss_bytes} and headers), more than {what}"
+    )]
+    PacketTooLarge {
+        /// Its length with headers, in bytes.
+        packet_bytes: u64,
+        /// The payload, in bytes.
+        mss_bytes: u16,
+        /// What it does not fit.
+        what: String,
+    },
+    /// A CSV file whose rows cannot be read.
+    #[error("{0}")]
+    Csv(String),
+    /// A file that cannot be used.
+    #[error("cannot read `{path}`: {why}")]
+    File {
+        /// Its path.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{}:{}:{}: ", place.file, place.line, place.column)?;
+            if !place.key.is_empty() {
+                write!(f, "{}: ", place.key)?;
+            }
+        }
+        write!(f, "{}", self.problem)?;
+        if let Some(place) = &self.place {
+            let margin = place.line.to_string().len() + 2;
+            write!(f, "\n  {} | {}", place.line, place.text)?;
+            let (indent, width) = (place.column - 1, place.width);
+            write!(f, "\n{:margin$} | {:indent$}{}", "", "", "^".repeat(width))?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A problem at a location that only its [`Sources`] can turn into a line and a column.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub problem: Box<Problem>,
+    pub loc: Option<Loc>,
+    pub key: String,
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    /// A problem at `loc`, which is the value of `key`.
+    pub fn at(loc: Loc, key: impl Into<String>, problem: Problem) -> Fault {
+        Fault { problem: Box::new(problem), loc: Some(loc), key: key.into(), hint: None }
+    }
+    /// A problem of no place in any text.
+    pub fn nowhere(problem: Problem) -> Fault {
+        Fault { problem: Box::new(problem), loc: None, key: String::new(), hint: None }
+    }
+    pub fn hint(self, hint: impl Into<String>) -> Fault {
+        Fault { hint: Some(hint.into()), ..self }
+    }
+    /// Suggest the nearest of `names`, or list them if they are few and none is near.
+    pub fn suggest<'a>(self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
+        let names: Vec<&str> = names.into_iter().collect();
+        match nearest(name, &names) {
+            Some(near) => self.hint(format!("did you mean `{near}`?")),
+            None if !names.is_empty() && names.len() <= 40 => {
+                self.hint(format!("one of: {}", names.join(", ")))
+            }
+            None => self,
+        }
+    }
+    /// Resolve the location.
+    pub fn resolve(self, sources: &Sources) -> ScenarioError {
+        let place = self.loc.map(|loc| Box::new(sources.place(loc, self.key)));
+        ScenarioError { problem: self.problem, place, hint: self.hint }
+    }
+}
+
+/// The name most like `name`, if one is like it at all.
+pub(super) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    names
+        .iter()
+        .map(|&candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|&(likeness, _)| likeness >= 0.8)
+        // The first of equals, so that the answer does not depend on how ties are broken.
+        .fold(None, |best: Option<(f64, &str)>, next| match best {
+            Some(old) if old.0 >= next.0 => Some(old),
+            _ => Some(next),
+        })
+        .map(|(_, candidate)| candidate)
+}

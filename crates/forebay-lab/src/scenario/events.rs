@@ -1,0 +1,133 @@
+//! What happens to the network, from the keys of the file and back.
+
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::file::{Direction, EventEntry, File, LinkState, RouteEntry};
+use super::topology::Topology;
+use super::units::Probability;
+use super::{Link, Node};
+use forebay_base::{LinkId, NodeId, Time};
+use forebay_net::{EventSpec, NetEvent};
+
+/// The events in order of time; those of one time in the order of the file.
+pub(super) fn expand(file: &File, topology: &Topology) -> Result<Vec<EventSpec>, Fault> {
+    let mut events = Vec::new();
+    for entry in file.events.iter().flat_map(|at| &at.value) {
+        let at = Time::ZERO + entry.value.at.value;
+        let add = |event| EventSpec { at, event };
+        events.extend(expand_one(entry, topology)?.into_iter().map(add));
+    }
+    events.sort_by_key(|e: &EventSpec| e.at);
+    Ok(events)
+}
+
+fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEvent>, Fault> {
+    let event = &entry.value;
+    let changes = event.rate.is_some()
+        || event.delay.is_some()
+        || event.loss.is_some()
+        || event.state.is_some();
+    match (&event.link, &event.restart, &event.route) {
+        (Some(link), None, None) if changes => link_events(event, topology.link(link)?),
+        (Some(_), None, None) => {
+            let meaning = "what changes: rate, delay, loss or state".to_string();
+            Err(entry.fault(Problem::MissingKey { key: "state", meaning }))
+        }
+        (None, Some(router), None) if !changes => {
+            let node = topology.named(&router.value, |problem| router.fault(problem))?;
+            if topology.is_host(node) {
+                let text = format!("`{}` is a host: only routers restart", router.value);
+                return Err(router.fault(Problem::Conflict(text)));
+            }
+            Ok(vec![NetEvent::Restart(node)])
+        }
+        (None, None, Some(route)) if !changes => Ok(vec![route_event(&route.value, topology)?]),
+        (None, None, None) if changes => {
+            let meaning = "the link that changes".to_string();
+            Err(entry.fault(Problem::MissingKey { key: "link", meaning }))
+        }
+        _ => {
+            let text = "an event is one of `link` (with rate, delay, loss or state), `restart` and `route`";
+            Err(entry.fault(Problem::Conflict(text.into())))
+        }
+    }
+}
+
+fn link_events(event: &EventEntry, link: usize) -> Result<Vec<NetEvent>, Fault> {
+    let direction = event.direction.as_ref().map_or(Direction::Both, |at| at.value);
+    let sides: &[usize] = match direction {
+        Direction::Forward => &[0],
+        Direction::Reverse => &[1],
+        Direction::Both => &[0, 1],
+    };
+    let mut events = Vec::new();
+    for side in sides {
+        let id = LinkId((2 * link + side) as u32);
+        events.extend(event.rate.iter().map(|rate| NetEvent::Rate(id, rate.value)));
+        events.extend(event.delay.iter().map(|delay| NetEvent::Delay(id, delay.value)));
+        events.extend(event.loss.iter().map(|loss| NetEvent::Loss(id, loss.value.0)));
+        events.extend(event.state.iter().map(|state| match state.value {
+            LinkState::Down => NetEvent::Down(id),
+            LinkState::Up => NetEvent::Up(id),
+        }));
+    }
+    Ok(events)
+}
+
+fn route_event(route: &RouteEntry, topology: &Topology) -> Result<NetEvent, Fault> {
+    let named = |at: &At<String>| topology.named(&at.value, |problem| at.fault(problem));
+    let (node, dst) = (named(&route.node)?, named(&route.dst)?);
+    if topology.is_host(node) || !topology.is_host(dst) {
+        let text = "a route goes from a router (`node`) to a host (`dst`)".to_string();
+        return Err(route.node.fault(Problem::Conflict(text)));
+    }
+    let Some(via) = &route.via else { return Ok(NetEvent::Route { node, dst, via: None }) };
+    let link = topology.link(via)?;
+    let sides = [LinkId(2 * link as u32), LinkId(2 * link as u32 + 1)];
+    let port = sides.into_iter().find_map(|id| topology.port(node, id));
+    let via = port.ok_or_else(|| {
+        let text = format!("the link `{}` is not at `{}`", via.value, route.node.value);
+        via.fault(Problem::Conflict(text))
+    })?;
+    Ok(NetEvent::Route { node, dst, via: Some(via) })
+}
+
+/// The keys that say an event.
+pub(super) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> EventEntry {
+    fn some<T>(value: T) -> Option<At<T>> {
+        Some(At::new(value))
+    }
+    let mut entry = EventEntry { at: At::new(event.at.since(Time::ZERO)), ..Default::default() };
+    let mut on = |id: LinkId| {
+        entry.link = some(links[id.index() / 2].name.clone());
+        let forward = id.index() % 2 == 0;
+        entry.direction = some(if forward { Direction::Forward } else { Direction::Reverse });
+    };
+    match event.event {
+        NetEvent::Rate(id, _)
+        | NetEvent::Delay(id, _)
+        | NetEvent::Loss(id, _)
+        | NetEvent::Down(id)
+        | NetEvent::Up(id) => on(id),
+        NetEvent::Restart(_) | NetEvent::Route { .. } => {}
+    }
+    let name = |node: NodeId| nodes[node.index()].name.clone();
+    match event.event {
+        NetEvent::Rate(_, rate) => entry.rate = some(rate),
+        NetEvent::Delay(_, delay) => entry.delay = some(delay),
+        NetEvent::Loss(_, loss) => entry.loss = some(Probability(loss)),
+        NetEvent::Down(_) => entry.state = some(LinkState::Down),
+        NetEvent::Up(_) => entry.state = some(LinkState::Up),
+        NetEvent::Restart(node) => entry.restart = some(name(node)),
+        NetEvent::Route { node, dst, via } => {
+            let at_node = |link: &&Link| link.a == node || link.b == node;
+            let via = via.and_then(|port| links.iter().filter(at_node).nth(port.index()));
+            entry.route = some(RouteEntry {
+                node: At::new(name(node)),
+                dst: At::new(name(dst)),
+                via: via.map(|link| At::new(link.name.clone())),
+            });
+        }
+    }
+    entry
+}

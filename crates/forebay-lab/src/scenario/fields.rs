@@ -1,0 +1,257 @@
+//! From a TOML item to a typed value, and back; and the tables of which the format is made.
+//!
+//! A table of the format is declared once, with [`sections!`]: from that come its reader, its writer, the list of keys for
+//! suggestions, and its JSON Schema.
+
+use super::error::{Fault, Problem};
+use super::item::{Entry, Item, Value};
+use super::source::Loc;
+use serde_json::{Value as Json, json};
+
+/// A type that a value of the format can have.
+pub(super) trait Field: Sized {
+    /// Read a value, which `key` names in messages.
+    fn read(item: &Item, key: &str) -> Result<Self, Fault>;
+    /// Write it so that reading gives the same.
+    fn write(&self) -> toml::Value;
+    /// Its JSON Schema.
+    fn schema() -> Json;
+}
+
+/// A table of the format.
+pub(super) trait Section: Sized {
+    /// Take the keys that are its own.
+    fn take(fields: &mut Fields<'_>) -> Result<Self, Fault>;
+    /// Write its keys.
+    fn put(&self, table: &mut toml::Table);
+    /// Its keys, in order of declaration.
+    fn keys(out: &mut Vec<&'static str>);
+    /// Add its properties, and the keys that must be there.
+    fn describe(properties: &mut serde_json::Map<String, Json>, required: &mut Vec<&'static str>);
+    /// What it is for.
+    fn doc() -> &'static [&'static str];
+}
+
+/// A value that knows its place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct At<T> {
+    pub value: T,
+    pub loc: Loc,
+    pub key: String,
+}
+
+impl<T> At<T> {
+    /// A value that stands in no text.
+    pub fn new(value: T) -> At<T> {
+        At { value, loc: Loc::default(), key: String::new() }
+    }
+    /// Its place alone.
+    pub fn place(&self) -> At<()> {
+        At { value: (), loc: self.loc, key: self.key.clone() }
+    }
+    /// A problem with this value.
+    pub fn fault(&self, problem: Problem) -> Fault {
+        Fault::at(self.loc, self.key.clone(), problem)
+    }
+}
+
+impl<T: Field> Field for At<T> {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        Ok(At { value: T::read(item, key)?, loc: item.loc, key: key.to_string() })
+    }
+    fn write(&self) -> toml::Value {
+        self.value.write()
+    }
+    fn schema() -> Json {
+        T::schema()
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Array(items) = &item.value else {
+            return Err(item.expected(key, "an array"));
+        };
+        items.iter().enumerate().map(|(i, item)| T::read(item, &format!("{key}[{i}]"))).collect()
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Array(self.iter().map(Field::write).collect())
+    }
+    fn schema() -> Json {
+        json!({ "type": "array", "items": T::schema() })
+    }
+}
+
+/// The entries of a table that is being read.
+pub(super) struct Fields<'a> {
+    entries: &'a [Entry],
+    loc: Loc,
+    key: &'a str,
+}
+
+impl Fields<'_> {
+    /// The value of a key, if it is there.
+    pub fn optional<T: Field>(&mut self, key: &'static str) -> Result<Option<At<T>>, Fault> {
+        let Some(entry) = self.entries.iter().find(|e| e.key == key) else { return Ok(None) };
+        At::<T>::read(&entry.item, &join(self.key, key)).map(Some)
+    }
+    /// The value of a key that must be there.
+    pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Result<At<T>, Fault> {
+        let missing = || Problem::MissingKey { key, meaning: sentence(doc) };
+        self.optional(key)?.ok_or_else(|| Fault::at(self.loc, self.key, missing()))
+    }
+}
+
+/// Read a whole table: nothing in it may be left over.
+pub(super) fn read_section<S: Section>(item: &Item, key: &str) -> Result<S, Fault> {
+    let Value::Table(entries) = &item.value else {
+        return Err(item.expected(key, "a table"));
+    };
+    let mut known = Vec::new();
+    S::keys(&mut known);
+    if let Some(entry) = entries.iter().find(|e| !known.contains(&e.key.as_str())) {
+        let problem = Problem::UnknownKey(entry.key.clone());
+        return Err(Fault::at(entry.key_loc, key, problem).suggest(&entry.key, known));
+    }
+    S::take(&mut Fields { entries, loc: item.loc, key })
+}
+
+/// The JSON Schema of a table.
+pub(super) fn section_schema<S: Section>() -> Json {
+    let (mut properties, mut required) = (serde_json::Map::new(), Vec::new());
+    S::describe(&mut properties, &mut required);
+    json!({
+        "type": "object",
+        "description": paragraph(S::doc()),
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// A property with its description.
+pub(super) fn property<T: Field>(doc: &[&str]) -> Json {
+    let mut schema = T::schema();
+    let description = paragraph(doc);
+    if let (Json::Object(map), false) = (&mut schema, description.is_empty()) {
+        map.insert("description".into(), description.into());
+    }
+    schema
+}
+
+/// Join the parts of a key's path.
+pub(super) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() { key.to_string() } else { format!("{parent}.{key}") }
+}
+
+/// The lines of a doc comment as one.
+fn paragraph(doc: &[&str]) -> String {
+    doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// The first sentence of a doc comment as part of another: without its capital and its full stop.
+fn sentence(doc: &[&str]) -> String {
+    let text = paragraph(doc);
+    let first = text.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let mut rest = first.chars();
+    rest.next().map(|c| c.to_lowercase().collect::<String>() + rest.as_str()).unwrap_or_default()
+}
+
+/// Declares tables of the format: keys that must be there, keys that may, and a table whose keys are also its own.
+macro_rules! sections {
+    ($(
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident {
+            required { $( $(#[doc = $rdoc:literal])* $rkey:ident: $rtype:ty, )* }
+            optional { $( $(#[doc = $odoc:literal])* $okey:ident: $otype:ty, )* }
+            $( flatten $fkey:ident: $ftype:ty, )?
+        }
+    )*) => { $(
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct $name {
+            $( $(#[doc = $rdoc])* pub $rkey: At<$rtype>, )*
+            $( $(#[doc = $odoc])* pub $okey: Option<At<$otype>>, )*
+            $( pub $fkey: $ftype, )?
+        }
+        impl Section for $name {
+            fn take(fields: &mut Fields<'_>) -> Result<Self, Fault> {
+                Ok($name {
+                    $( $rkey: fields.required(stringify!($rkey), &[$($rdoc),*])?, )*
+                    $( $okey: fields.optional(stringify!($okey))?, )*
+                    $( $fkey: <$ftype>::take(fields)?, )?
+                })
+            }
+            fn put(&self, table: &mut toml::Table) {
+                $( table.insert(stringify!($rkey).into(), self.$rkey.write()); )*
+                $( if let Some(value) = &self.$okey {
+                    table.insert(stringify!($okey).into(), value.write());
+                } )*
+                $( self.$fkey.put(table); )?
+                let _ = table;
+            }
+            fn keys(out: &mut Vec<&'static str>) {
+                out.extend_from_slice(&[$(stringify!($rkey),)* $(stringify!($okey),)*]);
+                $( <$ftype>::keys(out); )?
+            }
+            fn describe(
+                properties: &mut serde_json::Map<String, serde_json::Value>,
+                required: &mut Vec<&'static str>,
+            ) {
+                required.extend_from_slice(&[$(stringify!($rkey),)*]);
+                $( properties.insert(stringify!($rkey).into(), property::<$rtype>(&[$($rdoc),*])); )*
+                $( properties.insert(stringify!($okey).into(), property::<$otype>(&[$($odoc),*])); )*
+                $( <$ftype>::describe(properties, required); )?
+            }
+            fn doc() -> &'static [&'static str] {
+                &[$($doc),*]
+            }
+        }
+        impl Field for $name {
+            fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+                read_section(item, key)
+            }
+            fn write(&self) -> toml::Value {
+                let mut table = toml::Table::new();
+                self.put(&mut table);
+                toml::Value::Table(table)
+            }
+            fn schema() -> serde_json::Value {
+                section_schema::<$name>()
+            }
+        }
+    )* };
+}
+pub(super) use sections;
+
+/// Declares a choice among names.
+macro_rules! choices {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )* }
+    )*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $( $(#[doc = $doc])* $variant, )* }
+        impl Field for $name {
+            fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+                let names = [$($text),*];
+                match &item.value {
+                    $( Value::String(s) if s == $text => Ok($name::$variant), )*
+                    Value::String(s) => {
+                        let expected = format!("one of \"{}\"", names.join("\", \""));
+                        Err(item.expected(key, expected).suggest(s, names))
+                    }
+                    _ => Err(item.expected(key, format!("one of \"{}\"", names.join("\", \"")))),
+                }
+            }
+            fn write(&self) -> toml::Value {
+                toml::Value::String(match self { $( $name::$variant => $text, )* }.into())
+            }
+            fn schema() -> serde_json::Value {
+                serde_json::json!({ "enum": [$($text),*] })
+            }
+        }
+    )* };
+}
+pub(super) use choices;

@@ -1,0 +1,501 @@
+//! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
+
+use super::error::{Fault, Problem};
+use super::fields::{
+    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+};
+use super::item::{Item, Value};
+use super::units::{Bytes, Limit, Probability, Seconds};
+use forebay_base::{IpVersion, Rate, Span};
+use serde_json::{Value as Json, json};
+
+choices! {
+    /// When the clock of a flow completion time starts.
+    pub enum FctClock {
+        /// When the SYN is sent.
+        Syn = "syn",
+        /// When the connection is established at the sender.
+        Established = "established",
+    }
+    /// The direction of a link, as its ends are written.
+    pub(super) enum Direction {
+        /// From a to b.
+        Forward = "forward",
+        /// From b to a.
+        Reverse = "reverse",
+        /// Both.
+        Both = "both",
+    }
+    /// Whether a link works.
+    pub(super) enum LinkState {
+        /// It fails: what is on the wire is lost, what is queued waits.
+        Down = "down",
+        /// It works again.
+        Up = "up",
+    }
+    /// A queue discipline.
+    pub(super) enum DisciplineName {
+        /// First in, first out; what does not fit is refused.
+        DropTail = "droptail",
+    }
+    /// How losses are found.
+    pub(super) enum LossPolicyName {
+        /// Three duplicate ACKs, or RFC 6675 with SACK.
+        DupThresh = "dup-thresh",
+        /// RACK with tail loss probe (RFC 8985).
+        RackTlp = "rack-tlp",
+        /// The retransmission timer alone.
+        TimeoutOnly = "timeout-only",
+    }
+    /// How recovery is limited.
+    pub(super) enum RecoveryName {
+        /// Proportional rate reduction (RFC 9937).
+        Prr = "prr",
+        /// The pipe of RFC 6675.
+        Pipe = "pipe",
+        /// Window inflation of RFC 6582.
+        NewReno = "newreno",
+    }
+}
+
+impl Default for Direction {
+    fn default() -> Self {
+        Direction::Both
+    }
+}
+
+sections! {
+    /// A scenario: a network, its flows, what happens to it, and the protocols that are compared on it.
+    pub struct File {
+        required {}
+        optional {
+            /// What the scenario shows, for people.
+            description: String,
+            /// Protocols to compare, each in a run of its own; default ["cubic"].
+            protocols: Vec<At<String>>,
+            /// Time at which a run ends, in seconds; without it, when all flows end.
+            until_s: Seconds,
+            /// Time from which metrics count, in seconds; default 0.
+            measure_from_s: Seconds,
+            /// Distance of samples in series, in seconds; default 0.01.
+            sample_s: Seconds,
+            /// When the clock of a flow completion time starts: "syn" (default) or "established".
+            fct: FctClock,
+            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default "1ms", "0s" turns it off.
+            start_jitter: Span,
+            /// IP version of the address plan; default 4.
+            ip_version: IpVersion,
+            /// Transport configuration.
+            tcp: Tcp,
+            /// Parameters of algorithms, one table per protocol.
+            protocol: Protocols,
+            /// Link parameters where a link, a host or the CSV access links give none.
+            link_defaults: LinkParams,
+            /// Names of the routers.
+            routers: Vec<At<String>>,
+            /// Hosts, or groups of hosts.
+            hosts: Vec<At<HostGroup>>,
+            /// Links.
+            links: Vec<At<LinkEntry>>,
+            /// Flows, or groups of flows.
+            flows: Vec<At<FlowGroup>>,
+            /// What happens to the network.
+            events: Vec<At<EventEntry>>,
+            /// Links, hosts and flows in CSV files.
+            csv: CsvFiles,
+        }
+    }
+    /// What one direction of a link is like.
+    pub struct LinkParams {
+        required {}
+        optional {
+            /// Rate with unit, such as "10Mbit/s"; 1kbit/s to 400Gbit/s.
+            rate: Rate,
+            /// Propagation delay with unit, such as "5ms".
+            delay: Span,
+            /// Extra delay of each packet, uniform from 0 to this, with unit: reorders; default "0s".
+            jitter: Span,
+            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
+            loss: Probability,
+            /// Longest IP packet in bytes; default 1500.
+            mtu_bytes: u16,
+            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0.
+            overhead_bytes: u16,
+            /// The queue in front of the link: a table, or its limit alone.
+            queue: Queue,
+        }
+    }
+    /// A queue.
+    pub struct QueueTable {
+        required {}
+        optional {
+            /// Discipline; default "droptail".
+            discipline: DisciplineName,
+            /// Limit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            limit: Limit,
+            /// Round-trip time for a limit in BDP, with unit.
+            rtt: Span,
+        }
+    }
+    /// A link between two nodes, both directions.
+    pub struct LinkEntry {
+        required {
+            /// One end: a router or a host.
+            a: String,
+            /// The other end.
+            b: String,
+        }
+        optional {
+            /// Name in results and events; default "a-b".
+            name: String,
+            /// What differs in the direction from b to a.
+            reverse: LinkParams,
+        }
+        flatten params: LinkParams,
+    }
+    /// A host, or `count` hosts, with an access link each.
+    pub struct HostGroup {
+        required {
+            /// Name; of a group it holds "{}", which stands for the number of the host.
+            name: String,
+        }
+        optional {
+            /// Number of hosts; without it one, with no number.
+            count: u32,
+            /// Number of the first host of the group; default 0.
+            first: u32,
+            /// Router at the other end of the access link, which is called "host-router"; without it, links are declared under `links`.
+            attach: String,
+            /// What differs in the direction from router to host.
+            reverse: LinkParams,
+        }
+        flatten params: LinkParams,
+    }
+    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends.
+    pub struct FlowGroup {
+        required {
+            /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
+            src: String,
+            /// Host that receives; of a group it may hold "{}".
+            dst: String,
+        }
+        optional {
+            /// Number of flows; without it one, with no number.
+            count: u32,
+            /// Number of the first flow of the group; default 0.
+            first: u32,
+            /// When the SYN is sent, with unit; default "0s".
+            start: Span,
+            /// Each next flow of the group starts later by this, with unit; default "0s".
+            every: Span,
+            /// Bytes to send: a number, or a string with unit.
+            bytes: Bytes,
+            /// Full-sized packets to send.
+            packets: u32,
+            /// True: sends until the end of the run.
+            endless: bool,
+            /// Protocol of the flow, whatever the run compares; default the protocol of the run.
+            protocol: String,
+        }
+    }
+    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a router (`restart`) or to a route.
+    pub struct EventEntry {
+        required {
+            /// When, with unit.
+            at: Span,
+        }
+        optional {
+            /// Link that changes.
+            link: String,
+            /// Direction of the link: "forward" (a to b), "reverse" or "both" (default).
+            direction: Direction,
+            /// New rate, with unit.
+            rate: Rate,
+            /// New propagation delay, with unit.
+            delay: Span,
+            /// New loss probability, 0.0 to 1.0.
+            loss: Probability,
+            /// "down" or "up".
+            state: LinkState,
+            /// Router that loses all it holds.
+            restart: String,
+            /// Route that changes.
+            route: RouteEntry,
+        }
+    }
+    /// A change of the route to a host.
+    pub struct RouteEntry {
+        required {
+            /// Node whose table changes.
+            node: String,
+            /// Destination host.
+            dst: String,
+        }
+        optional {
+            /// Link through which the node sends to it from now on; without it, it has no route.
+            via: String,
+        }
+    }
+    /// Links, hosts and flows in CSV files; paths are relative to the scenario file.
+    pub struct CsvFiles {
+        required {}
+        optional {
+            /// File of links between routers, with the columns a, b, rate_bps, delay_ns; routers that are not declared are made.
+            links: String,
+            /// File of hosts, with the columns host, router.
+            hosts: String,
+            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets.
+            flows: String,
+            /// Put before the values of the columns host, src_host and dst_host; default "h".
+            host_prefix: String,
+            /// Put before the values of the columns a, b and router; default "".
+            router_prefix: String,
+            /// The access links of the hosts.
+            access: LinkParams,
+        }
+    }
+    /// Transport configuration: a preset, and what differs from it.
+    pub struct Tcp {
+        required {}
+        optional {
+            /// Named configuration to start from; default "modern".
+            preset: String,
+            /// Payload of a full-sized packet in bytes, timestamps not counted.
+            mss_bytes: u16,
+            /// Initial window in segments.
+            initial_window_segments: u32,
+            /// Initial slow start threshold: a number of bytes, or "none".
+            initial_ssthresh_bytes: Threshold,
+            /// RTO before the first sample, with unit.
+            initial_rto: Span,
+            /// Smallest RTO, with unit.
+            min_rto: Span,
+            /// Largest RTO, with unit.
+            max_rto: Span,
+            /// Timeouts in a row after which a connection gives up.
+            max_retries: u32,
+            /// When ACKs are sent: "every-packet" or a table.
+            ack_policy: AckRule,
+            /// How losses are found: a name, or a table of a timer per packet.
+            loss_policy: LossRule,
+            /// How recovery is limited.
+            recovery: RecoveryName,
+            /// Offer and accept selective acknowledgment.
+            sack: bool,
+            /// Offer and accept timestamps.
+            timestamps: bool,
+            /// Offer and accept window scaling.
+            window_scaling: bool,
+            /// Receive buffer: bytes or a size with unit.
+            receive_buffer_bytes: Bytes,
+            /// Send buffer: bytes or a size with unit, at most 2^30.
+            send_buffer_bytes: Bytes,
+            /// Limited transmit (RFC 3042).
+            limited_transmit: bool,
+            /// Negotiate ECN (RFC 3168).
+            ecn: bool,
+            /// Pacing of window controllers: "off" or a table.
+            pacing: PacingRule,
+            /// Set DF on every packet.
+            dont_fragment: bool,
+        }
+    }
+    /// Delayed ACKs.
+    pub struct DelayedAck {
+        required {
+            /// Full-sized packets per ACK, at least 1.
+            packets: u8,
+            /// The longest that an ACK waits, with unit.
+            timeout: Span,
+        }
+        optional {
+            /// Packets at the start of a connection that are acknowledged one by one; default 0.
+            quick: u16,
+        }
+    }
+    /// A timer for each packet, of srtt x num / den.
+    pub struct PacketTimer {
+        required {
+            /// Numerator.
+            num: u32,
+            /// Denominator, not 0.
+            den: u32,
+        }
+        optional {}
+    }
+    /// Pacing at a percentage of cwnd / srtt.
+    pub struct WindowedPacing {
+        required {
+            /// Percent in slow start.
+            slow_start_percent: u32,
+            /// Percent in congestion avoidance.
+            avoidance_percent: u32,
+        }
+        optional {}
+    }
+}
+
+/// A value that is either of one form or of another.
+macro_rules! either {
+    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty) })*) => { $(
+        #[derive(Clone, Debug)]
+        pub(super) enum $name { $first($a), $second($b) }
+        impl Field for $name {
+            fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+                match &item.value {
+                    $test => <$a>::read(item, key).map($name::$first),
+                    _ => <$b>::read(item, key).map($name::$second),
+                }
+            }
+            fn write(&self) -> toml::Value {
+                match self {
+                    $name::$first(a) => a.write(),
+                    $name::$second(b) => b.write(),
+                }
+            }
+            fn schema() -> Json {
+                json!({ "anyOf": [<$a>::schema(), <$b>::schema()] })
+            }
+        }
+    )* };
+}
+
+either! {
+    Threshold { Unset(NoThreshold) by Value::String(_), At(Bytes) }
+    AckRule { Delayed(DelayedAck) by Value::Table(_), Every(EveryPacket) }
+    LossRule { Timer(PacketTimer) by Value::Table(_), Named(LossPolicyName) }
+    PacingRule { Windowed(WindowedPacing) by Value::Table(_), Off(NoPacing) }
+}
+
+choices! {
+    /// The one name for a connection without a threshold.
+    pub(super) enum NoThreshold {
+        /// No threshold.
+        None = "none",
+    }
+    /// The one name beside the table of delayed ACKs.
+    pub(super) enum EveryPacket {
+        /// An ACK at once for each packet.
+        EveryPacket = "every-packet",
+    }
+    /// The one name beside the table of pacing.
+    pub(super) enum NoPacing {
+        /// As the window allows.
+        Off = "off",
+    }
+}
+
+/// A queue: its table, of which the limit may stand alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue(pub QueueTable);
+
+impl Field for Queue {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => QueueTable::read(item, key).map(Queue),
+            _ => {
+                let limit = Some(At::<Limit>::read(item, key)?);
+                Ok(Queue(QueueTable { limit, ..QueueTable::default() }))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        self.0.write()
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [QueueTable::schema(), Limit::schema()] })
+    }
+}
+
+/// Parameters of algorithms, by protocol; what they hold is the algorithm's business.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Protocols(pub Vec<ProtocolTable>);
+
+/// The parameters of one algorithm.
+#[derive(Clone, Debug)]
+pub(super) struct ProtocolTable {
+    pub name: At<String>,
+    pub params: Vec<(String, At<toml::Value>)>,
+}
+
+impl Field for Protocols {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Table(entries) = &item.value else {
+            return Err(item.expected(key, "a table of tables, one per protocol"));
+        };
+        let tables = entries.iter().map(|entry| {
+            let key = format!("{key}.{}", entry.key);
+            let Value::Table(params) = &entry.item.value else {
+                return Err(entry.item.expected(&key, "a table of parameters"));
+            };
+            let params = params.iter().map(|p| {
+                let at = At {
+                    value: p.item.to_toml(),
+                    loc: p.item.loc,
+                    key: format!("{key}.{}", p.key),
+                };
+                (p.key.clone(), at)
+            });
+            let params = params.collect();
+            Ok(ProtocolTable {
+                name: At { value: entry.key.clone(), loc: entry.key_loc, key },
+                params,
+            })
+        });
+        tables.collect::<Result<_, _>>().map(Protocols)
+    }
+    fn write(&self) -> toml::Value {
+        let tables = self.0.iter().map(|table| {
+            let params = table.params.iter().map(|(key, at)| (key.clone(), at.value.clone()));
+            (table.name.value.clone(), toml::Value::Table(params.collect()))
+        });
+        toml::Value::Table(tables.collect())
+    }
+    fn schema() -> Json {
+        json!({ "type": "object", "additionalProperties": { "type": "object" } })
+    }
+}
+
+impl QueueTable {
+    fn or(&self, other: &QueueTable) -> QueueTable {
+        QueueTable {
+            discipline: self.discipline.clone().or_else(|| other.discipline.clone()),
+            limit: self.limit.clone().or_else(|| other.limit.clone()),
+            rtt: self.rtt.clone().or_else(|| other.rtt.clone()),
+        }
+    }
+}
+
+impl LinkParams {
+    /// What is said here, and what `other` says beside it.
+    pub fn or(&self, other: &LinkParams) -> LinkParams {
+        let queue = match (&self.queue, &other.queue) {
+            (Some(mine), Some(other)) => {
+                let merged = Queue(mine.value.0.or(&other.value.0));
+                Some(At { value: merged, loc: mine.loc, key: mine.key.clone() })
+            }
+            (mine, other) => mine.clone().or_else(|| other.clone()),
+        };
+        LinkParams {
+            rate: self.rate.clone().or_else(|| other.rate.clone()),
+            delay: self.delay.clone().or_else(|| other.delay.clone()),
+            jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
+            loss: self.loss.clone().or_else(|| other.loss.clone()),
+            mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
+            overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
+            queue,
+        }
+    }
+}
+
+/// Expand "{}" in a name of a group.
+pub(super) fn numbered(name: &At<String>, number: Option<u32>) -> Result<String, Fault> {
+    match number {
+        Some(number) => Ok(name.value.replace("{}", &number.to_string())),
+        None if name.value.contains("{}") => {
+            let text = "\"{}\" stands for a number, but there is no `count`";
+            Err(name.fault(Problem::Conflict(text.into())))
+        }
+        None => Ok(name.value.clone()),
+    }
+}

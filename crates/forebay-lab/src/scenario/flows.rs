@@ -1,0 +1,221 @@
+//! The flow table, complete before time 0.
+
+use super::Flow;
+use super::csv;
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::file::{CsvFiles, File, FlowGroup, numbered};
+use super::source::Sources;
+use super::topology::{MAX_ENTITIES, Topology, numbers};
+use super::units::MAX_SPAN;
+use forebay_base::{NodeId, Span, Time};
+use std::path::Path;
+
+/// Makes flows, each with a route there and back.
+struct Table<'a> {
+    topology: &'a Topology,
+    reach: Reach,
+    mss_bytes: u64,
+    flows: Vec<Flow>,
+}
+
+/// Expand all that the file and its CSV file say of flows.
+pub(super) fn expand(
+    file: &File,
+    topology: &Topology,
+    mss_bytes: u16,
+    sources: &mut Sources,
+    base: &Path,
+) -> Result<Vec<Flow>, Fault> {
+    let reach = Reach::new(topology);
+    let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
+    for group in file.flows.iter().flat_map(|at| &at.value) {
+        table.add_group(group)?;
+    }
+    if let Some(csv) = &file.csv {
+        table.add_csv(&csv.value, sources, base)?;
+    }
+    if table.flows.is_empty() {
+        let hint = "add [[flows]] with src, dst and bytes, or csv.flows";
+        let loc = super::item::whole(0);
+        return Err(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
+    }
+    Ok(table.flows)
+}
+
+impl Table<'_> {
+    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<(), Fault> {
+        let flow = &group.value;
+        let bytes = self.size(group)?;
+        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose()?;
+        let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
+        let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
+        for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
+            let start = start + every * i as u64;
+            if start > MAX_SPAN {
+                let at = flow.every.as_ref().map_or_else(|| group.place(), At::place);
+                let problem = Problem::OutOfRange {
+                    found: format!("start of flow {i}: {start}"),
+                    expected: "at most 100 years".into(),
+                };
+                return Err(at.fault(problem));
+            }
+            let src = self.end(&flow.src, number)?;
+            let dst = self.end(&flow.dst, number)?;
+            let start = Time::ZERO + start;
+            let made = Flow { src, dst, start, bytes, protocol };
+            self.push(made, |problem| flow.dst.fault(problem))?;
+        }
+        Ok(())
+    }
+
+    /// One of `bytes`, `packets` and `endless`.
+    fn size(&self, group: &At<FlowGroup>) -> Result<Option<u64>, Fault> {
+        let flow = &group.value;
+        let endless = flow.endless.as_ref().is_some_and(|at| at.value);
+        let positive = |place: At<()>, n: u64| match n {
+            0 => {
+                let expected = "1 or more".to_string();
+                Err(place.fault(Problem::OutOfRange { found: "0".into(), expected }))
+            }
+            _ => Ok(n),
+        };
+        match (&flow.bytes, &flow.packets, endless) {
+            (Some(bytes), None, false) => positive(bytes.place(), bytes.value.0).map(Some),
+            (None, Some(packets), false) => {
+                let packets = positive(packets.place(), packets.value.into())?;
+                // 2^32 packets of 2^16 bytes fit.
+                Ok(Some(packets * self.mss_bytes))
+            }
+            (None, None, true) => Ok(None),
+            (None, None, false) => {
+                let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
+                Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
+            }
+            _ => {
+                let text = "only one of `bytes`, `packets` and `endless` may be given";
+                Err(group.fault(Problem::Conflict(text.into())))
+            }
+        }
+    }
+
+    /// The host that a pattern and a number name.
+    fn end(&self, pattern: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+        let name = numbered(pattern, number)?;
+        let node = self.topology.named(&name, |problem| pattern.fault(problem))?;
+        self.host(node, |problem| pattern.fault(problem))
+    }
+
+    fn host(&self, node: NodeId, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        if self.topology.is_host(node) {
+            return Ok(node);
+        }
+        let name = &self.topology.nodes[node.index()].name;
+        let text = format!("`{name}` is a router: flows run between hosts");
+        Err(fault(Problem::Conflict(text)))
+    }
+
+    fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+        let name = |node: NodeId| self.topology.nodes[node.index()].name.clone();
+        if flow.src == flow.dst {
+            let text = format!("a flow from `{}` to itself", name(flow.src));
+            return Err(fault(Problem::Conflict(text)));
+        }
+        if !self.reach.joined(self.topology, flow.src, flow.dst) {
+            let (from, to) = (name(flow.src), name(flow.dst));
+            return Err(fault(Problem::NoRoute { from, to }));
+        }
+        if self.flows.len() >= MAX_ENTITIES {
+            let (found, expected) =
+                ((self.flows.len() + 1).to_string(), "at most 2^24 flows".into());
+            return Err(fault(Problem::OutOfRange { found, expected }));
+        }
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    fn add_csv(
+        &mut self,
+        files: &CsvFiles,
+        sources: &mut Sources,
+        base: &Path,
+    ) -> Result<(), Fault> {
+        const COLUMNS: [&str; 7] =
+            ["start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes"];
+        let Some(path) = &files.flows else { return Ok(()) };
+        let csv = csv::open(sources, base, path, &COLUMNS)?;
+        // Full names where the file has those columns, else numbers behind the prefix.
+        let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
+        let size = if csv.has(6) { 6 } else { 5 };
+        [0, ends[0], ends[1], size].into_iter().try_for_each(|column| csv.need(column))?;
+        let prefix = match (&files.host_prefix, ends[0]) {
+            (_, 3) => "",
+            (Some(prefix), _) => prefix.value.as_str(),
+            (None, _) => "h",
+        };
+        for row in csv.rows(sources) {
+            let row = row?;
+            let end = |column: usize| {
+                let name = format!("{prefix}{}", row.text(column));
+                let node = self.topology.named(&name, |problem| row.fault(column, problem))?;
+                self.host(node, |problem| row.fault(column, problem))
+            };
+            let (src, dst) = (end(ends[0])?, end(ends[1])?);
+            let start = Time::ZERO + start(&row)?;
+            let number = row.integer(size)?;
+            let bytes = if size == 5 { number.checked_mul(self.mss_bytes) } else { Some(number) };
+            let bytes = bytes.filter(|&b| b > 0);
+            let bytes = bytes.ok_or_else(|| row.wrong(size, "1 byte to 2^64 bytes"))?;
+            let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None };
+            self.push(flow, |problem| row.fault(ends[1], problem))?;
+        }
+        Ok(())
+    }
+}
+
+fn start(row: &csv::Row<'_>) -> Result<Span, Fault> {
+    let seconds: f64 = row.text(0).parse().map_err(|_| row.wrong(0, "a number of seconds"))?;
+    let inside = (0.0..=MAX_SPAN.as_secs_f64()).contains(&seconds);
+    inside.then(|| Span::from_secs_f64(seconds)).ok_or_else(|| row.wrong(0, "0 s to 100 years"))
+}
+
+/// Which routers a packet can go between: hosts do not forward.
+struct Reach {
+    /// For each node the smallest of its component's nodes that is known; itself for hosts.
+    parent: Vec<u32>,
+}
+
+impl Reach {
+    fn new(topology: &Topology) -> Reach {
+        let mut reach = Reach { parent: (0..topology.nodes.len() as u32).collect() };
+        for link in &topology.links {
+            if !topology.is_host(link.a) && !topology.is_host(link.b) {
+                let (a, b) = (reach.root(link.a.0), reach.root(link.b.0));
+                reach.parent[a.max(b) as usize] = a.min(b);
+            }
+        }
+        reach
+    }
+
+    /// The component's representative; halves the path on the way.
+    fn root(&mut self, mut node: u32) -> u32 {
+        while self.parent[node as usize] != node {
+            let above = self.parent[node as usize];
+            self.parent[node as usize] = self.parent[above as usize];
+            node = above;
+        }
+        node
+    }
+
+    /// True if there is a path between the first ports of two hosts.
+    fn joined(&mut self, topology: &Topology, src: NodeId, dst: NodeId) -> bool {
+        let next = |node: NodeId| topology.ports(node).first().map(|&id| topology.other_end(id));
+        match (next(src), next(dst)) {
+            (Some(a), Some(b)) => {
+                let routers = !topology.is_host(a) && !topology.is_host(b);
+                (a == dst && b == src) || routers && self.root(a.0) == self.root(b.0)
+            }
+            _ => false,
+        }
+    }
+}

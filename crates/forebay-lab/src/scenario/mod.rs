@@ -1,0 +1,285 @@
+//! Scenario files: a network, its flows, its events, and the protocols to compare on it.
+//!
+//! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
+//! The way: [`source`] (texts) - [`item`] (values with places) - [`set`] (changes from the command line) - [`file`] (typed keys) -
+//! [`topology`], [`flows`], [`events`], [`tcp`] (names resolved, groups expanded) - [`build`] (the network that a driver runs).
+
+mod build;
+mod builtin;
+mod csv;
+mod error;
+mod events;
+mod fields;
+mod file;
+mod fits;
+mod flows;
+mod item;
+mod protocols;
+mod schema;
+mod set;
+mod source;
+mod tcp;
+mod text;
+mod topology;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use builtin::{BUILTINS, Builtin};
+pub use error::{Place, Problem, ScenarioError};
+pub use file::FctClock;
+pub use schema::schema;
+
+use error::Fault;
+use fields::{At, Field};
+use file::File;
+use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
+use forebay_cc::Spec;
+use forebay_net::{EventSpec, NetEvent};
+use forebay_transport::TcpConfig;
+use source::Sources;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A scenario with every choice made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it shows, for people; may be empty.
+    pub description: String,
+    /// Protocols to compare, as the table of algorithms spells them; at least one, each once.
+    pub protocols: Vec<&'static str>,
+    /// When a run ends; None: when all flows end.
+    pub until: Option<Time>,
+    /// From when metrics count.
+    pub measure_from: Time,
+    /// Distance of samples in series.
+    pub sample: Span,
+    /// When the clock of a flow completion time starts.
+    pub fct: FctClock,
+    /// Each flow starts later by a time drawn uniformly from 0 to this.
+    pub start_jitter: Span,
+    /// IP version of the address plan.
+    pub ip_version: IpVersion,
+    /// Configuration of all connections.
+    pub tcp: TcpConfig,
+    /// Algorithms whose parameters the scenario gives; the others have their defaults.
+    pub specs: Vec<Spec>,
+    /// Nodes; [`NodeId`] is the index.
+    pub nodes: Vec<Node>,
+    /// Links; link k has the directed links 2k (from a to b) and 2k + 1.
+    pub links: Vec<Link>,
+    /// Flows; the flow's id is the index.
+    pub flows: Vec<Flow>,
+    /// What happens to the network, in order of time.
+    pub events: Vec<EventSpec>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, unique.
+    pub name: String,
+    /// A host has sockets and does not forward; a router forwards and has none.
+    pub is_host: bool,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name, unique.
+    pub name: String,
+    /// One end.
+    pub a: NodeId,
+    /// The other.
+    pub b: NodeId,
+    /// From a to b.
+    pub forward: Wire,
+    /// From b to a.
+    pub reverse: Wire,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// Rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Extra delay of each packet, uniform from 0 to this.
+    pub jitter: Span,
+    /// Probability that a packet is lost, 0.0 to 1.0.
+    pub loss: f64,
+    /// Longest IP packet, in bytes.
+    pub mtu_bytes: u16,
+    /// Bytes that each packet costs beside its own.
+    pub overhead_bytes: u16,
+    /// Limit of the queue in front of it.
+    pub queue: QueueLimit,
+}
+
+/// Limit of a drop-tail queue, the packet in service not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// In bytes.
+    Bytes(u64),
+    /// In packets.
+    Packets(u64),
+}
+
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueLimit::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            QueueLimit::Packets(packets) => write!(f, "{packets} packets"),
+        }
+    }
+}
+
+/// A flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Host that opens and sends.
+    pub src: NodeId,
+    /// Host that receives.
+    pub dst: NodeId,
+    /// When the SYN is sent, start jitter not counted.
+    pub start: Time,
+    /// Bytes to send; None: without end.
+    pub bytes: Option<u64>,
+    /// Its own protocol, whatever the run compares.
+    pub protocol: Option<&'static str>,
+}
+
+/// What goes with the text of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Changes, as `key=value`, in order.
+    pub set: Vec<String>,
+    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one for a built-in scenario.
+    pub base: Option<PathBuf>,
+}
+
+impl Scenario {
+    /// The built-in scenario of that name, or the one in that file.
+    pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
+        if let Some(builtin) = Builtin::find(name_or_path) {
+            let file = format!("{}.toml", builtin.name);
+            return Scenario::parse(builtin.text, &file, options);
+        }
+        let path = Path::new(name_or_path);
+        let text = source::read_text(path).map_err(|fault| {
+            let named = name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml");
+            let fault = match path.exists() || named {
+                true => fault,
+                false => {
+                    let name = name_or_path.to_string();
+                    let problem = Problem::UnknownName { kind: "scenario", name };
+                    Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
+                }
+            };
+            fault.resolve(&Sources::default())
+        })?;
+        let folder = || path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let base = Some(options.base.clone().unwrap_or_else(folder));
+        Scenario::parse(&text, name_or_path, &LoadOptions { set: options.set.clone(), base })
+    }
+
+    /// The scenario of a text, which messages call `file`.
+    pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
+        let mut sources = Sources::default();
+        let base = options.base.clone().unwrap_or_default();
+        let scenario = read(text, file, &options.set, &base, &mut sources);
+        scenario.map_err(|fault| fault.resolve(&sources))
+    }
+
+    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and defaults written out.
+    pub fn to_toml(&self) -> String {
+        text::write(self)
+    }
+
+    /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
+    pub fn is_random(&self) -> bool {
+        let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
+        !self.start_jitter.is_zero()
+            || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
+            || self.events.iter().any(lossy)
+    }
+}
+
+fn read(
+    text: &str,
+    name: &str,
+    set: &[String],
+    base: &Path,
+    sources: &mut Sources,
+) -> Result<Scenario, Fault> {
+    let source = sources.add(name, text);
+    let mut document = item::parse_document(sources, source)?;
+    for assignment in set {
+        set::apply(&mut document, sources, assignment)?;
+    }
+    let file = File::read(&document, "")?;
+    let topology = topology::expand(&file, sources, base)?;
+    let tcp = match &file.tcp {
+        Some(at) => tcp::resolve(&at.value)?,
+        None => tcp::resolve(&file::Tcp::default())?,
+    };
+    let flows = flows::expand(&file, &topology, tcp.mss_bytes, sources, base)?;
+    let events = events::expand(&file, &topology)?;
+    let specs = protocols::specs(file.protocol.as_ref())?;
+    let protocols = protocols::compared(file.protocols.as_ref())?;
+    let (until, measure_from, sample) = times(&file, &flows)?;
+    let scenario = Scenario {
+        description: file.description.as_ref().map_or_else(String::new, |at| at.value.clone()),
+        protocols,
+        until,
+        measure_from,
+        sample,
+        fct: file.fct.as_ref().map_or(FctClock::Syn, |at| at.value),
+        start_jitter: file.start_jitter.as_ref().map_or(DEFAULT_START_JITTER, |at| at.value),
+        ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
+        tcp,
+        specs,
+        nodes: topology.nodes.clone(),
+        links: topology.links.clone(),
+        flows,
+        events,
+    };
+    fits::check(&scenario, &file, &topology)?;
+    Ok(scenario)
+}
+
+/// Flows of one start do not march in step: each is late by up to this.
+const DEFAULT_START_JITTER: Span = Span::from_millis(1);
+/// Distance of samples in series.
+const DEFAULT_SAMPLE: Span = Span::from_millis(10);
+
+/// When the run ends, from when it is measured, and how often it is sampled.
+fn times(file: &File, flows: &[Flow]) -> Result<(Option<Time>, Time, Span), Fault> {
+    let positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
+        true => {
+            let (found, expected) = ("0".to_string(), "more than 0 seconds".to_string());
+            Err(at.fault(Problem::OutOfRange { found, expected }))
+        }
+        false => Ok(at.value.0),
+    };
+    let until = file.until_s.as_ref().map(positive).transpose()?.map(|span| Time::ZERO + span);
+    let sample = file.sample_s.as_ref().map(positive).transpose()?;
+    let from = file.measure_from_s.as_ref().map_or(Span::ZERO, |at| at.value.0);
+    let from = Time::ZERO + from;
+    if let (Some(at), Some(until)) = (&file.measure_from_s, until) {
+        if from >= until {
+            let expected = format!("less than until_s ({})", until.as_secs_f64());
+            let found = text::shown(&at.value);
+            return Err(at.fault(Problem::OutOfRange { found, expected }));
+        }
+    }
+    if until.is_none() && flows.iter().any(|flow| flow.bytes.is_none()) {
+        let meaning = "a scenario with endless flows needs an end".to_string();
+        let problem = Problem::MissingKey { key: "until_s", meaning };
+        return Err(Fault::at(item::whole(0), "", problem));
+    }
+    Ok((until, from, sample.unwrap_or(DEFAULT_SAMPLE)))
+}

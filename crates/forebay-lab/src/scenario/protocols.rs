@@ -1,0 +1,92 @@
+//! The algorithms that a scenario names, with the parameters that it gives them.
+
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::file::{ProtocolTable, Protocols};
+use forebay_cc::{Spec, TABLE};
+
+/// The algorithm of that name, as the table of algorithms spells it.
+pub(super) fn lookup(name: &At<String>) -> Result<&'static str, Fault> {
+    find(&name.value).map_err(|fault| Fault { loc: Some(name.loc), key: name.key.clone(), ..fault })
+}
+
+/// The same for a name that stands in no file.
+pub(super) fn find(name: &str) -> Result<&'static str, Fault> {
+    TABLE.iter().map(|entry| entry.name).find(|&n| n == name).ok_or_else(|| {
+        let problem = Problem::UnknownName { kind: "protocol", name: name.to_string() };
+        Fault::nowhere(problem).suggest(name, TABLE.iter().map(|entry| entry.name))
+    })
+}
+
+/// The protocols to compare: those named, or the default.
+pub(super) fn compared(names: Option<&At<Vec<At<String>>>>) -> Result<Vec<&'static str>, Fault> {
+    let Some(names) = names else { return Ok(vec![Spec::default().name()]) };
+    let mut found = Vec::new();
+    for name in &names.value {
+        let known = lookup(name)?;
+        if found.contains(&known) {
+            let name = known.to_string();
+            return Err(names.fault(Problem::Duplicate { kind: "protocol", name }));
+        }
+        found.push(known);
+    }
+    if found.is_empty() {
+        let problem = Problem::Conflict("expected at least one protocol".into());
+        return Err(names.fault(problem));
+    }
+    Ok(found)
+}
+
+/// The algorithms whose parameters are given, with those and the defaults of the others.
+pub(super) fn specs(protocols: Option<&At<Protocols>>) -> Result<Vec<Spec>, Fault> {
+    protocols.iter().flat_map(|at| &at.value.0).map(spec).collect()
+}
+
+fn spec(table: &ProtocolTable) -> Result<Spec, Fault> {
+    let name = lookup(&table.name)?;
+    let default = Spec::by_name(name).expect("the name is in the table");
+    let mut params = params_of(&default);
+    let known: Vec<String> = params.keys().cloned().collect();
+    let mut spec = default;
+    for (key, given) in &table.params {
+        params.insert(key.clone(), given.value.clone());
+        spec = with_params(name, &params).map_err(|error| {
+            // The message of serde names expected fields; the first line says what is wrong.
+            let why = error.message().lines().next().unwrap_or_default().to_string();
+            if known.contains(key) {
+                return given.fault(Problem::Conflict(why));
+            }
+            let problem = Problem::UnknownKey(key.clone());
+            given.fault(problem).suggest(key, known.iter().map(String::as_str))
+        })?;
+    }
+    spec.check().map_err(|error| {
+        let given = table.params.iter().find(|(key, _)| key == error.param);
+        let expected = error.allowed.to_string();
+        match given {
+            Some((_, at)) => {
+                at.fault(Problem::OutOfRange { found: at.value.to_string(), expected })
+            }
+            None => {
+                let text = format!("`{}` must be {expected}", error.param);
+                table.name.fault(Problem::Conflict(text))
+            }
+        }
+    })?;
+    Ok(spec)
+}
+
+/// All parameters of an algorithm.
+pub(super) fn params_of(spec: &Spec) -> toml::Table {
+    let value = toml::Value::try_from(spec).expect("parameters are plain values");
+    match value.get(spec.name()) {
+        Some(toml::Value::Table(params)) => params.clone(),
+        _ => toml::Table::new(),
+    }
+}
+
+fn with_params(name: &str, params: &toml::Table) -> Result<Spec, toml::de::Error> {
+    let mut tagged = toml::Table::new();
+    tagged.insert(name.to_string(), toml::Value::Table(params.clone()));
+    toml::Value::Table(tagged).try_into()
+}

@@ -1,0 +1,115 @@
+//! Texts and places in them: the scenario file, its `--set` arguments, its CSV files.
+
+use super::error::{Fault, Place, Problem};
+use std::io::Read;
+use std::path::Path;
+
+/// Longest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// A stretch of one of the [`Sources`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loc {
+    pub source: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// The texts that a scenario was read from.
+#[derive(Debug, Default)]
+pub(super) struct Sources(Vec<(String, String)>);
+
+impl Sources {
+    /// Keep a text of less than 4 GiB under the name that messages show; its index.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
+        self.0.push((name.into(), text.into()));
+        (self.0.len() - 1) as u32
+    }
+    pub fn text(&self, source: u32) -> &str {
+        &self.0[source as usize].1
+    }
+    /// Line, column and text of a location.
+    pub fn place(&self, loc: Loc, key: String) -> Place {
+        let (file, text) = &self.0[loc.source as usize];
+        let start = floor_boundary(text, loc.start as usize);
+        let end = floor_boundary(text, loc.end as usize).max(start);
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let chars = |range: &str| range.chars().count();
+        let shown = text[line_start..line_end].trim_end_matches('\r');
+        Place {
+            file: file.clone(),
+            line: text[..line_start].matches('\n').count() + 1,
+            column: chars(&text[line_start..start]) + 1,
+            key,
+            text: shown.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            width: chars(&text[start..end.min(line_end)]).max(1),
+        }
+    }
+}
+
+/// The nearest character boundary at or before `index`.
+fn floor_boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+/// The text of a file. The error has no place: the caller knows who named the file.
+pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
+    let shown = path.display().to_string();
+    let fail = |why: String| Fault::nowhere(Problem::File { path: shown.clone(), why });
+    let because = |e: std::io::Error| fail(io_reason(&e));
+    let file = std::fs::File::open(path).map_err(because)?;
+    if file.metadata().map_err(because)?.is_dir() {
+        return Err(fail("it is a folder".into()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(because)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(fail("it is longer than 1 GiB".into()));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
+        fail(format!("it is not UTF-8 (line {line})"))
+    })
+}
+
+fn io_reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::IsADirectory => "it is a folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_characters_and_lines() {
+        let mut sources = Sources::default();
+        let source = sources.add("f", "é = 1\r\n\tü = \"ü\"\n");
+        // Bytes: é 0..2, the second line starts at 8 with a tab, ü 9..11, its value 14..18.
+        let place = sources.place(Loc { source, start: 14, end: 18 }, "k".into());
+        assert_eq!((place.line, place.column, place.width), (2, 6, 3));
+        assert_eq!(place.text, " ü = \"ü\"");
+        let first = sources.place(Loc { source, start: 0, end: 2 }, "k".into());
+        assert_eq!(
+            (first.line, first.column, first.width, first.text.as_str()),
+            (1, 1, 1, "é = 1")
+        );
+        let end = sources.place(Loc { source, start: 99, end: 99 }, "k".into());
+        assert_eq!((end.line, end.column, end.width), (3, 1, 1));
+    }
+
+    #[test]
+    fn reasons_are_plain_words() {
+        let reason = |kind: std::io::ErrorKind| io_reason(&kind.into());
+        assert_eq!(reason(std::io::ErrorKind::PermissionDenied), "permission denied");
+        assert_eq!(reason(std::io::ErrorKind::NotFound), "there is no such file");
+        assert_eq!(reason(std::io::ErrorKind::IsADirectory), "it is a folder");
+    }
+}

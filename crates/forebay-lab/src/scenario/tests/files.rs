@@ -1,0 +1,199 @@
+//! Files: those that cannot be read, and CSV files beside a scenario.
+
+use super::*;
+use std::fs;
+use tempfile::TempDir;
+
+const WITH_CSV: &str = r#"start_jitter = "0s"
+[link_defaults]
+queue = "50ms"
+[csv]
+links = "links.csv"
+hosts = "hosts.csv"
+flows = "flows.csv"
+access = { rate = "1Gbit/s", delay = "1ms" }
+"#;
+const LINKS: &str = "a,b,rate_bps,delay_ns\n0,1,100000000,5000000\n1,2,1000000000,5000000\n";
+const HOSTS: &str = "host,router\n0,0\n1,2\n";
+const FLOWS: &str = "start_s,src_host,dst_host,packets\n0.000093378,0,1,40\n1.5,1,0,7\n";
+
+fn folder(links: &str, hosts: &str, flows: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in
+        [("s.toml", WITH_CSV), ("links.csv", links), ("hosts.csv", hosts), ("flows.csv", flows)]
+    {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    folder
+}
+
+fn load(folder: &TempDir, set: &[&str]) -> Result<Scenario, String> {
+    let path = folder.path().join("s.toml");
+    let set = set.iter().map(ToString::to_string).collect();
+    let options = LoadOptions { set, base: None };
+    let root = format!("{}/", folder.path().display());
+    Scenario::load(&path.display().to_string(), &options)
+        .map_err(|error| error.to_string().replace(&root, ""))
+}
+
+fn unreadable(path: &str) -> String {
+    let error = Scenario::load(path, &LoadOptions::default());
+    error.expect_err("an unreadable file is refused").to_string()
+}
+
+#[test]
+fn csv_files_beside_the_scenario() {
+    let scenario = load(&folder(LINKS, HOSTS, FLOWS), &[]).expect("loads");
+    let names: Vec<&str> = scenario.nodes.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names, ["0", "1", "2", "h0", "h1"]);
+    let links: Vec<&str> = scenario.links.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(links, ["0-1", "1-2", "h0-0", "h1-2"]);
+    assert_eq!(scenario.links[0].forward.queue, QueueLimit::Bytes(625_000));
+    assert_eq!(scenario.links[3].forward.queue, QueueLimit::Bytes(6_250_000));
+    assert_eq!(scenario.links[3].reverse.delay, Span::from_millis(1));
+    assert_eq!(scenario.flows[0].start.as_nanos(), 93_378);
+    assert_eq!(scenario.flows[0].bytes, Some(40 * 1448));
+    assert_eq!((scenario.flows[1].src, scenario.flows[1].dst), (NodeId(4), NodeId(3)));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn columns_in_another_order_with_full_names_and_bytes() {
+    let flows = "bytes,dst,start_s,src\r\n5,h1,0,h0\r\n\r\n";
+    let scenario = load(&folder(LINKS, HOSTS, flows), &[]).expect("loads");
+    assert_eq!((scenario.flows.len(), scenario.flows[0].bytes), (1, Some(5)));
+}
+
+#[test]
+fn s3_loads_from_a_folder() {
+    let folder = folder(LINKS, HOSTS, FLOWS);
+    for kind in ["links", "hosts", "flows"] {
+        let (old, new) = (format!("{kind}.csv"), format!("s3_{kind}.csv"));
+        fs::rename(folder.path().join(old), folder.path().join(new)).expect("renamed");
+    }
+    let options = LoadOptions { set: Vec::new(), base: Some(folder.path().into()) };
+    let s3 = Scenario::load("s3", &options).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((s3.nodes.len(), s3.flows.len(), s3.until), (5, 2, Some(Time::from_secs(60))));
+    assert!(!s3.is_random());
+}
+
+#[test]
+fn bad_rows_name_file_line_and_column() {
+    let cases = [
+        ("x", HOSTS, FLOWS, "links.csv:1:1: there is no column `x`"),
+        ("a,b,rate_bps\n", HOSTS, FLOWS, "links.csv:1:1: the column `delay_ns` is missing"),
+        (
+            "a,a,rate_bps,delay_ns\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:1:3: the column `a` is declared twice",
+        ),
+        (
+            "a,b,rate_bps,delay_ns\n0,1,fast,5\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:2:5: rate_bps: expected an integer, found `fast`\n  2 | 0,1,fast,5\n    |     ^^^^",
+        ),
+        (
+            "a,b,rate_bps,delay_ns\n0,1,0,5\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:2:5: rate_bps: expected 1000 to 400000000000 bit/s, found `0`",
+        ),
+        (
+            "a,b,rate_bps,delay_ns\n0,1,1000\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:2:1: expected 4 columns, found 3",
+        ),
+        (
+            "a,b,rate_bps,delay_ns\n0,0,1000,5\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:2:3: b: expected another node than in column a",
+        ),
+        (
+            LINKS,
+            "host,router\n0,0\n0,1\n",
+            FLOWS,
+            "hosts.csv:3:1: host: the node `h0` is declared twice",
+        ),
+        (LINKS, "host,router\n0,9\n", FLOWS, "hosts.csv:2:3: router: there is no node `9`"),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets\n0,0,77,1\n",
+            "flows.csv:2:5: dst_host: there is no node `h77`",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets\n-1,0,1,1\n",
+            "flows.csv:2:1: start_s: expected 0 s to 100 years, found `-1`",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets\n0,0,1,99999999999999999999\n",
+            "flows.csv:2:7: packets: expected an integer, found `99999999999999999999`",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets\n0,0,1,18446744073709551615\n",
+            "flows.csv:2:7: packets: expected 1 byte to 2^64 bytes",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host\n",
+            "flows.csv:1:1: the column `packets` is missing",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets\n",
+            "s.toml:1:1: flows: the scenario has no flows",
+        ),
+    ];
+    for (links, hosts, flows, expected) in cases {
+        let found = load(&folder(links, hosts, flows), &[]).expect_err(expected);
+        assert!(found.starts_with(expected), "expected {expected}\nfound {found}");
+    }
+}
+
+#[test]
+fn a_csv_file_that_is_not_there() {
+    let folder = folder(LINKS, HOSTS, FLOWS);
+    let expected = "s.toml:7:9: csv.flows: cannot read `none.csv`: there is no such file";
+    fs::write(folder.path().join("s.toml"), WITH_CSV.replace("flows.csv", "none.csv"))
+        .expect("written");
+    let found = load(&folder, &[]).expect_err("no such file");
+    assert!(found.starts_with(expected), "{found}");
+    let found = load(&folder, &["csv.flows=other.csv"]).expect_err("no such file");
+    assert!(found.starts_with("--set:1:11: csv.flows: cannot read `other.csv`"), "{found}");
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = folder(LINKS, HOSTS, FLOWS);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let missing = path("none.toml");
+    assert_eq!(unreadable(&missing), format!("cannot read `{missing}`: there is no such file"));
+    let itself = path("");
+    assert_eq!(unreadable(&itself), format!("cannot read `{itself}`: it is a folder"));
+    fs::write(folder.path().join("bad.toml"), b"a = 1\nb = \"\xff\"\n").expect("written");
+    let bad = path("bad.toml");
+    assert_eq!(unreadable(&bad), format!("cannot read `{bad}`: it is not UTF-8 (line 2)"));
+    let through = path("s.toml/x.toml");
+    let found = unreadable(&through);
+    assert!(found.starts_with(&format!("cannot read `{through}`: ")), "{found}");
+}
+
+#[test]
+fn an_unknown_scenario_is_told_from_a_missing_file() {
+    let expected = "there is no scenario `dumbell`\nhint: did you mean `dumbbell`?";
+    assert_eq!(unreadable("dumbell"), expected);
+    let found = unreadable("zzz");
+    assert!(found.starts_with("there is no scenario `zzz`\nhint: one of: dumbbell, "), "{found}");
+}

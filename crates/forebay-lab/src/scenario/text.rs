@@ -1,0 +1,147 @@
+//! A scenario as a file that gives the same scenario: every group expanded, every choice made.
+
+use super::fields::{At, Field, Section};
+use super::file::{
+    File, FlowGroup, HostGroup, LinkEntry, LinkParams, ProtocolTable, Protocols, Queue, QueueTable,
+};
+use super::units::{Bytes, Limit, Probability, Seconds};
+use super::{Flow, Link, QueueLimit, Scenario, Wire, events, protocols, tcp};
+use forebay_base::Time;
+use std::fmt::Write;
+
+fn some<T>(value: T) -> Option<At<T>> {
+    Some(At::new(value))
+}
+
+fn all<T>(values: impl Iterator<Item = T>) -> Vec<At<T>> {
+    values.map(At::new).collect()
+}
+
+/// The text, one line for each link, host, flow and event.
+pub(super) fn write(scenario: &Scenario) -> String {
+    let mut table = toml::Table::new();
+    file(scenario).put(&mut table);
+    let (lists, plain): (Vec<_>, Vec<_>) = table.into_iter().partition(|(_, v)| is_list(v));
+    let (tables, plain): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, v)| v.is_table());
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for (key, value) in plain {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    for (key, value) in lists {
+        let _ = writeln!(text, "{key} = [");
+        for element in value.as_array().into_iter().flatten() {
+            let _ = writeln!(text, "  {element},");
+        }
+        let _ = writeln!(text, "]");
+    }
+    for (key, value) in tables {
+        put_table(&mut text, &key, &value);
+    }
+    text
+}
+
+/// A table under its header, its own tables under theirs if they are tables of parameters.
+fn put_table(text: &mut String, key: &str, value: &toml::Value) {
+    let nested = key == "protocol";
+    if !nested {
+        let _ = writeln!(text, "\n[{key}]");
+    }
+    for (name, value) in value.as_table().into_iter().flatten() {
+        match nested {
+            true => put_table(text, &format!("{key}.{name}"), value),
+            false => {
+                let _ = writeln!(text, "{name} = {value}");
+            }
+        }
+    }
+}
+
+fn is_list(value: &toml::Value) -> bool {
+    value.as_array().is_some_and(|a| a.iter().any(toml::Value::is_table))
+}
+
+fn file(scenario: &Scenario) -> File {
+    let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
+    let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
+    let host =
+        |node: &super::Node| HostGroup { name: At::new(node.name.clone()), ..HostGroup::default() };
+    let seconds = |time: Time| Seconds(time.since(Time::ZERO));
+    let events = scenario.events.iter();
+    let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
+    File {
+        description: some(scenario.description.clone()),
+        protocols: some(all(scenario.protocols.iter().map(ToString::to_string))),
+        until_s: scenario.until.map(|t| At::new(seconds(t))),
+        measure_from_s: some(seconds(scenario.measure_from)),
+        sample_s: some(Seconds(scenario.sample)),
+        fct: some(scenario.fct),
+        start_jitter: some(scenario.start_jitter),
+        ip_version: some(scenario.ip_version),
+        tcp: some(tcp::describe(&scenario.tcp)),
+        protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
+        link_defaults: None,
+        routers: some(all(of(false).map(|n| n.name.clone()))),
+        hosts: some(all(of(true).map(host))),
+        links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
+        flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
+        events: some(all(events)),
+        csv: None,
+    }
+}
+
+fn protocol(spec: &forebay_cc::Spec) -> ProtocolTable {
+    let params = protocols::params_of(spec).into_iter();
+    ProtocolTable {
+        name: At::new(spec.name().to_string()),
+        params: params.map(|(key, value)| (key, At::new(value))).collect(),
+    }
+}
+
+fn link(link: &Link, a: String, b: String) -> LinkEntry {
+    let symmetric = link.forward == link.reverse;
+    LinkEntry {
+        a: At::new(a),
+        b: At::new(b),
+        name: some(link.name.clone()),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
+        params: params(&link.forward),
+    }
+}
+
+fn params(wire: &Wire) -> LinkParams {
+    let limit = match wire.queue {
+        QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
+        QueueLimit::Packets(packets) => Limit::Packets(packets),
+    };
+    let queue = QueueTable { limit: some(limit), ..QueueTable::default() };
+    LinkParams {
+        rate: some(wire.rate),
+        delay: some(wire.delay),
+        jitter: some(wire.jitter),
+        loss: some(Probability(wire.loss)),
+        mtu_bytes: some(wire.mtu_bytes),
+        overhead_bytes: some(wire.overhead_bytes),
+        queue: some(Queue(queue)),
+    }
+}
+
+fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
+    FlowGroup {
+        src: At::new(src),
+        dst: At::new(dst),
+        start: some(flow.start.since(Time::ZERO)),
+        bytes: flow.bytes.map(|bytes| At::new(Bytes(bytes))),
+        endless: flow.bytes.is_none().then(|| At::new(true)),
+        protocol: flow.protocol.map(|name| At::new(name.to_string())),
+        ..FlowGroup::default()
+    }
+}
+
+/// A value of the format as text, for messages and tables.
+pub(super) fn shown(value: &impl Field) -> String {
+    match value.write() {
+        toml::Value::String(text) => text,
+        other => other.to_string(),
+    }
+}

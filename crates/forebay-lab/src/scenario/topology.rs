@@ -1,0 +1,432 @@
+//! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
+
+use super::csv;
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
+use super::source::Sources;
+use super::units::{Limit, MAX_SPAN};
+use super::{Link, Node, QueueLimit, Wire};
+use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Most hosts, and most flows, that a scenario may have.
+pub(super) const MAX_ENTITIES: usize = 1 << 24;
+/// Most ports of a node: the last number stands for "no port" in tables of routes.
+const MAX_PORTS: u16 = u16::MAX;
+/// IP packets of this length must pass every link (RFC 791), in bytes.
+const MIN_MTU_BYTES: u16 = 68;
+/// Names that are looked through for a suggestion.
+const SUGGESTIONS: usize = 100_000;
+
+/// The network of a scenario.
+#[derive(Debug, Default)]
+pub(super) struct Topology {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    by_name: BTreeMap<String, NodeId>,
+    links_by_name: BTreeMap<String, usize>,
+    /// Ports of each node, in order of declaration.
+    ports: Vec<Vec<LinkId>>,
+    /// For each link, where the values of its two directions stand.
+    pub origins: Vec<[Rc<Origin>; 2]>,
+    hosts: usize,
+}
+
+/// Expand all that the file and its CSV files say of nodes and links.
+pub(super) fn expand(file: &File, sources: &mut Sources, base: &Path) -> Result<Topology, Fault> {
+    let mut topology = Topology::default();
+    let none = LinkParams::default();
+    let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
+    for name in file.routers.iter().flat_map(|at| &at.value) {
+        topology.add_node(name.value.clone(), false, |problem| name.fault(problem))?;
+    }
+    let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    for group in groups {
+        topology.add_hosts(group)?;
+    }
+    let csv = match &file.csv {
+        Some(at) => CsvPlan::open(&at.value, sources, base)?,
+        None => CsvPlan::default(),
+    };
+    csv.add_routers(&mut topology, sources)?;
+    for link in file.links.iter().flat_map(|at| &at.value) {
+        topology.add_link_entry(link, defaults)?;
+    }
+    for group in groups {
+        topology.attach(group, defaults)?;
+    }
+    csv.add_links(&mut topology, sources, defaults)?;
+    csv.add_hosts(&mut topology, sources, defaults)?;
+    Ok(topology)
+}
+
+impl Topology {
+    /// The node that a value names.
+    pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        self.by_name.get(name).copied().ok_or_else(|| {
+            let problem = Problem::UnknownName { kind: "node", name: name.to_string() };
+            let names = self.by_name.keys().take(SUGGESTIONS).map(String::as_str);
+            fault(problem).suggest(name, names)
+        })
+    }
+    /// The link that a value names, by its place in `links`.
+    pub fn link(&self, name: &At<String>) -> Result<usize, Fault> {
+        self.links_by_name.get(&name.value).copied().ok_or_else(|| {
+            let problem = Problem::UnknownName { kind: "link", name: name.value.clone() };
+            let names = self.links_by_name.keys().take(SUGGESTIONS).map(String::as_str);
+            name.fault(problem).suggest(&name.value, names)
+        })
+    }
+    /// The port by which `node` sends into one direction of a link.
+    pub fn port(&self, node: NodeId, link: LinkId) -> Option<PortId> {
+        let index = self.ports[node.index()].iter().position(|&l| l == link)?;
+        Some(PortId(index as u16))
+    }
+    /// The node to which one direction of a link leads.
+    pub fn other_end(&self, id: LinkId) -> NodeId {
+        let link = &self.links[id.index() / 2];
+        if id.index().is_multiple_of(2) { link.b } else { link.a }
+    }
+    /// The directed links that leave a node, in the order of its ports.
+    pub fn ports(&self, node: NodeId) -> &[LinkId] {
+        &self.ports[node.index()]
+    }
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].is_host
+    }
+
+    fn add_node(
+        &mut self,
+        name: String,
+        is_host: bool,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<NodeId, Fault> {
+        check_name(&name, &fault)?;
+        self.hosts += usize::from(is_host);
+        if self.hosts > MAX_ENTITIES || self.nodes.len() >= 2 * MAX_ENTITIES {
+            return Err(fault(too_many("hosts", self.hosts)));
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        if self.by_name.insert(name.clone(), id).is_some() {
+            return Err(fault(Problem::Duplicate { kind: "node", name }));
+        }
+        self.nodes.push(Node { name, is_host });
+        self.ports.push(Vec::new());
+        Ok(id)
+    }
+
+    fn add_hosts(&mut self, group: &At<HostGroup>) -> Result<(), Fault> {
+        let host = &group.value;
+        let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
+        if let Some(count) = &host.count {
+            if !host.name.value.contains("{}") {
+                let text =
+                    "the name of a group holds \"{}\", which stands for the number of the host";
+                return Err(host.name.fault(Problem::Conflict(text.into())));
+            }
+            // Before a host is made that will find no port.
+            if host.attach.is_some() && count.value > u32::from(MAX_PORTS) {
+                return Err(count.fault(too_many("links of one node", count.value as usize)));
+            }
+        }
+        for number in numbers {
+            let name = numbered(&host.name, number)?;
+            self.add_node(name, true, |problem| host.name.fault(problem))?;
+        }
+        Ok(())
+    }
+
+    /// The access links of a group.
+    fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
+        let host = &group.value;
+        let Some(router) = &host.attach else { return Ok(()) };
+        let b = self.named(&router.value, |problem| router.fault(problem))?;
+        if self.is_host(b) {
+            let text = format!("`{}` is a host: hosts attach to routers", router.value);
+            return Err(router.fault(Problem::Conflict(text)));
+        }
+        let wires = wires(&host.params, host.reverse.as_ref(), defaults, group)?;
+        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+            let a = self.by_name[&numbered(&host.name, number)?];
+            self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
+        }
+        Ok(())
+    }
+
+    fn add_link_entry(
+        &mut self,
+        entry: &At<LinkEntry>,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let link = &entry.value;
+        let a = self.named(&link.a.value, |problem| link.a.fault(problem))?;
+        let b = self.named(&link.b.value, |problem| link.b.fault(problem))?;
+        if a == b {
+            let text = "a link joins two nodes, not one with itself".to_string();
+            return Err(link.b.fault(Problem::Conflict(text)));
+        }
+        let wires = wires(&link.params, link.reverse.as_ref(), defaults, entry)?;
+        let name = link.name.as_ref().map(|name| name.value.clone());
+        let fault = |problem| match &link.name {
+            Some(name) => name.fault(problem),
+            None => entry.fault(problem).hint("give one of them another `name`"),
+        };
+        self.add_link(name, (a, b), &wires, fault)
+    }
+
+    fn add_link(
+        &mut self,
+        name: Option<String>,
+        (a, b): (NodeId, NodeId),
+        wires: &[Placed; 2],
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<(), Fault> {
+        let joined = || format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
+        let name = name.unwrap_or_else(joined);
+        check_name(&name, &fault)?;
+        let index = self.links.len();
+        if self.links_by_name.insert(name.clone(), index).is_some() {
+            return Err(fault(Problem::Duplicate { kind: "link", name }));
+        }
+        for (node, side) in [(a, 0), (b, 1)] {
+            let ports = &mut self.ports[node.index()];
+            if ports.len() >= usize::from(MAX_PORTS) {
+                return Err(fault(too_many("links of one node", ports.len() + 1)));
+            }
+            ports.push(LinkId((2 * index + side) as u32));
+        }
+        self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
+        let [forward, reverse] = [wires[0].wire, wires[1].wire];
+        self.links.push(Link { name, a, b, forward, reverse });
+        Ok(())
+    }
+}
+
+fn too_many(what: &str, found: usize) -> Problem {
+    let expected = match what {
+        "links of one node" => format!("at most {MAX_PORTS} {what}"),
+        _ => format!("at most 2^24 {what}"),
+    };
+    Problem::OutOfRange { found: found.to_string(), expected }
+}
+
+/// Names stand in tables, paths and messages.
+fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+    let bad = name.chars().find(|c| c.is_control() || c.is_whitespace() || "{},\"".contains(*c));
+    let expected = "a name of 1 to 100 characters without spaces, commas, quotes and braces";
+    if name.is_empty() || name.chars().count() > 100 || bad.is_some() {
+        let found = name.chars().take(120).collect();
+        return Err(fault(Problem::OutOfRange { found, expected: expected.into() }));
+    }
+    Ok(())
+}
+
+/// The numbers of a group; one None without `count`.
+pub(super) fn numbers(
+    count: Option<&At<u32>>,
+    first: Option<&At<u32>>,
+) -> Result<impl Iterator<Item = Option<u32>> + use<>, Fault> {
+    let grouped = count.is_some();
+    if let (None, Some(first)) = (count, first) {
+        return Err(first.fault(Problem::Conflict("`first` without `count`".into())));
+    }
+    let number = count.map_or(1, |count| count.value);
+    let start = first.map_or(0, |first| first.value);
+    let end = start.checked_add(number);
+    let fits = number >= 1 && number as usize <= MAX_ENTITIES;
+    match (count, end) {
+        (_, Some(end)) if fits => Ok((start..end).map(move |i| grouped.then_some(i))),
+        (Some(count), _) => {
+            let expected = "1 to 2^24, and numbers below 2^32".to_string();
+            Err(count.fault(Problem::OutOfRange { found: number.to_string(), expected }))
+        }
+        (None, _) => unreachable!("one is a number that fits"),
+    }
+}
+
+/// Where the values of one direction stand, for what is found wrong with them later.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub limit: At<()>,
+    pub mtu: Option<At<()>>,
+}
+
+/// One direction, and where its values stand. A group shares one.
+struct Placed {
+    wire: Wire,
+    origin: Rc<Origin>,
+}
+
+/// Both directions of a link whose table is `owner`.
+fn wires<T>(
+    params: &LinkParams,
+    reverse: Option<&At<LinkParams>>,
+    defaults: &LinkParams,
+    owner: &At<T>,
+) -> Result<[Placed; 2], Fault> {
+    let forward = params.or(defaults);
+    let backward = match reverse {
+        Some(at) => at.value.or(&forward),
+        None => forward.clone(),
+    };
+    Ok([wire(&forward, owner)?, wire(&backward, owner)?])
+}
+
+fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
+    let missing = |key: &'static str, meaning: &str| {
+        let problem = Problem::MissingKey { key, meaning: meaning.into() };
+        owner.fault(problem).hint("give it here or under [link_defaults]")
+    };
+    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"))?.value;
+    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?.value;
+    let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
+    let table = &queue.value.0;
+    let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
+    let mtu = params.mtu_bytes.as_ref();
+    if let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) {
+        let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
+        return Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }));
+    }
+    let wire = Wire {
+        rate,
+        delay,
+        jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
+        loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
+        mtu_bytes: mtu.map_or(1500, |at| at.value),
+        overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
+        queue: queue_limit(limit, table.rtt.as_ref(), rate)?,
+    };
+    let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
+    Ok(Placed { wire, origin })
+}
+
+fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<QueueLimit, Fault> {
+    Ok(match limit.value {
+        Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+        Limit::Packets(packets) => QueueLimit::Packets(packets),
+        Limit::Time(span) => QueueLimit::Bytes(rate.bytes_in(span)),
+        Limit::Bdp { millionths } => {
+            let Some(rtt) = rtt else {
+                let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
+                let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
+                return Err(limit.fault(Problem::Conflict(text.into())).hint(hint));
+            };
+            let bdp = u128::from(rate.bytes_in(rtt.value));
+            let bytes = bdp * u128::from(millionths) / 1_000_000;
+            QueueLimit::Bytes(u64::try_from(bytes).map_err(|_| {
+                let expected = "a queue of less than 2^64 bytes".to_string();
+                limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
+            })?)
+        }
+    })
+}
+
+/// The CSV files of a network, opened.
+#[derive(Default)]
+struct CsvPlan {
+    links: Option<csv::Csv>,
+    hosts: Option<csv::Csv>,
+    /// The key that names the file of links: what its columns do not give is missing there.
+    links_key: At<()>,
+    host_prefix: String,
+    router_prefix: String,
+    access: At<LinkParams>,
+}
+
+impl CsvPlan {
+    fn open(files: &CsvFiles, sources: &mut Sources, base: &Path) -> Result<CsvPlan, Fault> {
+        let mut open = |path: &Option<At<String>>, columns: &[&'static str]| {
+            let csv = path.as_ref().map(|path| csv::open(sources, base, path, columns));
+            let csv = csv.transpose()?;
+            if let Some(csv) = &csv {
+                (0..columns.len()).try_for_each(|column| csv.need(column))?;
+            }
+            Ok::<_, Fault>(csv)
+        };
+        let links = open(&files.links, &["a", "b", "rate_bps", "delay_ns"])?;
+        let hosts = open(&files.hosts, &["host", "router"])?;
+        let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.value.clone());
+        Ok(CsvPlan {
+            links,
+            hosts,
+            links_key: files.links.as_ref().map(At::place).unwrap_or_default(),
+            host_prefix: text(&files.host_prefix).unwrap_or_else(|| "h".into()),
+            router_prefix: text(&files.router_prefix).unwrap_or_default(),
+            access: files.access.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Routers that only the file of links names.
+    fn add_routers(&self, topology: &mut Topology, sources: &Sources) -> Result<(), Fault> {
+        let Some(csv) = &self.links else { return Ok(()) };
+        for row in csv.rows(sources) {
+            let row = row?;
+            for column in [0, 1] {
+                let name = format!("{}{}", self.router_prefix, row.text(column));
+                if !topology.by_name.contains_key(&name) {
+                    topology.add_node(name, false, |problem| row.fault(column, problem))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_links(
+        &self,
+        topology: &mut Topology,
+        sources: &Sources,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let Some(csv) = &self.links else { return Ok(()) };
+        for row in csv.rows(sources) {
+            let row = row?;
+            let end = |column: usize| {
+                let name = format!("{}{}", self.router_prefix, row.text(column));
+                topology.named(&name, |problem| row.fault(column, problem))
+            };
+            let ends = (end(0)?, end(1)?);
+            if ends.0 == ends.1 {
+                return Err(row.wrong(1, "another node than in column a"));
+            }
+            let rate = Rate::new(row.integer(2)?);
+            let rate = rate.ok_or_else(|| row.wrong(2, "1000 to 400000000000 bit/s"))?;
+            let delay = Span::from_nanos(row.integer(3)?);
+            if delay > MAX_SPAN {
+                return Err(row.wrong(3, "at most 100 years in ns"));
+            }
+            let own = LinkParams {
+                rate: Some(At::new(rate)),
+                delay: Some(At::new(delay)),
+                ..LinkParams::default()
+            };
+            let wires = wires(&own, None, defaults, &self.links_key)?;
+            topology.add_link(None, ends, &wires, |problem| row.fault(0, problem))?;
+        }
+        Ok(())
+    }
+
+    fn add_hosts(
+        &self,
+        topology: &mut Topology,
+        sources: &Sources,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let Some(csv) = &self.hosts else { return Ok(()) };
+        let wires = wires(&self.access.value, None, defaults, &self.access)?;
+        for row in csv.rows(sources) {
+            let row = row?;
+            let host = format!("{}{}", self.host_prefix, row.text(0));
+            let router = format!("{}{}", self.router_prefix, row.text(1));
+            let b = topology.named(&router, |problem| row.fault(1, problem))?;
+            if topology.is_host(b) {
+                return Err(row.wrong(1, "a router"));
+            }
+            let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
+            topology.add_link(None, (a, b), &wires, |problem| row.fault(0, problem))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! An acknowledgment came: what it says has arrived, and what follows from that.
+
+use super::input::Incoming;
+use super::loss::Evidence;
+use super::recovery::Rule;
+use super::scoreboard::{REPEATED, Segment};
+use super::{Cx, Path};
+use forebay_base::{OptionList, Span, TcpFlags, widen};
+use forebay_cc::{Ack, Controller, Delivered};
+
+/// What one ACK says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    pub una: u64,
+    pub prior_una: u64,
+    prior_in_flight: u64,
+    /// Payload bytes newly acknowledged in order, SACKed earlier or not.
+    pub acked: u64,
+    /// Payload bytes newly known to have arrived.
+    pub delivered: u64,
+    /// Those of them that are SACKed.
+    pub sacked: u64,
+    /// The transmission with the highest number among them.
+    newest: Option<Segment>,
+    /// A segment that was sent more than once is among what is acknowledged in order.
+    repeats_acked: bool,
+    /// Lowest end of a segment among what has arrived that was sent once only.
+    pub lowest_original: Option<u64>,
+    pub dsack: Option<(u64, u64)>,
+    pub duplicate: bool,
+    /// Timestamp echo in ms of this end's clock.
+    pub echo_ms: Option<u32>,
+    pub ece: bool,
+}
+
+impl News {
+    pub(super) fn advanced(&self) -> bool {
+        self.una > self.prior_una
+    }
+    /// The echo is not older than the latest transmission of `s`.
+    fn echoes(&self, s: &Segment) -> bool {
+        self.echo_ms.is_some_and(|echo| {
+            echo.wrapping_sub(s.sent_at.as_millis() as u32) as i32 >= 0
+        })
+    }
+}
+
+impl Path {
+    /// Process the acknowledgment of a segment that starts at `seq`.
+    #[inline]
+    pub(super) fn on_acknowledgment(
+        &mut self,
+        cx: &mut Cx<'_>,
+        segment: &Incoming,
+        seq: u64,
+        options: Option<&OptionList>,
+    ) {
+        let prior_una = self.board.una();
+        let Some(ack) = widen(segment.ack, self.isn, prior_una) else { return };
+        if ack > self.board.nxt() {
+            if !(self.window_probe_sent && ack == self.board.nxt() + 1) {
+                self.acks.demand(); // of something that was never sent
+                return;
+            }
+            self.board.skip_to(ack);
+        }
+        if ack < prior_una {
+            return; // overtaken by a later one
+        }
+        let mut news = News {
+            una: ack,
+            prior_una,
+            prior_in_flight: self.board.in_flight(),
+            acked: 0,
+            delivered: 0,
+            sacked: 0,
+            newest: None,
+            repeats_acked: false,
+            lowest_original: None,
+            dsack: None,
+            duplicate: false,
+            echo_ms: segment.timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
+            ece: self.agreed.ecn && segment.flags.has(TcpFlags::ECE),
+        };
+        if ack > prior_una {
+            self.take_cumulative(cx, &mut news);
+        }
+        if let Some(options) = options.filter(|_| self.agreed.sack) {
+            self.take_sacks(cx, options, &mut news);
+        }
+        let same_window = segment.window == self.last_window;
+        self.update_window(cx, segment, seq, ack);
+        self.classify(segment, same_window, &mut news);
+        self.digest(cx, &news, options);
+    }
+
+    fn take_cumulative(&mut self, cx: &mut Cx<'_>, news: &mut News) {
+        while let Some(s) = self.board.pop_acked(news.una) {
+            news.acked += s.len as u64;
+            news.repeats_acked |= s.is(REPEATED);
+            if !s.is(super::scoreboard::SACKED) {
+                self.arrived(cx, &s, news);
+            }
+        }
+        let head = self.board.advance(news.una);
+        if head > 0 {
+            // Part of a segment: its transmission is open until the rest is acknowledged.
+            news.acked += head;
+            news.delivered += head;
+            self.rate.add_delivered(cx.now, head);
+        }
+        self.limited_bytes = 0;
+        if let Some(mappings) = &mut self.mappings {
+            mappings.trim_below(news.una);
+        }
+    }
+
+    /// Transmission `s` is known to have arrived, for the first time.
+    #[inline]
+    fn arrived(&mut self, cx: &mut Cx<'_>, s: &Segment, news: &mut News) {
+        let repeated = s.is(REPEATED);
+        news.delivered += s.len as u64;
+        if !repeated {
+            let end = s.end();
+            news.lowest_original = Some(news.lowest_original.map_or(end, |e| e.min(end)));
+        }
+        if news.newest.is_none_or(|n| s.number > n.number) {
+            news.newest = Some(*s);
+        }
+        self.rate.add_delivered(cx.now, s.len as u64);
+        if let Some(rack) = self.detector.rack() {
+            let sent_below = if repeated { self.board.sent_below(s.number) } else { None };
+            let older = news.echo_ms.is_some() && !news.echoes(s);
+            rack.on_arrival(cx.now, s, sent_below, older, self.rtt.min());
+        }
+        if self.wants_packets {
+            let unambiguous = !repeated || news.echoes(s);
+            let packet = Delivered {
+                tag: s.tag,
+                number: s.number,
+                bytes: s.len as u32,
+                sent_at: s.sent_at,
+                rtt: unambiguous.then(|| cx.now.since(s.sent_at)),
+            };
+            self.controller.on_delivered(cx.now, &packet);
+        }
+    }
+
+    #[cold]
+    fn take_sacks(&mut self, cx: &mut Cx<'_>, options: &OptionList, news: &mut News) {
+        let una = news.una;
+        let offset = |seq: u32| widen(seq, self.isn, una);
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for block in options.sack_blocks().take(4) {
+            let (Some(start), Some(end)) = (offset(block.start), offset(block.end)) else {
+                continue;
+            };
+            if start < end && end <= self.board.nxt() {
+                blocks[count] = (start, end);
+                count += 1;
+            }
+        }
+        // RFC 2883 section 4: a first block below this packet's ACK, or inside the second one, reports a duplicate.
+        let mut reported = &blocks[..count];
+        if let [first, rest @ ..] = reported {
+            let inside = rest.first().is_some_and(|r| r.0 <= first.0 && first.1 <= r.1);
+            if first.1 <= una || inside {
+                news.dsack = Some(*first);
+                reported = rest;
+            }
+        }
+        for &(start, end) in reported {
+            if end > una {
+                self.take_sack(cx, (start.max(una), end), news);
+            }
+        }
+    }
+
+    fn take_sack(&mut self, cx: &mut Cx<'_>, (start, end): (u64, u64), news: &mut News) {
+        if self.board.sacked().covers(start, end) {
+            return;
+        }
+        let mut fresh = core::mem::take(&mut self.scratch);
+        self.board.sack(start, end, |s| fresh.push(*s));
+        for s in fresh.drain(..) {
+            news.sacked += s.len as u64;
+            self.arrived(cx, &s, news);
+        }
+        self.scratch = fresh;
+    }
+
+    /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
+    #[inline]
+    fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
+        if seq < self.window_seq {
+            return;
+        }
+        self.window_seq = seq;
+        self.last_window = segment.window;
+        let edge = ack + ((segment.window as u64) << self.agreed.peer_shift);
+        if edge > self.peer_edge && self.timers.persist != forebay_base::Time::MAX {
+            self.timers.persist = forebay_base::Time::MAX;
+            self.rtt.collapse();
+            self.rearm_rto(cx);
+        }
+        self.peer_edge = edge;
+    }
+
+    /// Is it a duplicate? With SACK: new SACK information (RFC 6675 section 2). Without: RFC 5681 section 2.
+    #[inline]
+    fn classify(&mut self, segment: &Incoming, same_window: bool, news: &mut News) {
+        if news.advanced() {
+            self.dupacks = 0;
+        }
+        news.duplicate = if self.agreed.sack {
+            news.sacked > 0
+        } else {
+            !news.advanced()
+                && !self.board.is_empty()
+                && segment.payload == 0
+                && !segment.flags.has(TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0))
+                && same_window
+        };
+        if news.duplicate {
+            self.dupacks += 1;
+        }
+    }
+
+    /// What follows from the news, in the order that [`Controller`] prescribes.
+    fn digest(&mut self, cx: &mut Cx<'_>, news: &News, options: Option<&OptionList>) {
+        let sample = self.rtt_of(cx, news);
+        if let Some(r) = sample {
+            self.take_sample(cx, r);
+        }
+        if news.advanced() {
+            self.retries = 0;
+            if self.syn_loss_window != u64::MAX {
+                self.syn_loss_window = self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
+            }
+        }
+        if self.suspicion.is_open() {
+            self.check_suspicion(cx, news);
+        }
+        let ends = self.episode.as_ref().is_some_and(|e| news.advanced() && news.una >= e.point);
+        let found = self.find_losses(cx, news, ends);
+        self.check_probe(cx, news, ends);
+        if news.ece {
+            self.on_ecn_echo(cx);
+        }
+        self.tell_controller(cx, news, sample, options);
+        if ends {
+            self.leave_recovery(cx);
+        } else {
+            self.advance_recovery(news, found);
+        }
+        if self.recovery_point > 0 && news.una >= self.recovery_point && news.prior_una < self.recovery_point
+        {
+            if let Some(rack) = self.detector.rack() {
+                rack.on_recovered();
+            }
+        }
+        self.rearm_after_ack(cx, news);
+        debug_assert!(self.board.len() > 64 || self.board.is_consistent());
+    }
+
+    /// The sample of this ACK, if no retransmission makes it ambiguous (Karn's rule, RFC 6298 section 3).
+    fn rtt_of(&self, cx: &Cx<'_>, news: &News) -> Option<Span> {
+        let newest = news.newest.as_ref()?;
+        let clear =
+            if newest.is(REPEATED) { news.echoes(newest) } else { !news.repeats_acked || self.agreed.sack };
+        clear.then(|| cx.now.since(newest.sent_at))
+    }
+    pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
+        self.rtt.sample(r, cx.bounds());
+        self.histogram.add(r);
+        self.sampled_since_probe = true;
+    }
+
+    pub(super) fn evidence(&self, cx: &Cx<'_>) -> Evidence {
+        let una = self.board.una();
+        Evidence {
+            now: cx.now,
+            mss: self.mss(),
+            sack: self.agreed.sack,
+            dupacks: self.dupacks,
+            in_recovery: self.episode.is_some() || una < self.recovery_point,
+            may_enter: self.episode.is_none() && self.beyond_recovery_point(),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+        }
+    }
+    /// RFC 6582 section 3.2 step 2 without SACK ("more than recover"); RFC 6675 section 5 with it.
+    pub(super) fn beyond_recovery_point(&self) -> bool {
+        let una = self.board.una();
+        una > self.recovery_point || (self.agreed.sack && una == self.recovery_point)
+    }
+
+    fn tell_controller(
+        &mut self,
+        cx: &mut Cx<'_>,
+        news: &News,
+        rtt_sample: Option<Span>,
+        options: Option<&OptionList>,
+    ) {
+        let rate = match &news.newest {
+            Some(newest) => self.rate.sample(newest, self.rtt.min()),
+            None => None,
+        };
+        let ack = Ack {
+            acked_bytes: news.acked,
+            delivered_bytes: news.delivered,
+            total_delivered_bytes: self.rate.delivered(),
+            duplicate: news.duplicate,
+            rtt_sample,
+            newest: news.newest.map(|s| (s.tag, s.number)),
+            rtt: self.rtt.view(),
+            prior_in_flight_bytes: news.prior_in_flight,
+            in_flight_bytes: self.board.in_flight(),
+            snd_una: news.una.saturating_sub(1),
+            snd_nxt: self.board.nxt().saturating_sub(1),
+            cwnd_limited: news.prior_una < self.window_full_at,
+            in_recovery: self.episode.is_some(),
+            ecn_echo: news.ece,
+            rate,
+            options,
+        };
+        self.controller.on_ack(cx.now, &ack);
+    }
+
+    fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
+        if !news.advanced() {
+            if news.sacked > 0 {
+                self.timers.probe = forebay_base::Time::MAX;
+            }
+            return;
+        }
+        // RFC 6582 section 3.2 step 3: of the partial ACKs only the first one restarts the timer.
+        let held = self.episode.as_mut().is_some_and(|e| {
+            let newreno = matches!(e.rule, Rule::NewReno(_));
+            core::mem::replace(&mut e.partial_seen, true) && newreno
+        });
+        if !held || self.board.is_empty() {
+            self.rearm_rto(cx);
+        }
+        self.rearm_probe(cx);
+    }
+}

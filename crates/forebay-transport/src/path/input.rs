@@ -1,0 +1,208 @@
+//! A segment of the path came.
+
+use super::{Cx, Path, State};
+use crate::recv::Arrival;
+use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, narrow, seq_lt, widen};
+use forebay_cc::{AckDemand, DatagramView, Feedback};
+
+/// A segment as it came: the fields of its header, each read once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: TcpFlags,
+    pub window: u16,
+    pub timestamps: Option<(u32, u32)>,
+    pub payload: u64,
+    pub ecn: Ecn,
+    pub wire_len: u16,
+}
+
+/// What the connection needs to know of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    /// Payload of this segment that the path accepted, as it lies in the path's sequence space.
+    pub accepted: bool,
+    /// New bytes in order on the path.
+    pub in_order_bytes: u64,
+    /// The peer reset the path.
+    pub reset: bool,
+}
+
+impl Incoming {
+    /// None if the packet is not a TCP segment.
+    #[inline]
+    pub(crate) fn read(packet: &Packet) -> Option<Incoming> {
+        let tcp = packet.tcp_fields()?;
+        Some(Incoming {
+            seq: tcp.seq,
+            ack: tcp.ack,
+            flags: tcp.flags,
+            window: tcp.window,
+            timestamps: tcp.timestamps,
+            payload: packet.payload_len() as u64,
+            ecn: packet.ecn(),
+            wire_len: packet.wire_len(),
+        })
+    }
+    fn is(&self, flag: TcpFlags) -> bool {
+        self.flags.has(flag)
+    }
+}
+
+/// TCP options beside timestamps, if it has any.
+#[inline]
+pub(crate) fn options_of<'a>(packet: &Packet, arena: &'a Arena) -> Option<&'a OptionList> {
+    packet.cold_part(arena).map(|cold| &cold.tcp_options).filter(|o| !o.is_empty())
+}
+
+impl Path {
+    /// Process a segment.
+    #[inline]
+    pub(crate) fn on_segment(
+        &mut self,
+        cx: &mut Cx<'_>,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+    ) -> Received {
+        let mut received = Received::default();
+        if self.state != State::Established {
+            let listening = matches!(self.state, State::Listen | State::SynSent);
+            if segment.is(TcpFlags::RST) {
+                received.reset = !listening && self.reset_is_exact(segment)
+                    || self.state == State::SynSent && self.refuses(segment);
+                return received;
+            }
+            let go_on = self.shake_hands(cx, segment, options);
+            if self.state == State::SynReceived || self.state == State::Established {
+                self.tell_feedback(cx, segment, options, false);
+            }
+            if !go_on {
+                self.refresh();
+                return received;
+            }
+        }
+        self.on_synchronized(cx, segment, options, &mut received);
+        self.refresh();
+        received
+    }
+
+    /// RFC 9293 section 3.10.7.4, in its order: sequence number, RST, SYN, ACK, data, FIN.
+    fn on_synchronized(
+        &mut self,
+        cx: &mut Cx<'_>,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+        received: &mut Received,
+    ) {
+        let Some(start) = widen(segment.seq, self.peer_isn, self.recv.nxt()) else {
+            return self.refuse(segment);
+        };
+        if start >= self.edge() && (segment.payload > 0 || start > self.edge()) {
+            return self.refuse(segment); // beyond the window
+        }
+        if segment.flags.has(TcpFlags(TcpFlags::RST.0 | TcpFlags::SYN.0)) {
+            if segment.is(TcpFlags::RST) && start == self.recv.nxt() {
+                received.reset = true;
+            } else {
+                self.acks.demand(); // RFC 5961: a challenge ACK
+            }
+            return;
+        }
+        if !self.accept_timestamp(segment, start) || !segment.is(TcpFlags::ACK) {
+            return self.refuse(segment);
+        }
+        self.on_acknowledgment(cx, segment, start, options);
+        let fin = segment.is(TcpFlags::FIN);
+        let mut in_order = false;
+        if segment.payload > 0 || fin {
+            let arrival = self.on_data(cx, segment, start, fin);
+            received.accepted = true;
+            received.in_order_bytes = arrival.in_order_bytes;
+            in_order = arrival.in_order_bytes > 0;
+        } else if start < self.recv.nxt() {
+            self.acks.demand(); // a probe of the window, or of life
+        }
+        if !self.tells_nothing {
+            self.tell_feedback(cx, segment, options, in_order);
+        }
+    }
+
+    fn edge(&self) -> u64 {
+        self.recv.nxt() + self.recv_window
+    }
+    fn reset_is_exact(&self, segment: &Incoming) -> bool {
+        segment.seq == narrow(self.recv.nxt(), self.peer_isn)
+    }
+    /// A RST that answers our SYN.
+    fn refuses(&self, segment: &Incoming) -> bool {
+        segment.is(TcpFlags::ACK) && widen(segment.ack, self.isn, 0) == Some(1)
+    }
+    /// Not acceptable: say where we are (RFC 9293 section 3.10.7.4, first).
+    fn refuse(&mut self, segment: &Incoming) {
+        if !segment.is(TcpFlags::RST) {
+            self.acks.demand();
+        }
+    }
+
+    /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is a ghost.
+    #[inline]
+    fn accept_timestamp(&mut self, segment: &Incoming, start: u64) -> bool {
+        if !self.agreed.timestamps {
+            return true;
+        }
+        let Some((value, _)) = segment.timestamps else { return true };
+        if seq_lt(value, self.ts_recent) {
+            return false;
+        }
+        if start <= self.last_ack_sent {
+            self.ts_recent = value;
+        }
+        true
+    }
+
+    fn on_data(&mut self, cx: &mut Cx<'_>, segment: &Incoming, start: u64, fin: bool) -> Arrival {
+        let end = start + segment.payload + u64::from(fin);
+        if fin && self.fin_received_at.is_none() && end <= self.edge() {
+            self.fin_received_at = Some(end - 1);
+        }
+        if self.agreed.ecn {
+            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+            self.echo_congestion &= !segment.is(TcpFlags::CWR);
+            self.echo_congestion |= segment.ecn == Ecn::Ce;
+        }
+        let arrival = self.recv.accept(start, end, self.edge());
+        let plain = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
+        if plain && !fin {
+            self.acks.on_data(cx.now);
+        } else {
+            self.acks.demand();
+        }
+        if arrival.duplicate {
+            cx.counters.duplicates_received += u64::from(segment.payload > 0);
+        }
+        if self.stream_complete() && self.mappings.is_none() && self.board.nxt() == self.send_end {
+            self.allow_fin(); // nothing more to send: close this side too
+        }
+        arrival
+    }
+
+    fn tell_feedback(
+        &mut self,
+        cx: &Cx<'_>,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+        in_order: bool,
+    ) {
+        let view = DatagramView {
+            payload_bytes: segment.payload as u32,
+            wire_len: segment.wire_len,
+            ecn: segment.ecn,
+            options,
+            in_order,
+        };
+        if self.feedback.on_datagram(cx.now, &view) == AckDemand::Now {
+            self.acks.demand();
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! How losses are found: one file per policy.
+
+mod dupthresh;
+mod packet_timer;
+mod rack;
+
+pub(crate) use rack::Rack;
+
+use super::rate::RateSampler;
+use super::scoreboard::{REPEATED, Scoreboard, Segment};
+use crate::connection::Counters;
+use forebay_base::{Span, Time};
+use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
+
+/// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
+pub(crate) const DUP_THRESH: u32 = 3;
+
+/// The policy in force, with its state.
+#[derive(Debug)]
+pub(crate) enum Detector {
+    DupThresh,
+    Rack(Rack),
+    PacketTimer { num: u32, den: u32 },
+    TimeoutOnly,
+}
+
+impl Detector {
+    /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold.
+    pub(crate) fn new(policy: LossPolicy, sack: bool) -> Detector {
+        match policy {
+            LossPolicy::RackTlp if sack => Detector::Rack(Rack::default()),
+            LossPolicy::RackTlp | LossPolicy::DupThresh => Detector::DupThresh,
+            LossPolicy::PerPacketTimer { num, den } => {
+                assert!(den > 0, "a per-packet timer needs a denominator");
+                Detector::PacketTimer { num, den }
+            }
+            LossPolicy::TimeoutOnly => Detector::TimeoutOnly,
+        }
+    }
+    pub(crate) fn rack(&mut self) -> Option<&mut Rack> {
+        match self {
+            Detector::Rack(rack) => Some(rack),
+            _ => None,
+        }
+    }
+}
+
+/// What detection may look at beside the scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    pub now: Time,
+    pub mss: u64,
+    pub sack: bool,
+    pub dupacks: u32,
+    pub in_recovery: bool,
+    /// A new recovery may begin: SND.UNA is beyond the last recovery point.
+    pub may_enter: bool,
+    pub srtt: Option<Span>,
+    pub min_rtt: Span,
+}
+
+/// Where losses are declared: the scoreboard, the counts and the controller learn of them together.
+pub(crate) struct Losses<'a> {
+    pub now: Time,
+    pub controller: &'a mut AnyController,
+    pub rate: &'a mut RateSampler,
+    pub counters: &'a mut Counters,
+    /// Segments declared lost.
+    pub segments: u32,
+    /// Highest number of a repeated transmission declared lost.
+    pub repeat: Option<u64>,
+    /// Highest start of a segment declared lost.
+    pub highest: Option<u64>,
+}
+
+impl Losses<'_> {
+    /// Segment `index` is lost. It must be outstanding.
+    pub(crate) fn declare(&mut self, board: &mut Scoreboard, index: usize) {
+        board.mark_lost(index);
+        let s = *board.get(index);
+        self.segments += 1;
+        self.highest = self.highest.max(Some(s.start));
+        if s.is(REPEATED) {
+            self.repeat = self.repeat.max(Some(s.number));
+        }
+        self.counters.lost_packets += 1;
+        self.rate.add_lost(s.len as u64);
+        self.report(&s, board.in_flight());
+    }
+    /// The controller hears that transmission `s` will not be heard of again.
+    pub(crate) fn report(&mut self, s: &Segment, in_flight: u64) {
+        let loss = Loss {
+            tag: s.tag,
+            number: s.number,
+            bytes: s.len as u32,
+            sent_at: s.sent_at,
+            in_flight_bytes: in_flight,
+        };
+        self.controller.on_loss(self.now, &loss);
+    }
+}
+
+impl Detector {
+    /// True if an ACK can find losses even where nothing is reported out of order.
+    #[inline]
+    pub(crate) fn is_due(&self, board: &Scoreboard, evidence: &Evidence) -> bool {
+        match self {
+            Detector::DupThresh => !board.sacked().is_empty() || evidence.dupacks > 0,
+            Detector::Rack(rack) => rack.is_due(board),
+            Detector::PacketTimer { .. } => !board.is_empty(),
+            Detector::TimeoutOnly => false,
+        }
+    }
+    /// Declare what is lost. Returns when to look again though no ACK comes.
+    pub(crate) fn detect(
+        &mut self,
+        evidence: &Evidence,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
+        match self {
+            Detector::DupThresh => {
+                dupthresh::detect(evidence, board, losses);
+                None
+            }
+            Detector::Rack(rack) => rack.detect(evidence, board, losses),
+            Detector::PacketTimer { num, den } => {
+                packet_timer::detect((*num, *den), evidence, board, losses)
+            }
+            Detector::TimeoutOnly => None,
+        }
+    }
+}

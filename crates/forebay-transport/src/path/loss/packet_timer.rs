@@ -1,0 +1,36 @@
+//! A timer for each packet: lost if nothing is heard for srtt x num / den after it was sent.
+
+use super::{Evidence, Losses};
+use crate::path::scoreboard::Scoreboard;
+use forebay_base::Time;
+
+/// Declare what is overdue. Returns when the next one will be. Before the first RTT sample there is only the RTO.
+pub(super) fn detect(
+    (num, den): (u32, u32),
+    evidence: &Evidence,
+    board: &mut Scoreboard,
+    losses: &mut Losses<'_>,
+) -> Option<Time> {
+    let patience = evidence.srtt?.mul_div(num as u64, den as u64);
+    let mut next: Option<Time> = None;
+    let mut overdue = |board: &mut Scoreboard, at: usize| {
+        let due = board.get(at).sent_at + patience;
+        if due > evidence.now {
+            next = Some(next.map_or(due, |n| n.min(due)));
+            return false;
+        }
+        losses.declare(board, at);
+        true
+    };
+    while let Some(at) = board.first_original() {
+        if !overdue(board, at) {
+            break;
+        }
+    }
+    while let Some(at) = board.first_repeat() {
+        if !overdue(board, at) {
+            break;
+        }
+    }
+    next
+}

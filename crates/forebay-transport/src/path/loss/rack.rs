@@ -1,0 +1,141 @@
+//! RACK (RFC 8985 section 6): a packet is lost if one sent a reordering window later has arrived.
+//!
+//! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in stream order, which is
+//! the order of their transmission; those sent again in the order of theirs.
+
+use super::{Evidence, Losses};
+use crate::path::scoreboard::{REPEATED, Scoreboard, Segment};
+use forebay_base::{Span, Time};
+
+/// SACKed segments from which on, without reordering seen, no time is given to late packets (section 6.2 step 4).
+const DUP_THRESH: u32 = super::DUP_THRESH;
+/// Recoveries for which a window widened by DSACK stays (section 6.2 step 4).
+const PERSIST: u8 = 16;
+
+#[derive(Debug)]
+pub(crate) struct Rack {
+    /// Number of the newest transmission known to have arrived, and when it was sent.
+    newest: Option<(u64, Time)>,
+    /// Everything below this offset was sent before it.
+    horizon: u64,
+    rtt: Span,
+    /// Highest offset known to have arrived.
+    fack: u64,
+    reordering_seen: bool,
+    reo_wnd_mult: u64,
+    reo_wnd_persist: u8,
+    /// SND.NXT at the DSACK that widened the window: one step a round trip.
+    dsack_round: Option<u64>,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            newest: None,
+            horizon: 0,
+            rtt: Span::ZERO,
+            fack: 0,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: PERSIST,
+            dsack_round: None,
+        }
+    }
+}
+
+impl Rack {
+    /// True if something sent before the newest arrival may be outstanding.
+    #[inline]
+    pub(super) fn is_due(&self, board: &Scoreboard) -> bool {
+        self.horizon > board.una() || board.has_repeats()
+    }
+
+    /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it was sent again.
+    /// `echo_is_older`: the timestamp echo is that of an earlier copy.
+    #[inline]
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Time,
+        s: &Segment,
+        sent_below: Option<u64>,
+        echo_is_older: bool,
+        min_rtt: Span,
+    ) {
+        let repeated = s.is(REPEATED);
+        let end = s.end();
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !repeated {
+            self.reordering_seen = true;
+        }
+        let rtt = now.since(s.sent_at);
+        if repeated && (echo_is_older || rtt < min_rtt) {
+            return; // most likely the earlier copy
+        }
+        if self.newest.is_none_or(|(number, _)| s.number > number) {
+            self.newest = Some((s.number, s.sent_at));
+            self.rtt = rtt;
+            self.horizon = sent_below.unwrap_or(end);
+        }
+    }
+
+    /// A DSACK came, or a round has passed since the last one (step 4).
+    pub(crate) fn on_dsack(&mut self, dsack: bool, una: u64, nxt: u64) {
+        if self.dsack_round.is_some_and(|round| una >= round) {
+            self.dsack_round = None;
+        }
+        if dsack && self.dsack_round.is_none() {
+            self.dsack_round = Some(nxt);
+            self.reo_wnd_mult += 1;
+            self.reo_wnd_persist = PERSIST;
+        }
+    }
+    /// Recovery from loss or timeout is over (step 4).
+    pub(crate) fn on_recovered(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+    fn reo_wnd(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
+        let strict = evidence.in_recovery || board.sacked_segments() >= DUP_THRESH;
+        if (!self.reordering_seen && strict) || evidence.min_rtt == Span::MAX {
+            return Span::ZERO;
+        }
+        let wnd = evidence.min_rtt.mul_div(self.reo_wnd_mult, 4);
+        evidence.srtt.map_or(wnd, |srtt| wnd.min(srtt))
+    }
+    /// A segment older than this is lost when the timer expires (section 6.3).
+    pub(crate) fn patience(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
+        self.rtt + self.reo_wnd(evidence, board)
+    }
+
+    /// Step 5. Returns when the last of the segments that are still waited for is due.
+    pub(super) fn detect(
+        &self,
+        evidence: &Evidence,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
+        let (newest, _) = self.newest?;
+        let patience = self.patience(evidence, board);
+        let waits = |s: &Segment| s.sent_at + patience > evidence.now;
+        while let Some(at) = board.first_original() {
+            let s = board.get(at);
+            if s.number >= newest || s.end() > self.horizon || waits(s) {
+                break;
+            }
+            losses.declare(board, at);
+        }
+        while let Some(at) = board.first_repeat() {
+            let s = board.get(at);
+            if s.number >= newest || waits(s) {
+                break;
+            }
+            losses.declare(board, at);
+        }
+        let original = board.last_original_below(self.horizon);
+        let latest = [original, board.last_repeat_below(newest)].into_iter().flatten();
+        latest.map(|i| board.get(i).sent_at + patience).filter(|&due| due > evidence.now).max()
+    }
+}

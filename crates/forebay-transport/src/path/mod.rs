@@ -1,0 +1,371 @@
+//! One path of a connection: its own sequence space, controller, RTT, scoreboard, timers and pacer.
+//!
+//! Sequence offsets are u64: 0 is the SYN, 1 the first byte, and a FIN takes one too.
+
+mod acks;
+mod congestion;
+mod handshake;
+mod input;
+pub(crate) mod loss;
+pub(crate) mod mapping;
+mod pacer;
+mod rate;
+pub(crate) mod recovery;
+mod rtt;
+mod scoreboard;
+mod send;
+mod spurious;
+mod timers;
+
+use crate::config::{Pacing, TcpConfig};
+use crate::connection::{Counters, PathSetup, PathView, Role};
+use crate::histogram::Histogram;
+use crate::recv::{AckSchedule, Reassembly};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use forebay_base::{Endpoint, IpVersion, OptionList, PortId, Rate, Time};
+use forebay_cc::{
+    AnyController, AnyFeedback, Controller, Limits, LossPolicy, Observation, RecoveryOwner, Sibling,
+};
+use loss::Detector;
+use mapping::Mappings;
+use pacer::Pacer;
+use rate::RateSampler;
+use recovery::{Episode, Rule};
+use rtt::{RtoBounds, RttEstimator};
+use scoreboard::{Scoreboard, Segment};
+use spurious::Suspicion;
+use timers::Timers;
+
+pub(crate) use input::{Incoming, Received};
+
+/// The most that may be sent and not acknowledged: half of what `widen` can tell apart.
+const MAX_OUTSTANDING_BYTES: u64 = 1 << 30;
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// Too many timeouts in a row, or reset.
+    Dead,
+}
+
+/// What was negotiated.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreed {
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    /// Shift of the windows that the peer announces.
+    peer_shift: u8,
+    /// Shift of the windows that this end announces.
+    own_shift: u8,
+    /// Both sides scale their windows.
+    scaled: bool,
+}
+
+/// What a path needs of its connection while it works.
+pub(crate) struct Cx<'a> {
+    pub now: Time,
+    pub config: &'a TcpConfig,
+    pub counters: &'a mut Counters,
+    /// With several paths: the next data offset expected, and the end of this side's stream.
+    pub data_ack: Option<u64>,
+    pub data_end: Option<u64>,
+}
+
+impl Cx<'_> {
+    fn bounds(&self) -> RtoBounds {
+        RtoBounds { min: self.config.min_rto, max: self.config.max_rto }
+    }
+}
+
+/// A tail loss probe whose outcome is open (RFC 8985 section 7.4).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// SND.NXT when it was sent.
+    end: u64,
+    repeats_data: bool,
+}
+
+pub(crate) struct Path {
+    // What every ACK and every packet touches.
+    pub(crate) board: Scoreboard,
+    next_number: u64,
+    rtt: RttEstimator,
+    rate: RateSampler,
+    timers: Timers,
+    /// Right edge of the peer's window, as an offset.
+    peer_edge: u64,
+    /// Sequence number of the segment that set it (SND.WL1).
+    window_seq: u64,
+    last_window: u16,
+    dupacks: u32,
+    /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window limited.
+    window_full_at: u64,
+    /// End of what may be sent: of the stream, or of what the scheduler has assigned.
+    send_end: u64,
+    fin_allowed: bool,
+    agreed: Agreed,
+    state: State,
+    wants_packets: bool,
+    /// The feedback half has nothing to say, ever.
+    tells_nothing: bool,
+    owner: RecoveryOwner,
+    mss: u16,
+    /// What the peer takes in one segment beside its options, and beside ours.
+    segment_limit: u16,
+    recv: Reassembly,
+    acks: AckSchedule,
+    ts_recent: u32,
+    recv_window: u64,
+    last_ack_sent: u64,
+    /// Received CE and not CWR yet.
+    echo_congestion: bool,
+    pub(crate) controller: AnyController,
+    pub(crate) feedback: AnyFeedback,
+    // Loss and its repair.
+    detector: Detector,
+    episode: Option<Episode>,
+    /// SND.NXT at the last recovery or timeout; 0 before the first.
+    recovery_point: u64,
+    /// Highest lost offset that no congestion event has answered.
+    unanswered_loss: Option<u64>,
+    /// Transmissions from this number on were sent after the last congestion event.
+    reduced_at_number: u64,
+    /// SND.NXT at the last response to ECE.
+    ecn_point: u64,
+    send_cwr: bool,
+    /// Bytes sent by limited transmit: not part of FlightSize.
+    limited_bytes: u64,
+    force_repeat: bool,
+    suspicion: Suspicion,
+    probe: Option<Probe>,
+    probe_due: bool,
+    /// An RTT sample was taken since the last probe.
+    sampled_since_probe: bool,
+    window_probe_due: bool,
+    window_probe_sent: bool,
+    /// Timeouts in a row.
+    retries: u32,
+    /// Bound on the window after a lost SYN (RFC 5681 section 3.1: one segment, then slow start).
+    syn_loss_window: u64,
+    pacer: Pacer,
+    /// Bytes delivered at the last congestion event, and between the last two.
+    delivered_at_loss: u64,
+    delivered_between: u64,
+    /// Segments that a SACK block is news for, while it is processed.
+    scratch: Vec<Segment>,
+    // Identity and rarely used parts.
+    role: Role,
+    version: IpVersion,
+    local: Endpoint,
+    remote: Endpoint,
+    pub(crate) port: PortId,
+    isn: u32,
+    peer_isn: u32,
+    ip_id: u16,
+    index: u8,
+    syn_due: bool,
+    handshake_ack: bool,
+    fin_received_at: Option<u64>,
+    peer_syn: Option<Box<OptionList>>,
+    histogram: Histogram,
+    /// Which data offsets its bytes are; None where they are the same.
+    pub(crate) mappings: Option<Box<Mappings>>,
+}
+
+impl Path {
+    pub(crate) fn new(
+        setup: PathSetup,
+        (role, version, index): (Role, IpVersion, u8),
+        config: &TcpConfig,
+        send_bytes: Option<u64>,
+        many: bool,
+    ) -> Path {
+        let (controller, feedback) = (setup.controller, setup.feedback);
+        let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
+        let fin = !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client);
+        Path {
+            board: Scoreboard::default(),
+            next_number: 0,
+            rtt: RttEstimator::new(config.initial_rto),
+            rate: RateSampler::default(),
+            timers: Timers::default(),
+            peer_edge: 0,
+            window_seq: 0,
+            last_window: 0,
+            dupacks: 0,
+            window_full_at: 0,
+            send_end,
+            fin_allowed: fin,
+            agreed: Agreed::default(),
+            state: if role == Role::Server { State::Listen } else { State::Closed },
+            wants_packets: controller.wants_packets(),
+            tells_nothing: matches!(feedback, AnyFeedback::None),
+            owner: controller.recovery_owner(),
+            mss: config.mss_bytes,
+            segment_limit: config.mss_bytes,
+            recv: Reassembly::default(),
+            acks: AckSchedule::new(controller.ack_policy().unwrap_or(config.ack_policy)),
+            ts_recent: 0,
+            recv_window: 0,
+            last_ack_sent: 0,
+            echo_congestion: false,
+            detector: Detector::new(LossPolicy::TimeoutOnly, false),
+            episode: None,
+            recovery_point: 0,
+            unanswered_loss: None,
+            reduced_at_number: 0,
+            ecn_point: 0,
+            send_cwr: false,
+            limited_bytes: 0,
+            force_repeat: false,
+            suspicion: Suspicion::default(),
+            probe: None,
+            probe_due: false,
+            sampled_since_probe: false,
+            window_probe_due: false,
+            window_probe_sent: false,
+            retries: 0,
+            syn_loss_window: u64::MAX,
+            pacer: Pacer::default(),
+            delivered_at_loss: 0,
+            delivered_between: 0,
+            scratch: Vec::new(),
+            role,
+            version,
+            local: setup.local,
+            remote: setup.remote,
+            port: setup.port,
+            isn: setup.isn,
+            peer_isn: 0,
+            ip_id: 0,
+            index,
+            syn_due: false,
+            handshake_ack: false,
+            fin_received_at: None,
+            peer_syn: None,
+            histogram: Histogram::default(),
+            mappings: many.then(Box::default),
+            controller,
+            feedback,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+    /// Payload bytes acknowledged in order.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        self.board.una().saturating_sub(1).min(self.send_end - 1)
+    }
+    /// Payload bytes received in order.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        let nxt = self.fin_received_at.map_or(self.recv.nxt(), |fin| self.recv.nxt().min(fin));
+        nxt.saturating_sub(1)
+    }
+    /// The peer's FIN is in order.
+    pub(crate) fn stream_complete(&self) -> bool {
+        self.fin_received_at.is_some_and(|fin| self.recv.nxt() > fin)
+    }
+    /// This side's FIN was sent and acknowledged.
+    pub(crate) fn fin_acked(&self) -> bool {
+        self.fin_allowed && self.board.una() > self.send_end
+    }
+    /// The stream of this side may end now, if it has not yet.
+    pub(crate) fn allow_fin(&mut self) {
+        self.fin_allowed = true;
+    }
+    fn fin_sent(&self) -> bool {
+        self.board.nxt() > self.send_end
+    }
+    /// Payload bytes sent and not acknowledged in order.
+    fn outstanding(&self) -> u64 {
+        let una = self.board.una().max(1);
+        (self.board.nxt().max(1) - una).saturating_sub(u64::from(self.fin_sent()))
+    }
+    /// FlightSize (RFC 5681), limited transmit left out.
+    fn flight_size(&self) -> u64 {
+        self.outstanding().saturating_sub(self.limited_bytes)
+    }
+    fn mss(&self) -> u64 {
+        self.mss as u64
+    }
+    /// The window of the controller, bounded after a lost SYN.
+    fn cwnd(&self, limits: &Limits) -> u64 {
+        limits.cwnd_bytes.min(self.syn_loss_window)
+    }
+    fn in_timeout_recovery(&self) -> bool {
+        self.episode.is_none() && self.board.una() < self.recovery_point
+    }
+    /// True if new data may be assigned to it.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.state == State::Established && self.retries == 0
+    }
+    /// Smoothed RTT in ns, the largest value if there is none: what the scheduler compares.
+    pub(crate) fn rank(&self) -> u64 {
+        self.rtt.srtt().map_or(u64::MAX, |s| s.as_nanos())
+    }
+
+    /// The rate at which packets leave, if they are paced.
+    fn pacing_rate(&self, limits: &Limits, config: &TcpConfig) -> Option<Rate> {
+        if limits.pacing_rate.is_some() {
+            return limits.pacing_rate;
+        }
+        let Pacing::Windowed { slow_start_percent, avoidance_percent } = config.pacing else {
+            return None;
+        };
+        let srtt = self.rtt.srtt().filter(|s| !s.is_zero())?;
+        let cwnd = self.cwnd(limits);
+        if cwnd == u64::MAX {
+            return None;
+        }
+        let ssthresh = self.controller.observe().ssthresh_bytes.unwrap_or(u64::MAX);
+        let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };
+        let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
+        Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
+    }
+
+    /// The window in force: in recovery, what recovery allows.
+    fn window_in_force(&self) -> u64 {
+        let cwnd = self.cwnd(&self.controller.limits());
+        match self.episode.as_ref().map(|e| &e.rule) {
+            Some(Rule::Prr(prr)) => self.board.in_flight() + prr.budget(),
+            Some(Rule::NewReno(newreno)) => newreno.window,
+            Some(Rule::Pipe(_) | Rule::Controller) | None => cwnd,
+        }
+    }
+
+    pub(crate) fn view(&self, config: &TcpConfig) -> PathView {
+        let Observation { ssthresh_bytes, phase } = self.controller.observe();
+        PathView {
+            cwnd_bytes: self.window_in_force(),
+            ssthresh_bytes,
+            phase,
+            srtt: self.rtt.srtt(),
+            in_flight_bytes: self.board.in_flight(),
+            pacing_rate: self.pacing_rate(&self.controller.limits(), config),
+            delivered_bytes: self.rate.delivered(),
+            lost_bytes: self.rate.lost(),
+        }
+    }
+    pub(crate) fn rtt_summary(&self) -> crate::connection::RttSummary {
+        self.histogram.summary()
+    }
+    pub(crate) fn sibling(&self) -> Sibling {
+        Sibling {
+            cwnd_bytes: self.cwnd(&self.controller.limits()),
+            srtt: self.rtt.srtt(),
+            since_loss_bytes: (
+                self.rate.delivered() - self.delivered_at_loss,
+                self.delivered_between,
+            ),
+            usable: self.is_usable(),
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! What was sent and is not acknowledged yet, in stream order, each piece with its latest transmission.
+//!
+//! Original transmissions are in stream order too, so only repeated ones need a list of their own (`repeats`) to be walked in
+//! the order in which they were sent. An ACK in order pops from the front; a SACK block costs what is new in it.
+
+use crate::ranges::RangeSet;
+use alloc::collections::VecDeque;
+use forebay_base::Time;
+use forebay_cc::Tag;
+
+/// A piece of the stream as it was last sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// First sequence offset.
+    pub start: u64,
+    /// Number of the latest transmission.
+    pub number: u64,
+    pub sent_at: Time,
+    pub tag: Tag,
+    /// Rate sampler: total delivered when it was sent, and when that was reached.
+    pub delivered: u64,
+    pub delivered_at: Time,
+    /// Rate sampler: when the first packet of its flight was sent.
+    pub flight_start: Time,
+    /// Bytes in flight when it was sent, it included.
+    pub tx_in_flight: u32,
+    /// Total bytes declared lost when it was sent, modulo 2^32.
+    pub lost_before: u32,
+    /// Payload bytes.
+    pub len: u16,
+    pub flags: u16,
+}
+
+/// Carries SYN.
+pub(crate) const SYN: u16 = 1;
+/// Carries FIN.
+pub(crate) const FIN: u16 = 2;
+/// The peer said that it has it.
+pub(crate) const SACKED: u16 = 4;
+/// Taken for lost and not sent again yet: not in flight.
+pub(crate) const LOST: u16 = 8;
+/// Sent more than once.
+pub(crate) const REPEATED: u16 = 16;
+/// Sent again before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
+pub(crate) const TWICE: u16 = 32;
+/// The sender had nothing more to send when it was sent.
+pub(crate) const APP_LIMITED: u16 = 64;
+
+impl Segment {
+    /// The sequence offset behind it: SYN and FIN take one each.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.len as u64 + (self.flags & (SYN | FIN)).count_ones() as u64
+    }
+    #[inline]
+    pub(crate) fn is(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+    /// Neither with the peer nor lost.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> bool {
+        self.flags & (SACKED | LOST) == 0
+    }
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        match self.flags & (SACKED | LOST | TWICE) {
+            0 => self.len as u64,
+            TWICE => 2 * self.len as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// A repeated transmission: its number, its segment, and what had been sent by then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeat {
+    pub number: u64,
+    pub start: u64,
+    /// Everything below this offset had been sent when it was.
+    pub sent_below: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    segments: VecDeque<Segment>,
+    una: u64,
+    nxt: u64,
+    in_flight: u64,
+    sacked_bytes: u64,
+    sacked_segments: u32,
+    lost_segments: u32,
+    sacked: RangeSet,
+    /// In the order in which they were sent; entries go stale when their segment is delivered or sent once more.
+    repeats: VecDeque<Repeat>,
+    /// No segment below this offset waits to be sent again.
+    lost_from: u64,
+    /// No original transmission below this offset is outstanding.
+    originals_from: u64,
+}
+
+impl Scoreboard {
+    /// SND.UNA.
+    #[inline]
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+    /// SND.NXT.
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+    /// Payload bytes that are neither with the peer nor lost.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+    pub(crate) fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+    /// Segments that wait to be sent again.
+    #[inline]
+    pub(crate) fn lost_segments(&self) -> u32 {
+        self.lost_segments
+    }
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+    pub(crate) fn sacked(&self) -> &RangeSet {
+        &self.sacked
+    }
+    pub(crate) fn get(&self, index: usize) -> &Segment {
+        &self.segments[index]
+    }
+    /// True if transmissions may be outstanding whose order is not that of the stream.
+    #[inline]
+    pub(crate) fn has_repeats(&self) -> bool {
+        !self.repeats.is_empty()
+    }
+    /// Index of the segment that holds `offset`, or of the first one above it.
+    pub(crate) fn find(&self, offset: u64) -> usize {
+        self.segments.partition_point(|s| s.end() <= offset)
+    }
+
+    /// New data left.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: Segment) {
+        debug_assert_eq!(segment.start, self.nxt);
+        self.nxt = segment.end();
+        self.in_flight += segment.len as u64;
+        self.segments.push_back(segment);
+    }
+    /// A byte beyond SND.NXT was taken by the peer: a window probe.
+    pub(crate) fn skip_to(&mut self, offset: u64) {
+        debug_assert!(self.segments.is_empty() && offset == self.nxt + 1);
+        (self.una, self.nxt) = (offset, offset);
+    }
+    pub(crate) fn set_tag(&mut self, index: usize, tag: Tag) {
+        self.segments[index].tag = tag;
+    }
+
+    /// The first segment, if `ack` covers all of it: it is taken out.
+    #[inline]
+    pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<Segment> {
+        let first = *self.segments.front()?;
+        if first.end() > ack {
+            return None;
+        }
+        self.segments.pop_front();
+        self.leave(&first);
+        Some(first)
+    }
+    /// Everything below `ack` is acknowledged, and [`Scoreboard::pop_acked`] was called until it gave None.
+    /// Returns payload bytes that were cut off a segment of which only the head is acknowledged, if they are news.
+    #[inline]
+    pub(crate) fn advance(&mut self, ack: u64) -> u64 {
+        self.una = ack;
+        if !self.sacked.is_empty() {
+            self.sacked.trim_below(ack);
+        }
+        while self.repeats.front().is_some_and(|r| r.start < ack) {
+            self.repeats.pop_front();
+        }
+        match self.segments.front() {
+            Some(first) if first.start < ack => self.cut_head(ack),
+            _ => 0,
+        }
+    }
+    #[cold]
+    fn cut_head(&mut self, ack: u64) -> u64 {
+        let mut first = self.segments[0];
+        self.leave(&first);
+        let cut = ack - first.start;
+        let syn = u64::from(first.is(SYN));
+        let payload = cut - syn.min(cut);
+        first.start = ack;
+        first.flags &= !SYN;
+        first.len -= payload as u16;
+        self.enter(&first);
+        self.segments[0] = first;
+        if first.is(SACKED) { 0 } else { payload }
+    }
+    /// Take the weight of `s` out of the sums.
+    #[inline]
+    fn leave(&mut self, s: &Segment) {
+        self.in_flight -= s.in_flight();
+        if s.flags & (SACKED | LOST) != 0 {
+            if s.is(SACKED) {
+                self.sacked_bytes -= s.len as u64;
+                self.sacked_segments -= 1;
+            } else {
+                self.lost_segments -= 1;
+            }
+        }
+    }
+    /// Put the weight of `s` into the sums.
+    fn enter(&mut self, s: &Segment) {
+        self.in_flight += s.in_flight();
+        if s.is(SACKED) {
+            self.sacked_bytes += s.len as u64;
+            self.sacked_segments += 1;
+        } else if s.is(LOST) {
+            self.lost_segments += 1;
+        }
+    }
+    fn reflag(&mut self, index: usize, set: u16, clear: u16) {
+        let mut s = self.segments[index];
+        self.leave(&s);
+        s.flags = (s.flags & !clear) | set;
+        self.enter(&s);
+        self.segments[index] = s;
+    }
+
+    /// The peer holds `start..end`, above SND.UNA. `arrived` sees each segment that this is news for.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(&Segment)) {
+        let mut sacked = core::mem::take(&mut self.sacked);
+        sacked.insert(start, end, |gap, merged| {
+            let mut at = self.find(gap.start);
+            while let Some(s) = self.segments.get(at).copied().filter(|s| s.start < gap.end) {
+                let whole = merged.start <= s.start && s.end() <= merged.end;
+                if whole && !s.is(SACKED) {
+                    arrived(&s);
+                    self.reflag(at, SACKED, LOST | TWICE);
+                }
+                at += 1;
+            }
+        });
+        self.sacked = sacked;
+    }
+    /// The peer may have thrown away what it reported (RFC 2018 section 8): forget it.
+    pub(crate) fn forget_sacks(&mut self) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].is(SACKED) {
+                self.reflag(index, LOST, SACKED);
+            }
+        }
+        self.sacked.clear();
+        self.lost_from = self.una;
+    }
+
+    /// The segment is taken for lost. It must be outstanding.
+    pub(crate) fn mark_lost(&mut self, index: usize) {
+        debug_assert!(self.segments[index].outstanding());
+        self.reflag(index, LOST, TWICE);
+        self.lost_from = self.lost_from.min(self.segments[index].start);
+    }
+    /// No loss after all: everything that waits is in flight again.
+    pub(crate) fn unmark_lost(&mut self) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].is(LOST) {
+                self.reflag(index, 0, LOST);
+            }
+        }
+        self.originals_from = self.una;
+    }
+    /// Index of the lowest segment that waits to be sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<usize> {
+        if self.lost_segments == 0 {
+            return None;
+        }
+        let from = self.find(self.lost_from.max(self.una));
+        let at = (from..self.segments.len()).find(|&i| self.segments[i].is(LOST))?;
+        self.lost_from = self.segments[at].start;
+        Some(at)
+    }
+    /// Index of the lowest original transmission that is outstanding.
+    pub(crate) fn first_original(&mut self) -> Option<usize> {
+        let from = self.find(self.originals_from.max(self.una));
+        let outstanding = |s: &Segment| s.outstanding() && !s.is(REPEATED);
+        let at = (from..self.segments.len()).find(|&i| outstanding(&self.segments[i]));
+        self.originals_from = at.map_or(self.nxt, |i| self.segments[i].start);
+        at
+    }
+    /// Index of the highest original transmission that is outstanding and lies wholly below `offset`.
+    pub(crate) fn last_original_below(&self, offset: u64) -> Option<usize> {
+        let mut at = self.find(offset);
+        while at > 0 {
+            let s = &self.segments[at - 1];
+            if s.start < self.originals_from {
+                return None;
+            }
+            if s.outstanding() && !s.is(REPEATED) {
+                return Some(at - 1);
+            }
+            let skip = self.sacked.containing(s.start);
+            at = skip.map_or(at - 1, |range| self.find(range.start).min(at - 1));
+        }
+        None
+    }
+    /// Index of the outstanding segment whose latest transmission is this one.
+    fn repeated(&self, repeat: &Repeat) -> Option<usize> {
+        let at = self.find(repeat.start);
+        let s = self.segments.get(at)?;
+        (s.number == repeat.number && s.outstanding()).then_some(at)
+    }
+    /// Index of the earliest repeated transmission that is outstanding.
+    pub(crate) fn first_repeat(&mut self) -> Option<usize> {
+        while let Some(first) = self.repeats.front() {
+            if let Some(at) = self.repeated(first) {
+                return Some(at);
+            }
+            self.repeats.pop_front();
+        }
+        None
+    }
+    /// Index of the latest repeated transmission below `number` that is outstanding.
+    pub(crate) fn last_repeat_below(&self, number: u64) -> Option<usize> {
+        let end = self.repeats.partition_point(|r| r.number < number);
+        self.repeats.range(..end).rev().find_map(|r| self.repeated(r))
+    }
+    /// What had been sent when repeated transmission `number` was.
+    pub(crate) fn sent_below(&self, number: u64) -> Option<u64> {
+        let at = self.repeats.partition_point(|r| r.number < number);
+        self.repeats.get(at).filter(|r| r.number == number).map(|r| r.sent_below)
+    }
+
+    /// Cut segment `index` so that it holds the first `len` payload bytes only.
+    pub(crate) fn split(&mut self, index: usize, len: u16) {
+        let whole = self.segments[index];
+        debug_assert!(0 < len && len < whole.len && !whole.is(SYN));
+        self.leave(&whole);
+        let head = Segment { len, flags: whole.flags & !FIN, ..whole };
+        let rest = Segment { start: head.end(), len: whole.len - len, ..whole };
+        self.enter(&head);
+        self.enter(&rest);
+        self.segments[index] = head;
+        self.segments.insert(index + 1, rest);
+        if rest.is(REPEATED) && rest.outstanding() {
+            self.insert_repeat(Repeat {
+                number: rest.number,
+                start: rest.start,
+                sent_below: self.nxt,
+            });
+        }
+    }
+    fn insert_repeat(&mut self, repeat: Repeat) {
+        let at = self.repeats.partition_point(|r| r.number <= repeat.number);
+        self.repeats.insert(at, repeat);
+    }
+    /// Segment `index` is sent again, as described by `again` (its flags count only for [`APP_LIMITED`]).
+    pub(crate) fn repeat(&mut self, index: usize, again: Segment) {
+        let mut s = self.segments[index];
+        debug_assert!(s.start == again.start && s.len == again.len && !s.is(SACKED));
+        self.leave(&s);
+        let twice = if s.is(LOST) || s.is(SYN) { 0 } else { TWICE };
+        let kept = s.flags & (SYN | FIN);
+        s = Segment { flags: kept | REPEATED | twice | (again.flags & APP_LIMITED), ..again };
+        self.enter(&s);
+        self.segments[index] = s;
+        self.insert_repeat(Repeat { number: s.number, start: s.start, sent_below: self.nxt });
+    }
+
+    /// The sums, counted anew: for debug assertions and tests.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let sum = |f: &dyn Fn(&Segment) -> u64| self.segments.iter().map(f).sum::<u64>();
+        let contiguous = self.segments.iter().try_fold(self.una, |at, s| {
+            (s.start == at).then_some(s.end())
+        });
+        contiguous == Some(self.nxt)
+            && sum(&Segment::in_flight) == self.in_flight
+            && sum(&|s| if s.is(SACKED) { s.len as u64 } else { 0 }) == self.sacked_bytes
+            && sum(&|s| u64::from(s.is(LOST))) == self.lost_segments as u64
+            && self.segments.iter().all(|s| !s.is(SACKED) || self.sacked.covers(s.start, s.end()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn segment(start: u64, number: u64, len: u16) -> Segment {
+        Segment {
+            start,
+            number,
+            sent_at: Time::from_millis(number),
+            tag: Tag(number),
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            flight_start: Time::ZERO,
+            tx_in_flight: 0,
+            lost_before: 0,
+            len,
+            flags: 0,
+        }
+    }
+
+    fn ten() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|n| board.push(segment(n * 100, n, 100)));
+        board
+    }
+
+    #[test]
+    fn sums_follow_sack_loss_repeat_and_ack() {
+        let mut board = ten();
+        let mut seen = Vec::new();
+        board.sack(200, 500, |s| seen.push(s.number));
+        board.sack(200, 600, |s| seen.push(s.number));
+        assert_eq!(seen, [2, 3, 4, 5]);
+        assert_eq!((board.in_flight(), board.sacked_bytes()), (600, 400));
+        board.mark_lost(0);
+        board.mark_lost(1);
+        assert_eq!((board.in_flight(), board.lost_segments()), (400, 2));
+        assert_eq!(board.next_lost(), Some(0));
+        board.repeat(0, segment(0, 10, 100));
+        assert_eq!((board.in_flight(), board.next_lost()), (500, Some(1)));
+        assert_eq!(board.first_repeat(), Some(0));
+        assert_eq!(board.first_original(), Some(6));
+        assert!(board.is_consistent());
+        while board.pop_acked(150).is_some() {}
+        assert_eq!(board.advance(150), 50); // half of segment 1
+        assert!(board.is_consistent());
+        assert_eq!((board.una(), board.in_flight(), board.first_repeat()), (150, 400, None));
+    }
+
+    #[test]
+    fn a_segment_is_sent_again_in_two_cuts() {
+        let mut board = ten();
+        board.mark_lost(3);
+        board.split(3, 40);
+        assert_eq!((board.len(), board.lost_segments()), (11, 2));
+        board.repeat(3, segment(300, 10, 40));
+        assert_eq!(board.next_lost(), Some(4));
+        board.repeat(4, segment(340, 11, 60));
+        assert!(board.is_consistent());
+        assert_eq!(board.in_flight(), 1000);
+        // The first transmission comes after all: its bytes cover both cuts.
+        let mut seen = Vec::new();
+        board.sack(300, 400, |s| seen.push(s.number));
+        assert_eq!(seen, [10, 11]);
+    }
+
+    #[test]
+    fn a_sack_block_that_covers_half_a_segment_waits_for_the_rest() {
+        let mut board = ten();
+        board.sack(250, 350, |_| panic!("no segment is whole"));
+        let mut seen = Vec::new();
+        board.sack(200, 250, |s| seen.push(s.number));
+        assert_eq!(seen, [2]);
+        assert!(board.is_consistent());
+    }
+
+    #[test]
+    fn the_latest_outstanding_original_is_found_across_holes() {
+        let mut board = ten();
+        board.sack(300, 900, |_| ());
+        assert_eq!(board.last_original_below(900), Some(2));
+        board.mark_lost(2);
+        assert_eq!(board.last_original_below(900), Some(1));
+        assert_eq!(board.last_original_below(1000), Some(9));
+    }
+
+    #[test]
+    fn a_copy_beside_an_outstanding_one_counts_twice() {
+        let mut board = ten();
+        board.repeat(9, segment(900, 10, 100));
+        assert_eq!(board.in_flight(), 1100);
+        board.sack(900, 1000, |_| ());
+        assert_eq!(board.in_flight(), 900);
+    }
+}

@@ -1,0 +1,143 @@
+//! The deadlines of a path, and what happens when they come.
+
+use super::loss::Detector;
+use super::{Cx, Path, State};
+use forebay_base::{Span, Time};
+use forebay_cc::{AckDemand, AckPolicy, Controller, Feedback};
+
+/// Wait for a tail loss probe without an RTT estimate (RFC 8985 section 7.2).
+const PROBE_WITHOUT_RTT: Span = Span::from_secs(1);
+
+/// [`Time::MAX`] where not armed.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// Retransmission (RFC 6298 section 5).
+    pub rto: Time,
+    /// Tail loss probe (RFC 8985 section 7).
+    pub probe: Time,
+    /// Loss that no ACK will show: reordering window, per-packet timer.
+    pub loss: Time,
+    /// Zero-window probe (RFC 9293 section 3.8.6.1).
+    pub persist: Time,
+    /// Next release of the pacer, while a packet waits for it.
+    pub pace: Time,
+    /// The earliest of all, those of the ACK schedule, controller and feedback included.
+    pub next: Time,
+}
+
+impl Default for Timers {
+    fn default() -> Timers {
+        let never = Time::MAX;
+        Timers { rto: never, probe: never, loss: never, persist: never, pace: never, next: never }
+    }
+}
+
+impl Path {
+    /// When [`Path::on_timeout`] is due.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Time {
+        self.timers.next
+    }
+
+    /// Bring the cached minimum up to date: at the end of everything that takes `&mut self`.
+    #[inline]
+    pub(crate) fn refresh(&mut self) {
+        let t = &self.timers;
+        let own = t.rto.min(t.probe).min(t.loss).min(t.persist).min(t.pace);
+        let mut next = own.min(self.acks.deadline());
+        if let Some(at) = self.controller.next_timeout() {
+            next = next.min(at);
+        }
+        if !self.tells_nothing {
+            if let Some(at) = self.feedback.next_timeout() {
+                next = next.min(at);
+            }
+        }
+        self.timers.next = if self.state == State::Dead { Time::MAX } else { next };
+    }
+
+    /// A deadline came, or not yet: each timer looks for itself.
+    pub(crate) fn on_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.timers.next > cx.now {
+            return;
+        }
+        let now = cx.now;
+        if self.timers.pace <= now {
+            self.timers.pace = Time::MAX; // the packet waits in poll
+        }
+        self.acks.on_timeout(now);
+        if self.controller.next_timeout().is_some_and(|at| at <= now) {
+            self.controller.on_timer(now);
+        }
+        if !self.tells_nothing && self.feedback.next_timeout().is_some_and(|at| at <= now) {
+            if self.feedback.on_timer(now) == AckDemand::Now {
+                self.acks.demand();
+            }
+        }
+        if self.timers.loss <= now {
+            self.timers.loss = Time::MAX;
+            self.on_loss_timer(cx);
+        }
+        if self.timers.probe <= now {
+            self.on_probe_timer(cx);
+        }
+        if self.timers.persist <= now {
+            self.window_probe_due = true;
+            self.rtt.back_off();
+            self.timers.persist = now + self.rtt.rto(cx.bounds());
+        }
+        if self.timers.rto <= now {
+            self.on_rto(cx);
+        }
+        self.refresh();
+    }
+
+    /// Restart the retransmission timer if anything is outstanding, else stop it (RFC 6298 5.2, 5.3).
+    #[inline]
+    pub(super) fn rearm_rto(&mut self, cx: &Cx<'_>) {
+        self.timers.rto =
+            if self.board.is_empty() { Time::MAX } else { cx.now + self.rtt.rto(cx.bounds()) };
+    }
+
+    /// Arm the tail loss probe after new data or an ACK that advances (RFC 8985 section 7.2).
+    #[inline]
+    pub(super) fn rearm_probe(&mut self, cx: &Cx<'_>) {
+        self.timers.probe = Time::MAX;
+        let allowed = matches!(self.detector, Detector::Rack(_))
+            && self.state == State::Established
+            && !self.board.is_empty()
+            && self.board.sacked().is_empty()
+            && self.episode.is_none()
+            && self.board.una() >= self.recovery_point
+            && self.probe.is_none()
+            && self.sampled_since_probe;
+        if !allowed {
+            return;
+        }
+        let mut wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| srtt * 2);
+        if self.board.len() == 1 {
+            let policy = self.controller.ack_policy().unwrap_or(cx.config.ack_policy);
+            if let AckPolicy::Delayed { timeout, .. } = policy {
+                wait += timeout; // the peer runs the same policy
+            }
+        }
+        self.timers.probe = (cx.now + wait).min(self.timers.rto);
+    }
+
+    fn on_probe_timer(&mut self, cx: &Cx<'_>) {
+        self.timers.probe = Time::MAX;
+        if self.board.is_empty() {
+            return;
+        }
+        self.probe_due = true;
+        self.sampled_since_probe = false;
+        self.rearm_rto(cx);
+    }
+
+    /// Arm the persist timer while data waits for a window and nothing is outstanding that would bring an ACK.
+    pub(super) fn rearm_persist(&mut self, cx: &Cx<'_>) {
+        if self.timers.persist == Time::MAX {
+            self.timers.persist = cx.now + self.rtt.rto(cx.bounds());
+        }
+    }
+}

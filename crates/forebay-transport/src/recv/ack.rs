@@ -1,0 +1,105 @@
+//! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section 4).
+
+use crate::ranges::{Range, RangeSet};
+use forebay_base::Time;
+use forebay_cc::AckPolicy;
+
+/// The most SACK blocks that 40 bytes of options can hold.
+const MAX_BLOCKS: usize = 4;
+
+/// A byte of each of the ranges that changed last, the latest first.
+#[derive(Debug, Default)]
+pub(crate) struct SackList {
+    recent: [Option<u64>; MAX_BLOCKS],
+}
+
+impl SackList {
+    /// The range that holds `offset` changed.
+    pub(super) fn touch(&mut self, offset: u64) {
+        self.recent.copy_within(..MAX_BLOCKS - 1, 1);
+        self.recent[0] = Some(offset);
+    }
+    /// Up to `max` ranges, the one that changed last first. Keeps one byte of each, so that a range that grows does not push
+    /// out the memory of others.
+    pub(super) fn blocks(&mut self, ranges: &RangeSet, max: usize, mut emit: impl FnMut(Range)) {
+        let mut kept: [Option<u64>; MAX_BLOCKS] = [None; MAX_BLOCKS];
+        let mut count = 0;
+        let known = self.recent.iter().flatten().filter_map(|&offset| ranges.containing(offset));
+        // Older ranges beyond those remembered fill what is left, from the highest down.
+        for range in known.chain(ranges.iter_down().take(MAX_BLOCKS)) {
+            if count == MAX_BLOCKS || kept[..count].contains(&Some(range.start)) {
+                continue;
+            }
+            kept[count] = Some(range.start);
+            count += 1;
+            if count <= max {
+                emit(range);
+            }
+        }
+        self.recent = kept;
+    }
+}
+
+/// Whether and when an ACK is due.
+#[derive(Debug)]
+pub(crate) struct AckSchedule {
+    policy: AckPolicy,
+    /// Packets that are not acknowledged yet.
+    pending: u16,
+    /// Packets that are still acknowledged one by one.
+    quick: u16,
+    now: bool,
+    deadline: Time,
+}
+
+impl AckSchedule {
+    pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
+        let quick = match policy {
+            AckPolicy::EveryPacket => 0,
+            AckPolicy::Delayed { quick, .. } => quick,
+        };
+        AckSchedule { policy, pending: 0, quick, now: false, deadline: Time::MAX }
+    }
+    /// An ACK is due now.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.now
+    }
+    /// When a delayed ACK is due; [`Time::MAX`] if none waits.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+    /// Send one as soon as possible.
+    #[inline]
+    pub(crate) fn demand(&mut self) {
+        self.now = true;
+    }
+    /// A packet in order came.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Time) {
+        let AckPolicy::Delayed { packets, timeout, .. } = self.policy else {
+            self.now = true;
+            return;
+        };
+        self.pending += 1;
+        if self.quick > 0 {
+            self.quick -= 1;
+            self.now = true;
+        } else if self.pending >= packets as u16 {
+            self.now = true;
+        } else if self.deadline == Time::MAX {
+            self.deadline = now + timeout;
+        }
+    }
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        if self.deadline <= now {
+            self.demand();
+        }
+    }
+    /// An ACK left, on its own or with data.
+    #[inline]
+    pub(crate) fn on_sent(&mut self) {
+        (self.pending, self.now, self.deadline) = (0, false, Time::MAX);
+    }
+}

@@ -1,0 +1,7 @@
+//! The receiving half of a path: reassembly, and when and what to acknowledge.
+
+mod ack;
+mod reassembly;
+
+pub(crate) use ack::{AckSchedule, SackList};
+pub(crate) use reassembly::{Arrival, Reassembly};

@@ -1,0 +1,193 @@
+//! Bytes that came: how far in order, and what lies beyond.
+
+use super::SackList;
+use crate::ranges::{Range, RangeSet};
+use alloc::boxed::Box;
+
+/// Out-of-order ranges that are kept; what would make one more is dropped as if the network had lost it.
+const MAX_RANGES: usize = 16_384;
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// The next bytes in order, this many, those included that had waited for them.
+    pub in_order_bytes: u64,
+    /// Bytes beyond a gap.
+    pub out_of_order: bool,
+    /// It filled a gap, or part of one.
+    pub filled: bool,
+    /// All of it had been there.
+    pub duplicate: bool,
+    /// Some of it lies beyond the window.
+    pub beyond_window: bool,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    ranges: RangeSet,
+    sacks: SackList,
+    /// A duplicate to report once (RFC 2883).
+    dsack: Option<Range>,
+}
+
+/// Receive sequence space: offset 0 is the SYN, a FIN takes one too.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    nxt: u64,
+    /// Made at the first segment out of order.
+    held: Option<Box<Held>>,
+}
+
+impl Reassembly {
+    /// RCV.NXT.
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+    /// The peer's SYN was accepted.
+    pub(crate) fn start(&mut self, nxt: u64) {
+        self.nxt = nxt;
+    }
+    /// True if an ACK has no SACK block to carry.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
+    }
+
+    /// `start..end` came; bytes from `edge` on are refused.
+    #[inline]
+    pub(crate) fn accept(&mut self, start: u64, end: u64, edge: u64) -> Arrival {
+        if start == self.nxt && end <= edge && self.held.is_none() {
+            self.nxt = end;
+            return Arrival { in_order_bytes: end - start, ..Arrival::default() };
+        }
+        self.accept_any(start, end, edge)
+    }
+
+    fn accept_any(&mut self, start: u64, end: u64, edge: u64) -> Arrival {
+        let mut arrival = Arrival::default();
+        if start < self.nxt {
+            let known = Range { start, end: end.min(self.nxt) };
+            self.held.get_or_insert_default().dsack = Some(known);
+        }
+        if end <= self.nxt {
+            arrival.duplicate = true;
+            return arrival;
+        }
+        let (start, cut) = (start.max(self.nxt), end.min(edge));
+        arrival.beyond_window = cut < end;
+        if start >= cut {
+            return arrival;
+        }
+        if start > self.nxt {
+            self.hold(start, cut, &mut arrival);
+        } else {
+            self.append(cut, &mut arrival);
+        }
+        arrival
+    }
+
+    fn hold(&mut self, start: u64, end: u64, arrival: &mut Arrival) {
+        let held = self.held.get_or_insert_default();
+        let fits = held.ranges.count() < MAX_RANGES || held.ranges.containing(start).is_some();
+        if !fits {
+            return;
+        }
+        arrival.out_of_order = true;
+        held.sacks.touch(start);
+        if held.ranges.insert(start, end, |_, _| ()) == 0 {
+            arrival.duplicate = true;
+            held.dsack = Some(Range { start, end });
+        }
+    }
+
+    fn append(&mut self, end: u64, arrival: &mut Arrival) {
+        let before = self.nxt;
+        self.nxt = end;
+        if let Some(held) = &mut self.held {
+            if let Some(first) = held.ranges.first() {
+                arrival.filled = true;
+                if first.start <= end {
+                    self.nxt = end.max(first.end);
+                }
+            }
+            held.ranges.trim_below(self.nxt);
+        }
+        arrival.in_order_bytes = self.nxt - before;
+    }
+
+    /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed last, then older ones.
+    pub(crate) fn sack_blocks(&mut self, max: usize, mut emit: impl FnMut(Range)) {
+        let Some(held) = &mut self.held else { return };
+        let mut room = max;
+        if let Some(dsack) = held.dsack.take().filter(|_| room > 0) {
+            // A duplicate of held bytes is followed by the range that holds them: make it the most recent.
+            emit(dsack);
+            room -= 1;
+        }
+        held.sacks.blocks(&held.ranges, room, emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn blocks(r: &mut Reassembly, max: usize) -> Vec<(u64, u64)> {
+        let mut out = Vec::new();
+        r.sack_blocks(max, |b| out.push((b.start, b.end)));
+        out
+    }
+
+    /// RFC 2018 section 4, case 2: the first of eight segments of 500 bytes from 5000 on is lost.
+    #[test]
+    fn one_block_grows_while_the_first_segment_is_missing() {
+        let mut r = Reassembly::default();
+        r.start(5000);
+        for end in [6000, 6500, 7000, 7500, 8000, 8500, 9000] {
+            assert!(r.accept(end - 500, end, 100_000).out_of_order);
+            assert_eq!(blocks(&mut r, 3), [(5500, end)]);
+        }
+    }
+
+    /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.
+    #[test]
+    fn the_most_recent_block_comes_first() {
+        let mut r = Reassembly::default();
+        r.start(5000);
+        r.accept(5000, 5500, 100_000);
+        r.accept(6000, 6500, 100_000);
+        r.accept(7000, 7500, 100_000);
+        r.accept(8000, 8500, 100_000);
+        assert_eq!(blocks(&mut r, 3), [(8000, 8500), (7000, 7500), (6000, 6500)]);
+        r.accept(6500, 7000, 100_000);
+        assert_eq!(blocks(&mut r, 3), [(6000, 7500), (8000, 8500)]);
+        let arrival = r.accept(5500, 6000, 100_000);
+        assert_eq!((r.nxt(), arrival.filled, arrival.in_order_bytes), (7500, true, 2000));
+        assert_eq!(blocks(&mut r, 3), [(8000, 8500)]);
+    }
+
+    /// RFC 2883 section 4.1.1 and 4.2.1: duplicates below the ACK, and of a held block.
+    #[test]
+    fn a_duplicate_is_reported_once_and_first() {
+        let mut r = Reassembly::default();
+        r.start(4000);
+        assert!(r.accept(3000, 3500, 100_000).duplicate);
+        assert_eq!(blocks(&mut r, 3), [(3000, 3500)]);
+        assert_eq!(blocks(&mut r, 3), []);
+        r.accept(4500, 5500, 100_000);
+        assert!(r.accept(5000, 5500, 100_000).duplicate);
+        assert_eq!(blocks(&mut r, 3), [(5000, 5500), (4500, 5500)]);
+    }
+
+    #[test]
+    fn the_window_cuts_and_refuses() {
+        let mut r = Reassembly::default();
+        r.start(0);
+        let arrival = r.accept(0, 1000, 600);
+        assert_eq!((arrival.in_order_bytes, arrival.beyond_window), (600, true));
+        let refused = r.accept(700, 800, 600);
+        assert!(refused.beyond_window && !refused.out_of_order);
+    }
+}
