@@ -6,7 +6,7 @@ mod common;
 
 use common::{Event, Fate, MSS, Pair, Window, Wiring, ms, plain, us};
 use forebay_base::{Rng, Span, Stream, Time};
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::{AckPolicy, Init, LossPolicy, TABLE};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
 
 /// How bad a wire is: probabilities of loss, delay, duplication and marks.
@@ -222,4 +222,28 @@ fn the_same_script_gives_the_same_trace() {
             .collect()
     };
     assert_eq!(trace(), trace());
+}
+
+#[test]
+fn every_controller_of_the_table_in_storms() {
+    for entry in TABLE {
+        for seed in 4000..4030 {
+            let mut rng = Rng::new(seed, Stream::Test, 6);
+            let weather = weather(&mut rng);
+            let config = PRESETS[(seed % PRESETS.len() as u64) as usize].config;
+            let init = Init {
+                mss_bytes: config.mss_bytes as u32,
+                initial_window_bytes: 10 * config.mss_bytes as u64,
+                initial_ssthresh_bytes: u64::MAX,
+                paced: false,
+                rng: Rng::new(seed, Stream::Controller, 0),
+            };
+            println!("{} seed {seed}", entry.name);
+            let wiring =
+                Wiring::new(config, Some(rng.below(300_000)), ms(25)).script(storm(rng, weather));
+            let mut pair = wiring.build(|_, _| (entry.spec)().build(init.clone()));
+            pair.finish(Time::from_secs(3600));
+            pair.drain();
+        }
+    }
 }

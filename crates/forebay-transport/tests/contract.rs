@@ -1,0 +1,178 @@
+//! What the transport promises to a controller, and to whoever drives it.
+
+mod common;
+
+use common::{Fate, Lab, MSS, Told, Window, Wiring, data, ms, plain};
+use forebay_base::{Rng, Stream, Time};
+use forebay_cc::LossPolicy;
+use forebay_transport::{Recovery, TcpConfig};
+use std::collections::BTreeMap;
+
+fn kinds(told: &[(Time, Told)]) -> Vec<&'static str> {
+    let kind = |(_, told): &(Time, Told)| match told {
+        Told::Established(_) => "established",
+        Told::Sent(_) => "sent",
+        Told::Ack(_) => "ack",
+        Told::Loss(_) => "loss",
+        Told::Congestion(_) => "congestion",
+        Told::Recovered(_) => "recovered",
+        Told::Rto(_) => "rto",
+        Told::Spurious => "spurious",
+    };
+    told.iter().map(kind).collect()
+}
+
+#[test]
+fn calls_for_one_ack_come_in_the_documented_order() {
+    // on_loss for each loss, on_congestion at most once, on_ack once, on_recovered if recovery ended with it.
+    let (mut bench, _) = Lab::default().connected(ms(100));
+    bench.advance(ms(100));
+    bench.sack(0, &[(3, 4)]);
+    let before = bench.log.all().len();
+    bench.sack(0, &[(3, 5)]);
+    let told = bench.log.all().split_off(before);
+    assert_eq!(kinds(&told), ["loss", "loss", "congestion", "ack", "sent"]);
+    bench.sack(0, &[(3, 10)]);
+    bench.advance(ms(100));
+    let before = bench.log.all().len();
+    bench.ack(10);
+    let told = bench.log.all().split_off(before);
+    assert_eq!(kinds(&told)[..2], ["ack", "recovered"]);
+}
+
+#[test]
+fn a_controller_hears_that_the_handshake_is_over_before_anything_else_of_the_path() {
+    let (bench, sent) = Lab::default().connected(ms(70));
+    let told = bench.log.all();
+    let place = told.iter().position(|(_, t)| matches!(t, Told::Established(_))).unwrap();
+    let Told::Established(rtt) = told[place].1 else { unreachable!() };
+    assert_eq!((rtt.srtt, rtt.min, rtt.latest), (Some(ms(70)), ms(70), Some(ms(70))));
+    let first_data =
+        told.iter().position(|(_, t)| matches!(t, Told::Sent(s) if s.bytes > 0)).unwrap();
+    assert!(place < first_data, "{}", data(&sent));
+}
+
+#[test]
+fn what_is_told_of_a_sent_packet_is_true() {
+    let (bench, _) = Lab::default().connected(ms(70));
+    let sent: Vec<_> = bench
+        .log
+        .all()
+        .into_iter()
+        .filter_map(|(_, t)| if let Told::Sent(s) = t { Some(s) } else { None })
+        .filter(|s| s.bytes > 0)
+        .collect();
+    for (at, s) in sent.iter().enumerate() {
+        assert_eq!(s.bytes as u64, MSS);
+        assert_eq!(s.in_flight_bytes, (at as u64 + 1) * MSS);
+        assert_eq!((s.retransmission, s.after_idle), (false, at == 0));
+    }
+}
+
+#[test]
+fn transmission_numbers_grow_and_each_fate_is_told_once() {
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed, Stream::Test, 21);
+        let policies = [LossPolicy::DupThresh, LossPolicy::RackTlp];
+        let config = TcpConfig {
+            loss_policy: policies[seed as usize % 2],
+            recovery: Recovery::Prr,
+            timestamps: seed.is_multiple_of(3),
+            ..plain()
+        };
+        let wiring = Wiring::new(config, Some(150 * MSS), ms(30)).script(move |_| Fate {
+            drop: rng.chance(0.08),
+            late: if rng.chance(0.1) { ms(rng.below(40)) } else { ms(0) },
+            ..Fate::PASS
+        });
+        let client = Window::reno(10);
+        let log = client.log.clone();
+        let mut pair = wiring
+            .build(|side, _| if side == 0 { client.clone().any() } else { Window::reno(10).any() });
+        pair.finish(Time::from_secs(600));
+        let (mut last, mut lost) = (None, BTreeMap::new());
+        let mut sent = BTreeMap::new();
+        for (at, told) in log.all() {
+            match told {
+                Told::Sent(s) => {
+                    assert!(last < Some(s.number), "seed {seed}: {s:?} after {last:?}");
+                    last = Some(s.number);
+                    sent.insert(s.number, (at, s.bytes));
+                }
+                Told::Loss(l) => {
+                    assert_eq!(sent.get(&l.number), Some(&(l.sent_at, l.bytes)), "seed {seed}");
+                    assert!(lost.insert(l.number, at).is_none(), "seed {seed}: lost twice");
+                }
+                _ => {}
+            }
+        }
+        let view = pair.ends[0].view(0);
+        assert_eq!((view.in_flight_bytes, view.delivered_bytes), (0, 150 * MSS), "seed {seed}");
+        let notes = log.acks();
+        let delivered: u64 = notes.iter().map(|n| n.delivered_bytes).sum();
+        let acked: u64 = notes.iter().map(|n| n.acked_bytes).sum();
+        assert_eq!((delivered, acked), (150 * MSS, 150 * MSS), "seed {seed}");
+        let counters = pair.ends[0].counters();
+        assert_eq!(counters.lost_packets as usize, lost.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn at_most_one_congestion_event_a_window() {
+    // Between two events there is data that was sent after the first one.
+    for seed in 0..30 {
+        let mut rng = Rng::new(seed, Stream::Test, 22);
+        let config = TcpConfig { ecn: true, recovery: Recovery::Prr, ..plain() };
+        let wiring = Wiring::new(config, Some(300 * MSS), ms(30)).script(move |_| Fate {
+            drop: rng.chance(0.03),
+            mark: rng.chance(0.1),
+            ..Fate::PASS
+        });
+        let client = Window::reno(20);
+        let log = client.log.clone();
+        let mut pair = wiring
+            .build(|side, _| if side == 0 { client.clone().any() } else { Window::reno(10).any() });
+        pair.finish(Time::from_secs(600));
+        let times: Vec<Time> = log
+            .all()
+            .iter()
+            .filter(|(_, t)| matches!(t, Told::Congestion(_)))
+            .map(|(at, _)| *at)
+            .collect();
+        for pair in times.windows(2) {
+            assert!(pair[1].since(pair[0]) >= ms(60), "seed {seed}: {pair:?}: less than an RTT");
+        }
+    }
+}
+
+#[test]
+fn an_ack_tells_whether_the_window_was_the_limit() {
+    // RFC 9438 section 5.8, RFC 9293: growth is not due where the application or the peer limits.
+    let (mut bench, _) = Lab::default().connected(ms(100));
+    bench.advance(ms(100));
+    bench.ack(5);
+    assert!(bench.log.acks().last().unwrap().cwnd_limited);
+    let lab = Lab { peer_scale: None, peer_window: 4000, ..Lab::default() };
+    let (mut bench, _) = lab.connected(ms(100));
+    for number in 1..=8 {
+        bench.advance(ms(100));
+        bench.ack(number);
+    }
+    assert!(!bench.log.acks().last().unwrap().cwnd_limited, "the peer's window was");
+}
+
+#[test]
+fn progress_counts_in_order_bytes_and_acknowledged_bytes() {
+    let (mut bench, _) = Lab::default().connected(ms(100));
+    bench.advance(ms(100));
+    bench.ack(3);
+    assert_eq!(bench.conn.progress().acked_bytes, 3 * MSS);
+    bench.sack(3, &[(5, 7)]);
+    assert_eq!(bench.conn.progress().acked_bytes, 3 * MSS, "SACKed is not acknowledged");
+    bench.peer_data(2);
+    assert_eq!(bench.conn.progress().received_bytes, 0);
+    let now = bench.now;
+    bench.peer_data(1);
+    let progress = bench.conn.progress();
+    assert_eq!((progress.received_bytes, progress.last_byte_at), (2 * MSS, Some(now)));
+}
