@@ -9,17 +9,11 @@ const OCTAVES: u32 = 44; // up to 2^44 ns, almost five hours
 const BUCKETS: usize = (OCTAVES * SUB) as usize;
 
 /// Spans in logarithmic buckets, eight to an octave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     zeros: u64,
     /// Made at the first span that is not zero: most links never queue.
     buckets: Option<Box<[u32; BUCKETS]>>,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Histogram { zeros: 0, buckets: None }
-    }
 }
 
 impl Histogram {
