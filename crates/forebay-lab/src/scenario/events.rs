@@ -100,7 +100,7 @@ pub(super) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
     let mut entry = EventEntry { at: At::new(event.at.since(Time::ZERO)), ..Default::default() };
     let mut on = |id: LinkId| {
         entry.link = some(links[id.index() / 2].name.clone());
-        let forward = id.index() % 2 == 0;
+        let forward = id.index().is_multiple_of(2);
         entry.direction = some(if forward { Direction::Forward } else { Direction::Reverse });
     };
     match event.event {

@@ -2,9 +2,10 @@
 
 use super::error::{Fault, Problem};
 use super::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+    At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
 };
-use super::item::{Item, Value};
+use super::item::{Entry, Item, Value};
+use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
@@ -55,12 +56,6 @@ choices! {
         Pipe = "pipe",
         /// Window inflation of RFC 6582.
         NewReno = "newreno",
-    }
-}
-
-impl Default for Direction {
-    fn default() -> Self {
-        Direction::Both
     }
 }
 
@@ -415,7 +410,15 @@ pub(super) struct Protocols(pub Vec<ProtocolTable>);
 #[derive(Clone, Debug)]
 pub(super) struct ProtocolTable {
     pub name: At<String>,
-    pub params: Vec<(String, At<toml::Value>)>,
+    pub params: Vec<Param>,
+}
+
+/// One parameter of an algorithm.
+#[derive(Clone, Debug)]
+pub(super) struct Param {
+    pub key: String,
+    pub key_loc: Loc,
+    pub value: At<toml::Value>,
 }
 
 impl Field for Protocols {
@@ -423,30 +426,15 @@ impl Field for Protocols {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table of tables, one per protocol"));
         };
-        let tables = entries.iter().map(|entry| {
-            let key = format!("{key}.{}", entry.key);
-            let Value::Table(params) = &entry.item.value else {
-                return Err(entry.item.expected(&key, "a table of parameters"));
-            };
-            let params = params.iter().map(|p| {
-                let at = At {
-                    value: p.item.to_toml(),
-                    loc: p.item.loc,
-                    key: format!("{key}.{}", p.key),
-                };
-                (p.key.clone(), at)
-            });
-            let params = params.collect();
-            Ok(ProtocolTable {
-                name: At { value: entry.key.clone(), loc: entry.key_loc, key },
-                params,
-            })
-        });
-        tables.collect::<Result<_, _>>().map(Protocols)
+        entries
+            .iter()
+            .map(|entry| protocol_table(entry, key))
+            .collect::<Result<_, _>>()
+            .map(Protocols)
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {
-            let params = table.params.iter().map(|(key, at)| (key.clone(), at.value.clone()));
+            let params = table.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
             (table.name.value.clone(), toml::Value::Table(params.collect()))
         });
         toml::Value::Table(tables.collect())
@@ -454,6 +442,20 @@ impl Field for Protocols {
     fn schema() -> Json {
         json!({ "type": "object", "additionalProperties": { "type": "object" } })
     }
+}
+
+fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
+    let key = join(key, &entry.key);
+    let Value::Table(params) = &entry.item.value else {
+        return Err(entry.item.expected(&key, "a table of parameters"));
+    };
+    let params = params.iter().map(|p| {
+        let (value, key) = (p.item.to_toml(), join(&key, &p.key));
+        let value = At { value, loc: p.item.loc, key };
+        Param { key: p.key.clone(), key_loc: p.key_loc, value }
+    });
+    let params = params.collect();
+    Ok(ProtocolTable { name: At { value: entry.key.clone(), loc: entry.key_loc, key }, params })
 }
 
 impl QueueTable {

@@ -1,8 +1,8 @@
 //! Scenario files: a network, its flows, its events, and the protocols to compare on it.
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
-//! The way: [`source`] (texts) - [`item`] (values with places) - [`set`] (changes from the command line) - [`file`] (typed keys) -
-//! [`topology`], [`flows`], [`events`], [`tcp`] (names resolved, groups expanded) - [`build`] (the network that a driver runs).
+//! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
+//! keys), then `topology`, `flows`, `events`, `tcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod build;
 mod builtin;
@@ -269,12 +269,12 @@ fn times(file: &File, flows: &[Flow]) -> Result<(Option<Time>, Time, Span), Faul
     let sample = file.sample_s.as_ref().map(positive).transpose()?;
     let from = file.measure_from_s.as_ref().map_or(Span::ZERO, |at| at.value.0);
     let from = Time::ZERO + from;
-    if let (Some(at), Some(until)) = (&file.measure_from_s, until) {
-        if from >= until {
-            let expected = format!("less than until_s ({})", until.as_secs_f64());
-            let found = text::shown(&at.value);
-            return Err(at.fault(Problem::OutOfRange { found, expected }));
-        }
+    if let (Some(at), Some(until)) = (&file.measure_from_s, until)
+        && from >= until
+    {
+        let expected = format!("less than until_s ({})", until.as_secs_f64());
+        let found = text::shown(&at.value);
+        return Err(at.fault(Problem::OutOfRange { found, expected }));
     }
     if until.is_none() && flows.iter().any(|flow| flow.bytes.is_none()) {
         let meaning = "a scenario with endless flows needs an end".to_string();

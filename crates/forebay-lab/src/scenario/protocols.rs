@@ -2,7 +2,7 @@
 
 use super::error::{Fault, Problem};
 use super::fields::At;
-use super::file::{ProtocolTable, Protocols};
+use super::file::{Param, ProtocolTable, Protocols};
 use forebay_cc::{Spec, TABLE};
 
 /// The algorithm of that name, as the table of algorithms spells it.
@@ -48,24 +48,25 @@ fn spec(table: &ProtocolTable) -> Result<Spec, Fault> {
     let mut params = params_of(&default);
     let known: Vec<String> = params.keys().cloned().collect();
     let mut spec = default;
-    for (key, given) in &table.params {
-        params.insert(key.clone(), given.value.clone());
+    for Param { key, key_loc, value } in &table.params {
+        params.insert(key.clone(), value.value.clone());
         spec = with_params(name, &params).map_err(|error| {
-            // The message of serde names expected fields; the first line says what is wrong.
-            let why = error.message().lines().next().unwrap_or_default().to_string();
             if known.contains(key) {
-                return given.fault(Problem::Conflict(why));
+                // The first line says what is wrong; those behind it show a text that is not the user's.
+                let why = error.message().lines().next().unwrap_or_default().to_string();
+                return value.fault(Problem::Conflict(why));
             }
-            let problem = Problem::UnknownKey(key.clone());
-            given.fault(problem).suggest(key, known.iter().map(String::as_str))
+            let fault =
+                Fault::at(*key_loc, table.name.key.clone(), Problem::UnknownKey(key.clone()));
+            fault.suggest(key, known.iter().map(String::as_str))
         })?;
     }
     spec.check().map_err(|error| {
-        let given = table.params.iter().find(|(key, _)| key == error.param);
+        let given = table.params.iter().find(|param| param.key == error.param);
         let expected = error.allowed.to_string();
         match given {
-            Some((_, at)) => {
-                at.fault(Problem::OutOfRange { found: at.value.to_string(), expected })
+            Some(Param { value, .. }) => {
+                value.fault(Problem::OutOfRange { found: value.value.to_string(), expected })
             }
             None => {
                 let text = format!("`{}` must be {expected}", error.param);

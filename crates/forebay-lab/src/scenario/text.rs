@@ -2,8 +2,10 @@
 
 use super::fields::{At, Field, Section};
 use super::file::{
-    File, FlowGroup, HostGroup, LinkEntry, LinkParams, ProtocolTable, Protocols, Queue, QueueTable,
+    File, FlowGroup, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols, Queue,
+    QueueTable,
 };
+use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
 use super::{Flow, Link, QueueLimit, Scenario, Wire, events, protocols, tcp};
 use forebay_base::Time;
@@ -94,7 +96,9 @@ fn protocol(spec: &forebay_cc::Spec) -> ProtocolTable {
     let params = protocols::params_of(spec).into_iter();
     ProtocolTable {
         name: At::new(spec.name().to_string()),
-        params: params.map(|(key, value)| (key, At::new(value))).collect(),
+        params: params
+            .map(|(key, value)| Param { key, key_loc: Loc::default(), value: At::new(value) })
+            .collect(),
     }
 }
 
