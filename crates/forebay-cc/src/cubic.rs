@@ -523,6 +523,68 @@ mod tests {
     }
 
     #[test]
+    fn the_window_never_falls_in_growth() {
+        // At 100 ms the Reno window overtakes the curve after 5.7 s, a little below the window that follows the curve.
+        let mut pipe = after_loss(&lone(), 100, ms(100));
+        let mut regions = [0; 2];
+        while pipe.now < NOW + Span::from_secs(12) {
+            let before = pipe.controller.cwnd;
+            pipe.ack();
+            assert!(pipe.controller.cwnd >= before, "{:?}", pipe.now);
+            regions[usize::from(pipe.controller.curve.reno)] += 1;
+        }
+        assert!(regions[0] > 1000 && regions[1] > 1000, "{regions:?}");
+    }
+
+    #[test]
+    fn an_epoch_above_the_old_maximum_begins_convex() {
+        let mut cubic = cubic(&Params::default(), 3);
+        loss(&mut cubic, 3.0);
+        // Fast convergence: 0.85 x 2.1 segments, below the smallest window.
+        loss(&mut cubic, 2.0);
+        close(cubic.curve.w_max, 0.85 * 2.1, 1e-9);
+        cubic.on_ack(NOW, &ack(MSS));
+        assert_eq!((cubic.curve.k_s, cubic.curve.w_max), (0.0, 2.0));
+    }
+
+    #[test]
+    fn no_growth_without_need_in_recovery_on_echo_or_on_duplicates() {
+        let mut avoiding = cubic(&Params::default(), 100);
+        loss(&mut avoiding, 100.0);
+        for mut cubic in [cubic(&Params::default(), 100), avoiding] {
+            let (before, base) = (cubic.cwnd, ack(MSS));
+            cubic.on_ack(NOW, &Ack { cwnd_limited: false, ..base });
+            cubic.on_ack(NOW, &Ack { in_recovery: true, ..base });
+            cubic.on_ack(NOW, &Ack { ecn_echo: true, ..base });
+            cubic.on_ack(NOW, &Ack { acked_bytes: 0, duplicate: true, ..base });
+            assert_eq!(cubic.cwnd, before);
+            cubic.on_ack(NOW, &base);
+            assert!(cubic.cwnd > before);
+        }
+    }
+
+    #[test]
+    fn slow_start_stops_at_ssthresh_and_is_standard_after_the_first_loss() {
+        let mut cubic = cubic(&Params::default(), 20);
+        loss(&mut cubic, 20.0);
+        cubic.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(0) });
+        assert_eq!((cubic.cwnd, cubic.ssthresh), (1.0, 14.0));
+        cubic.on_ack(NOW, &ack(8 * MSS));
+        assert_eq!(cubic.cwnd, 2.0, "HyStart++ would add eight");
+        cubic.cwnd = 13.5;
+        cubic.on_ack(NOW, &ack(MSS));
+        assert_eq!(cubic.cwnd, 14.0);
+    }
+
+    #[test]
+    fn congestion_never_raises_the_window() {
+        let mut cubic = cubic(&Params::default(), 32);
+        cubic.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
+        loss(&mut cubic, 32.0);
+        assert_eq!(cubic.cwnd, 1.0);
+    }
+
+    #[test]
     fn fast_convergence_aims_lower_only_below_the_last_maximum() {
         for (fast_convergence, second, w_max) in
             [(true, 80, 68.0), (false, 80, 80.0), (true, 120, 120.0)]
@@ -556,16 +618,24 @@ mod tests {
             }
             assert_eq!(pipe.controller.cwnd, before);
             assert_eq!(later.since(pipe.controller.curve.start), elapsed, "idle: {idle}");
+            // From here on nothing but the time since then is left out.
+            let unused = Ack { cwnd_limited: false, ..ack(MSS) };
+            pipe.controller.on_ack(later + ms(100), &unused);
+            assert_eq!((later + ms(100)).since(pipe.controller.curve.start), elapsed);
         }
     }
 
     #[test]
     fn a_long_silence_restarts_from_the_initial_window() {
         let mut cubic = cubic(&Params::default(), 10);
-        cubic.on_sent(NOW, &sent(true));
         cubic.cwnd = 50.0;
+        loss(&mut cubic, 50.0);
+        cubic.on_sent(NOW, &sent(true));
+        cubic.on_ack(NOW, &ack(MSS));
+        assert!(cubic.curve.begun);
         cubic.on_sent(NOW + ms(1001), &sent(true));
-        assert_eq!(cubic.limits().cwnd_bytes, 10 * MSS);
+        assert_eq!((cubic.limits().cwnd_bytes, cubic.ssthresh), (10 * MSS, 35.0));
+        assert!(!cubic.curve.begun, "the epoch begins anew after slow start");
     }
 
     #[test]

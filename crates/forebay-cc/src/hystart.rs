@@ -344,38 +344,78 @@ mod tests {
         assert_eq!(rounds.cwnd_bytes, 51 * MSS);
     }
 
-    /// ACKs of one segment, `gap` apart, at a window of `segments`; the time since the round's start at which it ends.
-    fn train(segments: u64, gap: Span, min: Span, rtt: Span, paced: bool) -> Option<Span> {
-        let mut machine = SlowStart::new(SlowStartKind::Hystart, 1, MSS as u32, paced);
-        let start = Time::from_secs(1);
-        let mut now = start;
-        for number in 1..=1000u64 {
-            let mut ack = ack(MSS);
-            (ack.snd_una, ack.snd_nxt, ack.rtt_sample) = (number * MSS, 2000 * MSS, Some(rtt));
-            ack.rtt.min = min;
-            if machine.on_ack(now, &ack, segments * MSS).exit {
-                return Some(now.since(start));
+    /// A window of `segments`, acknowledged one by one, `gap` apart.
+    struct Train {
+        segments: u64,
+        gap: Span,
+        min: Span,
+        rtt: Span,
+        paced: bool,
+        /// SND.NXT at every ACK, in segments.
+        nxt: u64,
+    }
+
+    impl Train {
+        const PLAIN: Train = Train {
+            segments: 100,
+            gap: ms(1),
+            min: ms(100),
+            rtt: ms(100),
+            paced: false,
+            nxt: 2000,
+        };
+
+        /// The time from the first ACK to the one that ends slow start.
+        fn end(&self) -> Option<Span> {
+            let mut machine = SlowStart::new(SlowStartKind::Hystart, 1, MSS as u32, self.paced);
+            let start = Time::from_secs(1);
+            let mut now = start;
+            for number in 1..=1000u64 {
+                let mut ack = ack(MSS);
+                (ack.snd_una, ack.snd_nxt) = (number * MSS, self.nxt * MSS);
+                (ack.rtt_sample, ack.rtt.min) = (Some(self.rtt), self.min);
+                let step = machine.on_ack(now, &ack, self.segments * MSS);
+                assert_eq!(step.growth_bytes, if step.exit { 0 } else { MSS });
+                if step.exit {
+                    return Some(now.since(start));
+                }
+                now += self.gap;
             }
-            now += gap;
+            None
         }
-        None
     }
 
     #[test]
     fn classic_hystart_ends_with_a_train_of_half_the_rtt() {
         // dmin 100 ms: (100 + 1) / 2 = 50.5 ms; the first ACK after that, on a grid of 1 ms, comes at 51 ms.
-        assert_eq!(train(100, ms(1), ms(100), ms(100), false), Some(ms(51)));
-        assert_eq!(train(100, ms(1), ms(100), ms(100), true), Some(ms(102)));
-        assert_eq!(train(15, ms(1), ms(100), ms(100), false), None, "below 16 segments it rests");
-        assert_eq!(train(100, ms(3), ms(100), ms(100), false), None, "3 ms apart is no train");
+        assert_eq!(Train::PLAIN.end(), Some(ms(51)));
+        assert_eq!(Train { paced: true, ..Train::PLAIN }.end(), Some(ms(102)));
+        assert_eq!(Train { segments: 15, ..Train::PLAIN }.end(), None, "below 16 it rests");
+        assert_eq!(Train { gap: ms(3), ..Train::PLAIN }.end(), None, "3 ms apart is no train");
+    }
+
+    #[test]
+    fn a_round_of_classic_hystart_ends_beyond_the_old_snd_nxt() {
+        // Offset 20 is acknowledged at 38 ms and still old; 21, at 40 ms, begins a round: 40 + 50.5 ms, on a grid of 2 ms.
+        assert_eq!(Train { gap: ms(2), nxt: 20, ..Train::PLAIN }.end(), None, "each ACK a round");
+        let mut machine = SlowStart::new(SlowStartKind::Hystart, 1, MSS as u32, false);
+        let ends = (1..=100u64).find(|&number| {
+            let mut ack = ack(MSS);
+            (ack.snd_una, ack.snd_nxt) = (number * MSS, if number == 1 { 20 } else { 2000 } * MSS);
+            machine.on_ack(Time::from_millis(2 * number), &ack, 100 * MSS).exit
+        });
+        assert_eq!(ends.map(|number| 2 * (number - 1)), Some(92));
     }
 
     #[test]
     fn classic_hystart_ends_with_the_ninth_sample_above_the_threshold() {
         // ACKs 3 ms apart are no train; the ninth comes 24 ms after the first.
-        assert_eq!(train(100, ms(3), ms(100), Span::from_micros(112_500), false), None);
-        assert_eq!(train(100, ms(3), ms(100), Span::from_micros(112_501), false), Some(ms(24)));
-        assert_eq!(train(100, ms(3), ms(20), Span::from_micros(24_001), false), Some(ms(24)));
-        assert_eq!(train(100, ms(3), ms(200), Span::from_micros(216_000), false), None);
+        for (min_ms, most_us) in [(20, 24_000), (100, 112_500), (200, 216_000)] {
+            let most = Span::from_micros(most_us);
+            let train = Train { gap: ms(3), min: ms(min_ms), rtt: most, ..Train::PLAIN };
+            assert_eq!(train.end(), None);
+            let above = Train { rtt: most + Span::from_nanos(1), ..train };
+            assert_eq!(above.end(), Some(ms(24)));
+        }
     }
 }

@@ -360,6 +360,33 @@ mod tests {
     }
 
     #[test]
+    fn a_full_ack_leaves_at_least_one_segment() {
+        let mut reno = avoiding(5);
+        reno.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(0) });
+        assert_eq!(segments(&reno), 1);
+    }
+
+    #[test]
+    fn congestion_never_raises_the_window() {
+        let mut reno = reno(32);
+        reno.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
+        reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 32.0));
+        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(16 * MSS)));
+    }
+
+    #[test]
+    fn the_window_stops_where_sequence_numbers_do() {
+        for ssthresh_bytes in [0, u64::MAX] {
+            let mut init = init(10);
+            init.initial_window_bytes = Limits::MAX_CWND_BYTES - 1;
+            init.initial_ssthresh_bytes = ssthresh_bytes;
+            let mut reno = NewReno::new(&Params::default(), init);
+            reno.on_ack(NOW, &ack(Limits::MAX_CWND_BYTES));
+            assert_eq!(reno.limits().cwnd_bytes, Limits::MAX_CWND_BYTES);
+        }
+    }
+
+    #[test]
     fn a_spurious_timeout_is_undone_once() {
         let mut reno = avoiding(20);
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 20 * MSS, first: true });
@@ -368,8 +395,10 @@ mod tests {
         assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (20, Some(20 * MSS)));
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 20.0));
         reno.on_spurious(NOW);
-        reno.on_spurious(NOW);
         assert_eq!(segments(&reno), 20);
+        reno.on_rto(NOW, &Timeout { flight_size_bytes: 20 * MSS, first: false });
+        reno.on_spurious(NOW);
+        assert_eq!(segments(&reno), 1, "nothing is left to give back");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use forebay_base::{Rng, Span, Stream, Time};
 /// Segment of the tests: divisible by 4, so that CSS loses no fraction.
 pub(crate) const MSS: u64 = 1460;
 
-pub(crate) fn ms(ms: u64) -> Span {
+pub(crate) const fn ms(ms: u64) -> Span {
     Span::from_millis(ms)
 }
 
