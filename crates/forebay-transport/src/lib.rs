@@ -7,6 +7,15 @@ extern crate alloc;
 
 mod config;
 mod connection;
+mod histogram;
+mod options;
+mod path;
+mod ranges;
+mod recv;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use config::{PRESETS, Pacing, Preset, Recovery, TcpConfig};
 pub use connection::{

@@ -31,6 +31,7 @@ impl RangeSet {
         self.ranges.len()
     }
     /// Bytes in all ranges.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -56,7 +57,12 @@ impl RangeSet {
 
     /// Add `start..end`. `gap` sees each part that was not there, in ascending order, with the range that the whole
     /// becomes part of. Returns the number of new bytes. Costs O(log ranges + ranges that are merged).
-    pub(crate) fn insert(&mut self, start: u64, end: u64, mut gap: impl FnMut(Range, Range)) -> u64 {
+    pub(crate) fn insert(
+        &mut self,
+        start: u64,
+        end: u64,
+        mut gap: impl FnMut(Range, Range),
+    ) -> u64 {
         debug_assert!(start < end);
         let from = self.ranges.partition_point(|r| r.end < start);
         let mut to = from;

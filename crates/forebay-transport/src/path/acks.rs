@@ -3,9 +3,9 @@
 use super::input::Incoming;
 use super::loss::Evidence;
 use super::recovery::Rule;
-use super::scoreboard::{REPEATED, Segment};
+use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Path};
-use forebay_base::{OptionList, Span, TcpFlags, widen};
+use forebay_base::{OptionList, Span, TcpFlags, Time, widen};
 use forebay_cc::{Ack, Controller, Delivered};
 
 /// What one ACK says.
@@ -39,9 +39,7 @@ impl News {
     }
     /// The echo is not older than the latest transmission of `s`.
     fn echoes(&self, s: &Segment) -> bool {
-        self.echo_ms.is_some_and(|echo| {
-            echo.wrapping_sub(s.sent_at.as_millis() as u32) as i32 >= 0
-        })
+        self.echo_ms.is_some_and(|echo| echo.wrapping_sub(s.sent_at.as_millis() as u32) as i32 >= 0)
     }
 }
 
@@ -98,7 +96,7 @@ impl Path {
         while let Some(s) = self.board.pop_acked(news.una) {
             news.acked += s.len as u64;
             news.repeats_acked |= s.is(REPEATED);
-            if !s.is(super::scoreboard::SACKED) {
+            if !s.is(SACKED) {
                 self.arrived(cx, &s, news);
             }
         }
@@ -199,8 +197,8 @@ impl Path {
         self.window_seq = seq;
         self.last_window = segment.window;
         let edge = ack + ((segment.window as u64) << self.agreed.peer_shift);
-        if edge > self.peer_edge && self.timers.persist != forebay_base::Time::MAX {
-            self.timers.persist = forebay_base::Time::MAX;
+        if edge > self.peer_edge && self.timers.persist != Time::MAX {
+            self.timers.persist = Time::MAX;
             self.rtt.collapse();
             self.rearm_rto(cx);
         }
@@ -236,7 +234,8 @@ impl Path {
         if news.advanced() {
             self.retries = 0;
             if self.syn_loss_window != u64::MAX {
-                self.syn_loss_window = self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
+                self.syn_loss_window =
+                    self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
             }
         }
         if self.suspicion.is_open() {
@@ -254,7 +253,9 @@ impl Path {
         } else {
             self.advance_recovery(news, found);
         }
-        if self.recovery_point > 0 && news.una >= self.recovery_point && news.prior_una < self.recovery_point
+        if self.recovery_point > 0
+            && news.una >= self.recovery_point
+            && news.prior_una < self.recovery_point
         {
             if let Some(rack) = self.detector.rack() {
                 rack.on_recovered();
@@ -267,8 +268,11 @@ impl Path {
     /// The sample of this ACK, if no retransmission makes it ambiguous (Karn's rule, RFC 6298 section 3).
     fn rtt_of(&self, cx: &Cx<'_>, news: &News) -> Option<Span> {
         let newest = news.newest.as_ref()?;
-        let clear =
-            if newest.is(REPEATED) { news.echoes(newest) } else { !news.repeats_acked || self.agreed.sack };
+        let clear = if newest.is(REPEATED) {
+            news.echoes(newest)
+        } else {
+            !news.repeats_acked || self.agreed.sack
+        };
         clear.then(|| cx.now.since(newest.sent_at))
     }
     pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
@@ -331,7 +335,7 @@ impl Path {
     fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
         if !news.advanced() {
             if news.sacked > 0 {
-                self.timers.probe = forebay_base::Time::MAX;
+                self.timers.probe = Time::MAX;
             }
             return;
         }

@@ -6,9 +6,8 @@ use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
 use super::{Cx, Path, Probe, State};
 use crate::config::Recovery;
-use forebay_cc::{
-    Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout,
-};
+use forebay_base::Time;
+use forebay_cc::{Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout};
 
 impl Path {
     /// Look for losses and answer them. Returns true if there were any.
@@ -19,7 +18,7 @@ impl Path {
         let partial = !ends && news.advanced() && self.repairs_one_by_one();
         let evidence = self.evidence(cx);
         if !partial && !self.detector.is_due(&self.board, &evidence) {
-            self.timers.loss = forebay_base::Time::MAX;
+            self.timers.loss = Time::MAX;
             if self.unanswered_loss.is_some() && !ends {
                 self.answer_losses(cx, Some(news), None);
             }
@@ -60,7 +59,7 @@ impl Path {
         }
         let found = (losses.segments, losses.repeat);
         let beyond = losses.highest.filter(|&start| start >= point);
-        self.timers.loss = next.unwrap_or(forebay_base::Time::MAX);
+        self.timers.loss = next.unwrap_or(Time::MAX);
         self.unanswered_loss = self.unanswered_loss.max(beyond);
         found
     }
@@ -88,7 +87,7 @@ impl Path {
         let event = Congestion {
             cause,
             flight_size_bytes: self.flight_size(),
-            cwnd_limited: self.board.una() <= self.window_full_at,
+            cwnd_limited: self.board.una() < self.window_full_at,
         };
         self.controller.on_congestion(cx.now, &event);
         self.reduced_at_number = self.next_number;
@@ -126,7 +125,7 @@ impl Path {
         self.episode = Some(Episode { point, rule, partial_seen: false, entered: false });
         self.recovery_point = point;
         self.suspect_recovery(cx);
-        self.timers.probe = forebay_base::Time::MAX;
+        self.timers.probe = Time::MAX;
         cx.counters.recoveries += 1;
     }
     fn first_end(&self) -> u64 {
@@ -208,7 +207,7 @@ impl Path {
     /// The retransmission timer expired (RFC 6298 5.4 to 5.6; RFC 5681 section 3.1; RFC 8985 section 6.3).
     pub(super) fn on_rto(&mut self, cx: &mut Cx<'_>) {
         if self.board.is_empty() {
-            self.timers.rto = forebay_base::Time::MAX;
+            self.timers.rto = Time::MAX;
             return;
         }
         cx.counters.timeouts += 1;
@@ -230,8 +229,8 @@ impl Path {
         self.unanswered_loss = None;
         self.probe = None;
         self.probe_due = false;
-        self.timers.probe = forebay_base::Time::MAX;
-        self.timers.loss = forebay_base::Time::MAX;
+        self.timers.probe = Time::MAX;
+        self.timers.loss = Time::MAX;
         self.dupacks = 0;
         self.limited_bytes = 0;
         self.force_repeat = true;

@@ -37,7 +37,7 @@ use scoreboard::{Scoreboard, Segment};
 use spurious::Suspicion;
 use timers::Timers;
 
-pub(crate) use input::{Incoming, Received};
+pub(crate) use input::{Incoming, Received, options_of};
 
 /// The most that may be sent and not acknowledged: half of what `widen` can tell apart.
 const MAX_OUTSTANDING_BYTES: u64 = 1 << 30;
@@ -310,6 +310,37 @@ impl Path {
     /// Smoothed RTT in ns, the largest value if there is none: what the scheduler compares.
     pub(crate) fn rank(&self) -> u64 {
         self.rtt.srtt().map_or(u64::MAX, |s| s.as_nanos())
+    }
+
+    /// Window that the peer announced last.
+    pub(crate) fn peer_window(&self) -> u64 {
+        (self.last_window as u64) << self.agreed.peer_shift
+    }
+    /// Largest piece of data to assign at once.
+    pub(crate) fn chunk(&self) -> u64 {
+        self.mss()
+    }
+    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; where that says nothing, a packet or two do.
+    pub(crate) fn has_room(&self, now: Time, config: &TcpConfig, len: u64) -> bool {
+        if !self.is_usable() {
+            return false;
+        }
+        let waiting = self.send_end - self.board.nxt();
+        let limits = self.controller.limits();
+        let flow = self.pacing_rate(&limits, config).is_some() || limits.credits.is_some();
+        if flow && (waiting > 0 || !self.pacer.ready(now)) {
+            return false;
+        }
+        let flight = self.board.in_flight() + waiting;
+        flight == 0 || flight + len <= self.window_in_force()
+    }
+    /// Where the bytes assigned next will lie.
+    pub(crate) fn assigned_end(&self) -> u64 {
+        self.send_end
+    }
+    /// `len` more bytes are assigned.
+    pub(crate) fn extend(&mut self, len: u64) {
+        self.send_end += len;
     }
 
     /// The rate at which packets leave, if they are paced.

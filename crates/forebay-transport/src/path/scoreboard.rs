@@ -379,9 +379,8 @@ impl Scoreboard {
     /// The sums, counted anew: for debug assertions and tests.
     pub(crate) fn is_consistent(&self) -> bool {
         let sum = |f: &dyn Fn(&Segment) -> u64| self.segments.iter().map(f).sum::<u64>();
-        let contiguous = self.segments.iter().try_fold(self.una, |at, s| {
-            (s.start == at).then_some(s.end())
-        });
+        let contiguous =
+            self.segments.iter().try_fold(self.una, |at, s| (s.start == at).then_some(s.end()));
         contiguous == Some(self.nxt)
             && sum(&Segment::in_flight) == self.in_flight
             && sum(&|s| if s.is(SACKED) { s.len as u64 } else { 0 }) == self.sacked_bytes

@@ -8,7 +8,7 @@ use forebay_base::{
     Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFields, TcpFlags, Time, kind,
     narrow,
 };
-use forebay_cc::{Controller, Feedback, Limits, NextPacket, Sent, Stamp, Tag};
+use forebay_cc::{Controller, Feedback, Limits, Loss, NextPacket, RecoveryOwner, Sent, Stamp, Tag};
 
 const TCP_HEADER_BYTES: u64 = 20;
 /// Segments that limited transmit sends beyond the window (RFC 3042).
@@ -21,7 +21,10 @@ enum Choice {
     /// The segment at this index of the scoreboard, again.
     Repeat(usize),
     /// New data of this length; None of it and a FIN: a FIN alone.
-    New { len: u64, fin: bool },
+    New {
+        len: u64,
+        fin: bool,
+    },
 }
 
 impl Path {
@@ -59,12 +62,12 @@ impl Path {
         if limits.credits == Some(0) {
             return None;
         }
-        let choice = self.choose(cx, &limits)?;
-        let pacing = self.pacing_rate(&limits, cx.config);
         if self.state == State::Established && !self.pacer.ready(cx.now) {
             self.timers.pace = self.pacer.release();
             return None;
         }
+        let choice = self.choose(cx, &limits)?;
+        let pacing = self.pacing_rate(&limits, cx.config);
         let packet = self.transmit(cx, arena, choice);
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
@@ -94,13 +97,13 @@ impl Path {
         let new_first = matches!(self.suspicion, Suspicion::SecondAck { new_segments: 1.., .. });
         if !new_first && let Some(at) = self.board.next_lost() {
             let len = (self.board.get(at).len as u64).min(self.mss());
-            if self.force_repeat || self.window_allows(len, limits) {
+            if self.force_repeat || self.window_allows(cx, len, limits) {
                 return Some(Choice::Repeat(at));
             }
-            self.note_window_full(limits);
+            self.note_window_full();
             return None;
         }
-        self.choose_new(cx, limits).or_else(|| self.choose_pipe(limits))
+        self.choose_new(cx, limits).or_else(|| self.choose_pipe(cx, limits))
     }
 
     /// New data that windows allow.
@@ -112,8 +115,8 @@ impl Path {
             return None;
         };
         let forced = matches!(self.suspicion, Suspicion::SecondAck { new_segments: 1.., .. });
-        if !forced && !self.window_allows(len, limits) {
-            self.note_window_full(limits);
+        if !forced && !self.window_allows(cx, len, limits) {
+            self.note_window_full();
             return None;
         }
         Some(Choice::New { len, fin })
@@ -133,8 +136,8 @@ impl Path {
         }
         // RFC 9293 section 3.8.6.2.1: no small segment because of a small window.
         if room < whole {
-            if self.board.is_empty() && room < whole {
-                if room > 0 && room >= self.recv_half_window() {
+            if self.board.is_empty() {
+                if room > 0 && room >= self.peer_window() / 2 {
                     return Some((room, false));
                 }
                 self.rearm_persist(cx);
@@ -143,10 +146,6 @@ impl Path {
         }
         Some((whole, fin && whole == rest))
     }
-    /// Half of the largest window that the peer is likely to have: the last one that it announced.
-    fn recv_half_window(&self) -> u64 {
-        (((self.last_window as u64) << self.agreed.peer_shift) / 2).max(1)
-    }
     pub(super) fn may_send_new(&self) -> bool {
         let nxt = self.board.nxt();
         nxt < self.send_end && nxt + self.mss().min(self.send_end - nxt) <= self.peer_edge
@@ -154,14 +153,14 @@ impl Path {
 
     /// Do recovery, window and limited transmit allow `len` more bytes?
     #[inline]
-    fn window_allows(&self, len: u64, limits: &Limits) -> bool {
+    fn window_allows(&self, cx: &Cx<'_>, len: u64, limits: &Limits) -> bool {
         let cwnd = self.cwnd(limits);
         let in_flight = self.board.in_flight();
         match self.episode.as_ref().map(|e| &e.rule) {
             None if self.dupacks == 0 && self.board.sacked_bytes() == 0 => {
                 in_flight + len <= cwnd || (in_flight == 0 && cwnd > 0)
             }
-            None => self.disordered_flight(limits) + len <= cwnd,
+            None => self.disordered_flight(cx) + len <= cwnd,
             Some(Rule::Prr(prr)) => prr.allows(len),
             Some(Rule::NewReno(newreno)) => self.outstanding() + len <= newreno.window,
             Some(Rule::Pipe(_) | Rule::Controller) => {
@@ -171,36 +170,32 @@ impl Path {
     }
     /// Bytes that count against the window while ACKs arrive out of order. With SACK the pipe shrinks by what has arrived, and
     /// that is limited transmit; without, the first two duplicates free a segment each (RFC 3042).
-    fn disordered_flight(&self, limits: &Limits) -> u64 {
+    fn disordered_flight(&self, cx: &Cx<'_>) -> u64 {
         let in_flight = self.board.in_flight();
-        if self.owner == forebay_cc::RecoveryOwner::Controller && self.agreed.sack {
+        let limited_transmit = cx.config.limited_transmit;
+        if self.owner == RecoveryOwner::Controller || (self.agreed.sack && limited_transmit) {
             return in_flight;
         }
-        let _ = limits;
-        match (self.agreed.sack, self.limited_transmit) {
-            (true, true) => in_flight,
-            (true, false) => in_flight + self.board.sacked_bytes(),
-            (false, true) => {
-                let freed = (self.dupacks as u64).min(LIMITED_SEGMENTS) * self.mss();
-                in_flight.saturating_sub(freed)
-            }
-            (false, false) => in_flight,
+        if self.agreed.sack {
+            return in_flight + self.board.sacked_bytes();
         }
+        let freed = if limited_transmit { (self.dupacks as u64).min(LIMITED_SEGMENTS) } else { 0 };
+        in_flight.saturating_sub(freed * self.mss())
     }
     /// Data waits for the window.
-    fn note_window_full(&mut self, _limits: &Limits) {
+    fn note_window_full(&mut self) {
         self.window_full_at = self.board.nxt();
     }
 
     /// RFC 6675 section 4, NextSeg rules 3 and 4: what is not known to be lost, below and at the end of what was sent.
-    fn choose_pipe(&mut self, limits: &Limits) -> Option<Choice> {
+    fn choose_pipe(&mut self, cx: &Cx<'_>, limits: &Limits) -> Option<Choice> {
         let Some(Rule::Pipe(Pipe { rescue, high_rxt })) = self.episode.as_ref().map(|e| &e.rule)
         else {
             return None;
         };
         let (rescue, high_rxt) = (*rescue, *high_rxt);
         let top = self.board.sacked().last()?.end;
-        if !self.window_allows(self.mss(), limits) {
+        if !self.window_allows(cx, self.mss(), limits) {
             return None;
         }
         let from = self.board.find(high_rxt.max(self.board.una()));
@@ -219,11 +214,12 @@ impl Path {
     }
 
     /// A tail loss probe: new data if the peer's window has room, whatever cwnd says; else the last segment again.
-    fn choose_probe(&mut self, cx: &Cx<'_>) -> Option<Choice> {
+    fn choose_probe(&mut self, cx: &mut Cx<'_>) -> Option<Choice> {
         let choice = match self.next_new(cx) {
             Some((len, fin)) => Choice::New { len, fin },
             None => {
-                let last = (0..self.board.len()).rev().find(|&i| self.board.get(i).outstanding())?;
+                let last =
+                    (0..self.board.len()).rev().find(|&i| self.board.get(i).outstanding())?;
                 Choice::Repeat(last)
             }
         };
@@ -231,6 +227,7 @@ impl Path {
             Choice::New { len, fin } => self.board.nxt() + len + u64::from(fin),
             _ => self.board.nxt(),
         };
+        cx.counters.tail_probes += 1;
         self.probe = Some(Probe { end, repeats_data: matches!(choice, Choice::Repeat(_)) });
         Some(choice)
     }
@@ -246,8 +243,7 @@ impl Path {
             }
         };
         let number = self.next_number;
-        let next =
-            NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
+        let next = NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
         let stamp = self.controller.stamp(cx.now, &next);
         let mut options = if syn { self.syn_options(cx) } else { OptionList::EMPTY };
         let start = match choice {
@@ -347,7 +343,7 @@ impl Path {
     fn supersede(&mut self, cx: &mut Cx<'_>, at: usize) {
         let s = *self.board.get(at);
         if s.outstanding() && !s.is(SYN) {
-            let loss = forebay_cc::Loss {
+            let loss = Loss {
                 tag: s.tag,
                 number: s.number,
                 bytes: s.len as u32,
@@ -486,10 +482,6 @@ impl Path {
         self.account(s, again);
         if self.timers.rto == Time::MAX {
             self.rearm_rto(cx);
-        }
-        if self.probe.is_some_and(|p| p.end >= s.end()) && self.timers.probe == Time::MAX {
-            let fresh = self.probe.is_some_and(|p| p.end == s.end() || p.repeats_data);
-            cx.counters.tail_probes += u64::from(fresh && !self.sampled_since_probe);
         }
         if !again {
             self.rearm_probe(cx);

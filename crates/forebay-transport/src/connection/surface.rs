@@ -1,10 +1,10 @@
-//! A connection: one data stream over a list of paths.
+//! What a connection is made with, and what it shows.
 
 use crate::config::TcpConfig;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, Endpoint, IpVersion, Packet, PortId, Rate, Span, Time};
-use forebay_cc::{AnyController, AnyFeedback, PieceView};
+use forebay_base::{Endpoint, IpVersion, PortId, Rate, Span, Time};
+use forebay_cc::{AnyController, AnyFeedback};
 
 /// Who opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,70 +128,4 @@ pub struct PathView {
     pub delivered_bytes: u64,
     /// Bytes declared lost.
     pub lost_bytes: u64,
-}
-
-/// One end of a connection.
-///
-/// Four verbs: hand it a packet ([`Connection::on_packet`]); take what it wants to send ([`Connection::poll_transmit`], until it
-/// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
-/// `next_timeout` may change in every call that takes `&mut self`.
-pub struct Connection {
-    setup: Setup,
-}
-
-impl Connection {
-    /// A connection that has not been opened. Panics if there is no path.
-    pub fn new(setup: Setup) -> Connection {
-        assert!(!setup.paths.is_empty(), "a connection needs a path");
-        Connection { setup }
-    }
-    /// Client: begin the handshake. Server: nothing.
-    pub fn open(&mut self, _now: Time) {}
-    /// True if [`Connection::on_piece`] is to be called for each IP packet.
-    pub fn wants_pieces(&self) -> bool {
-        false
-    }
-    /// An IP packet for path `path` came, whole or a piece, before reassembly.
-    pub fn on_piece(&mut self, _now: Time, _path: usize, _piece: &PieceView) {}
-    /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
-    pub fn on_packet(&mut self, _now: Time, _path: usize, _packet: &Packet, _arena: &Arena) {}
-    /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
-    pub fn poll_transmit(
-        &mut self,
-        _now: Time,
-        _path: usize,
-        _arena: &mut Arena,
-    ) -> Option<Packet> {
-        None
-    }
-    /// When [`Connection::on_timeout`] is due.
-    pub fn next_timeout(&self) -> Option<Time> {
-        None
-    }
-    /// The time asked for has come.
-    pub fn on_timeout(&mut self, _now: Time) {}
-    /// Number of paths.
-    pub fn paths(&self) -> usize {
-        self.setup.paths.len()
-    }
-    /// The host port that `path` leaves through.
-    pub fn path_port(&self, path: usize) -> PortId {
-        self.setup.paths[path].port
-    }
-    /// How far it is.
-    pub fn progress(&self) -> Progress {
-        Progress::default()
-    }
-    /// Counts.
-    pub fn counters(&self) -> Counters {
-        Counters::default()
-    }
-    /// What `path` shows.
-    pub fn view(&self, _path: usize) -> PathView {
-        unreachable!("skeleton")
-    }
-    /// RTT samples of `path`.
-    pub fn rtt_summary(&self, _path: usize) -> RttSummary {
-        RttSummary::default()
-    }
 }

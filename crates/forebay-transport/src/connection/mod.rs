@@ -1,0 +1,283 @@
+//! A connection: one data stream over a list of paths.
+
+mod streams;
+mod surface;
+
+pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
+
+use crate::config::TcpConfig;
+use crate::path::{Cx, Incoming, Path, Received, State, options_of};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{Arena, OptionList, Packet, PortId, Time};
+use forebay_cc::{AnyFeedback, Controller, Feedback, PieceView, Sibling};
+use streams::Streams;
+
+/// One end of a connection.
+///
+/// Four verbs: hand it a packet ([`Connection::on_packet`]); take what it wants to send ([`Connection::poll_transmit`], until it
+/// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
+/// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
+///
+/// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
+/// them by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
+/// the start).
+pub struct Connection {
+    paths: Vec<Path>,
+    config: Arc<TcpConfig>,
+    counters: Counters,
+    progress: Times,
+    /// Data over more than one path; None where path and stream offsets are the same.
+    streams: Option<Box<Streams>>,
+    /// The earliest deadline of all paths.
+    next: Time,
+}
+
+/// The moments of [`Progress`].
+#[derive(Debug, Default)]
+struct Times {
+    opened_at: Option<Time>,
+    established_at: Option<Time>,
+    last_byte_at: Option<Time>,
+    ended: Option<(EndCause, Time)>,
+}
+
+impl Connection {
+    /// A connection that has not been opened. Panics if there is no path.
+    pub fn new(setup: Setup) -> Connection {
+        assert!(!setup.paths.is_empty(), "a connection needs a path");
+        let many = setup.paths.len() > 1;
+        let (config, send_bytes) = (&setup.config, setup.send_bytes);
+        let paths = setup.paths.into_iter().enumerate().map(|(index, path)| {
+            let identity = (setup.role, setup.version, index as u8);
+            Path::new(path, identity, config, send_bytes, many)
+        });
+        let paths: Vec<Path> = paths.collect();
+        let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
+        Connection {
+            paths,
+            config: setup.config,
+            counters: Counters::default(),
+            progress: Times::default(),
+            streams,
+            next: Time::MAX,
+        }
+    }
+
+    /// Client: begin the handshake. Server: nothing.
+    pub fn open(&mut self, now: Time) {
+        self.each_path(now, |path, cx| path.open(cx));
+        if self.paths[0].state() == State::SynSent {
+            self.progress.opened_at.get_or_insert(now);
+        }
+    }
+    /// True if [`Connection::on_piece`] is to be called for each IP packet.
+    pub fn wants_pieces(&self) -> bool {
+        self.paths.iter().any(|p| !matches!(p.feedback, AnyFeedback::None))
+    }
+    /// An IP packet for path `path` came, whole or a piece, before reassembly.
+    pub fn on_piece(&mut self, now: Time, path: usize, piece: &PieceView) {
+        let path = &mut self.paths[path];
+        path.feedback.on_piece(now, piece);
+        path.refresh();
+        self.refresh();
+    }
+
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
+    pub fn on_packet(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+        let Some(segment) = Incoming::read(packet) else { return };
+        if matches!(self.progress.ended, Some((EndCause::Reset | EndCause::TimedOut, _))) {
+            return;
+        }
+        let options = options_of(packet, arena);
+        self.couple(path);
+        let before = self.paths[path].state();
+        let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
+        if before != State::Established {
+            self.note_opening(now, path);
+        }
+        self.take(now, path, &segment, options, received);
+        self.refresh();
+    }
+
+    /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
+    pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+        if self.paths[path].state() == State::Dead {
+            return None;
+        }
+        self.schedule(now);
+        let packet = self.with_path(now, path, |p, cx| p.poll(cx, arena));
+        self.refresh();
+        packet
+    }
+
+    /// When [`Connection::on_timeout`] is due.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        (self.next != Time::MAX).then_some(self.next)
+    }
+
+    /// The time asked for has come.
+    pub fn on_timeout(&mut self, now: Time) {
+        if self.next > now {
+            return;
+        }
+        for path in 0..self.paths.len() {
+            if self.paths[path].next_timeout() <= now {
+                self.couple(path);
+                let timeouts = self.counters.timeouts;
+                self.with_path(now, path, |p, cx| p.on_timeout(cx));
+                if self.counters.timeouts > timeouts {
+                    self.reinject(path);
+                }
+            }
+        }
+        if self.paths.iter().all(|p| p.state() == State::Dead) {
+            self.end(EndCause::TimedOut, now);
+        }
+        self.schedule(now);
+        self.refresh();
+    }
+
+    /// Number of paths.
+    pub fn paths(&self) -> usize {
+        self.paths.len()
+    }
+    /// The host port that `path` leaves through.
+    pub fn path_port(&self, path: usize) -> PortId {
+        self.paths[path].port
+    }
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let first = &self.paths[0];
+        let (received_bytes, stream_complete, acked_bytes) = match &self.streams {
+            None => (first.received_bytes(), first.stream_complete(), first.acked_bytes()),
+            Some(streams) => streams.progress(),
+        };
+        let times = &self.progress;
+        Progress {
+            opened_at: times.opened_at,
+            established_at: times.established_at,
+            received_bytes,
+            last_byte_at: times.last_byte_at,
+            stream_complete,
+            acked_bytes,
+            ended: times.ended,
+        }
+    }
+    /// Counts.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+    /// What `path` shows.
+    pub fn view(&self, path: usize) -> PathView {
+        self.paths[path].view(&self.config)
+    }
+    /// RTT samples of `path`.
+    pub fn rtt_summary(&self, path: usize) -> RttSummary {
+        self.paths[path].rtt_summary()
+    }
+
+    /// Run `f` on a path with what it needs of the connection.
+    #[inline]
+    fn with_path<R>(
+        &mut self,
+        now: Time,
+        path: usize,
+        f: impl FnOnce(&mut Path, &mut Cx<'_>) -> R,
+    ) -> R {
+        let (data_ack, data_end) = self.streams.as_ref().map_or((None, None), |s| s.signals());
+        let counters = &mut self.counters;
+        let mut cx = Cx { now, config: &self.config, counters, data_ack, data_end };
+        f(&mut self.paths[path], &mut cx)
+    }
+    fn each_path(&mut self, now: Time, f: impl Fn(&mut Path, &mut Cx<'_>)) {
+        (0..self.paths.len()).for_each(|path| self.with_path(now, path, &f));
+    }
+    #[inline]
+    fn refresh(&mut self) {
+        self.next = match self.paths.as_slice() {
+            [only] => only.next_timeout(),
+            all => all.iter().map(Path::next_timeout).min().unwrap_or(Time::MAX),
+        };
+        if let Some((EndCause::Reset | EndCause::TimedOut, _)) = self.progress.ended {
+            self.next = Time::MAX;
+        }
+    }
+
+    fn note_opening(&mut self, now: Time, path: usize) {
+        match self.paths[path].state() {
+            State::SynReceived => {
+                self.progress.opened_at.get_or_insert(now);
+            }
+            State::Established => {
+                self.progress.established_at.get_or_insert(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a segment means for the stream.
+    #[inline]
+    fn take(
+        &mut self,
+        now: Time,
+        path: usize,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+        received: Received,
+    ) {
+        if received.reset {
+            self.end(EndCause::Reset, now);
+            return;
+        }
+        if let Some(streams) = &mut self.streams {
+            if streams.take(segment, options, received) {
+                self.progress.last_byte_at = Some(now);
+            }
+            if streams.is_finished() {
+                self.end(EndCause::Finished, now);
+            }
+            self.schedule(now);
+            return;
+        }
+        let only = &self.paths[path];
+        if received.in_order_bytes > 0 {
+            // A FIN alone brings no byte.
+            let fin_alone = received.in_order_bytes == 1 && segment.payload == 0;
+            if !fin_alone {
+                self.progress.last_byte_at = Some(now);
+            }
+        }
+        if only.fin_acked() && only.stream_complete() {
+            self.end(EndCause::Finished, now);
+        }
+    }
+    fn end(&mut self, cause: EndCause, now: Time) {
+        self.progress.ended.get_or_insert((cause, now));
+    }
+
+    /// Show the controller of `path` its siblings, before it sees what comes.
+    #[inline]
+    fn couple(&mut self, path: usize) {
+        let Some(streams) = &mut self.streams else { return };
+        let siblings: &mut Vec<Sibling> = &mut streams.siblings;
+        siblings.clear();
+        siblings.extend(self.paths.iter().map(Path::sibling));
+        self.paths[path].controller.couple(siblings, path);
+    }
+    /// Give data to paths with room.
+    #[inline]
+    fn schedule(&mut self, now: Time) {
+        if let Some(streams) = &mut self.streams {
+            streams.schedule(now, &mut self.paths, &self.config);
+        }
+    }
+    /// A path timed out: others carry what it has not delivered.
+    fn reinject(&mut self, path: usize) {
+        if let Some(streams) = &mut self.streams {
+            streams.reinject(path, &self.paths[path]);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! One stream over several paths (after RFC 8684): which path carries which bytes, and what has come.
+//!
+//! Each segment maps its bytes to the stream; the end of the stream takes one offset (DATA_FIN). Paths are opened together and
+//! are not closed one by one: the stream is over when both ends know it.
+
+use super::Role;
+use crate::config::TcpConfig;
+use crate::options::mptcp;
+use crate::path::mapping::Mapping;
+use crate::path::{Incoming, Path, Received};
+use crate::ranges::{Range, RangeSet};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use forebay_base::{OptionList, Time, widen};
+use forebay_cc::Sibling;
+
+/// Bytes that a path timed out on.
+#[derive(Clone, Copy, Debug)]
+struct Reinjection {
+    range: Range,
+    /// Paths that have carried them, one bit each.
+    carried: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    role: Option<Role>,
+    total: Option<u64>,
+    /// Next offset to be assigned to a path for the first time, and the first one not acknowledged.
+    nxt: u64,
+    una: u64,
+    /// Right edge of the peer's window.
+    edge: u64,
+    reinjections: VecDeque<Reinjection>,
+    /// Next offset expected, and what lies beyond it.
+    expected: u64,
+    held: RangeSet,
+    /// Offset of the peer's DATA_FIN.
+    fin_at: Option<u64>,
+    pub(super) siblings: Vec<Sibling>,
+}
+
+impl Streams {
+    pub(super) fn new(role: Role, total: Option<u64>) -> Streams {
+        Streams { role: Some(role), total, ..Streams::default() }
+    }
+    /// The next data offset expected, and the end of this side's stream where it may be told.
+    pub(super) fn signals(&self) -> (Option<u64>, Option<u64>) {
+        let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client));
+        (Some(self.expected), end)
+    }
+    /// Received in order, complete, acknowledged.
+    pub(super) fn progress(&self) -> (u64, bool, u64) {
+        let received = self.fin_at.map_or(self.expected, |fin| self.expected.min(fin));
+        let complete = self.fin_at.is_some_and(|fin| self.expected > fin);
+        (received, complete, self.total.map_or(self.una, |n| n.min(self.una)))
+    }
+    /// Both directions are through: a server without data needs no DATA_FIN of its own.
+    pub(super) fn is_finished(&self) -> bool {
+        let sent = match (self.role, self.total) {
+            (Some(Role::Server), Some(0)) => self.progress().1,
+            (_, Some(total)) => self.una > total,
+            (_, None) => false,
+        };
+        let one_way = self.role == Some(Role::Client) && self.fin_at.is_none();
+        sent && (one_way || self.progress().1)
+    }
+
+    /// A segment came. Returns true if it brought the next bytes of the stream.
+    pub(super) fn take(
+        &mut self,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+        received: Received,
+    ) -> bool {
+        let Some(signal) = mptcp::Signal::read(options) else { return false };
+        if let Some(ack) = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una)) {
+            if ack > self.una && ack <= self.nxt + 1 {
+                self.una = ack;
+            }
+        }
+        let Some((dsn, _, length)) = signal.mapping.filter(|_| received.accepted) else {
+            return false;
+        };
+        let Some(start) = widen(dsn, mptcp::DATA_ISN, self.expected) else { return false };
+        let end = start + length as u64;
+        if signal.fin {
+            self.fin_at = Some(end - 1);
+        }
+        debug_assert_eq!(length as u64, segment.payload + u64::from(signal.fin));
+        if end <= self.expected {
+            return false;
+        }
+        let before = self.expected;
+        self.held.insert(start.max(self.expected), end, |_, _| ());
+        if let Some(first) = self.held.first().filter(|r| r.start <= self.expected) {
+            self.expected = first.end;
+            self.held.trim_below(first.end);
+        }
+        self.fin_at.map_or(self.expected, |fin| self.expected.min(fin)) > before
+    }
+
+    /// Path `index` timed out: what it has not delivered goes to the others, before new data.
+    pub(super) fn reinject(&mut self, index: usize, path: &Path) {
+        let Some(mappings) = &path.mappings else { return };
+        for run in mappings.from(path.board.una()) {
+            let range = Range { start: run.data.max(self.una), end: run.data + run.len };
+            let known = self.reinjections.iter_mut().find(|r| r.range == range);
+            if let Some(known) = known {
+                known.carried |= 1 << index;
+            } else if range.start < range.end {
+                self.reinjections.push_back(Reinjection { range, carried: 1 << index });
+            }
+        }
+    }
+
+    /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that has room.
+    pub(super) fn schedule(&mut self, now: Time, paths: &mut [Path], config: &TcpConfig) {
+        for path in paths.iter() {
+            if path.is_usable() {
+                self.edge = self.edge.max(self.una + path.peer_window());
+            }
+        }
+        while self.reinject_one(now, paths, config) {}
+        while let Some(len) = self.next_len(config) {
+            let Some(path) = best(now, paths, config, len, 0) else { return };
+            let len = len.min(path.chunk());
+            path.assign(self.nxt, len);
+            self.nxt += len;
+        }
+    }
+
+    /// Move the head of the reinjection queue to a path. False if there is nothing to move, or nowhere.
+    fn reinject_one(&mut self, now: Time, paths: &mut [Path], config: &TcpConfig) -> bool {
+        let una = self.una;
+        while self.reinjections.front().is_some_and(|r| r.range.end <= una) {
+            self.reinjections.pop_front();
+        }
+        let Some(head) = self.reinjections.front_mut() else { return false };
+        head.range.start = head.range.start.max(una);
+        let everyone = (1u64 << paths.len()) - 1;
+        let carried = if head.carried == everyone { 0 } else { head.carried };
+        let wanted = head.range.len().min(config.mss_bytes as u64);
+        let Some(path) = best(now, paths, config, wanted, carried) else { return false };
+        let len = wanted.min(path.chunk());
+        path.assign(head.range.start, len);
+        head.range.start += len;
+        if head.range.start == head.range.end {
+            self.reinjections.pop_front();
+        }
+        true
+    }
+
+    /// Length of the next piece of new data that the windows of the stream allow.
+    fn next_len(&self, config: &TcpConfig) -> Option<u64> {
+        let end = self.total.unwrap_or(u64::MAX);
+        let room = self.edge.min(self.una + config.send_buffer_bytes).saturating_sub(self.nxt);
+        let len = (end - self.nxt).min(config.mss_bytes as u64);
+        (len > 0 && len <= room).then_some(len)
+    }
+}
+
+/// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in `excluded`.
+fn best<'a>(
+    now: Time,
+    paths: &'a mut [Path],
+    config: &TcpConfig,
+    len: u64,
+    excluded: u64,
+) -> Option<&'a mut Path> {
+    let candidates = paths.iter_mut().enumerate();
+    let open = candidates.filter(|(i, p)| excluded >> i & 1 == 0 && p.has_room(now, config, len));
+    open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
+}
+
+impl Path {
+    /// `len` bytes from data offset `data` on are to leave on this path, behind what was assigned before.
+    fn assign(&mut self, data: u64, len: u64) {
+        let run = Mapping { path: self.assigned_end(), data, len };
+        if let Some(mappings) = &mut self.mappings {
+            mappings.push(run);
+        }
+        self.extend(len);
+    }
+}

@@ -1,0 +1,5 @@
+//! Two connections against each other, with the numbers that the RFCs ask for.
+
+mod handshake;
+mod recovery;
+mod transfer;
