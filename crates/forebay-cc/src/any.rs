@@ -1,7 +1,9 @@
-//! Enum inside, trait object at the door: the calls go straight to the variants that `table.rs` declares.
+//! Enum inside, trait object at the door: the calls go straight to the variants that `table.rs`
+//! declares.
 //!
-//! A default method that is not forwarded here compiles and silently does nothing, so every method of both traits is
-//! written out, and `tests/conformance.rs` compares each variant with the same machine behind `Custom`.
+//! A default method that is not forwarded here compiles and silently does nothing, so every method
+//! of both traits is written out, and `tests/conformance.rs` compares each variant with the same
+//! machine behind `Custom`.
 
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Delivered, Limits, Loss, LossPolicy, NextPacket,

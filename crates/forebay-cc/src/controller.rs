@@ -1,8 +1,8 @@
 //! The sender half of a congestion control: one [`Controller`] per path.
 //!
-//! The transport calls it and it answers with [`Limits`]. It never learns of sockets, sequence numbers on the
-//! wire, or which bytes a packet carried. All windows are in bytes; an algorithm that its paper states in packets
-//! divides by [`Init::mss_bytes`].
+//! The transport calls it and it answers with [`Limits`]. It never learns of sockets, sequence
+//! numbers on the wire, or which bytes a packet carried. All windows are in bytes; an algorithm
+//! that its paper states in packets divides by [`Init::mss_bytes`].
 
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
 
@@ -13,12 +13,14 @@ pub struct Limits {
     pub cwnd_bytes: u64,
     /// Rate at which packets may leave; None: as fast as the window allows.
     pub pacing_rate: Option<Rate>,
-    /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed loop).
+    /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed
+    /// loop).
     pub credits: Option<u64>,
 }
 
 impl Limits {
-    /// No window grows past this: a flow keeps at most 2^30 bytes unacknowledged, so that 32-bit sequence numbers do.
+    /// No window grows past this: a flow keeps at most 2^30 bytes unacknowledged, so that 32-bit
+    /// sequence numbers do.
     pub const MAX_CWND_BYTES: u64 = 1 << 30;
 
     /// A window and nothing else.
@@ -74,7 +76,8 @@ pub struct Sent {
     pub after_idle: bool,
 }
 
-/// Delivery rate over the flight of the newest packet that this ACK delivered (draft-ietf-ccwg-bbr, rate sample).
+/// Delivery rate over the flight of the newest packet that this ACK delivered (draft-ietf-ccwg-bbr,
+/// rate sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Bytes delivered in `interval`.
@@ -100,7 +103,8 @@ pub struct Ack<'a> {
     pub delivered_bytes: u64,
     /// Total bytes delivered on the path so far.
     pub total_delivered_bytes: u64,
-    /// A duplicate ACK: new SACK information with SACK (RFC 6675), RFC 5681's definition without. Nothing else.
+    /// A duplicate ACK: new SACK information with SACK (RFC 6675), RFC 5681's definition without.
+    /// Nothing else.
     pub duplicate: bool,
     /// RTT sample of this ACK, free of retransmission ambiguity.
     pub rtt_sample: Option<Span>,
@@ -114,9 +118,11 @@ pub struct Ack<'a> {
     pub in_flight_bytes: u64,
     /// Everything below this stream offset is acknowledged (SND.UNA).
     pub snd_una: u64,
-    /// Next stream offset to be sent for the first time (SND.NXT): with `snd_una` it delimits rounds.
+    /// Next stream offset to be sent for the first time (SND.NXT): with `snd_una` it delimits
+    /// rounds.
     pub snd_nxt: u64,
-    /// The window limited sending in the flight that this ACK ends: growth is due (RFC 9438 section 5.8).
+    /// The window limited sending in the flight that this ACK ends: growth is due (RFC 9438 section
+    /// 5.8).
     pub cwnd_limited: bool,
     /// The path is in loss recovery (between entry and the ACK of the recovery point).
     pub in_recovery: bool,
@@ -128,7 +134,8 @@ pub struct Ack<'a> {
     pub options: Option<&'a OptionList>,
 }
 
-/// One packet is known to have arrived; only for controllers that ask ([`Controller::wants_packets`]).
+/// One packet is known to have arrived; only for controllers that ask
+/// ([`Controller::wants_packets`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// The tag it was given.
@@ -163,7 +170,8 @@ pub struct Loss {
 pub enum CongestionCause {
     /// Loss detected by duplicate ACKs, SACK or RACK; or repaired by a tail loss probe.
     Loss,
-    /// Loss of a retransmission in the same recovery (RFC 8985 section 7.5.2 and RFC 9937 ask for one more response).
+    /// Loss of a retransmission in the same recovery (RFC 8985 section 7.5.2 and RFC 9937 ask for
+    /// one more response).
     LostRetransmission,
     /// ECN echo.
     Ecn,
@@ -174,7 +182,8 @@ pub enum CongestionCause {
 pub struct Congestion {
     /// Where the signal came from.
     pub cause: CongestionCause,
-    /// FlightSize: bytes sent and not cumulatively acknowledged, limited transmit excluded (RFC 5681 eq. 4).
+    /// FlightSize: bytes sent and not cumulatively acknowledged, limited transmit excluded (RFC
+    /// 5681 eq. 4).
     pub flight_size_bytes: u64,
     /// The window limited sending in the last flight.
     pub cwnd_limited: bool,
@@ -183,7 +192,8 @@ pub struct Congestion {
 /// Loss recovery ended: everything below the recovery point is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered {
-    /// The transport asks for no more than this window, to avoid a burst (RFC 6582 step 3, full ACK); None: ssthresh.
+    /// The transport asks for no more than this window, to avoid a burst (RFC 6582 step 3, full
+    /// ACK); None: ssthresh.
     pub cwnd_cap_bytes: Option<u64>,
 }
 
@@ -199,21 +209,23 @@ pub struct Timeout {
 /// Who limits sending between the detection of a loss and its repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryOwner {
-    /// The transport: PRR, RFC 6675 pipe or RFC 6582 inflation, as its configuration says; the target is the cwnd that
-    /// the controller set on [`Controller::on_congestion`].
+    /// The transport: PRR, RFC 6675 pipe or RFC 6582 inflation, as its configuration says; the
+    /// target is the cwnd that the controller set on [`Controller::on_congestion`].
     Transport,
     /// The controller's own limits hold all the time (BBR, Copa, PCC, Verus).
     Controller,
 }
 
-/// How losses are found. A controller that declares none gets the one that the transport is configured with.
+/// How losses are found. A controller that declares none gets the one that the transport is
+/// configured with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPolicy {
     /// Three duplicate ACKs (RFC 5681), or RFC 6675's IsLost with SACK.
     DupThresh,
     /// RACK with tail loss probe (RFC 8985).
     RackTlp,
-    /// Each packet has a timer of its own: srtt x num / den after it was sent. No duplicate ACK counts.
+    /// Each packet has a timer of its own: srtt x num / den after it was sent. No duplicate ACK
+    /// counts.
     PerPacketTimer {
         /// Numerator.
         num: u32,
@@ -229,13 +241,15 @@ pub enum LossPolicy {
 pub enum AckPolicy {
     /// At once for each packet.
     EveryPacket,
-    /// After `packets` full-sized packets or `timeout`, whichever is first; at once for what is out of order (RFC 5681 section 4.2).
+    /// After `packets` full-sized packets or `timeout`, whichever is first; at once for what is out
+    /// of order (RFC 5681 section 4.2).
     Delayed {
         /// Packets per ACK, at least 1.
         packets: u8,
         /// The longest that an ACK waits.
         timeout: Span,
-        /// Packets at the start of a connection that are acknowledged one by one (Linux quick start); 0: none.
+        /// Packets at the start of a connection that are acknowledged one by one (Linux quick
+        /// start); 0: none.
         quick: u16,
     },
 }
@@ -288,8 +302,9 @@ pub struct Observation {
 
 /// The sender half of a congestion control, for one path.
 ///
-/// Order of calls for one ACK packet: `couple` (if there are siblings), `on_delivered` for each packet (if wanted), `on_loss` for
-/// each loss, `on_congestion` at most once, `on_ack` once, `on_recovered` if recovery ended with it.
+/// Order of calls for one ACK packet: `couple` (if there are siblings), `on_delivered` for each
+/// packet (if wanted), `on_loss` for each loss, `on_congestion` at most once, `on_ack` once,
+/// `on_recovered` if recovery ended with it.
 pub trait Controller: Send {
     /// What may be sent now. Changes only in the `&mut self` methods.
     fn limits(&self) -> Limits;
@@ -315,7 +330,8 @@ pub trait Controller: Send {
     fn on_recovered(&mut self, _now: Time, _end: &Recovered) {}
     /// The retransmission timer expired.
     fn on_rto(&mut self, now: Time, timeout: &Timeout);
-    /// The last congestion event or timeout was spurious: give back what it took (RFC 4015), if that is possible.
+    /// The last congestion event or timeout was spurious: give back what it took (RFC 4015), if
+    /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured.
     fn loss_policy(&self) -> Option<LossPolicy> {
@@ -329,7 +345,8 @@ pub trait Controller: Send {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Transport
     }
-    /// What to write on the next packet. Called once for each packet that is sent, just before it is made.
+    /// What to write on the next packet. Called once for each packet that is sent, just before it
+    /// is made.
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         Stamp::default()
     }
@@ -339,7 +356,8 @@ pub trait Controller: Send {
     }
     /// The time asked for has come. Early calls do nothing, late ones are legal.
     fn on_timer(&mut self, _now: Time) {}
-    /// The other paths of the connection, this one at index `me`. Only where there is more than one.
+    /// The other paths of the connection, this one at index `me`. Only where there is more than
+    /// one.
     fn couple(&mut self, _siblings: &[Sibling], _me: usize) {}
     /// What to show.
     fn observe(&self) -> Observation;

@@ -1,22 +1,28 @@
 //! CUBIC: RFC 9438 (doi:10.17487/RFC9438), with HyStart++ (RFC 9406) for the first slow start.
 //!
-//! Windows in segments, times in seconds, C in segments / s^3, beta and alpha without unit; t is the time since the epoch
-//! began, without the time in which the application and not the window limited sending:
+//! Windows in segments, times in seconds, C in segments / s^3, beta and alpha without unit; t is
+//! the time since the epoch began, without the time in which the application and not the window
+//! limited sending:
 //!
 //! 1. `W_cubic(t) = C (t - K)^3 + W_max` (RFC eq. 1);
 //! 2. `K = cbrt((W_max - cwnd_epoch) / C)` (RFC eq. 2);
-//! 3. `W_est += alpha acked / cwnd`, `alpha = 3 (1 - beta) / (1 + beta)`, or 1 once `W_est >= cwnd_prior` (RFC eq. 4);
+//! 3. `W_est += alpha acked / cwnd`, `alpha = 3 (1 - beta) / (1 + beta)`, or 1 once
+//!    `W_est >= cwnd_prior` (RFC eq. 4);
 //! 4. `W_cubic(t) < W_est`: `cwnd = W_est` (section 4.3, the Reno-friendly region);
-//! 5. else `target = clamp(W_cubic(t + SRTT), cwnd, 1.5 cwnd)`, `cwnd += (target - cwnd) acked / cwnd` (sections 4.2, 4.4, 4.5);
-//! 6. congestion: `W_max = cwnd`, or `cwnd (1 + beta) / 2` if `cwnd < W_max` (section 4.7, fast convergence);
-//!    `cwnd_prior = cwnd`; `ssthresh = max(beta flight, 2)`; `cwnd = ssthresh`, on an ECN echo down to 1 (section 4.6);
-//! 7. timeout: `ssthresh` as in 6, `cwnd = 1` (section 4.8). In the first epoch after it, and in the first of all if no
-//!    congestion came before it: `K = 0`, `W_max = cwnd_prior = cwnd_epoch` (sections 4.8, 4.10);
+//! 5. else `target = clamp(W_cubic(t + SRTT), cwnd, 1.5 cwnd)`,
+//!    `cwnd += (target - cwnd) acked / cwnd` (sections 4.2, 4.4, 4.5);
+//! 6. congestion: `W_max = cwnd`, or `cwnd (1 + beta) / 2` if `cwnd < W_max` (section 4.7, fast
+//!    convergence); `cwnd_prior = cwnd`; `ssthresh = max(beta flight, 2)`; `cwnd = ssthresh`, on an
+//!    ECN echo down to 1 (section 4.6);
+//! 7. timeout: `ssthresh` as in 6, `cwnd = 1` (section 4.8). In the first epoch after it, and in
+//!    the first of all if no congestion came before it: `K = 0`, `W_max = cwnd_prior = cwnd_epoch`
+//!    (sections 4.8, 4.10);
 //! 8. a spurious signal: everything of 6 and 7 is given back (section 4.9).
 //!
-//! Differs from the RFC / Linux in: cwnd never falls in growth or rises in a congestion event, where 4 and 6 taken by the letter
-//! could make it; an epoch that begins above W_max takes its window for W_max (as Linux); after a silence the window is cut as in
-//! RFC 5681 section 4.1 and a new epoch begins. From Linux: SRTT and not the smallest RTT in 5, alpha rises to 1, no floor of
+//! Differs from the RFC / Linux in: cwnd never falls in growth or rises in a congestion event,
+//! where 4 and 6 taken by the letter could make it; an epoch that begins above W_max takes its
+//! window for W_max (as Linux); after a silence the window is cut as in RFC 5681 section 4.1 and a
+//! new epoch begins. From Linux: SRTT and not the smallest RTT in 5, alpha rises to 1, no floor of
 //! 5 % per RTT before the first loss, no rounding to whole segments, C is 0.4 and not 410/1024.
 
 use crate::controller::{
@@ -48,20 +54,22 @@ pub struct Params {
     pub c: f64,
     /// Share of the window that is kept on loss, within (0, 1) (RFC 9438 section 4.6: 0.7).
     pub beta: f64,
-    /// Give way to new flows: a flow that loses below its last maximum aims lower (RFC 9438 section 4.7).
+    /// Give way to new flows: a flow that loses below its last maximum aims lower (RFC 9438 section
+    /// 4.7).
     pub fast_convergence: bool,
-    /// Reduce from cwnd instead of the flight, which RFC 9438 section 4.6 allows where the window does not grow
-    /// unused, as here (Linux).
+    /// Reduce from cwnd instead of the flight, which RFC 9438 section 4.6 allows where the window
+    /// does not grow unused, as here (Linux).
     pub reduce_from_cwnd: bool,
     /// Take ECN for a milder signal than loss: 0.85 is kept (RFC 8511).
     pub abe: bool,
     /// How the first slow start ends.
     pub slow_start: SlowStartKind,
-    /// Segments that one ACK may add in standard slow start and after a timeout, at least 1. RFC 5681 eq. 2: 1; Linux has
-    /// no limit.
+    /// Segments that one ACK may add in standard slow start and after a timeout, at least 1. RFC
+    /// 5681 eq. 2: 1; Linux has no limit.
     pub abc_l: u32,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if the retransmission
-    /// timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298 eq. 2.4; Linux 200); 0: never.
+    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
+    /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
 }
 
@@ -227,7 +235,8 @@ impl Cubic {
     fn grow_avoidance(&mut self, now: Time, acked: f64, srtt: Span) {
         let below = self.curve.w_est < self.curve.cwnd_prior;
         let alpha = if below { self.alpha_friendly } else { 1.0 };
-        // An ACK for more than a window ends a silence of the receiver, not several rounds of the sender.
+        // An ACK for more than a window ends a silence of the receiver, not several rounds of the
+        // sender.
         let share = (acked / self.cwnd).min(1.0);
         self.curve.w_est += alpha * share;
         let t_s = now.since(self.curve.start).as_secs_f64();
@@ -252,7 +261,7 @@ impl Cubic {
         self.cold.undo = Some(undo);
     }
 
-    /// The first slow start is over: later ones are standard (RFC 9406 section 4.3).
+    /// The first slow start is over: later ones are standard, as RFC 9406 asks.
     fn end_search(&mut self) {
         self.cold.slow_start.become_standard(self.cold.params.abc_l);
     }
@@ -313,7 +322,8 @@ impl Controller for Cubic {
         let flight_bytes = event.flight_size_bytes;
         let (beta, floor, flight_bytes) = match event.cause {
             CongestionCause::Loss => (beta, MIN_SSTHRESH, flight_bytes),
-            // FlightSize still counts the flight of the first reduction; without this there would be no second.
+            // FlightSize still counts the flight of the first reduction; without this there would
+            // be no second.
             CongestionCause::LostRetransmission => {
                 (beta, MIN_SSTHRESH, flight_bytes.min(self.limits().cwnd_bytes))
             }
@@ -331,7 +341,8 @@ impl Controller for Cubic {
     }
 
     fn on_recovered(&mut self, _now: Time, end: &Recovered) {
-        // The window has stood still at ssthresh since the congestion event; RFC 6582 step 3 may ask for less.
+        // The window has stood still at ssthresh since the congestion event; RFC 6582 step 3 may
+        // ask for less.
         if let Some(cap_bytes) = end.cwnd_cap_bytes {
             self.cwnd = self.cwnd.min(cap_bytes as f64 / self.mss()).max(1.0);
         }
@@ -428,9 +439,11 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_curve() {
-        // At 200 ms the Reno window stays below the curve. The target is one round trip ahead and reached one round trip
-        // late: the first-order lag leaves W'' RTT^2 / 2 - W''' RTT^3 / 3, and no more as the curve is cubic. ACKs are RTT / W apart: one interval because the window is
-        // read at the first ACK after t, one because an ACK acts for the interval before it.
+        // At 200 ms the Reno window stays below the curve. The target is one round trip ahead and
+        // reached one round trip late: the first-order lag leaves W'' RTT^2 / 2 - W''' RTT^3 / 3,
+        // and no more as the curve is cubic. ACKs are RTT / W apart: one interval because the
+        // window is read at the first ACK after t, one because an ACK acts for the interval before
+        // it.
         let (rtt_s, k_s) = (0.2, 4.2172);
         let mut pipe = after_loss(&lone(), 100, ms(200));
         pipe.ack();
@@ -465,8 +478,9 @@ mod tests {
 
     #[test]
     fn deterministic_loss_gives_the_response_function() {
-        // RFC 9438 section 5.1 with C = 0.4, beta = 0.7: W = 1.054 (RTT / p)^(3/4), the maximum is W / 0.925. The curve
-        // is flat there, so that a cycle hardly corrects the maximum: it has to be right from the start.
+        // RFC 9438 section 5.1 with C = 0.4, beta = 0.7: W = 1.054 (RTT / p)^(3/4), the maximum is
+        // W / 0.925. The curve is flat there, so that a cycle hardly corrects the maximum: it has
+        // to be right from the start.
         for (interval, law) in [(100_000, 1053.8), (10_000, 187.4)] {
             let mut pipe = after_loss(&lone(), (law / 0.925) as u64, ms(100));
             close(pipe.mean_window_at_loss_interval(interval), law, 0.01);
@@ -475,16 +489,17 @@ mod tests {
 
     #[test]
     fn small_windows_match_the_response_of_reno() {
-        // RFC 9438 section 5.1, p = 1e-3: 38, the window of AIMD, sqrt(3 / (2 p)) = 38.7. At 10 ms the cubic is below it
-        // all the time; at 100 ms its steep start would add 3 %.
+        // RFC 9438 section 5.1, p = 1e-3: 38, the window of AIMD, sqrt(3 / (2 p)) = 38.7. At 10 ms
+        // the cubic is below it all the time; at 100 ms its steep start would add 3 %.
         let mut pipe = after_loss(&lone(), 40, ms(10));
         close(pipe.mean_window_at_loss_interval(1000), 38.7, 0.02);
     }
 
     #[test]
     fn the_reno_region_ends_where_the_laws_cross() {
-        // sqrt(3 / (2 p)) = 1.054 (RTT / p)^(3/4) at p = 0.549 RTT^3, W = 1.654 / RTT^1.5: 585 segments at 20 ms.
-        // Four times that p: AIMD, 292 segments; a quarter of it: the cubic, 1653 segments (AIMD would have 1169).
+        // sqrt(3 / (2 p)) = 1.054 (RTT / p)^(3/4) at p = 0.549 RTT^3, W = 1.654 / RTT^1.5: 585
+        // segments at 20 ms. Four times that p: AIMD, 292 segments; a quarter of it: the cubic,
+        // 1653 segments (AIMD would have 1169).
         let boundary = 1.0 / (0.549 * 0.02f64 * 0.02 * 0.02);
         let mut below = after_loss(&lone(), 300, ms(20));
         close(below.mean_window_at_loss_interval((boundary / 4.0) as u64), 292.3, 0.02);
@@ -524,7 +539,8 @@ mod tests {
 
     #[test]
     fn the_window_never_falls_in_growth() {
-        // At 100 ms the Reno window overtakes the curve after 5.7 s, a little below the window that follows the curve.
+        // At 100 ms the Reno window overtakes the curve after 5.7 s, a little below the window that
+        // follows the curve.
         let mut pipe = after_loss(&lone(), 100, ms(100));
         let mut regions = [0; 2];
         while pipe.now < NOW + Span::from_secs(12) {

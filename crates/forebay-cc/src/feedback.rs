@@ -47,7 +47,8 @@ pub trait Feedback: Send {
     fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
         AckDemand::Policy
     }
-    /// Add options to the ACK that is about to leave. `options` holds what is there already (SACK goes in after this).
+    /// Add options to the ACK that is about to leave. `options` holds what is there already (SACK
+    /// goes in after this).
     fn fill(&mut self, _now: Time, _options: &mut OptionList) {}
     /// When `on_timer` is due.
     fn next_timeout(&self) -> Option<Time> {

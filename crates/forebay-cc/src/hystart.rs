@@ -1,29 +1,36 @@
-//! Slow start and its early end: standard (RFC 5681), HyStart++ (RFC 9406, doi:10.17487/RFC9406), and the classic HyStart
-//! of Ha and Rhee (doi:10.1016/j.comnet.2011.01.014) as Linux runs it. A part that any window controller can hold.
+//! Slow start and its early end: standard (RFC 5681), HyStart++ (RFC 9406, doi:10.17487/RFC9406),
+//! and the classic HyStart of Ha and Rhee (doi:10.1016/j.comnet.2011.01.014) as Linux runs it. A
+//! part that any window controller can hold.
 //!
-//! N: bytes that an ACK newly acknowledges; min(r): smallest RTT sample of round r; a round ends when SND.NXT of its
-//! start is acknowledged. HyStart++ (RFC 9406 section 4.2, constants of section 4.3):
+//! N: bytes that an ACK newly acknowledges; min(r): smallest RTT sample of round r; a round ends
+//! when SND.NXT of its start is acknowledged. HyStart++ (RFC 9406 section 4.2, constants of section
+//! 4.3):
 //!
 //! 1. slow start: `cwnd += min(N, L SMSS)` with L = 8, no limit if paced;
 //! 2. after 8 samples in the round, with `thresh = max(4 ms, min(min(r-1) / 8, 16 ms))`:
-//!    if `min(r) >= min(r-1) + thresh`, Conservative Slow Start (CSS) begins with `baseline = min(r)`;
+//!    if `min(r) >= min(r-1) + thresh`, Conservative Slow Start (CSS) begins with
+//!    `baseline = min(r)`;
 //! 3. CSS: `cwnd += min(N, L SMSS) / 4`;
 //! 4. CSS, after 8 samples: `min(r) < baseline` was a false alarm: back to 1;
 //! 5. after 5 rounds of CSS, the first perhaps a partial one, `ssthresh = cwnd`.
 //!
-//! Classic HyStart from 16 segments on, dmin the connection's smallest RTT, either condition sets `ssthresh = cwnd`:
+//! Classic HyStart from 16 segments on, dmin the connection's smallest RTT, either condition sets
+//! `ssthresh = cwnd`:
 //!
-//! 6. train: ACKs at most 2 ms apart since the round began, for more than `(dmin + 1 ms) / 2`, or `dmin + 1 ms` if paced;
+//! 6. train: ACKs at most 2 ms apart since the round began, for more than `(dmin + 1 ms) / 2`, or
+//!    `dmin + 1 ms` if paced;
 //! 7. delay: after 8 samples in the round, `min(r) > dmin + clamp(dmin / 8, 4 ms, 16 ms)`.
 //!
-//! Differs from the RFC / Linux in: Linux's cushion of 1 ms in 6 shrinks with the time that four offloaded bursts take, which
-//! matters above 1 Gbit/s, and is constant here; Linux searches again after a timeout, here only the first slow start does.
+//! Differs from the RFC / Linux in: Linux's cushion of 1 ms in 6 shrinks with the time that four
+//! offloaded bursts take, which matters above 1 Gbit/s, and is constant here; Linux searches again
+//! after a timeout, here only the first slow start does.
 
 use crate::controller::Ack;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// Samples that a round needs before its minimum is trusted (RFC 9406 N_RTT_SAMPLE; Linux HYSTART_MIN_SAMPLES).
+/// Samples that a round needs before its minimum is trusted (RFC 9406 N_RTT_SAMPLE; Linux
+/// HYSTART_MIN_SAMPLES).
 const MIN_SAMPLES: u32 = 8;
 /// RFC 9406 MIN_RTT_THRESH and MAX_RTT_THRESH; Linux HYSTART_DELAY_MIN and _MAX.
 const THRESH: (Span, Span) = (Span::from_millis(4), Span::from_millis(16));
@@ -94,7 +101,8 @@ struct Conservative {
 }
 
 impl SlowStart {
-    /// The slow start of a new path. `abc_l`: segments that one ACK may add in standard slow start, at least 1.
+    /// The slow start of a new path. `abc_l`: segments that one ACK may add in standard slow start,
+    /// at least 1.
     pub fn new(kind: SlowStartKind, abc_l: u32, mss_bytes: u32, paced: bool) -> SlowStart {
         let mss = u64::from(mss_bytes);
         let cap_bytes = match kind {
@@ -117,7 +125,8 @@ impl SlowStart {
         }
     }
 
-    /// From now on slow start is standard: the search for an early end is over, or a timeout began a new slow start.
+    /// From now on slow start is standard: the search for an early end is over, or a timeout began
+    /// a new slow start.
     pub fn become_standard(&mut self, abc_l: u32) {
         let mss_bytes = u32::try_from(self.mss_bytes).expect("came from u32");
         *self = SlowStart::new(SlowStartKind::Standard, abc_l, mss_bytes, self.paced);
@@ -131,7 +140,8 @@ impl SlowStart {
             SlowStartKind::HystartPlusPlus => self.on_ack_plus_plus(ack, step_bytes),
             SlowStartKind::Hystart => {
                 let exit = self.on_ack_classic(now, ack, cwnd_bytes);
-                // Linux ends slow start before it grows: the rest of the ACK belongs to congestion avoidance.
+                // Linux ends slow start before it grows: the rest of the ACK belongs to congestion
+                // avoidance.
                 Step { growth_bytes: if exit { 0 } else { step_bytes }, exit }
             }
         }
@@ -257,8 +267,9 @@ mod tests {
             self.nxt = self.una + self.cwnd_bytes;
             self.exit |= step.exit;
         }
-        /// Acknowledge everything that was out when the round began. What the last of these ACKs releases is sent after
-        /// the next round has begun, so a round has one window less one ACK's worth of segments.
+        /// Acknowledge everything that was out when the round began. What the last of these ACKs
+        /// releases is sent after the next round has begun, so a round has one window less one
+        /// ACK's worth of segments.
         fn round(&mut self, rtt: Span) {
             let end = self.round_end;
             while self.una < end {
@@ -387,7 +398,8 @@ mod tests {
 
     #[test]
     fn classic_hystart_ends_with_a_train_of_half_the_rtt() {
-        // dmin 100 ms: (100 + 1) / 2 = 50.5 ms; the first ACK after that, on a grid of 1 ms, comes at 51 ms.
+        // dmin 100 ms: (100 + 1) / 2 = 50.5 ms; the first ACK after that, on a grid of 1 ms, comes
+        // at 51 ms.
         assert_eq!(Train::PLAIN.end(), Some(ms(51)));
         assert_eq!(Train { paced: true, ..Train::PLAIN }.end(), Some(ms(102)));
         assert_eq!(Train { segments: 15, ..Train::PLAIN }.end(), None, "below 16 it rests");
@@ -396,7 +408,8 @@ mod tests {
 
     #[test]
     fn a_round_of_classic_hystart_ends_beyond_the_old_snd_nxt() {
-        // Offset 20 is acknowledged at 38 ms and still old; 21, at 40 ms, begins a round: 40 + 50.5 ms, on a grid of 2 ms.
+        // Offset 20 is acknowledged at 38 ms and still old; 21, at 40 ms, begins a round: 40 + 50.5
+        // ms, on a grid of 2 ms.
         assert_eq!(Train { gap: ms(2), nxt: 20, ..Train::PLAIN }.end(), None, "each ACK a round");
         let mut machine = SlowStart::new(SlowStartKind::Hystart, 1, MSS as u32, false);
         let ends = (1..=100u64).find(|&number| {

@@ -1,6 +1,8 @@
-//! Congestion control: what a path may send, and what a receiver tells back. One file per algorithm.
+//! Congestion control: what a path may send, and what a receiver tells back. One file per
+//! algorithm.
 //!
-//! Pure: `no_std`, no clock, no I/O. Knows nothing of connections: an algorithm is testable with no transport.
+//! Pure: `no_std`, no clock, no I/O. Knows nothing of connections: an algorithm is testable with no
+//! transport.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;

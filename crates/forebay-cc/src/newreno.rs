@@ -1,20 +1,26 @@
-//! TCP NewReno: the window half of RFC 5681 (doi:10.17487/RFC5681) and RFC 6582 (doi:10.17487/RFC6582).
+//! TCP NewReno: the window half of RFC 5681 (doi:10.17487/RFC5681) and RFC 6582
+//! (doi:10.17487/RFC6582).
 //!
-//! With N the bytes that an ACK newly acknowledges, SMSS the segment and L the `abc_l` limit, all in bytes:
+//! With N the bytes that an ACK newly acknowledges, SMSS the segment and L the `abc_l` limit, all
+//! in bytes:
 //!
-//! 1. slow start, cwnd < ssthresh: `cwnd += min(N, L SMSS)` per ACK (RFC 5681 eq. 2; RFC 3465 section 2.2);
-//! 2. congestion avoidance: `cwnd += SMSS` each time that `cwnd` bytes are acknowledged (RFC 3465 section 2.1);
+//! 1. slow start, cwnd < ssthresh: `cwnd += min(N, L SMSS)` per ACK (RFC 5681 eq. 2; RFC 3465
+//!    section 2.2);
+//! 2. congestion avoidance: `cwnd += SMSS` each time that `cwnd` bytes are acknowledged (RFC 3465
+//!    section 2.1);
 //! 3. loss: `ssthresh = max(FlightSize / 2, 2 SMSS)`, `cwnd = ssthresh` (RFC 5681 eq. 4);
-//! 4. timeout: `ssthresh` as in 3, only the first time for the same data; `cwnd = SMSS` (RFC 5681 section 3.1);
+//! 4. timeout: `ssthresh` as in 3, only the first time for the same data; `cwnd = SMSS` (RFC 5681
+//!    section 3.1);
 //! 5. ECN echo: as 3, or `ssthresh = max(0.8 FlightSize, 2 SMSS)` with ABE (RFC 8511 section 3.1);
 //! 6. after a silence longer than the timeout: `cwnd = min(cwnd, IW)` (RFC 5681 section 4.1);
 //! 7. a spurious signal: the window before it is given back (RFC 4015 section 3.2, as Linux).
 //!
 //! Inflation by duplicate ACKs, its deflation by partial ACKs, and PRR belong to the transport.
 //!
-//! Differs from the RFC / Linux in: a congestion event never raises a window that is already below the new ssthresh;
-//! a lost retransmission halves no more than the window, since FlightSize still counts the old flight; slow start stops at
-//! ssthresh and the rest of the ACK counts for congestion avoidance (as Linux); `abc_l` holds after a timeout too.
+//! Differs from the RFC / Linux in: a congestion event never raises a window that is already below
+//! the new ssthresh; a lost retransmission halves no more than the window, since FlightSize still
+//! counts the old flight; slow start stops at ssthresh and the rest of the ACK counts for
+//! congestion avoidance (as Linux); `abc_l` holds after a timeout too.
 
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
@@ -30,13 +36,14 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Segments that one ACK may add in slow start, at least 1. RFC 5681 eq. 2: 1; RFC 3465 section 2.3 allows 2, but
-    /// not after a timeout; Linux has no limit.
+    /// Segments that one ACK may add in slow start, at least 1. RFC 5681 eq. 2: 1; RFC 3465 section
+    /// 2.3 allows 2, but not after a timeout; Linux has no limit.
     pub abc_l: u32,
     /// Take ECN for a milder signal than loss: 0.8 instead of 0.5 (RFC 8511).
     pub abe: bool,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if the retransmission
-    /// timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298 eq. 2.4; Linux 200); 0: never.
+    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
+    /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
 }
 
@@ -168,7 +175,8 @@ impl Controller for NewReno {
     }
 
     fn on_recovered(&mut self, _now: Time, end: &Recovered) {
-        // The window has stood still at ssthresh since the congestion event; RFC 6582 step 3 may ask for less.
+        // The window has stood still at ssthresh since the congestion event; RFC 6582 step 3 may
+        // ask for less.
         if let Some(cap_bytes) = end.cwnd_cap_bytes {
             self.cwnd_bytes = self.cwnd_bytes.min(cap_bytes).max(self.mss());
         }
@@ -231,7 +239,8 @@ mod tests {
         }
     }
 
-    /// Windows per round with an ACK for every second segment; an odd last one waits for the next round.
+    /// Windows per round with an ACK for every second segment; an odd last one waits for the next
+    /// round.
     fn delayed_ack_windows(abc_l: u32, rounds: usize) -> Vec<u64> {
         let mut reno = NewReno::new(&Params { abc_l, ..Params::default() }, init(10));
         let mut leftover = 0;
@@ -280,7 +289,8 @@ mod tests {
 
     #[test]
     fn deterministic_loss_gives_the_square_root_law() {
-        // Mathis et al., W = sqrt(3 / (2 p)); the discrete cycle of 3 W^2 / 8 + W / 4 segments lies below by 1/3 segment.
+        // Mathis et al., W = sqrt(3 / (2 p)); the discrete cycle of 3 W^2 / 8 + W / 4 segments lies
+        // below by 1/3 segment.
         for (interval, law) in [(10_000, 122.47), (100_000, 387.30)] {
             let mut pipe = Pipe::new(avoiding(50), ms(100));
             let mean = pipe.mean_window_at_loss_interval(interval);
@@ -291,7 +301,7 @@ mod tests {
     #[test]
     fn ssthresh_is_half_the_flight_and_at_least_two_segments() {
         let mut reno = reno(10);
-        // RFC 5681 section 3.2 example: 10 in flight, ssthresh 5.
+        // Ten in flight leave five, three leave two and not one and a half.
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
         assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (5, Some(5 * MSS)));
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 3.0));

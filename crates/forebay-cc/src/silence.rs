@@ -1,5 +1,5 @@
-//! Silence of the sender: RFC 5681 section 4.1 has a window that was built up before it cut back to the restart window,
-//! since the ACK clock is gone.
+//! Silence of the sender: RFC 5681 section 4.1 has a window that was built up before it cut back to
+//! the restart window, since the ACK clock is gone.
 
 use crate::controller::RttView;
 use forebay_base::{Span, Time};

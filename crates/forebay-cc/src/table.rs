@@ -1,10 +1,11 @@
-//! The table of algorithms. One line here and one `pub mod` in `lib.rs` add one; everything else follows from the line:
-//! the enum variants, the parameters that a scenario may set, the names on the command line, the legend of a figure, the
-//! conformance suite.
+//! The table of algorithms. One line here and one `pub mod` in `lib.rs` add one; everything else
+//! follows from the line: the enum variants, the parameters that a scenario may set, the names on
+//! the command line, the legend of a figure, the conformance suite.
 //!
-//! A module that is named here has the type of the variant's name with `new(&Params, Init)`, which implements
-//! [`Controller`]; and `Params`: serde with `default` and `deny_unknown_fields`, every field with unit and source, and
-//! `check(&self)`. If the algorithm has a receiver half, `with Type` names it: `new(&Params)`, [`Feedback`].
+//! A module that is named here has the type of the variant's name with `new(&Params, Init)`, which
+//! implements [`Controller`]; and `Params`: serde with `default` and `deny_unknown_fields`, every
+//! field with unit and source, and `check(&self)`. If the algorithm has a receiver half,
+//! `with Type` names it: `new(&Params)`, [`Feedback`].
 
 use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
@@ -19,7 +20,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Name in figures and text.
     pub title: &'static str,
-    /// Colour of its curves, `#rrggbb`: from palettes that the colour-blind can tell apart (Okabe and Ito; Tol).
+    /// Colour of its curves, `#rrggbb`: from palettes that the colour-blind can tell apart (Okabe
+    /// and Ito; Tol).
     pub colour: &'static str,
     /// Marker of its points; with the colour it is unique.
     pub marker: Marker,
@@ -83,7 +85,8 @@ macro_rules! algorithms {
             /// Brought from outside.
             Custom(Box<dyn Feedback>),
         }
-        /// An algorithm and its parameters, as a scenario states them: `{ cubic = { beta = 0.7 } }`.
+        /// An algorithm and its parameters, as a scenario states them:
+        /// `{ cubic = { beta = 0.7 } }`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Spec {
@@ -107,7 +110,8 @@ macro_rules! algorithms {
             /// The controller of one path. The parameters must have passed [`Spec::check`].
             pub fn build(&self, init: Init) -> AnyController {
                 match self {
-                    $(Spec::$Variant(p) => AnyController::$Variant($module::$Variant::new(p, init)),)*
+                    $(Spec::$Variant(params) =>
+                        AnyController::$Variant($module::$Variant::new(params, init)),)*
                 }
             }
             /// The receiver half of one path.

@@ -53,7 +53,8 @@ pub(crate) fn sent(after_idle: bool) -> Sent {
     Sent { number: 0, bytes, in_flight_bytes: MSS, retransmission: false, after_idle }
 }
 
-/// A path of fixed RTT, always full: a window of W segments gets an ACK every RTT / W, and recovery takes no time.
+/// A path of fixed RTT, always full: a window of W segments gets an ACK every RTT / W, and recovery
+/// takes no time.
 pub(crate) struct Pipe<C> {
     pub(crate) controller: C,
     pub(crate) now: Time,
@@ -85,7 +86,8 @@ impl<C: Controller> Pipe<C> {
         let event = congestion(CongestionCause::Loss, self.window());
         self.controller.on_congestion(self.now, &event);
     }
-    /// Mean window over time, in segments, where every `interval`-th segment is lost: after 20 cycles, over 20 more.
+    /// Mean window over time, in segments, where every `interval`-th segment is lost: after 20
+    /// cycles, over 20 more.
     pub(crate) fn mean_window_at_loss_interval(&mut self, interval: u64) -> f64 {
         let mut start = (self.now, self.acked);
         for cycle in 0..40 {

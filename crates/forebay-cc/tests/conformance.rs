@@ -1,7 +1,8 @@
 //! What every algorithm of the table must hold, whatever happens to it.
 //!
-//! Two copies of a machine get the same random operations: one as its enum variant, one behind `Custom(Box<dyn Controller>)`.
-//! They must agree in everything they show, and keep the laws of [`Controller`]. A failure names algorithm and seed.
+//! Two copies of a machine get the same random operations: one as its enum variant, one behind
+//! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
+//! [`Controller`]. A failure names algorithm and seed.
 
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
