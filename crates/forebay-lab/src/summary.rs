@@ -2,7 +2,7 @@
 
 use crate::run::RunResult;
 use crate::scenario::Scenario;
-use crate::statistics::Interval;
+use crate::statistics::{Interval, mean_and_interval};
 use crate::sweep::Sweep;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,15 +55,162 @@ pub struct Missing {
 }
 
 impl Summary {
-    /// Put the runs of a sweep together.
-    pub fn new(name: &str, _scenario: &Scenario, sweep: Sweep) -> Summary {
+    /// Put the runs of a sweep together. `name` is the scenario's, as the user gave it.
+    pub fn new(name: &str, scenario: &Scenario, sweep: Sweep) -> Summary {
+        let Sweep { runs, missing, .. } = sweep;
+        let mut protocols: Vec<&str> = Vec::new();
+        for run in &runs {
+            if !protocols.contains(&run.protocol.as_str()) {
+                protocols.push(&run.protocol);
+            }
+        }
+        let of = |protocol: &&str| {
+            let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
+            Aggregate::of(protocol, &runs)
+        };
+        let aggregate: Vec<Aggregate> = protocols.iter().map(of).collect();
+        let notes = notes(scenario, &aggregate, &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
-            runs: sweep.runs,
-            aggregate: Vec::new(),
-            missing: sweep.missing,
-            notes: Vec::new(),
+            runs,
+            aggregate,
+            missing,
+            notes,
         }
+    }
+}
+
+impl Aggregate {
+    /// Means over `runs`, all of one protocol.
+    fn of(protocol: &str, runs: &[&RunResult]) -> Aggregate {
+        let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for run in runs {
+            for (name, value) in run.metrics.numbers() {
+                values.entry(name).or_default().extend(value);
+            }
+            for (link, &share) in &run.metrics.utilisation {
+                utilisation.entry(link.clone()).or_default().push(share);
+            }
+        }
+        // A reason that a run does not list dropped nothing in it.
+        let reasons = runs.iter().flat_map(|run| run.drops.keys()).copied();
+        let drops = reasons.collect::<std::collections::BTreeSet<_>>().into_iter().map(|reason| {
+            let counts = runs.iter().map(|run| run.drops.get(reason).copied().unwrap_or(0) as f64);
+            (reason, counts.collect())
+        });
+        Aggregate {
+            protocol: protocol.to_string(),
+            seeds: runs.iter().map(|run| run.seed).collect(),
+            flows: runs.iter().map(|run| run.flows).sum(),
+            completed: runs.iter().map(|run| run.completed).sum(),
+            drops: intervals(drops),
+            metrics: intervals(values),
+            utilisation: intervals(utilisation),
+        }
+    }
+}
+
+fn intervals<K: Ord>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> BTreeMap<K, Interval> {
+    let values = values.into_iter();
+    values.filter_map(|(key, values)| Some((key, mean_and_interval(&values)?))).collect()
+}
+
+fn notes(scenario: &Scenario, aggregate: &[Aggregate], missing: &[Missing]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !scenario.is_random() {
+        notes.push(
+            "this scenario has no randomness: every seed gives the same result, and an interval \
+             over seeds says nothing"
+                .to_string(),
+        );
+    }
+    for of in aggregate.iter().filter(|of| of.completed < of.flows) {
+        let endless = scenario.flows.iter().filter(|flow| flow.bytes.is_none()).count();
+        let sized = of.flows - endless * of.seeds.len();
+        if of.completed < sized {
+            let (name, completed) = (&of.protocol, of.completed);
+            notes.push(format!(
+                "{name}: {completed} of {sized} flows completed; completion times count only those"
+            ));
+        }
+    }
+    if !missing.is_empty() {
+        let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));
+        notes.push(format!("missing: {}", list.collect::<Vec<_>>().join(", ")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Metrics, Reference};
+    use crate::scenario::LoadOptions;
+
+    fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
+        RunResult {
+            protocol: protocol.to_string(),
+            seed,
+            trace_hash: format!("{seed:016x}"),
+            events: 0,
+            packet_hops: 0,
+            wall_s: 0.0,
+            cpu_s: 0.0,
+            ended_s: 1.0,
+            flows: 3,
+            completed: 3 * usize::from(afct_s.is_some()),
+            drops: [("full", drops)]
+                .into_iter()
+                .chain((seed == 1).then_some(("loss", 7)))
+                .collect(),
+            metrics: Metrics {
+                afct_s,
+                utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
+                ..Metrics::default()
+            },
+            per_flow: Vec::new(),
+            reference: Reference::none(""),
+        }
+    }
+
+    fn scenario(set: &str) -> Scenario {
+        let options = LoadOptions { set: vec![set.to_string()], base: None };
+        Scenario::load("s1", &options).unwrap()
+    }
+
+    #[test]
+    fn means_and_intervals_by_hand() {
+        let runs =
+            vec![run("a", 1, Some(20.0), 4), run("a", 2, Some(22.0), 6), run("b", 1, None, 0)];
+        let sweep = Sweep { runs, ..Sweep::default() };
+        let summary = Summary::new("x", &scenario("start_jitter=1ms"), sweep);
+        let [a, b] = &summary.aggregate[..] else { panic!("two protocols") };
+        // Mean 21, s = √2, t(1) = 12.7062: half width 12.7062 · √2 / √2.
+        let afct = a.metrics["afct_s"];
+        assert_eq!((afct.mean, afct.n), (21.0, 2));
+        let [low, high] = afct.ci95.unwrap();
+        assert!((low - 8.2938).abs() < 1e-4 && (high - 33.7062).abs() < 1e-4, "{low} {high}");
+        assert_eq!(a.utilisation["0-2"].mean, 0.75);
+        assert_eq!((a.drops["full"].mean, a.drops["loss"].mean), (5.0, 3.5));
+        assert_eq!((a.seeds.as_slice(), a.flows, a.completed), (&[1, 2][..], 6, 6));
+        assert!(!b.metrics.contains_key("afct_s"));
+        assert_eq!(b.drops["full"].ci95, None);
+        assert_eq!(summary.notes.len(), 1);
+        assert!(summary.notes[0].starts_with("b: 0 of 3 flows completed"), "{:?}", summary.notes);
+    }
+
+    #[test]
+    fn no_randomness_and_missing_runs_are_said() {
+        let missing = Missing { protocol: "a".into(), seed: 9, why: "interrupted".into() };
+        let sweep = Sweep {
+            runs: vec![run("a", 1, Some(1.0), 0)],
+            missing: vec![missing],
+            ..Sweep::default()
+        };
+        let summary = Summary::new("x", &scenario("start_jitter=0s"), sweep);
+        assert!(summary.notes[0].contains("no randomness"), "{:?}", summary.notes);
+        assert_eq!(summary.notes[1], "missing: a seed 9");
     }
 }

@@ -51,8 +51,7 @@ impl CaptureFile {
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let file = BufWriter::with_capacity(1 << 16, file);
         let sink = LimitedFile { path: path.to_path_buf(), file, left_bytes: limit.0, limit };
-        let mut writer =
-            PcapngWriter::new(sink, concat!("Forebay ", env!("CARGO_PKG_VERSION")))?;
+        let mut writer = PcapngWriter::new(sink, concat!("Forebay ", env!("CARGO_PKG_VERSION")))?;
         let interfaces = link_arrows(spec).iter().map(|name| writer.interface(name)).collect();
         let (interfaces, plan) = (interfaces, AddressPlan::default());
         let interfaces: Result<Vec<Interface>, StoreError> = interfaces;

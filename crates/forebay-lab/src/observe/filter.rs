@@ -79,7 +79,8 @@ mod tests {
         assert_eq!(parse("node:1"), named("1"));
         assert_eq!(parse("s2"), named("s2"));
         let error = parse("s9").unwrap_err().to_string();
-        let expected = "there is no flow or node `s9`: expected a flow from 1 to 3, or a node such as `s";
+        let expected =
+            "there is no flow or node `s9`: expected a flow from 1 to 3, or a node such as `s";
         assert!(error.starts_with(expected), "{error}");
         assert!(parse("flow:0").is_err() && parse("flow:4").is_err() && parse("node:9").is_err());
     }

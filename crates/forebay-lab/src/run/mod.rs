@@ -4,7 +4,6 @@ mod clock;
 mod drive;
 mod names;
 
-pub(crate) use clock::now;
 pub(crate) use names::LinkNames;
 
 use crate::metrics::{Bounds, FlowResult, Mark, Metrics, Reference, flows_of, metrics_of};

@@ -1,67 +1,136 @@
 //! The folder of results: written beside its final place, and renamed when it is whole.
+//!
+//! | File | What it holds |
+//! |---|---|
+//! | `scenario.toml` | the scenario with every group, file, preset and default written out; version, seeds and trace hashes as comments, so that it can be run again |
+//! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
+//! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`], before them `run_protocol` and `seed` |
+//! | `series.parquet` | `t_ns, entity, metric, value` of each run, before them `run_protocol` and `seed` |
+//! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
+//!
+//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything fails. When a sweep is
+//! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
 
+mod error;
+mod flows;
+mod place;
+mod series;
+mod table;
+
+pub use error::StoreError;
+pub(crate) use series::SeriesWriter;
+
+use crate::run::LinkNames;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
+use place::Place;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-
-/// Results cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The operating system refused.
-    #[error("cannot {what} `{}`: {source}", path.display())]
-    Io {
-        /// What was tried: "create", "write", "rename".
-        what: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The folder is there and holds something that is not a result of Forebay.
-    #[error("`{}` exists and {why}: choose another folder, or remove it", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A Parquet file cannot be written.
-    #[error("cannot write `{}`: {why}", path.display())]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// A capture outgrew its limit.
-    #[error("the capture `{}` is longer than its limit of {limit_bytes} bytes", path.display())]
-    CaptureTooLong {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        limit_bytes: u64,
-    },
-}
 
 /// A folder of results in the making. Dropped without [`Store::finish`] it leaves nothing.
 #[derive(Debug)]
 pub struct Store {
-    target: PathBuf,
+    place: Place,
+}
+
+fn series_part(protocol: &str, seed: u64) -> String {
+    format!("series-{protocol}-{seed}.part")
+}
+
+fn capture_name(protocol: &str, seed: u64) -> String {
+    format!("packets-{protocol}-{seed}.pcapng")
 }
 
 impl Store {
-    /// Begin a folder of results that will be `target`. Errors if `target` exists and is not a folder of results, or if
-    /// nothing can be written beside it.
+    /// Begin a folder of results that will be `target`. Folders above it are made. Errors if `target` exists and is not a folder
+    /// of results and nothing else, or if nothing can be written beside it.
     pub fn create(target: &Path) -> Result<Store, StoreError> {
-        Ok(Store { target: target.to_path_buf() })
+        Ok(Store { place: Place::prepare(target)? })
     }
     /// Where the results will be.
     pub fn target(&self) -> &Path {
-        &self.target
+        self.place.target()
     }
-    /// Write everything and put the folder in place. What was there before goes.
-    pub fn finish(self, _scenario: &Scenario, _summary: &Summary) -> Result<(), StoreError> {
-        Ok(())
+    /// Begin the series of a run.
+    pub(crate) fn series(
+        &self,
+        protocol: &str,
+        seed: u64,
+        names: LinkNames,
+    ) -> Result<SeriesWriter, StoreError> {
+        let path = self.place.file(&series_part(protocol, seed));
+        SeriesWriter::create(path, (protocol, seed), names)
     }
+    /// Where the capture of a run goes for now.
+    pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {
+        self.place.file(&capture_name(protocol, seed))
+    }
+
+    /// Write everything and put the folder in its place; what was there before goes. Without a finished run nothing is written,
+    /// and what was there stays.
+    pub fn finish(self, scenario: &Scenario, summary: &Summary) -> Result<(), StoreError> {
+        if summary.runs.is_empty() {
+            return Ok(());
+        }
+        self.write("scenario.toml", |out| write_scenario(out, scenario, summary))?;
+        self.write("summary.json", |out| {
+            serde_json::to_writer_pretty(&mut *out, summary)?;
+            out.write_all(b"\n")
+        })?;
+        flows::write(self.place.file("flows.parquet"), &summary.runs)?;
+        let parts = summary.runs.iter().map(|run| series_part(&run.protocol, run.seed));
+        let parts: Vec<PathBuf> = parts.map(|name| self.place.file(&name)).collect();
+        let parts: Vec<PathBuf> = parts.into_iter().filter(|path| path.exists()).collect();
+        series::join(self.place.file("series.parquet"), &parts)?;
+        let captures = summary.runs.iter().map(|run| capture_name(&run.protocol, run.seed));
+        let captures: Vec<String> = captures.collect();
+        let whole = ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"];
+        self.place.remove_others(|name| {
+            whole.contains(&name) || captures.iter().any(|capture| capture == name)
+        })?;
+        self.name_single_capture(&captures)?;
+        self.place.settle()
+    }
+
+    fn name_single_capture(&self, captures: &[String]) -> Result<(), StoreError> {
+        let [only] = captures else { return Ok(()) };
+        let (from, to) = (self.place.file(only), self.place.file("packets.pcapng"));
+        match from.exists() {
+            true => std::fs::rename(&from, &to).map_err(StoreError::io("rename", &from)),
+            false => Ok(()),
+        }
+    }
+
+    fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        let path = self.place.file(name);
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        let mut out = BufWriter::new(file);
+        let written = content(&mut out).and_then(|()| out.flush());
+        let synced = written.and_then(|()| out.get_ref().sync_all());
+        synced.map_err(StoreError::io("write", &path))
+    }
+}
+
+fn write_scenario(
+    out: &mut BufWriter<File>,
+    scenario: &Scenario,
+    summary: &Summary,
+) -> std::io::Result<()> {
+    writeln!(out, "# {} under Forebay {}", one_line(&summary.scenario), summary.forebay)?;
+    for run in &summary.runs {
+        let (protocol, seed, hash) = (&run.protocol, run.seed, &run.trace_hash);
+        writeln!(out, "# protocol {protocol} seed {seed} trace hash {hash}")?;
+    }
+    writeln!(out)?;
+    out.write_all(scenario.to_toml().as_bytes())
+}
+
+/// A name that a comment can hold.
+fn one_line(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

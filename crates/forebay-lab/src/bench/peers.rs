@@ -1,0 +1,42 @@
+//! Figures of other simulators for the same scenarios: CPU time (user and system) of the process in one thread, median of 3 to
+//! 5 runs in November 2026, on 4 shared cores of an AMD EPYC of the Zen 4 class. Another machine gives other figures.
+
+use serde::Serialize;
+
+/// What another simulator needs for one of the scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Peer {
+    /// The scenario.
+    pub name: &'static str,
+    /// The simulator with its version.
+    pub simulator: &'static str,
+    /// CPU nanoseconds per packet-hop.
+    pub ns_per_hop: f64,
+    /// Peak of resident memory in MiB, if known.
+    pub peak_mib: Option<f64>,
+    /// Where the figure is from.
+    pub source: &'static str,
+}
+
+const NS3: &str =
+    "measured: ns-3-dev of July 2026, -O3, logs off, with an O(1) routing in place of its own";
+const HTSIM: &str = "measured: csg-htsim 841d9e7b, -O3; an ACK per packet, no handshake, no SACK";
+
+/// Figures of other simulators.
+pub const PEERS: &[Peer] = &[
+    peer("s1", "ns-3", 3_000.0, Some(19.0), NS3),
+    peer("s2", "htsim", 125.0, Some(11.5), HTSIM),
+    peer("s2", "ns-3", 4_700.0, Some(137.0), NS3),
+    peer("s3", "htsim", 600.0, Some(62.0), HTSIM),
+    peer("s3", "ns-3", 9_900.0, Some(626.0), NS3),
+];
+
+const fn peer(
+    name: &'static str,
+    simulator: &'static str,
+    ns_per_hop: f64,
+    peak_mib: Option<f64>,
+    source: &'static str,
+) -> Peer {
+    Peer { name, simulator, ns_per_hop, peak_mib, source }
+}

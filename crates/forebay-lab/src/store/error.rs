@@ -1,0 +1,56 @@
+//! Results cannot be written.
+
+use std::path::{Path, PathBuf};
+
+/// Results cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried: "create", "write", "rename", "remove", "read".
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The folder is there and holds something that is not a result of Forebay.
+    #[error("`{}` exists and {why}: choose another folder, or remove it", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A Parquet file cannot be written.
+    #[error("cannot write `{}`: {why}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A capture outgrew its limit.
+    #[error("the capture `{}` is longer than its limit of {limit_bytes} bytes", path.display())]
+    CaptureTooLong {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        limit_bytes: u64,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: trying `what` at `path`.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
+        let path = path.to_path_buf();
+        move |source| StoreError::Io { what, path, source }
+    }
+    /// For `map_err`: writing the Parquet file at `path`.
+    pub(super) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> StoreError {
+        let path = path.to_path_buf();
+        move |error| StoreError::Parquet { path: path.clone(), why: error.to_string() }
+    }
+}

@@ -1,0 +1,140 @@
+//! Parquet files, column by column: Snappy, dictionaries for what repeats.
+
+use super::error::StoreError;
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Values of one column; None where there is no value.
+pub(super) enum Column {
+    Text(Vec<ByteArray>),
+    Integers(Vec<i64>),
+    SomeIntegers(Vec<Option<i64>>),
+    Reals(Vec<f64>),
+    SomeReals(Vec<Option<f64>>),
+}
+
+impl Column {
+    pub fn texts<S: AsRef<str>>(values: impl Iterator<Item = S>) -> Column {
+        Column::Text(values.map(|text| ByteArray::from(text.as_ref())).collect())
+    }
+    pub fn counts(values: impl Iterator<Item = u64>) -> Column {
+        Column::Integers(values.map(count).collect())
+    }
+    /// As a field of a message type, called `name`.
+    fn field(&self, name: &str) -> String {
+        let kind = match self {
+            Column::Text(_) => format!("required binary {name} (STRING)"),
+            Column::Integers(_) => format!("required int64 {name}"),
+            Column::SomeIntegers(_) => format!("optional int64 {name}"),
+            Column::Reals(_) => format!("required double {name}"),
+            Column::SomeReals(_) => format!("optional double {name}"),
+        };
+        format!("{kind};")
+    }
+}
+
+/// Parquet's integers are signed: no count comes near the limit.
+pub(super) fn count(value: u64) -> i64 {
+    i64::try_from(value).expect("a count below 2^63")
+}
+
+/// A table in the making. Its file is whole after [`TableFile::close`].
+pub(super) struct TableFile {
+    path: PathBuf,
+    writer: SerializedFileWriter<File>,
+}
+
+impl TableFile {
+    /// A table with the columns of `like`, whose values do not matter.
+    pub fn create(path: PathBuf, like: &[(&str, Column)]) -> Result<TableFile, StoreError> {
+        let fields: String = like.iter().map(|(name, column)| column.field(name)).collect();
+        let schema = parse_message_type(&format!("message forebay {{ {fields} }}"));
+        let schema = schema.expect("names of columns are plain words");
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        let version = KeyValue::new("forebay".to_string(), env!("CARGO_PKG_VERSION").to_string());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(vec![version]))
+            .build();
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
+        let writer = writer.map_err(StoreError::parquet(&path))?;
+        Ok(TableFile { path, writer })
+    }
+    /// Append rows, in the order of the columns at creation.
+    pub fn append(&mut self, columns: &[Column]) -> Result<(), StoreError> {
+        self.append_group(columns).map_err(StoreError::parquet(&self.path))
+    }
+    fn append_group(&mut self, columns: &[Column]) -> parquet::errors::Result<()> {
+        let mut group = self.writer.next_row_group()?;
+        for column in columns {
+            let mut writer = group.next_column()?.expect("as many columns as at creation");
+            match column {
+                Column::Text(values) => {
+                    writer.typed::<ByteArrayType>().write_batch(values, None, None)?
+                }
+                Column::Integers(values) => {
+                    writer.typed::<Int64Type>().write_batch(values, None, None)?
+                }
+                Column::Reals(values) => {
+                    writer.typed::<DoubleType>().write_batch(values, None, None)?
+                }
+                Column::SomeIntegers(values) => {
+                    let (levels, values) = levels(values);
+                    writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?
+                }
+                Column::SomeReals(values) => {
+                    let (levels, values) = levels(values);
+                    writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?
+                }
+            };
+            writer.close()?;
+        }
+        assert!(group.next_column()?.is_none(), "as many columns as at creation");
+        group.close()?;
+        Ok(())
+    }
+    /// Append all rows of another table with the same columns, as they are on disk.
+    pub fn splice(&mut self, path: &Path) -> Result<(), StoreError> {
+        let file = File::open(path).map_err(StoreError::io("read", path))?;
+        self.splice_file(&file).map_err(StoreError::parquet(path))
+    }
+    fn splice_file(&mut self, file: &File) -> parquet::errors::Result<()> {
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(file)?;
+        for rows in metadata.row_groups() {
+            let mut group = self.writer.next_row_group()?;
+            for column in rows.columns() {
+                let close = ColumnCloseResult {
+                    bytes_written: column.compressed_size() as u64,
+                    rows_written: rows.num_rows() as u64,
+                    metadata: column.clone(),
+                    bloom_filter: None,
+                    column_index: None,
+                    offset_index: None,
+                };
+                group.append_column(file, close)?;
+            }
+            group.close()?;
+        }
+        Ok(())
+    }
+    /// Write the end of the file.
+    pub fn close(self) -> Result<(), StoreError> {
+        let TableFile { path, mut writer } = self;
+        writer.finish().map_err(StoreError::parquet(&path))?;
+        writer.inner().sync_all().map_err(StoreError::io("write", &path))
+    }
+}
+
+/// Definition levels (1: there is a value), and the values that there are.
+fn levels<T: Copy>(values: &[Option<T>]) -> (Vec<i16>, Vec<T>) {
+    let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
+    (levels, values.iter().flatten().copied().collect())
+}
