@@ -75,7 +75,7 @@ pub struct RunArgs {
     /// Print every packet event of a flow (its number) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
-    /// Also write packets.pcapng, for Wireshark; needs --out
+    /// Also write packets.pcapng, for Wireshark (one per run); needs --out
     #[arg(long, requires = "out")]
     pub pcap: bool,
 }
@@ -118,7 +118,9 @@ pub struct Seeds(pub Vec<u64>);
 fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |part: &str| -> Result<u64, String> {
         let digits = part.trim();
-        digits.parse().map_err(|_| format!("`{digits}` is not a seed: expected a whole number from 0"))
+        digits
+            .parse()
+            .map_err(|_| format!("`{digits}` is not a seed: expected a whole number from 0"))
     };
     let bounded = |count: u64| match count {
         0..=MAX_SEEDS => Ok(()),
@@ -178,7 +180,19 @@ mod tests {
         assert_eq!(read("5,1, 2"), Ok(vec![5, 1, 2]));
         assert_eq!(read("3"), Ok(vec![1, 2, 3]));
         assert_eq!(read("18446744073709551615..18446744073709551615"), Ok(vec![u64::MAX]));
-        for wrong in ["", "0", "3..1", "..", "1..", "1,,2", "1,1", "-1", "x", "0..100000", "0..18446744073709551615"] {
+        for wrong in [
+            "",
+            "0",
+            "3..1",
+            "..",
+            "1..",
+            "1,,2",
+            "1,1",
+            "-1",
+            "x",
+            "0..100000",
+            "0..18446744073709551615",
+        ] {
             assert!(read(wrong).is_err(), "{wrong:?} was accepted");
         }
     }

@@ -4,7 +4,9 @@ use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Paint, Table, count, wrap};
-use forebay_lab::{BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, bench as measure};
+use forebay_lab::{
+    BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, bench as measure,
+};
 use std::io::{self, IsTerminal, Write};
 
 /// CPU time for which each scenario is repeated, in seconds: short runs are measured too coarsely.
@@ -61,11 +63,15 @@ fn text(report: &BenchReport, paint: Paint) -> String {
     let mut text = table.render(paint);
     for row in &report.rows {
         let [completed, flows] = row.completed;
-        let line = format!("{}: trace {}, {completed} of {flows} flows completed", row.name, row.trace_hash);
+        let line = format!(
+            "{}: trace {}, {completed} of {flows} flows completed",
+            row.name, row.trace_hash
+        );
         text.push_str(&wrap(&line, 0));
     }
     for skipped in &report.skipped {
-        let note = format!("{} {} was not run: {}", paint.yellow("note:"), skipped.name, skipped.why);
+        let note =
+            format!("{} {} was not run: {}", paint.yellow("note:"), skipped.name, skipped.why);
         text.push_str(&wrap(&note, 0));
     }
     let mut sources: Vec<&str> = Vec::new();

@@ -74,8 +74,10 @@ transmission is not counted. The unit of the limit says what is counted:
 
 /// All names, by kind and then as their tables have them.
 pub fn all() -> Vec<Entry> {
-    let entry = |kind, name, summary: &str| {
-        Entry { kind, name, summary: summary.trim_end_matches('.').to_string() }
+    let entry = |kind, name, summary: &str| Entry {
+        kind,
+        name,
+        summary: summary.trim_end_matches('.').to_string(),
     };
     let protocols = forebay_cc::TABLE.iter().map(|p| entry(Kind::Protocol, p.name, p.summary));
     let disciplines = DISCIPLINES.iter().map(|d| entry(Kind::Discipline, d.name, d.summary));

@@ -10,7 +10,8 @@ pub fn text(name: &str, paint: Paint) -> String {
     let entry = entry.expect("the catalogue is made from the table");
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{} - congestion control ({})\n", paint.bold(entry.title), entry.reference);
+    let _ =
+        writeln!(text, "{} - congestion control ({})\n", paint.bold(entry.title), entry.reference);
     text.push_str(&wrap(entry.summary, 0));
     let schema = forebay_lab::scenario::schema();
     let params = resolve(&schema, &schema["properties"]["protocol"]["properties"][name]);
@@ -20,12 +21,22 @@ pub fn text(name: &str, paint: Paint) -> String {
     };
     let _ = writeln!(text, "\n{} ([protocol.{name}] in a scenario)", paint.bold("Parameters"));
     for (key, param) in properties {
-        let _ = writeln!(text, "\n  {} = {}   {}", paint.bold(key), param["default"], kind(&schema, param));
+        let _ = writeln!(
+            text,
+            "\n  {} = {}   {}",
+            paint.bold(key),
+            param["default"],
+            kind(&schema, param)
+        );
         text.push_str(&wrap(param["description"].as_str().unwrap_or_default(), 6));
     }
-    let (key, value) = properties.iter().next().map(|(k, p)| (k, &p["default"])).expect("not empty");
+    let (key, value) =
+        properties.iter().next().map(|(k, p)| (k, &p["default"])).expect("not empty");
     let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    let _ = writeln!(text, "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}");
+    let _ = writeln!(
+        text,
+        "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}"
+    );
     text
 }
 

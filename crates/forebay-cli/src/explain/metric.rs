@@ -12,6 +12,7 @@ pub fn text(name: &str, paint: Paint) -> String {
         unit => format!(", in {unit}"),
     };
     let head = format!("{} - metric{unit}\n\n", paint.bold(name));
-    let place = format!("In JSON: .runs[].metrics.{name}, and as a mean over seeds in .aggregate[].");
+    let place =
+        format!("In JSON: .runs[].metrics.{name}, and as a mean over seeds in .aggregate[].");
     head + &wrap(metric.meaning, 0) + "\n" + &wrap(&place, 0)
 }

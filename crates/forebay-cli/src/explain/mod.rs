@@ -50,7 +50,8 @@ fn of_scenario(name: &str, paint: Paint) -> Result<String, Failure> {
 
 fn unknown(name: &str) -> Failure {
     let all = catalogue::all();
-    let likeness = |entry: &catalogue::Entry| strsim::jaro_winkler(&name.to_lowercase(), entry.name);
+    let likeness =
+        |entry: &catalogue::Entry| strsim::jaro_winkler(&name.to_lowercase(), entry.name);
     let nearest = all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = match nearest.filter(|entry| likeness(entry) >= ALIKE) {
         Some(entry) => format!("did you mean the {} `{}`?", entry.kind.name(), entry.name),

@@ -78,7 +78,10 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
             match ack_policy {
                 AckPolicy::EveryPacket => quoted("every-packet"),
                 AckPolicy::Delayed { packets, timeout, quick } => {
-                    format!("{{ packets = {packets}, timeout = {}, quick = {quick} }}", time(timeout))
+                    format!(
+                        "{{ packets = {packets}, timeout = {}, quick = {quick} }}",
+                        time(timeout)
+                    )
                 }
             },
         ),
@@ -88,7 +91,9 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
                 LossPolicy::DupThresh => quoted("dup-thresh"),
                 LossPolicy::RackTlp => quoted("rack-tlp"),
                 LossPolicy::TimeoutOnly => quoted("timeout-only"),
-                LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+                LossPolicy::PerPacketTimer { num, den } => {
+                    format!("{{ num = {num}, den = {den} }}")
+                }
             },
         ),
         (

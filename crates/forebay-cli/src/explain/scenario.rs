@@ -32,7 +32,8 @@ pub fn template(name: &str, paint: Paint) -> Option<String> {
 fn facts(scenario: &Scenario) -> String {
     let hosts = scenario.nodes.iter().filter(|node| node.is_host).count();
     let (preset, unlike) = preset::nearest(&scenario.tcp);
-    let unlike: Vec<String> = unlike.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let unlike: Vec<String> =
+        unlike.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let tcp = match unlike.is_empty() {
         true => format!("preset {preset}"),
         false => format!("preset {preset}, but {}", unlike.join(", ")),
@@ -93,7 +94,10 @@ fn flows(scenario: &Scenario, paint: Paint) -> String {
         let bytes = bytes.map_or_else(|| "endless".into(), |bytes| bytes.to_string());
         let protocol = protocol.unwrap_or("of the run").to_string();
         let start = one(Unit::Seconds, start.as_secs_f64());
-        table.push(format!("  {id}: {} to {}", name(*src), name(*dst)), vec![start, bytes, protocol]);
+        table.push(
+            format!("  {id}: {} to {}", name(*src), name(*dst)),
+            vec![start, bytes, protocol],
+        );
     }
     table.render(paint) + &more(scenario.flows.len(), "flows")
 }

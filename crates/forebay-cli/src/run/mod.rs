@@ -14,7 +14,7 @@ use forebay_lab::{
     SweepOptions, SweepPlan, SweepProgress, sweep,
 };
 use std::io::{self, BufWriter, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
 /// Run, store, show.
@@ -25,12 +25,10 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         None => None,
     };
     let runs = scenario.protocols.len() * args.seeds.0.len();
-    for (option, wanted) in [("--events", filter.is_some()), ("--pcap", args.pcap)] {
-        if wanted && runs > 1 {
-            let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
-            let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
-            return Err(at(option, format!("shows one run, and {runs} are wanted\n{hint}")));
-        }
+    if filter.is_some() && runs > 1 {
+        let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
+        let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
+        return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
     let store = match &args.out {
         Some(folder) => Some(Store::create(folder).map_err(|e| at("--out", e))?),
@@ -90,8 +88,8 @@ fn simulate(
         bar.set(fraction, || format!("{finished} of {runs} runs done"));
     };
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
-    let lines = Mutex::new(BufWriter::new(io::stdout()));
-    let writer: &EventWriter = &lines;
+    let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
+    let writer: EventWriter = lines.clone();
     let cores = || available_parallelism().map_or(1, usize::from);
     let options = SweepOptions {
         jobs: args.jobs.unwrap_or_else(cores),
@@ -101,7 +99,7 @@ fn simulate(
             cancel: Some(&cancel),
             store,
             capture: args.pcap.then(CaptureLimit::default),
-            events: filter.map(|filter| (filter, writer)),
+            events: filter.map(|filter| (filter, &writer)),
             ..RunOptions::default()
         },
         progress: Some(&tell),
@@ -109,7 +107,7 @@ fn simulate(
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let mut done = sweep(&plan, &options);
     bar.finish();
-    let flushed = lines.into_inner().map_or(Ok(()), |mut lines| lines.flush());
+    let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
     if let (Err(error), None) = (flushed, &done.error) {
         let protocol = protocols[0].clone();
         let key = forebay_lab::RunKey { protocol, seed: args.seeds.0[0] };
@@ -191,7 +189,8 @@ fn ranges(numbers: &[u64]) -> String {
     let mut texts = Vec::new();
     let mut rest = numbers;
     while let Some(&first) = rest.first() {
-        let run = rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
+        let run =
+            rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
         texts.push(match run {
             0 => first.to_string(),
             _ => format!("{first}..{}", rest[run]),

@@ -112,7 +112,10 @@ mod tests {
         let mut table = Table::new(vec!["a".into(), "bb".into()]);
         table.push("mean", vec!["1 ± 2".into(), "3".into()]);
         table.push("x", vec!["-".into(), "10".into()]);
-        assert_eq!(table.render(Paint::none()), "          a  bb\nmean  1 ± 2   3\nx         -  10\n");
+        assert_eq!(
+            table.render(Paint::none()),
+            "          a  bb\nmean  1 ± 2   3\nx         -  10\n"
+        );
     }
 
     #[test]
@@ -129,7 +132,10 @@ mod tests {
     fn wrapped_text_fits_and_loses_no_word() {
         let text = "one two three ".repeat(30);
         let wrapped = wrap(&text, 4);
-        assert!(wrapped.lines().all(|line| chars(line) <= WIDTH && line.starts_with("    one") | line.starts_with("    t")));
+        assert!(
+            wrapped.lines().all(|line| chars(line) <= WIDTH
+                && line.starts_with("    one") | line.starts_with("    t"))
+        );
         assert_eq!(wrapped.split_whitespace().count(), 90);
     }
 }

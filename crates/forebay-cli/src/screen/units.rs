@@ -34,7 +34,8 @@ pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String
     let whole = unit == Unit::Count
         && halves().next().is_none()
         && values.iter().flatten().all(|e| e.mean.fract() == 0.0);
-    let decimals = if whole { 0 } else { decimals(unit, largest * scale, halves().map(|h| h * scale)) };
+    let decimals =
+        if whole { 0 } else { decimals(unit, largest * scale, halves().map(|h| h * scale)) };
     let cell = |value: &Option<Estimate>| match value {
         None => "-".to_string(),
         Some(Estimate { mean, half: None }) => format!("{:.decimals$}", mean * scale),
@@ -103,7 +104,10 @@ mod tests {
     #[test]
     fn a_row_has_one_unit_and_as_many_digits_as_it_earns() {
         let texts = |t: &[&str]| t.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-        assert_eq!(cells(Unit::Seconds, &[(22.5, None), (0.5, None)]), ("s", texts(&["22.50", "0.50"])));
+        assert_eq!(
+            cells(Unit::Seconds, &[(22.5, None), (0.5, None)]),
+            ("s", texts(&["22.50", "0.50"]))
+        );
         assert_eq!(cells(Unit::Seconds, &[(0.0123456, None)]), ("ms", texts(&["12.35"])));
         assert_eq!(cells(Unit::Seconds, &[(0.000_02, None)]), ("us", texts(&["20.00"])));
         assert_eq!(

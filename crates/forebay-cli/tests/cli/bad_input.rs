@@ -1,0 +1,206 @@
+//! Wrong input gets one clear message with its place, exit code 2, and leaves nothing behind.
+
+use crate::{Desk, Done, SMALL};
+
+/// Run a scenario that must be refused, with an output folder that must not appear.
+fn refused(desk: &Desk, args: &[&str]) -> Done {
+    let before = desk.names();
+    let all = [&["run"], args, &["--out", "results"]].concat();
+    let done = desk.forebay(&all);
+    assert_eq!(done.code, 2, "{args:?}: {}{}", done.stdout, done.stderr);
+    assert_eq!(done.stdout, "", "{args:?}");
+    assert!(done.stderr.starts_with("error: "), "{args:?}: {}", done.stderr);
+    assert!(!done.stderr.contains("panicked"), "{args:?}: {}", done.stderr);
+    assert_eq!(desk.names(), before, "{args:?} left something behind");
+    done
+}
+
+/// `SMALL` with one text replaced must be refused at that line, with these words.
+fn refused_at(from: &str, to: &str, line: usize, words: &[&str]) {
+    assert!(SMALL.contains(from), "{from}");
+    let desk = Desk::new();
+    desk.file("bad.toml", SMALL.replacen(from, to, 1));
+    let done = refused(&desk, &["bad.toml"]);
+    let place = format!("bad.toml:{line}:");
+    for word in words.iter().copied().chain([place.as_str()]) {
+        assert!(done.stderr.contains(word), "no `{word}` in:\n{}", done.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_key_with_the_nearest_one() {
+    refused_at(
+        "rate = \"10Mbit/s\"",
+        "rat = \"10Mbit/s\"",
+        8,
+        &["links[0]", "`rat`", "did you mean `rate`?"],
+    );
+}
+
+#[test]
+fn a_wrong_type() {
+    refused_at("bytes = 100_000", "bytes = true", 20, &["flows[0].bytes", "expected", "boolean"]);
+}
+
+#[test]
+fn a_missing_or_wrong_unit() {
+    refused_at("\"10Mbit/s\"", "10", 8, &["links[0].rate", "expected"]);
+    refused_at("\"10Mbit/s\"", "\"10ms\"", 8, &["links[0].rate", "expected", "10ms"]);
+}
+
+#[test]
+fn a_negative_or_zero_rate() {
+    refused_at("\"10Mbit/s\"", "\"-10Mbit/s\"", 8, &["links[0].rate", "-10Mbit/s"]);
+    refused_at("\"10Mbit/s\"", "\"0Mbit/s\"", 8, &["links[0].rate", "0Mbit/s"]);
+}
+
+#[test]
+fn a_link_to_a_node_that_is_not_there() {
+    refused_at("b = \"r1\"", "b = \"r9\"", 7, &["links[0].b", "`r9`", "did you mean"]);
+}
+
+#[test]
+fn a_destination_without_route() {
+    let alone = "a = \"r0\"\nb = \"r2\"";
+    let without = SMALL.replacen("[\"r0\", \"r1\"]", "[\"r0\", \"r1\", \"r2\"]", 1);
+    let desk = Desk::new();
+    desk.file("bad.toml", without.replacen("a = \"r0\"\nb = \"r1\"", alone, 1));
+    let done = refused(&desk, &["bad.toml"]);
+    for word in ["bad.toml:19:", "flows[0].dst", "no route", "`s`", "`d`"] {
+        assert!(done.stderr.contains(word), "no `{word}` in:\n{}", done.stderr);
+    }
+}
+
+#[test]
+fn duplicate_names() {
+    refused_at("name = \"d\"", "name = \"s\"", 14, &["hosts[1].name", "`s`", "twice"]);
+    refused_at("[\"r0\", \"r1\"]", "[\"r0\", \"r1\", \"r0\"]", 3, &["`r0`", "twice"]);
+}
+
+#[test]
+fn an_absurd_size() {
+    refused_at(
+        "100_000",
+        "\"99999999999999999999TB\"",
+        20,
+        &["flows[0].bytes", "99999999999999999999TB"],
+    );
+    refused_at("name = \"s\"", "name = \"s{}\"\ncount = 4_000_000_000", 11, &["hosts[0]"]);
+    refused_at("delay = \"5ms\"", "delay = \"99999999999999s\"", 4, &["delay"]);
+}
+
+#[test]
+fn not_toml() {
+    refused_at("routers = [\"r0\"", "routers = [\"r0", 3, &["TOML"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let desk = Desk::new();
+    let because = |args: &[&str], words: &[&str]| {
+        let done = refused(&desk, args);
+        for word in words {
+            assert!(done.stderr.contains(word), "no `{word}` in:\n{}", done.stderr);
+        }
+    };
+    because(&["absent.toml"], &["absent.toml", "no such file"]);
+    because(&["."], &["folder"]);
+    desk.file("latin1.toml", b"description = \"x\"\nrouters = [\"caf\xe9\"]\n");
+    because(&["latin1.toml"], &["latin1.toml", "UTF-8", "line 2"]);
+    desk.file("plain", "");
+    because(&["plain/x.toml"], &["plain/x.toml", "cannot read"]);
+    // Opens, but reading fails, for every user.
+    if cfg!(target_os = "linux") {
+        because(&["/proc/self/mem"], &["/proc/self/mem", "cannot read"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    desk.file("closed.toml", SMALL);
+    let path = desk.path("closed.toml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("own file");
+    if std::fs::read(&path).is_ok() {
+        println!("skipped: this user may read everything");
+        return;
+    }
+    let done = refused(&desk, &["closed.toml"]);
+    assert!(done.stderr.contains("permission denied"), "{}", done.stderr);
+}
+
+#[test]
+fn an_unknown_protocol_or_scenario_with_the_nearest_one() {
+    let desk = Desk::new();
+    let says = |args: &[&str], words: &[&str]| {
+        let done = refused(&desk, args);
+        assert!(words.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+    };
+    says(&["dumbell"], &["no scenario `dumbell`", "did you mean `dumbbell`?"]);
+    says(&["dumbbell", "--protocol", "cubik"], &["--protocol", "`cubik`", "did you mean `cubic`?"]);
+    says(&["dumbbell", "--protocol", "cubic,cubic"], &["--protocol", "`cubic`", "twice"]);
+    refused_at("[\"newreno\"]", "[\"newrino\"]", 2, &["protocols[0]", "did you mean `newreno`?"]);
+}
+
+#[test]
+fn a_change_of_a_key_that_is_not_there() {
+    let desk = Desk::new();
+    let says = |set: &str, words: &[&str]| {
+        let done = refused(&desk, &["dumbbell", "--set", set]);
+        assert!(words.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+    };
+    says("tcp.min_rtt=1s", &["--set", "`min_rtt`", "did you mean `min_rto`?"]);
+    says("links.0-3.rate=1Mbit/s", &["--set", "`0-3`"]);
+    says("tcp.min_rto", &["--set", "key=value"]);
+    says("tcp.min_rto=fast", &["--set", "tcp.min_rto", "fast"]);
+}
+
+#[test]
+fn seeds_threads_and_jobs() {
+    let desk = Desk::new();
+    let says = |args: &[&str], words: &[&str]| {
+        let done = refused(&desk, &[&["dumbbell"], args].concat());
+        assert!(words.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+    };
+    says(&["--seeds", "5..1"], &["--seeds", "5..1", "empty"]);
+    says(&["--seeds", ""], &["--seeds"]);
+    says(&["--seeds", "0"], &["--seeds", "1..10"]);
+    says(&["--seeds", "one"], &["--seeds", "`one`"]);
+    says(&["--jobs", "0"], &["--jobs", "from 1"]);
+    says(&["--threads", "0"], &["--threads", "expected 1"]);
+    says(&["--threads", "4"], &["--threads", "one thread", "--jobs"]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL).file("plain", "mine");
+    std::fs::create_dir(desk.path("full")).expect("a folder");
+    desk.file("full/thesis.tex", "mine");
+    let before = desk.names();
+    for (folder, word) in [("plain/x", "plain"), ("plain", "plain"), ("full", "full")] {
+        let done = desk.forebay(&["run", "small.toml", "--out", folder]);
+        assert_eq!(done.code, 2, "{folder}: {}", done.stderr);
+        assert!(done.stderr.contains("--out") && done.stderr.contains(word), "{}", done.stderr);
+        assert_eq!((done.stdout.as_str(), desk.names()), ("", before.clone()));
+    }
+    assert_eq!(std::fs::read(desk.path("full/thesis.tex")).expect("still there"), b"mine");
+    assert_eq!(std::fs::read(desk.path("plain")).expect("still there"), b"mine");
+}
+
+#[test]
+fn events_and_captures_of_what_is_not_there_or_of_many_runs() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let says = |args: &[&str], words: &[&str]| {
+        let done = refused(&desk, &[&["small.toml"], args].concat());
+        assert!(words.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+    };
+    says(&["--events", "9"], &["--events", "`9`"]);
+    says(&["--events", "r7"], &["--events", "`r7`"]);
+    says(&["--events", "1", "--seeds", "2"], &["--events", "one run"]);
+    let done = desk.forebay(&["run", "small.toml", "--pcap"]);
+    assert!(done.code == 2 && done.stderr.contains("--out"), "{}", done.stderr);
+}

@@ -1,0 +1,100 @@
+//! `list`, `explain`, `schema` and the help: everything with a name says what it is.
+
+use crate::Desk;
+use serde_json::Value;
+
+/// The indented names of `forebay list`.
+fn listed() -> Vec<String> {
+    let text = Desk::new().forebay(&["list"]).ok().stdout;
+    let named = text.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+    named.filter_map(|l| l.split_whitespace().next().map(str::to_string)).collect()
+}
+
+#[test]
+fn every_name_of_the_list_is_explained() {
+    let names = listed();
+    for wanted in ["newreno", "cubic", "droptail", "modern", "dumbbell", "s1", "afct_s"] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted} is not listed: {names:?}");
+    }
+    let desk = Desk::new();
+    for name in names {
+        let text = desk.forebay(&["explain", &name]).ok().stdout;
+        assert!(text.starts_with(&name) || text.lines().count() > 2, "{name}: {text}");
+    }
+}
+
+#[test]
+fn an_algorithm_is_explained_with_its_parameters() {
+    let text = Desk::new().forebay(&["explain", "cubic"]).ok().stdout;
+    for word in ["RFC 9438", "beta = 0.7", "fast_convergence = true", "\"hystart++\""] {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
+fn a_preset_is_explained_with_every_value() {
+    let text = Desk::new().forebay(&["explain", "modern"]).ok().stdout;
+    for word in
+        ["mss_bytes = 1448", "min_rto = \"1000ms\"", "loss_policy = \"rack-tlp\"", "ecn = false"]
+    {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
+fn a_scenario_is_explained_with_its_network() {
+    let text = Desk::new().forebay(&["explain", "dumbbell"]).ok().stdout;
+    for word in ["6 hosts, 5 routers", "0-2", "10 Mbit/s", "62500 bytes", "1: s1 to d1", "10000000"]
+    {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
+fn an_unknown_name_gets_the_nearest() {
+    let done = Desk::new().forebay(&["explain", "newrino"]);
+    assert_eq!((done.code, done.stdout.as_str()), (2, ""));
+    assert!(done.stderr.contains("did you mean the protocol `newreno`?"), "{}", done.stderr);
+}
+
+#[test]
+fn everything_fits_80_columns() {
+    let desk = Desk::new();
+    let mut commands = vec![vec!["list".to_string()]];
+    // A template shows its own text, whatever its width.
+    commands.extend(listed().into_iter().filter(|n| n != "s3").map(|n| vec!["explain".into(), n]));
+    for command in commands {
+        let args: Vec<&str> = command.iter().map(String::as_str).collect();
+        let text = desk.forebay(&args).ok().stdout;
+        for line in text.lines().filter(|line| !line.starts_with("Try:")) {
+            assert!(line.chars().count() <= 80, "{args:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_one_json_object_that_knows_the_keys() {
+    let schema = Desk::new().forebay(&["schema"]).ok().json();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    for key in ["links", "hosts", "flows", "tcp", "protocols"] {
+        assert!(schema["properties"][key]["description"].is_string(), "{key}");
+    }
+    assert!(matches!(&schema["properties"]["protocol"]["properties"]["cubic"], Value::Object(_)));
+}
+
+#[test]
+fn help_goes_to_standard_output_and_has_examples() {
+    let desk = Desk::new();
+    for args in [&["--help"][..], &["run", "--help"], &["bench", "--help"], &["explain", "--help"]]
+    {
+        let done = desk.forebay(args).ok();
+        assert!(done.stdout.contains("Examples:") && done.stderr.is_empty(), "{args:?}");
+    }
+    let version = desk.forebay(&["--version"]).ok().stdout;
+    assert_eq!(version, format!("forebay {}\n", env!("CARGO_PKG_VERSION")));
+    // Only what is there is offered.
+    let help = desk.forebay(&["--help"]).ok().stdout;
+    for absent in ["reproduce", "topology", "channel", "live", "compare"] {
+        assert!(!help.contains(absent), "{absent} is offered");
+    }
+}
