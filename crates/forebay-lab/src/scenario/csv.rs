@@ -39,7 +39,9 @@ pub(super) fn open(
     })?;
     let source = sources.add(full.display().to_string(), text);
     let header = sources.text(source).lines().next().unwrap_or_default();
-    let names: Vec<(usize, &str)> = split(header, 0);
+    // Spreadsheets put a byte order mark before the first name.
+    let marked = header.trim_start_matches('\u{feff}');
+    let names: Vec<(usize, &str)> = split(marked, header.len() - marked.len());
     let mut order = vec![None; columns.len()];
     for (i, &(start, name)) in names.iter().enumerate() {
         let loc = Loc { source, start: start as u32, end: (start + name.len()) as u32 };

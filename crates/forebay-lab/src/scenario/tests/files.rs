@@ -59,7 +59,8 @@ fn csv_files_beside_the_scenario() {
 
 #[test]
 fn columns_in_another_order_with_full_names_and_bytes() {
-    let flows = "bytes,dst,start_s,src\r\n5,h1,0,h0\r\n\r\n";
+    // With what spreadsheets add: a byte order mark, CR LF, spaces, an empty line.
+    let flows = "\u{feff}bytes,dst,start_s,src\r\n5, h1,0 ,h0\r\n\r\n";
     let scenario = load(&folder(LINKS, HOSTS, flows), &[]).expect("loads");
     assert_eq!((scenario.flows.len(), scenario.flows[0].bytes), (1, Some(5)));
 }
