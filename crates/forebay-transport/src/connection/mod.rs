@@ -106,8 +106,16 @@ impl Connection {
         if self.paths[path].state() == State::Dead {
             return None;
         }
+        let over = self.streams.as_ref().is_some_and(|s| s.is_finished());
         self.schedule(now);
-        let packet = self.with_path(now, path, |p, cx| p.poll(cx, arena));
+        let packet =
+            self.with_path(
+                now,
+                path,
+                |p, cx| {
+                    if over { p.poll_ack(cx, arena) } else { p.poll(cx, arena) }
+                },
+            );
         self.refresh();
         packet
     }
@@ -201,7 +209,13 @@ impl Connection {
             [only] => only.next_timeout(),
             all => all.iter().map(Path::next_timeout).min().unwrap_or(Time::MAX),
         };
-        if let Some((EndCause::Reset | EndCause::TimedOut, _)) = self.progress.ended {
+        let over = match self.progress.ended {
+            Some((EndCause::Reset | EndCause::TimedOut, _)) => true,
+            // A path that has failed goes on with its own bytes; nobody waits for them.
+            Some((EndCause::Finished, _)) => self.streams.is_some(),
+            None => false,
+        };
+        if over {
             self.next = Time::MAX;
         }
     }

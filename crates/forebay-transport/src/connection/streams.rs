@@ -46,7 +46,8 @@ impl Streams {
     }
     /// The next data offset expected, and the end of this side's stream where it may be told.
     pub(super) fn signals(&self) -> (Option<u64>, Option<u64>) {
-        let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client));
+        let complete = self.progress().1;
+        let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client) || complete);
         (Some(self.expected), end)
     }
     /// Received in order, complete, acknowledged.
@@ -55,15 +56,13 @@ impl Streams {
         let complete = self.fin_at.is_some_and(|fin| self.expected > fin);
         (received, complete, self.total.map_or(self.una, |n| n.min(self.una)))
     }
-    /// Both directions are through: a server without data needs no DATA_FIN of its own.
+    /// Both directions are through, and both ends know it.
     pub(super) fn is_finished(&self) -> bool {
-        let sent = match (self.role, self.total) {
-            (Some(Role::Server), Some(0)) => self.progress().1,
-            (_, Some(total)) => self.una > total,
-            (_, None) => false,
-        };
-        let one_way = self.role == Some(Role::Client) && self.fin_at.is_none();
-        sent && (one_way || self.progress().1)
+        self.total.is_some_and(|total| self.una > total) && self.progress().1
+    }
+    /// The end of a stream without bytes rides on the FIN of a path.
+    fn ends_empty(&self) -> bool {
+        self.total == Some(0) && self.signals().1.is_some() && self.una == 0
     }
 
     /// A segment came. Returns true if it brought the next bytes of the stream.
@@ -120,6 +119,9 @@ impl Streams {
             if path.is_usable() {
                 self.edge = self.edge.max(self.una + path.peer_window());
             }
+        }
+        if self.ends_empty() {
+            paths.iter_mut().filter(|p| p.is_usable()).for_each(Path::allow_fin);
         }
         while self.reinject_one(now, paths, config) {}
         while let Some(len) = self.next_len(config) {

@@ -124,7 +124,7 @@ impl Path {
         self.force_repeat = !matches!(rule, Rule::Controller) && self.board.lost_segments() > 0;
         self.episode = Some(Episode { point, rule, partial_seen: false, entered: false });
         self.recovery_point = point;
-        self.suspect_recovery(cx);
+        self.suspect(cx);
         self.timers.probe = Time::MAX;
         cx.counters.recoveries += 1;
     }
@@ -163,7 +163,8 @@ impl Path {
     /// ECE came: one response per window, losses counted (RFC 3168 section 6.1.2).
     pub(super) fn on_ecn_echo(&mut self, cx: &mut Cx<'_>) {
         let una = self.board.una();
-        if una < self.ecn_point || self.episode.is_some() || una < self.recovery_point {
+        // What is acknowledged was sent before the last response.
+        if una <= self.ecn_point || una <= self.recovery_point || self.episode.is_some() {
             return;
         }
         self.ecn_point = self.board.nxt();
@@ -237,10 +238,9 @@ impl Path {
         if self.state != State::Established {
             return; // a SYN
         }
+        self.suspect_ms = None;
         if suspect {
-            self.suspect_timeout(cx);
-        } else {
-            self.suspicion = super::Suspicion::None;
+            self.suspect(cx);
         }
         self.recovery_point = self.board.nxt();
         self.reduced_at_number = self.next_number;

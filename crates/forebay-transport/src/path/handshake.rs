@@ -74,6 +74,7 @@ impl Path {
         self.segment_limit = peer.mss.unwrap_or(default).min(own);
         let used = if self.agreed.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
         self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
+        self.cut = self.mss;
         let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);
         self.detector = Detector::new(policy, self.agreed.sack);
         self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);

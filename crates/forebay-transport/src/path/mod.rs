@@ -34,7 +34,6 @@ use rate::RateSampler;
 use recovery::{Episode, Rule};
 use rtt::{RtoBounds, RttEstimator};
 use scoreboard::{Scoreboard, Segment};
-use spurious::Suspicion;
 use timers::Timers;
 
 pub(crate) use input::{Incoming, Received, options_of};
@@ -119,6 +118,8 @@ pub(crate) struct Path {
     mss: u16,
     /// What the peer takes in one segment beside its options, and beside ours.
     segment_limit: u16,
+    /// Payload that the last packet had room for: less than `mss` where its stamp took some.
+    cut: u16,
     recv: Reassembly,
     acks: AckSchedule,
     ts_recent: u32,
@@ -143,7 +144,8 @@ pub(crate) struct Path {
     /// Bytes sent by limited transmit: not part of FlightSize.
     limited_bytes: u64,
     force_repeat: bool,
-    suspicion: Suspicion,
+    /// Eifel: when the first retransmission left, in ms, while the ACK that tells is awaited.
+    suspect_ms: Option<u32>,
     probe: Option<Probe>,
     probe_due: bool,
     /// An RTT sample was taken since the last probe.
@@ -210,6 +212,7 @@ impl Path {
             owner: controller.recovery_owner(),
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
+            cut: config.mss_bytes,
             recv: Reassembly::default(),
             acks: AckSchedule::new(controller.ack_policy().unwrap_or(config.ack_policy)),
             ts_recent: 0,
@@ -225,7 +228,7 @@ impl Path {
             send_cwr: false,
             limited_bytes: 0,
             force_repeat: false,
-            suspicion: Suspicion::default(),
+            suspect_ms: None,
             probe: None,
             probe_due: false,
             sampled_since_probe: false,

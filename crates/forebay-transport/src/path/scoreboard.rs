@@ -45,6 +45,8 @@ pub(crate) const REPEATED: u16 = 16;
 pub(crate) const TWICE: u16 = 32;
 /// The sender had nothing more to send when it was sent.
 pub(crate) const APP_LIMITED: u16 = 64;
+/// Its loss was reported: once is enough, even if it was taken back.
+pub(crate) const REPORTED: u16 = 128;
 
 impl Segment {
     /// The sequence offset behind it: SYN and FIN take one each.
@@ -265,10 +267,13 @@ impl Scoreboard {
     }
 
     /// The segment is taken for lost. It must be outstanding.
-    pub(crate) fn mark_lost(&mut self, index: usize) {
+    /// True the first time for this transmission.
+    pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
         debug_assert!(self.segments[index].outstanding());
-        self.reflag(index, LOST, TWICE);
+        let first = !self.segments[index].is(REPORTED);
+        self.reflag(index, LOST | REPORTED, TWICE);
         self.lost_from = self.lost_from.min(self.segments[index].start);
+        first
     }
     /// No loss after all: everything that waits is in flight again.
     pub(crate) fn unmark_lost(&mut self) {

@@ -2,13 +2,13 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::{FIN, REPEATED, SACKED, SYN, Segment};
-use super::{Cx, MAX_OUTSTANDING_BYTES, Path, Probe, State, Suspicion};
+use super::{Cx, MAX_OUTSTANDING_BYTES, Path, Probe, State};
 use crate::options::{TIMESTAMP_BYTES, append, mptcp};
 use forebay_base::{
     Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFields, TcpFlags, Time, kind,
     narrow,
 };
-use forebay_cc::{Controller, Feedback, Limits, Loss, NextPacket, RecoveryOwner, Sent, Stamp, Tag};
+use forebay_cc::{Controller, Feedback, Limits, NextPacket, RecoveryOwner, Sent, Stamp, Tag};
 
 const TCP_HEADER_BYTES: u64 = 20;
 /// Segments that limited transmit sends beyond the window (RFC 3042).
@@ -47,6 +47,11 @@ impl Path {
         };
         self.refresh();
         packet
+    }
+
+    /// The stream is over for both ends: nothing but ACKs that are asked for.
+    pub(crate) fn poll_ack(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
+        self.acks.is_due().then(|| self.make_ack(cx, arena))
     }
 
     fn poll_data(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
@@ -94,10 +99,9 @@ impl Path {
         if core::mem::take(&mut self.probe_due) {
             return self.choose_probe(cx);
         }
-        let new_first = matches!(self.suspicion, Suspicion::SecondAck { new_segments: 1.., .. });
-        if !new_first && let Some(at) = self.board.next_lost() {
-            let len = (self.board.get(at).len as u64).min(self.mss());
-            if self.force_repeat || self.window_allows(cx, len, limits) {
+        if let Some(at) = self.board.next_lost() {
+            let len = (self.board.get(at).len).min(self.cut) as u64;
+            if self.force_repeat || self.window_room(cx, limits) >= len {
                 return Some(Choice::Repeat(at));
             }
             self.note_window_full();
@@ -114,12 +118,12 @@ impl Path {
             }
             return None;
         };
-        let forced = matches!(self.suspicion, Suspicion::SecondAck { new_segments: 1.., .. });
-        if !forced && !self.window_allows(cx, len, limits) {
+        let room = self.window_room(cx, limits);
+        if room < len.min(self.cut as u64) {
             self.note_window_full();
             return None;
         }
-        Some(Choice::New { len, fin })
+        Some(Choice::New { len: len.min(room), fin: fin && len <= room })
     }
 
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
@@ -146,27 +150,24 @@ impl Path {
         }
         Some((whole, fin && whole == rest))
     }
-    pub(super) fn may_send_new(&self) -> bool {
-        let nxt = self.board.nxt();
-        nxt < self.send_end && nxt + self.mss().min(self.send_end - nxt) <= self.peer_edge
-    }
-
-    /// Do recovery, window and limited transmit allow `len` more bytes?
+    /// Bytes that recovery, window and limited transmit allow now.
     #[inline]
-    fn window_allows(&self, cx: &Cx<'_>, len: u64, limits: &Limits) -> bool {
+    fn window_room(&self, cx: &Cx<'_>, limits: &Limits) -> u64 {
         let cwnd = self.cwnd(limits);
         let in_flight = self.board.in_flight();
+        let orderly = self.dupacks == 0 && self.board.sacked_bytes() == 0;
         match self.episode.as_ref().map(|e| &e.rule) {
-            None if self.dupacks == 0 && self.board.sacked_bytes() == 0 => {
-                in_flight + len <= cwnd || (in_flight == 0 && cwnd > 0)
+            Some(Rule::Prr(prr)) => return prr.room(),
+            Some(Rule::NewReno(newreno)) => {
+                return newreno.window.saturating_sub(self.outstanding());
             }
-            None => self.disordered_flight(cx) + len <= cwnd,
-            Some(Rule::Prr(prr)) => prr.allows(len),
-            Some(Rule::NewReno(newreno)) => self.outstanding() + len <= newreno.window,
-            Some(Rule::Pipe(_) | Rule::Controller) => {
-                in_flight + len <= cwnd || (in_flight == 0 && cwnd > 0)
-            }
+            None if !orderly => return cwnd.saturating_sub(self.disordered_flight(cx)),
+            Some(Rule::Pipe(_) | Rule::Controller) | None => {}
         }
+        if in_flight == 0 && cwnd > 0 {
+            return cwnd.max(self.mss()); // a window below one segment holds one segment
+        }
+        cwnd.saturating_sub(in_flight)
     }
     /// Bytes that count against the window while ACKs arrive out of order. With SACK the pipe shrinks by what has arrived, and
     /// that is limited transmit; without, the first two duplicates free a segment each (RFC 3042).
@@ -189,13 +190,14 @@ impl Path {
 
     /// RFC 6675 section 4, NextSeg rules 3 and 4: what is not known to be lost, below and at the end of what was sent.
     fn choose_pipe(&mut self, cx: &Cx<'_>, limits: &Limits) -> Option<Choice> {
-        let Some(Rule::Pipe(Pipe { rescue, high_rxt })) = self.episode.as_ref().map(|e| &e.rule)
+        let Some(Rule::Pipe(Pipe { rescue, high_rxt, .. })) =
+            self.episode.as_ref().map(|e| &e.rule)
         else {
             return None;
         };
         let (rescue, high_rxt) = (*rescue, *high_rxt);
-        let top = self.board.sacked().last()?.end;
-        if !self.window_allows(cx, self.mss(), limits) {
+        let top = self.board.sacked().last().map_or(self.board.una(), |r| r.end);
+        if self.window_room(cx, limits) < self.mss() {
             return None;
         }
         let from = self.board.find(high_rxt.max(self.board.una()));
@@ -209,6 +211,7 @@ impl Path {
         let last = (0..self.board.len()).rev().find(|&i| !self.board.get(i).is(SACKED))?;
         if let Some(Rule::Pipe(pipe)) = self.episode.as_mut().map(|e| &mut e.rule) {
             pipe.rescue = u64::MAX;
+            pipe.rescuing = true;
         }
         Some(Choice::Repeat(last)) // rule 4
     }
@@ -259,7 +262,7 @@ impl Path {
 
     /// Put the options together and cut the payload to what fits beside them.
     fn fit(
-        &self,
+        &mut self,
         cx: &Cx<'_>,
         options: &mut OptionList,
         stamp: &Stamp,
@@ -271,7 +274,7 @@ impl Path {
         let mut run = u64::MAX;
         if let Some(mappings) = self.mappings.as_ref().filter(|_| !syn) {
             signal_bytes = 18;
-            run = mappings.locate(start).map_or(0, |(_, run)| run);
+            run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
         }
         if let Some(more) = &stamp.options {
             let reserved = if stamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
@@ -283,17 +286,19 @@ impl Path {
         let option_bytes = unpadded.next_multiple_of(4) as u64;
         let ip_bytes = if self.version == IpVersion::V6 { 40 } else { 20 };
         let header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
-        let mut most = (self.segment_limit as u64).saturating_sub(option_bytes);
+        let mut most =
+            (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
         if let Some(cap) = stamp.max_wire_len {
             most = most.min((cap as u64).saturating_sub(header));
         }
+        self.cut = (most.max(1) as u16).min(self.mss);
         wanted.min(most.max(1)).min(run)
     }
 
     /// Write the transmission on the scoreboard: `len` bytes from `start` on.
     fn record(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &Cx<'_>,
         choice: Choice,
         (start, len, number): (u64, u64, u64),
     ) -> (Segment, usize) {
@@ -331,26 +336,10 @@ impl Path {
                 if len < self.board.get(at).len as u64 {
                     self.board.split(at, len as u16);
                 }
-                self.supersede(cx, at);
                 segment.tx_in_flight = (self.board.in_flight() + len) as u32;
                 self.board.repeat(at, segment);
                 (*self.board.get(at), at)
             }
-        }
-    }
-
-    /// A copy leaves before the fate of the one before it is known: the controller hears of that one for the last time.
-    fn supersede(&mut self, cx: &mut Cx<'_>, at: usize) {
-        let s = *self.board.get(at);
-        if s.outstanding() && !s.is(SYN) {
-            let loss = Loss {
-                tag: s.tag,
-                number: s.number,
-                bytes: s.len as u32,
-                sent_at: s.sent_at,
-                in_flight_bytes: self.board.in_flight(),
-            };
-            self.controller.on_loss(cx.now, &loss);
         }
     }
 
@@ -394,7 +383,10 @@ impl Path {
     /// With several paths: which data these are.
     fn signal(&self, cx: &Cx<'_>, s: &Segment, options: &mut OptionList) {
         let Some(mappings) = &self.mappings else { return };
-        let Some((data, _)) = mappings.locate(s.start) else { return };
+        let data = match mappings.locate(s.start) {
+            Some((data, _)) => data,
+            None => cx.data_end.expect("a FIN follows the end of the stream"),
+        };
         let fin = cx.data_end == Some(data + s.len as u64);
         let length = s.len + u16::from(fin);
         let mapping = (narrow(data, mptcp::DATA_ISN), s.start as u32, length);
@@ -476,8 +468,6 @@ impl Path {
         }
         if again {
             self.force_repeat = false;
-        } else if let Suspicion::SecondAck { new_segments, .. } = &mut self.suspicion {
-            *new_segments = new_segments.saturating_sub(1);
         }
         self.account(s, again);
         if self.timers.rto == Time::MAX {
@@ -493,9 +483,7 @@ impl Path {
         let len = s.len as u64;
         match self.episode.as_mut().map(|e| &mut e.rule) {
             Some(Rule::Prr(prr)) => prr.on_sent(len),
-            Some(Rule::Pipe(pipe)) if again && pipe.rescue != u64::MAX => {
-                pipe.high_rxt = pipe.high_rxt.max(s.end());
-            }
+            Some(Rule::Pipe(pipe)) if again => pipe.on_repeat(s.end()),
             None if !again && (self.dupacks > 0 || self.board.sacked_bytes() > 0) => {
                 self.limited_bytes += len;
             }

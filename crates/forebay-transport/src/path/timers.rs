@@ -7,6 +7,8 @@ use forebay_cc::{AckDemand, AckPolicy, Controller, Feedback};
 
 /// Wait for a tail loss probe without an RTT estimate (RFC 8985 section 7.2).
 const PROBE_WITHOUT_RTT: Span = Span::from_secs(1);
+/// TLP.max_ack_delay where this end's own policy says nothing: the shortest delay that common stacks use.
+const MAX_ACK_DELAY: Span = Span::from_millis(40);
 
 /// [`Time::MAX`] where not armed.
 #[derive(Debug)]
@@ -116,10 +118,12 @@ impl Path {
         }
         let mut wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| srtt * 2);
         if self.board.len() == 1 {
+            // The peer most likely runs the policy of this end.
             let policy = self.controller.ack_policy().unwrap_or(cx.config.ack_policy);
-            if let AckPolicy::Delayed { timeout, .. } = policy {
-                wait += timeout; // the peer runs the same policy
-            }
+            wait += match policy {
+                AckPolicy::Delayed { timeout, .. } => timeout,
+                AckPolicy::EveryPacket => MAX_ACK_DELAY,
+            };
         }
         self.timers.probe = (cx.now + wait).min(self.timers.rto);
     }

@@ -7,7 +7,7 @@ mod rack;
 pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
-use super::scoreboard::{REPEATED, Scoreboard, Segment};
+use super::scoreboard::{REPEATED, Scoreboard};
 use crate::connection::Counters;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
@@ -76,25 +76,24 @@ pub(crate) struct Losses<'a> {
 impl Losses<'_> {
     /// Segment `index` is lost. It must be outstanding.
     pub(crate) fn declare(&mut self, board: &mut Scoreboard, index: usize) {
-        board.mark_lost(index);
+        let first = board.mark_lost(index);
         let s = *board.get(index);
         self.segments += 1;
         self.highest = self.highest.max(Some(s.start));
         if s.is(REPEATED) {
             self.repeat = self.repeat.max(Some(s.number));
         }
+        if !first {
+            return;
+        }
         self.counters.lost_packets += 1;
         self.rate.add_lost(s.len as u64);
-        self.report(&s, board.in_flight());
-    }
-    /// The controller hears that transmission `s` will not be heard of again.
-    pub(crate) fn report(&mut self, s: &Segment, in_flight: u64) {
         let loss = Loss {
             tag: s.tag,
             number: s.number,
             bytes: s.len as u32,
             sent_at: s.sent_at,
-            in_flight_bytes: in_flight,
+            in_flight_bytes: board.in_flight(),
         };
         self.controller.on_loss(self.now, &loss);
     }

@@ -45,9 +45,9 @@ impl Prr {
     pub(crate) fn allow_one(&mut self, mss: u64) {
         self.budget = self.budget.max(mss);
     }
-    /// True if `len` bytes may leave.
-    pub(crate) fn allows(&self, len: u64) -> bool {
-        if self.round_up { self.budget > 0 } else { self.budget >= len }
+    /// Bytes that may leave.
+    pub(crate) fn room(&self) -> u64 {
+        if self.round_up && self.budget > 0 { u64::MAX } else { self.budget }
     }
     pub(crate) fn on_sent(&mut self, len: u64) {
         self.out += len;
@@ -78,7 +78,7 @@ mod tests {
             }
             prr.on_ack(1, in_flight, false, 1);
             let mut count = 0;
-            while prr.allows(1) {
+            while prr.room() >= 1 {
                 prr.on_sent(1);
                 to_repeat = to_repeat.saturating_sub(1);
                 in_flight += 1;
