@@ -112,26 +112,29 @@ pub struct TraceChannel {
     trace: Arc<DeliveryTrace>,
     /// The next opportunity not used yet.
     next: u64,
-    /// Bytes left of the opportunity at `left_at`.
+    /// Bytes left of the opportunity before it.
     left_bytes: u32,
-    left_at: Time,
+    /// End of the last transmission. What follows it without a pause goes on where it stopped, also where the 1 ns of a
+    /// transmission has carried the clock past an opportunity.
+    busy_until: Time,
 }
 
 impl TraceChannel {
     /// A channel at the start of the trace.
     pub fn new(trace: Arc<DeliveryTrace>) -> Self {
-        TraceChannel { trace, next: 0, left_bytes: 0, left_at: Time::ZERO }
+        TraceChannel { trace, next: 0, left_bytes: 0, busy_until: Time::ZERO }
     }
 }
 
 impl Channel for TraceChannel {
     fn transmit(&mut self, now: Time, bytes: u32) -> Time {
-        if self.trace.at(self.next) < now {
-            self.next = self.trace.first_from(now);
+        if now > self.busy_until {
+            self.left_bytes = 0;
+            if self.trace.at(self.next) < now {
+                self.next = self.trace.first_from(now);
+            }
         }
-        // What is left of an opportunity is good only for a packet that follows without a pause.
-        let mut served =
-            if self.left_at + Span::from_nanos(1) >= now { self.left_bytes } else { 0 };
+        let mut served = self.left_bytes;
         let mut end = now;
         while served < bytes {
             end = self.trace.at(self.next);
@@ -139,8 +142,8 @@ impl Channel for TraceChannel {
             served += self.trace.bytes_per_opportunity;
         }
         self.left_bytes = served - bytes;
-        self.left_at = end.max(now);
-        end.max(now + Span::from_nanos(1))
+        self.busy_until = end.max(now + Span::from_nanos(1));
+        self.busy_until
     }
     fn rate(&self, _: Time) -> Rate {
         self.trace.mean_rate()
@@ -200,6 +203,19 @@ mod tests {
             })
             .collect();
         assert_eq!(ends, [1, 1, 4, 10, 11, 11]);
+    }
+
+    #[test]
+    fn any_number_of_opportunities_may_come_at_once() {
+        let mut channel = trace(&[1, 1, 1, 1, 1, 4]);
+        let mut now = Time::ZERO;
+        let ends: Vec<u64> = (0..11)
+            .map(|_| {
+                now = channel.transmit(now, 1500);
+                now.as_millis()
+            })
+            .collect();
+        assert_eq!(ends, [1, 1, 1, 1, 1, 4, 5, 5, 5, 5, 5]);
     }
 
     #[test]

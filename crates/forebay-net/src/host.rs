@@ -12,6 +12,8 @@ use forebay_cc::PieceView;
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 
+const TCP_PROTOCOL: u8 = 6;
+
 /// What a host works with during one call.
 pub struct HostContext<'a> {
     /// Now.
@@ -142,14 +144,16 @@ impl Host {
             more: part.more,
             ecn: packet.ecn(),
         };
-        // Only the first piece shows its ports, so only that one can be told to its socket.
-        if let Some(entry) = self.find(&packet) {
+        // Only the first piece shows its ports, so only that one can be told to its socket. Ports of other protocols mean
+        // other sockets.
+        if let Some(entry) = self.find(&packet).filter(|_| part.protocol == TCP_PROTOCOL) {
             self.tell_piece(entry, &view, cx);
         }
         let (now, plan) = (cx.now, cx.plan);
         let (whole, pieces) = self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
         *cx.delivered += pieces;
-        let taken = self.on_datagram(&whole, None, cx);
+        let taken =
+            if whole.kind() == Kind::Tcp { self.on_datagram(&whole, None, cx) } else { None };
         cx.arena.free(whole);
         taken
     }

@@ -4,7 +4,7 @@ use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Addr, Endpoint, FlowId, IpVersion, PortId, Rng, Stream};
-use forebay_cc::Init;
+use forebay_cc::{AnyFeedback, Init};
 use forebay_transport::{Connection, PathSetup, Role, Setup};
 
 /// The first transport port that hosts give out.
@@ -90,7 +90,11 @@ impl Workload {
                 port: here.1,
                 isn: isn.next_u64() as u32,
                 controller: (transport.controller)(init),
-                feedback: (transport.feedback)(),
+                // Only the server receives: a client with a receiver half would answer ACKs.
+                feedback: match role {
+                    Role::Client => AnyFeedback::None,
+                    Role::Server => (transport.feedback)(),
+                },
             }
         });
         Connection::new(Setup {
