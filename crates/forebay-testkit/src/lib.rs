@@ -3,4 +3,6 @@
 
 pub mod duel;
 pub mod random;
+pub mod realtime;
+pub mod tap;
 pub mod world;

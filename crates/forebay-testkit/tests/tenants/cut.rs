@@ -1,0 +1,87 @@
+//! A port whose egress cuts packets in two, after the idea of Kick-Ass: the length of the first piece says a number to the
+//! receiver, through routers that know of nothing.
+
+use crate::stage::{Line, Scene, line, live, newreno, simulate};
+use forebay_base::{Packet, Rate, Span, Time, split_ipv4};
+use forebay_cc::{AnyFeedback, Feedback, PieceView};
+use forebay_net::{LinkSpec, QueueSpec};
+use forebay_queue::{
+    AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, Egress, Leaving, Pipeline, PortContext,
+};
+use forebay_testkit::tap::Notes;
+use forebay_testkit::world::{World, link};
+use forebay_transport::{PRESETS, TcpConfig};
+use std::sync::Arc;
+
+const NUMBERS: u16 = 100;
+
+/// Says 0, 1, 2 … on one packet after the other: the first piece carries 160 + 8 n bytes.
+#[derive(Default)]
+struct Cutter {
+    next: u16,
+}
+
+impl Egress for Cutter {
+    fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Leaving {
+        if packet.payload_len() < 1000 {
+            return Leaving::One(packet);
+        }
+        match split_ipv4(packet, 20 + 8 * (20 + self.next % NUMBERS), cx.arena) {
+            Ok((first, second)) => {
+                self.next += 1;
+                Leaving::Two(first, second)
+            }
+            Err(whole) => Leaving::One(whole),
+        }
+    }
+}
+
+/// Reads the numbers.
+struct Reader(Notes<u16>);
+
+impl Feedback for Reader {
+    fn on_piece(&mut self, _: Time, piece: &PieceView) {
+        if piece.more && piece.offset == 0 {
+            self.0.push((piece.wire_len - 20) / 8 - 20);
+        }
+    }
+}
+
+fn cutting(rate: Rate, delay: Span) -> LinkSpec {
+    let make = |_, _| {
+        let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(30_000));
+        Pipeline::new(AnyMeter::None, queue, AnyEgress::Custom(Box::new(Cutter::default())))
+    };
+    LinkSpec { queue: QueueSpec::Custom(Arc::new(make)), ..link(rate, delay, 0) }
+}
+
+fn scene() -> (Scene<Notes<u16>>, Line) {
+    let (mut world, notes) = (World::new(), Notes::default());
+    let access = link(Rate::mbps(50), Span::from_millis(1), u64::MAX);
+    let there = cutting(Rate::mbps(8), Span::from_millis(4));
+    let line = line(&mut world, &access, there, access.clone());
+    let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
+    let reader = notes.clone();
+    let feedback = move || AnyFeedback::Custom(Box::new(Reader(reader.clone())));
+    let transport = world.transport_with("newreno", config, newreno, feedback);
+    world.flow((line.a, line.b), Time::ZERO, Some(300_000), transport);
+    (Scene::new(world, notes), line)
+}
+
+/// Nothing is lost between the cut and the reader, so it reads every number, in order.
+fn reads_all(numbers: &[u16], cuts: u64) {
+    let expected = (0..cuts).map(|n| (n % u64::from(NUMBERS)) as u16);
+    assert!(numbers.iter().copied().eq(expected), "{cuts} cuts: {numbers:?}");
+    assert!(cuts >= 300_000 / 1448);
+}
+
+#[test]
+fn simulated() {
+    simulate(|| scene().0, |sim, read| reads_all(&read.read(), sim.conservation().split));
+}
+
+#[test]
+fn in_real_time() {
+    let (_, Line { far, b, .. }) = scene();
+    live(|| scene().0, &[far, b], |run, read| reads_all(&read.read(), run.conservation().split));
+}

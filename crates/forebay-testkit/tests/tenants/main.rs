@@ -1,0 +1,13 @@
+//! Toy tenants: machines from outside that use every wall of the house in the way that INRPP, Kick-Ass, Sprout, Verus,
+//! MPTCP and live traffic will. Each runs in the simulator, on packets and on bytes and on both engines; the first five
+//! also in real time over two UDP sockets.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod clock;
+mod cut;
+mod foreign;
+mod paths;
+mod stage;
+mod stamp;
+mod trace;
