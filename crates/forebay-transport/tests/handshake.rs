@@ -140,7 +140,10 @@ fn after_a_lost_syn_data_starts_with_an_rto_of_three_seconds() {
     bench.open();
     bench.advance(ms(1100));
     let sent = bench.syn_ack();
-    assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9 10");
+    // RFC 5681 section 3.1: where the SYN was lost, the initial window is one segment. Nothing is said of ssthresh: no
+    // data was in flight.
+    assert_eq!(data(&sent), "1");
+    assert_eq!(bench.ssthresh(), None);
     assert_eq!(bench.conn.view(0).srtt, None, "Karn: the SYN was sent twice");
     let start = bench.now;
     let again = bench.advance(ms(3500));

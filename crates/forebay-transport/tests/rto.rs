@@ -119,7 +119,8 @@ fn an_ack_of_new_data_restarts_the_timer() {
     bench.ack(1);
     let start = bench.now;
     let again = bench.advance(ms(1500));
-    assert_eq!(times(&again, start), [1000]);
+    // The sample of 900 ms: SRTT 200, RTTVAR 0.75 * 50 + 0.25 * 800 = 237.5, RTO 200 + 950.
+    assert_eq!(times(&again, start), [1150]);
     assert_eq!(data(&again), "R2");
 }
 
@@ -194,8 +195,9 @@ fn timestamps_disambiguate_a_retransmission() {
 
 #[test]
 fn after_a_timeout_slow_start_sends_what_was_lost_again() {
-    // All ten are lost; RFC 5681: one segment, then slow start from the loss window through the old data.
-    let lab = Lab { window: Window::reno(10), ..Lab::default() };
+    // All ten are lost; RFC 5681: one segment, then slow start from the loss window through the old data. There is
+    // no new data with which F-RTO could ask first (RFC 5682 section 2.1 step 2b).
+    let lab = Lab { window: Window::reno(10), send_bytes: Some(10 * MSS), ..Lab::default() };
     let (mut bench, sent) = lab.connected(ms(100));
     assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9 10");
     assert_eq!(data(&bench.advance(ms(1000))), "R1");
@@ -213,7 +215,8 @@ fn after_a_timeout_slow_start_sends_what_was_lost_again() {
 fn after_a_timeout_sacked_segments_are_not_sent_again() {
     // RFC 2018 section 8 lets a sender keep SACK information it has no reason to doubt; ours does not renege, and RFC 6675
     // section 5.1 asks to use it. What was sent within an RTT of being declared lost counts as lost.
-    let (mut bench, _) = Lab { window: Window::reno(10), ..Lab::default() }.connected(ms(100));
+    let lab = Lab { window: Window::reno(10), send_bytes: Some(10 * MSS), ..Lab::default() };
+    let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));
     bench.sack(0, &[(5, 6)]); // two segments: below DupThresh
     assert_eq!(data(&bench.advance(ms(900))), "R1");

@@ -235,7 +235,7 @@ impl Pair {
             let complete = self.wiring.send_bytes[1 - side].unwrap_or(0);
             let progress = self.ends[side].progress();
             assert_eq!(progress.received_bytes, complete, "side {side} receives all, once");
-            assert!(progress.stream_complete);
+            assert!(progress.stream_complete, "side {side} saw no FIN: {}", self.state());
             assert_eq!(Some(progress.acked_bytes), self.wiring.send_bytes[side]);
         }
     }
