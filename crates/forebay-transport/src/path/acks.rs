@@ -24,6 +24,8 @@ pub(super) struct News {
     newest: Option<Segment>,
     /// A segment that was sent more than once is among what is acknowledged in order.
     repeats_acked: bool,
+    /// Lowest end of what has arrived and was sent once only.
+    pub lowest_original: Option<u64>,
     pub dsack: Option<(u64, u64)>,
     pub duplicate: bool,
     /// Timestamp echo in ms of this end's clock.
@@ -72,6 +74,7 @@ impl Path {
             sacked: 0,
             newest: None,
             repeats_acked: false,
+            lowest_original: None,
             dsack: None,
             duplicate: false,
             echo_ms: segment.timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
@@ -115,6 +118,10 @@ impl Path {
     fn arrived(&mut self, cx: &mut Cx<'_>, s: &Segment, news: &mut News) {
         let repeated = s.is(REPEATED);
         news.delivered += s.len as u64;
+        if !repeated {
+            let end = s.end();
+            news.lowest_original = Some(news.lowest_original.map_or(end, |e| e.min(end)));
+        }
         if news.newest.is_none_or(|n| s.number > n.number) {
             news.newest = Some(*s);
         }
@@ -231,7 +238,7 @@ impl Path {
                     self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
             }
         }
-        self.check_suspicion(cx, news);
+        self.check_doubt(cx, news);
         let ends = self.episode.as_ref().is_some_and(|e| news.advanced() && news.una >= e.point);
         let found = self.find_losses(cx, news, ends);
         self.check_probe(cx, news, ends);

@@ -4,7 +4,7 @@ use super::acks::News;
 use super::loss::{Detector, Losses};
 use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
-use super::{Cx, Path, Probe, State};
+use super::{Cx, Doubt, Path, Probe, State};
 use crate::config::Recovery;
 use forebay_base::Time;
 use forebay_cc::{Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout};
@@ -124,7 +124,7 @@ impl Path {
         self.force_repeat = !matches!(rule, Rule::Controller) && self.board.lost_segments() > 0;
         self.episode = Some(Episode { point, rule, partial_seen: false, entered: false });
         self.recovery_point = point;
-        self.suspect(cx);
+        self.doubt_recovery(cx);
         self.timers.probe = Time::MAX;
         cx.counters.recoveries += 1;
     }
@@ -221,7 +221,7 @@ impl Path {
         }
         let first = self.retries == 1;
         let flight = self.flight_size();
-        let suspect = first && self.episode.is_none() && !self.in_timeout_recovery();
+        let doubtful = first && self.episode.is_none() && !self.in_timeout_recovery();
         if self.board.get(0).is(SACKED) {
             self.board.forget_sacks();
         }
@@ -238,9 +238,9 @@ impl Path {
         if self.state != State::Established {
             return; // a SYN
         }
-        self.suspect_ms = None;
-        if suspect {
-            self.suspect(cx);
+        self.doubt = Doubt::None;
+        if doubtful {
+            self.doubt_timeout(cx);
         }
         self.recovery_point = self.board.nxt();
         self.reduced_at_number = self.next_number;

@@ -34,6 +34,7 @@ use rate::RateSampler;
 use recovery::{Episode, Rule};
 use rtt::{RtoBounds, RttEstimator};
 use scoreboard::{Scoreboard, Segment};
+use spurious::Doubt;
 use timers::Timers;
 
 pub(crate) use input::{Incoming, Received, options_of};
@@ -144,8 +145,7 @@ pub(crate) struct Path {
     /// Bytes sent by limited transmit: not part of FlightSize.
     limited_bytes: u64,
     force_repeat: bool,
-    /// Eifel: when the first retransmission left, in ms, while the ACK that tells is awaited.
-    suspect_ms: Option<u32>,
+    doubt: Doubt,
     probe: Option<Probe>,
     probe_due: bool,
     /// An RTT sample was taken since the last probe.
@@ -228,7 +228,7 @@ impl Path {
             send_cwr: false,
             limited_bytes: 0,
             force_repeat: false,
-            suspect_ms: None,
+            doubt: Doubt::default(),
             probe: None,
             probe_due: false,
             sampled_since_probe: false,

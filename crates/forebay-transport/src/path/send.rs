@@ -99,7 +99,9 @@ impl Path {
         if core::mem::take(&mut self.probe_due) {
             return self.choose_probe(cx);
         }
-        if let Some(at) = self.board.next_lost() {
+        if !self.doubt.asks()
+            && let Some(at) = self.board.next_lost()
+        {
             let len = (self.board.get(at).len).min(self.cut) as u64;
             if self.force_repeat || self.window_room(cx, limits) >= len {
                 return Some(Choice::Repeat(at));
@@ -119,11 +121,12 @@ impl Path {
             return None;
         };
         let room = self.window_room(cx, limits);
-        if room < len.min(self.cut as u64) {
+        if room < len.min(self.cut as u64) && !self.doubt.asks() {
             self.note_window_full();
             return None;
         }
-        Some(Choice::New { len: len.min(room), fin: fin && len <= room })
+        let len_now = len.min(room.max(self.cut as u64));
+        Some(Choice::New { len: len_now, fin: fin && len_now == len })
     }
 
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
@@ -161,7 +164,9 @@ impl Path {
             Some(Rule::NewReno(newreno)) => {
                 return newreno.window.saturating_sub(self.outstanding());
             }
-            None if !orderly => return cwnd.saturating_sub(self.disordered_flight(cx)),
+            None if !orderly && !self.in_timeout_recovery() => {
+                return cwnd.saturating_sub(self.disordered_flight(cx));
+            }
             Some(Rule::Pipe(_) | Rule::Controller) | None => {}
         }
         if in_flight == 0 && cwnd > 0 {
@@ -468,6 +473,8 @@ impl Path {
         }
         if again {
             self.force_repeat = false;
+        } else {
+            self.doubt.on_new_segment();
         }
         self.account(s, again);
         if self.timers.rto == Time::MAX {
@@ -481,10 +488,12 @@ impl Path {
     /// Let recovery and limited transmit count what was sent.
     fn account(&mut self, s: &Segment, again: bool) {
         let len = s.len as u64;
+        let disorder =
+            (self.dupacks > 0 || self.board.sacked_bytes() > 0) && !self.in_timeout_recovery();
         match self.episode.as_mut().map(|e| &mut e.rule) {
             Some(Rule::Prr(prr)) => prr.on_sent(len),
             Some(Rule::Pipe(pipe)) if again => pipe.on_repeat(s.end()),
-            None if !again && (self.dupacks > 0 || self.board.sacked_bytes() > 0) => {
+            None if !again && disorder => {
                 self.limited_bytes += len;
             }
             _ => {}
