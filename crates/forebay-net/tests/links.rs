@@ -46,6 +46,9 @@ impl Bench {
     }
     fn offer(&mut self, now: Time, number: u32, wire_len: u16) {
         self.run_to(now);
+        self.put(now, number, wire_len);
+    }
+    fn put(&mut self, now: Time, number: u32, wire_len: u16) {
         let end = |a| Endpoint { addr: Addr(a), port: 1 };
         let fields = TcpFields { seq: number, ..TcpFields::default() };
         let packet = Packet::tcp(IpVersion::V4, end(0), end(1), fields, wire_len - 40);
@@ -106,6 +109,34 @@ fn one_event_and_two_event_links_are_the_same_link() {
         assert_eq!(a.arrivals.len() + a.refused.len(), 2000);
         assert_eq!(a.link.stats(), b.link.stats());
     }
+}
+
+/// The transmitter is looked after only when a packet comes, on a link that is busy for milliseconds between.
+#[test]
+fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
+    let mut in_time = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000)));
+    let mut late = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000)));
+    let mut rng = Rng::new(5, Stream::Test, 0);
+    let mut now = Time::ZERO;
+    for number in 0..2000 {
+        if rng.chance(0.2) {
+            now += Span::from_micros(rng.below(12_000));
+        }
+        let len = 40 + rng.below(1460) as u16;
+        in_time.offer(now, number, len);
+        late.put(now, number, len);
+    }
+    let end = now + Span::from_secs(1);
+    in_time.run_to(end);
+    late.call(end, |link, cx| link.on_transmitter(cx));
+    while let Some(packet) = late.link.take_arrival(end) {
+        let arrival = (packet.stamp().as_nanos(), packet.tcp_fields().unwrap().seq);
+        late.arrivals.push(arrival);
+    }
+    assert_eq!(late.arrivals, in_time.arrivals);
+    assert_eq!(late.refused, in_time.refused);
+    assert!(!late.refused.is_empty());
+    assert_eq!(late.link.stats(), in_time.link.stats());
 }
 
 /// M/D/1: mean wait = rho s / (2 (1 - rho)).

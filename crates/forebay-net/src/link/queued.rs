@@ -56,7 +56,7 @@ impl QueuedLink {
                 self.transmit(packet, cx.now, cx.now);
                 return Ok(());
             }
-            self.start(cx);
+            self.start(cx.now, cx);
             return Ok(());
         }
         self.pipeline.enqueue(packet, cx)
@@ -64,13 +64,14 @@ impl QueuedLink {
     fn is_free(&self) -> bool {
         self.up && self.transmitting.is_none() && self.pipeline.backlog_packets() == 0
     }
-    fn start(&mut self, cx: &mut PortContext<'_>) {
+    /// The transmitter is free since `at`: what waited then has started then.
+    fn start(&mut self, at: Time, cx: &mut PortContext<'_>) {
         if !self.up || self.transmitting.is_some() {
             return;
         }
         if let Some(packet) = self.pipeline.dequeue(cx) {
             let queued_at = packet.stamp();
-            self.transmit(packet, queued_at, cx.now);
+            self.transmit(packet, queued_at, at.max(queued_at));
         }
     }
     fn transmit(&mut self, packet: Packet, queued_at: Time, now: Time) {
@@ -80,16 +81,17 @@ impl QueuedLink {
         self.stats.transmitted(bytes as u64, end.since(now), now.since(queued_at));
         self.transmitting = Some((packet, now, end));
     }
-    /// See [`crate::AnyLink::on_transmitter`].
+    /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
+    /// driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         if self.pipeline.next_timeout().is_some_and(|t| t <= cx.now) {
             self.pipeline.on_timeout(cx.now);
         }
-        if self.transmitting.as_ref().is_some_and(|&(_, _, end)| end <= cx.now) {
-            let (packet, _, end) = self.transmitting.take().expect("just seen");
+        while let Some((packet, _, end)) = self.transmitting.take_if(|(_, _, end)| *end <= cx.now) {
             self.put_on_wire(packet, end, cx);
+            self.start(end, cx);
         }
-        self.start(cx);
+        self.start(cx.now, cx);
     }
     fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
         match self.impairment.draw() {
@@ -198,7 +200,7 @@ impl QueuedLink {
     /// The link works again.
     pub fn heal(&mut self, cx: &mut PortContext<'_>) {
         self.up = true;
-        self.start(cx);
+        self.start(cx.now, cx);
     }
     /// Give up everything queued, for `reason`; what is in transmission goes on.
     pub fn clear_queue(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
