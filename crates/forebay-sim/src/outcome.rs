@@ -12,7 +12,8 @@ pub struct FlowOutcome {
     pub opened_at: Option<Time>,
     /// When the client's handshake was over.
     pub established_at: Option<Time>,
-    /// When the last byte was in order at the receiver; None while bytes are missing, and for endless flows.
+    /// When the last byte was in order at the receiver, of a flow of no bytes when its handshake was over there;
+    /// None while bytes are missing, and for endless flows.
     pub completed_at: Option<Time>,
     /// Bytes in order at the receiver.
     pub received_bytes: u64,
@@ -39,7 +40,7 @@ impl FlowOutcome {
             let progress = server.progress();
             outcome.received_bytes = progress.received_bytes;
             if progress.stream_complete {
-                outcome.completed_at = progress.last_byte_at;
+                outcome.completed_at = progress.last_byte_at.or(progress.established_at);
             }
         }
         outcome

@@ -73,6 +73,9 @@ pub(crate) enum Role {
 
 const KIND_SHIFT: u32 = 29;
 
+/// More than any honest run needs at one instant.
+const MAX_INSTANT_EVENTS: u32 = 1 << 24;
+
 impl Role {
     #[inline]
     pub fn entity(self, index: u32) -> Entity {
@@ -125,6 +128,8 @@ pub struct Simulation {
     pub(crate) bytes: Option<Vec<u8>>,
     pub(crate) observer: Option<Box<dyn Observer>>,
     pub(crate) count: Count,
+    /// Events handled at this instant.
+    instant_events: u32,
 }
 
 /// What the driver counts.
@@ -176,6 +181,7 @@ impl Simulation {
             bytes: options.bytes.then(Vec::new),
             observer: options.observer,
             count: Count::default(),
+            instant_events: 0,
         };
         simulation.events.sort_by_key(|e| e.at);
         simulation.arm_first();
@@ -209,10 +215,21 @@ impl Simulation {
                 self.now = self.now.max(limit);
                 return if self.agenda.is_empty() { Status::Quiet } else { Status::Running };
             };
+            self.instant_events = if at == self.now { self.instant_events + 1 } else { 0 };
             self.now = at;
             self.handle(entity);
+            self.check_progress(entity);
         }
         Status::FlowsEnded
+    }
+
+    /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
+    #[inline]
+    fn check_progress(&self, entity: Entity) {
+        if self.instant_events >= MAX_INSTANT_EVENTS {
+            let (role, index) = Role::split(entity);
+            panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
+        }
     }
 
     #[inline]

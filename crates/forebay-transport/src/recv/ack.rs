@@ -88,12 +88,14 @@ impl AckSchedule {
             self.now = true;
         } else if self.pending >= packets as u16 {
             self.now = true;
-        } else if self.deadline == Time::MAX {
+        } else if self.deadline == Time::MAX && !self.now {
             self.deadline = now + timeout;
         }
     }
     pub(crate) fn on_timeout(&mut self, now: Time) {
         if self.deadline <= now {
+            // It may be a while until the host can send it: the deadline is met by asking.
+            self.deadline = Time::MAX;
             self.demand();
         }
     }
