@@ -1,4 +1,4 @@
-//! What a connection is configured with, and the presets.
+//! What a connection is configured with.
 
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy};
@@ -28,7 +28,7 @@ pub enum Pacing {
     },
 }
 
-/// Everything that a connection takes from its scenario. Presets are in [`PRESETS`].
+/// Everything that a connection takes from its scenario. Presets are in [`PRESETS`](crate::PRESETS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
     /// Payload of a full-sized packet in bytes. The MSS option announces this plus the length of the timestamps option.
@@ -81,32 +81,3 @@ pub struct Preset {
     /// The values.
     pub config: TcpConfig,
 }
-
-const MODERN: TcpConfig = TcpConfig {
-    mss_bytes: 1448,
-    initial_window_segments: 10,
-    initial_ssthresh_bytes: None,
-    initial_rto: Span::from_secs(1),
-    min_rto: Span::from_secs(1),
-    max_rto: Span::from_secs(60),
-    max_retries: 15,
-    ack_policy: AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(40), quick: 0 },
-    loss_policy: LossPolicy::RackTlp,
-    recovery: Recovery::Prr,
-    sack: true,
-    timestamps: true,
-    window_scaling: true,
-    receive_buffer_bytes: 4 << 20,
-    send_buffer_bytes: 4 << 20,
-    limited_transmit: true,
-    ecn: false,
-    pacing: Pacing::Off,
-    dont_fragment: true,
-};
-
-/// The presets, the default first.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "modern",
-    summary: "what the current RFCs ask for: SACK, RACK-TLP, PRR, IW 10, min RTO 1 s",
-    config: MODERN,
-}];

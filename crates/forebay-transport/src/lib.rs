@@ -10,6 +10,7 @@ mod connection;
 mod histogram;
 mod options;
 mod path;
+mod presets;
 mod ranges;
 mod recv;
 #[cfg(test)]
@@ -17,7 +18,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use config::{PRESETS, Pacing, Preset, Recovery, TcpConfig};
+pub use config::{Pacing, Preset, Recovery, TcpConfig};
 pub use connection::{
     Connection, Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
 };
+pub use presets::PRESETS;

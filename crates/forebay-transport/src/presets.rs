@@ -1,0 +1,122 @@
+//! Named configurations, with the source of each value.
+
+use crate::config::{Pacing, Preset, Recovery, TcpConfig};
+use forebay_base::Span;
+use forebay_cc::{AckPolicy, LossPolicy};
+
+/// What the RFCs in force ask for.
+const MODERN: TcpConfig = TcpConfig {
+    mss_bytes: 1448,                 // 1500 - 40 - 12 of timestamps
+    initial_window_segments: 10,     // RFC 6928 section 2
+    initial_ssthresh_bytes: None,    // RFC 5681 section 3.1: arbitrarily high
+    initial_rto: Span::from_secs(1), // RFC 6298 (2.1)
+    min_rto: Span::from_secs(1),     // RFC 6298 (2.4)
+    max_rto: Span::from_secs(60),    // RFC 6298 (2.5): at least this
+    max_retries: 15,                 // RFC 9293 section 3.8.3 asks for at least 100 s; as Linux
+    ack_policy: AckPolicy::Delayed {
+        packets: 2,                     // RFC 5681 section 4.2
+        timeout: Span::from_millis(40), // RFC 5681 section 4.2 allows 500; as Linux
+        quick: 0,
+    },
+    loss_policy: LossPolicy::RackTlp, // RFC 8985
+    recovery: Recovery::Prr,          // RFC 9937
+    sack: true,                       // RFC 2018
+    timestamps: true,                 // RFC 7323
+    window_scaling: true,             // RFC 7323
+    receive_buffer_bytes: 4 << 20,
+    send_buffer_bytes: 4 << 20,
+    limited_transmit: true, // RFC 3042
+    ecn: false,
+    pacing: Pacing::Off,
+    dont_fragment: true, // RFC 1191
+};
+
+/// ns-3.23 (May 2015), the simulator of the INRPP and Kick-Ass papers: attribute defaults of `TcpSocket`, `TcpSocketBase`,
+/// `TcpNewReno` and `RttEstimator`, unless said otherwise.
+const NS3_2015: TcpConfig = TcpConfig {
+    mss_bytes: 1460,            // default 536; 1500-byte packets as in the papers
+    initial_window_segments: 1, // InitialCwnd
+    initial_ssthresh_bytes: Some(65_535), // SlowStartThreshold 0xffff
+    initial_rto: Span::from_secs(3), // ConnTimeout: the timer of the SYN
+    min_rto: Span::from_secs(1), // MinRto
+    max_rto: Span::from_secs(60), // bound in TcpSocketBase::ReTxTimeout
+    max_retries: 1_000, // data is retransmitted without end; ConnCount 6 for the SYN is not modelled
+    ack_policy: AckPolicy::Delayed {
+        packets: 2,                      // DelAckCount
+        timeout: Span::from_millis(200), // DelAckTimeout
+        quick: 0,
+    },
+    loss_policy: LossPolicy::DupThresh, // TcpNewReno ReTxThreshold 3
+    recovery: Recovery::NewReno,        // TcpNewReno
+    sack: false,                        // not in that release
+    timestamps: false,                  // Timestamp false in the tree of the INRPP paper
+    window_scaling: false, // WindowScaling false there too: at most 65 535 bytes in flight
+    receive_buffer_bytes: 131_072, // RcvBufSize; MaxWindowSize 65535 bounds what is offered
+    send_buffer_bytes: 131_072, // SndBufSize
+    limited_transmit: false, // TcpNewReno LimitedTransmit
+    ecn: false,            // not in that release
+    pacing: Pacing::Off,   // not in that release
+    dont_fragment: true, // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
+};
+
+/// Linux 6.18 with default sysctls. The floor of 200 ms is on the RTO here; Linux has it on 4 RTTVAR.
+const LINUX_6_18: TcpConfig = TcpConfig {
+    mss_bytes: 1448,
+    initial_window_segments: 10,     // TCP_INIT_CWND
+    initial_ssthresh_bytes: None,    // TCP_INFINITE_SSTHRESH
+    initial_rto: Span::from_secs(1), // TCP_TIMEOUT_INIT
+    min_rto: Span::from_millis(200), // TCP_RTO_MIN
+    max_rto: Span::from_secs(120),   // TCP_RTO_MAX
+    max_retries: 15,                 // net.ipv4.tcp_retries2
+    ack_policy: AckPolicy::Delayed {
+        packets: 2,                     // more than one MSS unacknowledged (__tcp_ack_snd_check)
+        timeout: Span::from_millis(40), // TCP_DELACK_MIN
+        quick: 16,                      // TCP_MAX_QUICKACKS
+    },
+    loss_policy: LossPolicy::RackTlp, // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
+    recovery: Recovery::Prr,          // tcp_cwnd_reduction
+    sack: true,                       // net.ipv4.tcp_sack
+    timestamps: true,                 // net.ipv4.tcp_timestamps
+    window_scaling: true,             // net.ipv4.tcp_window_scaling
+    receive_buffer_bytes: 6 << 20,    // net.ipv4.tcp_rmem[2], without auto-tuning
+    send_buffer_bytes: 4 << 20,       // net.ipv4.tcp_wmem[2], without auto-tuning
+    limited_transmit: true,
+    ecn: false,          // net.ipv4.tcp_ecn 2: accepted, not asked for
+    pacing: Pacing::Off, // pfifo_fast or fq_codel without sch_fq; BBR paces by its rate
+    dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0
+};
+
+/// The presets, the default first.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "modern",
+        summary: "what the current RFCs ask for: SACK, RACK-TLP, PRR, IW 10, min RTO 1 s",
+        config: MODERN,
+    },
+    Preset {
+        name: "ns3-2015",
+        summary: "ns-3.23 as the papers ran it: NewReno without SACK, windows of 64 KiB, IW 1",
+        config: NS3_2015,
+    },
+    Preset {
+        name: "linux-6.18",
+        summary: "Linux defaults: IW 10, RACK-TLP, PRR, min RTO 200 ms, 16 quick ACKs, then delayed ones",
+        config: LINUX_6_18,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One packet of each preset is 1500 bytes long, and no window is larger than a sender may leave unacknowledged.
+    #[test]
+    fn presets_fill_a_packet_of_1500_bytes() {
+        for preset in PRESETS {
+            let c = &preset.config;
+            let stamps = if c.timestamps { 12 } else { 0 };
+            assert_eq!(c.mss_bytes + 40 + stamps, 1500, "{}", preset.name);
+            assert!(c.send_buffer_bytes <= 1 << 30 && c.min_rto <= c.initial_rto);
+        }
+    }
+}
