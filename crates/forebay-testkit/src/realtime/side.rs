@@ -13,8 +13,10 @@ use forebay_transport::{Connection, Role};
 use std::io::{Error, ErrorKind, Result};
 use std::net::UdpSocket;
 
-/// Packets of one link, or from the socket, in one turn.
-const BURST: usize = 32;
+/// Packets of one link in one turn.
+const BURST: usize = 16;
+/// Packets from the socket in one turn: those of four links, so that its buffer does not fill up.
+const RECEIVE_BURST: usize = 4 * BURST;
 
 pub(super) struct Side {
     now: Time,
@@ -147,7 +149,7 @@ impl Side {
     pub(super) fn receive(&mut self, now: Time) -> Result<bool> {
         self.now = now;
         let mut datagram = [0; 1 << 16];
-        for received in 0..BURST {
+        for received in 0..RECEIVE_BURST {
             let len = match self.socket.recv(&mut datagram) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(received > 0),
                 result => result?,

@@ -2,7 +2,9 @@
 //! receiver, through routers that know of nothing.
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
-use forebay_base::{Packet, Rate, Span, Time, split_ipv4};
+use forebay_base::{
+    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Span, TcpFields, Time, split_ipv4,
+};
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, QueueSpec};
 use forebay_queue::{
@@ -11,6 +13,7 @@ use forebay_queue::{
 use forebay_testkit::tap::Notes;
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, TcpConfig};
+use forebay_wire::{AddressPlan, emit, join, parse};
 use std::sync::Arc;
 
 const NUMBERS: u16 = 100;
@@ -84,4 +87,32 @@ fn simulated() {
 fn in_real_time() {
     let (_, Line { far, b, .. }) = scene();
     live(|| scene().0, &[far, b], |run, read| reads_all(&read.read(), run.conservation().split));
+}
+
+/// What leaves the port, as bytes and put together by bytes alone, is the packet that came.
+#[test]
+fn two_pieces_are_the_datagram_byte_for_byte() {
+    let (plan, mut arena) = (AddressPlan::default(), Arena::default());
+    let end = |id| Endpoint { addr: Addr(id), port: 5000 };
+    let mut whole = Packet::tcp(IpVersion::V4, end(1), end(2), TcpFields::default(), 1448);
+    whole.set_dont_fragment(false);
+    whole.cold_mut(&mut arena).ip_id = 9;
+    let bytes_of = |packet: &Packet, arena: &Arena| {
+        let mut bytes = Vec::new();
+        emit(packet, arena, &plan, &mut bytes).expect("addresses of the plan");
+        bytes
+    };
+    let bytes = bytes_of(&whole, &arena);
+    let (mut drops, mut split) = (DropLog::default(), 0);
+    let now = Time::ZERO;
+    let mut cx = PortContext { now, arena: &mut arena, drops: &mut drops, split: &mut split };
+    let Leaving::Two(first, second) = Cutter { next: 42 }.leave(whole, &mut cx) else {
+        panic!("not cut")
+    };
+    assert_eq!(first.wire_len(), 20 + 8 * (20 + 42));
+    let mut pieces = [first, second]
+        .map(|piece| parse(&bytes_of(&piece, &arena), &plan, &mut arena).expect("a fragment"))
+        .into();
+    let again = join(&mut pieces, &plan, &mut arena).expect("both pieces");
+    assert_eq!(bytes_of(&again, &arena), bytes);
 }

@@ -3,6 +3,7 @@
 
 use crate::stage::{Scene, line, newreno, simulate};
 use forebay_base::{LinkId, PortId, Rate, Span, Time};
+use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_sim::{Injection, PacketEvent};
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
@@ -69,13 +70,23 @@ fn packets(ttl: u8) -> Vec<Vec<u8>> {
     ]
 }
 
+/// Is told of the pieces of its own connection: there are none.
+struct NoPieces;
+
+impl Feedback for NoPieces {
+    fn on_piece(&mut self, _: Time, piece: &PieceView) {
+        assert!(piece.offset == 0 && !piece.more, "a piece of another protocol");
+    }
+}
+
 /// The bytes of what comes to b from the last router, where they are not of our own TCP.
 fn scene() -> Scene<Notes<Vec<u8>>> {
     let (mut world, notes) = (World::new(), Notes::default());
     let access = link(Rate::mbps(50), Span::from_millis(1), u64::MAX);
     let middle = link(Rate::mbps(8), Span::from_millis(4), u64::MAX);
     let line = line(&mut world, &access, middle.clone(), middle);
-    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    let feedback = || AnyFeedback::Custom(Box::new(NoPieces));
+    let transport = world.transport_with("newreno", PRESETS[0].config, newreno, feedback);
     world.flow((line.a, line.b), Time::ZERO, Some(300_000), transport);
     let last = LinkId(line.middle.0 + 2);
     let seen = notes.clone();
