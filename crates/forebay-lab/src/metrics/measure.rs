@@ -57,9 +57,19 @@ fn received_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
     simulation.connection(flow, Role::Server).map_or(0, |c| c.progress().received_bytes)
 }
 
+/// Seconds as the nearest number to what people would write.
+pub(crate) fn seconds(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e9
+}
+
+/// The same of a time since the start.
+pub(crate) fn clock_seconds(at: Time) -> f64 {
+    seconds(at.since(Time::ZERO))
+}
+
 /// Bits per second; None over no time.
 fn rate_bps(bytes: u64, over: Span) -> Option<f64> {
-    (!over.is_zero()).then(|| bytes as f64 * 8.0 / over.as_secs_f64())
+    (!over.is_zero()).then(|| bytes as f64 * 8.0 / seconds(over))
 }
 
 /// Flow completion time, by the clock.
@@ -109,10 +119,10 @@ pub(crate) fn flows_of(
             src: name(flow.src),
             dst: name(flow.dst),
             protocol: spec.transports[flow.transport].name.clone(),
-            start_s: flow.start.as_secs_f64(),
+            start_s: clock_seconds(flow.start),
             bytes: flow.bytes,
             received_bytes: outcome.received_bytes,
-            fct_s: fct(&outcome, bounds.clock).map(Span::as_secs_f64),
+            fct_s: fct(&outcome, bounds.clock).map(seconds),
             goodput_bps: goodput(&outcome, bounds.clock, from, simulation.now()),
             rtt_mean_ms: seen.then_some(outcome.rtt.mean_ms),
             rtt_p95_ms: seen.then_some(outcome.rtt.p95_ms),
@@ -145,14 +155,14 @@ pub(crate) fn metrics_of(
         afct_s: mean(&fcts),
         fct_p50_s: quantile(&fcts, 0.5),
         fct_p99_s: quantile(&fcts, 0.99),
-        all_done_s: all_done(simulation, flows.len(), bounds).map(Span::as_secs_f64),
+        all_done_s: all_done(simulation, flows.len(), bounds).map(seconds),
         jain_goodput: jain(&goodputs),
         jain_flows: goodputs.len(),
         goodput_bps: rate_bps(delivered_bytes, now.since(mark.at)),
         delivered_bytes,
         retransmits: sum(|f| f.retransmits),
         timeouts: sum(|f| f.timeouts),
-        window_s: [mark.at.as_secs_f64(), now.as_secs_f64()],
+        window_s: [clock_seconds(mark.at), clock_seconds(now)],
         ..Metrics::default()
     };
     put_links(&mut metrics, simulation, spec, names, mark);
@@ -184,9 +194,9 @@ fn put_links(
     let between = chosen(&|i| is_router(spec.links[i].from) && is_router(spec.links[i].to));
     let leaving = chosen(&|i| is_router(spec.links[i].from));
     let busy = |i: usize| {
-        simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0).as_secs_f64()
+        seconds(simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0))
     };
-    let window = simulation.now().since(mark.at).as_secs_f64();
+    let window = seconds(simulation.now().since(mark.at));
     if window > 0.0 {
         let shares = between.iter().map(|&i| (names.of(i).to_string(), busy(i) / window));
         metrics.utilisation = shares.collect::<BTreeMap<_, _>>();
@@ -199,9 +209,9 @@ fn put_links(
     let packets = stats.packets.saturating_sub(before.packets);
     let wait = stats.wait.saturating_sub(before.wait);
     metrics.queue_delay_link = Some(names.of(busiest).to_string());
-    metrics.queue_delay_mean_ms = (packets > 0).then(|| wait.as_secs_f64() * 1e3 / packets as f64);
+    metrics.queue_delay_mean_ms = (packets > 0).then(|| seconds(wait) * 1e3 / packets as f64);
     let p95 = stats.waits.since(&before.waits).quantile(0.95);
-    metrics.queue_delay_p95_ms = p95.map(|span| span.as_secs_f64() * 1e3);
+    metrics.queue_delay_p95_ms = p95.map(|span| seconds(span) * 1e3);
 }
 
 #[cfg(test)]

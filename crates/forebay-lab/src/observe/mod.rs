@@ -72,10 +72,9 @@ impl Watch {
     }
     /// The flows have their addresses.
     pub fn begin(&self, workload: &Workload) {
-        if let Some(shared) = &self.0 {
-            if let Some(lines) = &mut shared.lock().lines {
-                lines.learn(workload);
-            }
+        let Some(shared) = &self.0 else { return };
+        if let Some(lines) = &mut shared.lock().lines {
+            lines.learn(workload);
         }
     }
     /// The first error of a sink, if there was one.

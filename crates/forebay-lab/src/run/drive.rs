@@ -51,11 +51,10 @@ impl Drive<'_> {
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
                 mark = Some(Mark::of(self.simulation, self.spec));
             }
-            if let Some((series, sample)) = &mut self.series {
-                if self.simulation.now() >= sample_at {
-                    series.sample(self.simulation, self.spec.flows.len())?;
-                    sample_at += *sample;
-                }
+            let due = self.simulation.now() >= sample_at;
+            if let Some((series, sample)) = self.series.as_mut().filter(|_| due) {
+                series.sample(self.simulation, self.spec.flows.len())?;
+                sample_at += *sample;
             }
             self.look(&mut told)?;
             match mark {

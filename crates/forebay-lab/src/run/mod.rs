@@ -6,7 +6,9 @@ mod names;
 
 pub(crate) use names::LinkNames;
 
-use crate::metrics::{Bounds, FlowResult, Mark, Metrics, Reference, flows_of, metrics_of};
+use crate::metrics::{
+    Bounds, FlowResult, Mark, Metrics, Reference, clock_seconds, flows_of, metrics_of,
+};
 use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::store::{Store, StoreError};
@@ -187,7 +189,7 @@ impl Measured<'_> {
             packet_hops: simulation.packet_hops(),
             wall_s: cost.wall.as_secs_f64(),
             cpu_s: cost.cpu.as_secs_f64(),
-            ended_s: simulation.now().as_secs_f64(),
+            ended_s: clock_seconds(simulation.now()),
             flows: per_flow.len(),
             completed: per_flow.iter().filter(|flow| flow.fct_s.is_some()).count(),
             drops: drops_of(simulation),

@@ -1,0 +1,36 @@
+//! Whole runs through the public interface: what they give, what they leave on disk, and when they stop.
+
+mod captures;
+mod pcapng;
+mod results;
+mod stops;
+mod sweeps;
+
+use forebay_lab::scenario::{LoadOptions, Scenario};
+
+/// Two flows of 200 kB over a 10 Mbit/s bottleneck of 20 ms round trip.
+const SMALL: &str = r#"
+    protocols = ["newreno", "cubic"]
+    routers = ["l", "r"]
+    link_defaults = { rate = "10Mbit/s", delay = "5ms", queue = "25kB" }
+    links = [{ a = "l", b = "r" }]
+    hosts = [
+        { name = "s{}", count = 2, attach = "l", rate = "100Mbit/s", delay = "1ms" },
+        { name = "d{}", count = 2, attach = "r", rate = "100Mbit/s", delay = "1ms" },
+    ]
+    flows = [{ src = "s{}", dst = "d{}", count = 2, bytes = 200_000 }]
+"#;
+
+fn scenario(set: &[&str]) -> Scenario {
+    let set = set.iter().map(ToString::to_string).collect();
+    Scenario::parse(SMALL, "small.toml", &LoadOptions { set, base: None }).unwrap()
+}
+
+/// Names of what a folder holds, in order.
+fn results_in(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
