@@ -247,3 +247,28 @@ fn every_controller_of_the_table_in_storms() {
         }
     }
 }
+
+#[test]
+fn on_a_wire_that_keeps_the_order_nothing_is_sent_again_in_vain() {
+    // Only data is lost, every packet is acknowledged, nothing overtakes: what is not SACKed an RTT after it was sent
+    // is lost. So no retransmission and no probe may reach a receiver that had the data.
+    for seed in 5000..5080 {
+        let mut rng = Rng::new(seed, Stream::Test, 7);
+        let lose = rng.unit() * 0.15;
+        let config = TcpConfig {
+            loss_policy: POLICIES[(seed % 2) as usize],
+            recovery: Recovery::Prr,
+            limited_transmit: rng.chance(0.5),
+            timestamps: rng.chance(0.5),
+            ..plain()
+        };
+        let wiring = Wiring::new(config, Some(400 * MSS), ms(40))
+            .script(move |e| Fate::drop_if(e.side == 0 && e.seg.len > 0 && rng.chance(lose)));
+        println!("seed {seed}");
+        let mut pair = wiring.build(|_, _| Window::reno(10).any());
+        pair.finish(Time::from_secs(3600));
+        assert_eq!(pair.ends[1].counters().duplicates_received, 0);
+        let lost = pair.data().iter().filter(|e| !e.arrived).count() as u64;
+        assert_eq!(pair.ends[0].counters().retransmits, lost, "one for each loss");
+    }
+}

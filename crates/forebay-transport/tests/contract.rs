@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Fate, Lab, MSS, Told, Window, Wiring, data, ms, plain};
-use forebay_base::{Rng, Stream, Time};
-use forebay_cc::LossPolicy;
+use forebay_base::{OptionList, Rng, Stream, Time, kind};
+use forebay_cc::{AckDemand, AckPolicy, AnyFeedback, DatagramView, Feedback, LossPolicy};
 use forebay_transport::{Recovery, TcpConfig};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn kinds(told: &[(Time, Told)]) -> Vec<&'static str> {
     let kind = |(_, told): &(Time, Told)| match told {
@@ -18,6 +18,8 @@ fn kinds(told: &[(Time, Told)]) -> Vec<&'static str> {
         Told::Recovered(_) => "recovered",
         Told::Rto(_) => "rto",
         Told::Spurious => "spurious",
+        Told::Delivered(_) => "delivered",
+        Told::Couple(..) => "couple",
     };
     told.iter().map(kind).collect()
 }
@@ -85,11 +87,12 @@ fn transmission_numbers_grow_and_each_fate_is_told_once() {
             late: if rng.chance(0.1) { ms(rng.below(40)) } else { ms(0) },
             ..Fate::PASS
         });
-        let client = Window::reno(10);
+        let client = Window { wants_packets: true, ..Window::reno(10) };
         let log = client.log.clone();
         let mut pair = wiring
             .build(|side, _| if side == 0 { client.clone().any() } else { Window::reno(10).any() });
         pair.finish(Time::from_secs(600));
+        let mut arrived = BTreeMap::new();
         let (mut last, mut lost) = (None, BTreeMap::new());
         let mut sent = BTreeMap::new();
         for (at, told) in log.all() {
@@ -102,6 +105,12 @@ fn transmission_numbers_grow_and_each_fate_is_told_once() {
                 Told::Loss(l) => {
                     assert_eq!(sent.get(&l.number), Some(&(l.sent_at, l.bytes)), "seed {seed}");
                     assert!(lost.insert(l.number, at).is_none(), "seed {seed}: lost twice");
+                }
+                Told::Delivered(d) => {
+                    assert_eq!(sent.get(&d.number), Some(&(d.sent_at, d.bytes)), "seed {seed}");
+                    assert!(arrived.insert(d.number, d.bytes).is_none(), "seed {seed}: twice");
+                    let rtt = at.since(d.sent_at);
+                    assert!(d.rtt.is_none_or(|told| told == rtt), "seed {seed}: {d:?}");
                 }
                 _ => {}
             }
@@ -175,4 +184,115 @@ fn progress_counts_in_order_bytes_and_acknowledged_bytes() {
     bench.peer_data(1);
     let progress = bench.conn.progress();
     assert_eq!((progress.received_bytes, progress.last_byte_at), (2 * MSS, Some(now)));
+}
+
+#[test]
+fn the_delivery_rate_of_a_steady_flow_is_window_over_rtt() {
+    // draft-ietf-ccwg-bbr, rate sample: ten segments in each 100 ms.
+    let (mut bench, _) = Lab::default().connected(ms(100));
+    for number in 1..=30 {
+        if number % 10 == 1 {
+            bench.advance(ms(100));
+        }
+        bench.ack(number);
+    }
+    let acks = bench.log.acks();
+    for (at, note) in acks.iter().filter(|n| n.acked_bytes > 0).enumerate().skip(10) {
+        let rate = note.rate.expect("something was delivered");
+        assert_eq!((rate.delivered_bytes, rate.interval), (10 * MSS, ms(100)), "ACK {}", at + 1);
+        assert_eq!(rate.prior_delivered_bytes, (at as u64 - 9) * MSS);
+        assert_eq!((rate.tx_in_flight_bytes, rate.lost_bytes), (10 * MSS, 0));
+        assert!(!rate.app_limited);
+    }
+}
+
+#[test]
+fn the_rtt_summary_counts_all_samples() {
+    let (mut bench, _) = Lab { window: Window::fixed(1), ..Lab::default() }.connected(ms(100));
+    for (number, rtt) in [(1, 200), (2, 100), (3, 300)] {
+        bench.advance(ms(rtt));
+        bench.ack(number);
+    }
+    let summary = bench.conn.rtt_summary(0);
+    assert_eq!(summary.samples, 4);
+    assert!((summary.mean_ms - 175.0).abs() < 1e-6, "{summary:?}");
+    assert!((summary.p95_ms / 300.0 - 1.0).abs() < 0.07, "{summary:?}");
+}
+
+#[test]
+fn fragmentable_packets_have_an_id_of_their_own() {
+    // RFC 6864 section 4: unique where a packet may be fragmented.
+    let config = TcpConfig { dont_fragment: false, ..plain() };
+    let (_, sent) = Lab { config, ..Lab::default() }.connected(ms(100));
+    let ids: BTreeSet<u16> = sent.iter().map(|s| s.ip_id).collect();
+    assert_eq!(ids.len(), sent.len());
+    assert!(sent.iter().all(|s| !s.dont_fragment));
+    let (_, sent) = Lab::default().connected(ms(100));
+    assert!(sent.iter().all(|s| s.dont_fragment));
+}
+
+/// Fills an experimental option of this length into each ACK; demands an ACK for each datagram.
+struct Teller(usize);
+
+impl Feedback for Teller {
+    fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
+        AckDemand::Now
+    }
+    fn fill(&mut self, _now: Time, options: &mut OptionList) {
+        options.push(kind::EXPERIMENT, &vec![7; self.0 - 2]).expect("it is first");
+    }
+}
+
+#[test]
+fn feedback_goes_before_sack_into_the_forty_bytes() {
+    // Timestamps 10, feedback 10 or 14, SACK 2 + 8 n: two blocks, one block.
+    let makers: [(fn() -> AnyFeedback, usize); 2] = [
+        (|| AnyFeedback::Custom(Box::new(Teller(10))), 2),
+        (|| AnyFeedback::Custom(Box::new(Teller(14))), 1),
+    ];
+    for (feedback, blocks) in makers {
+        let config = TcpConfig { timestamps: true, ..plain() };
+        let mut bench = Lab { config, feedback, send_bytes: Some(0), ..Lab::default() }.accepted();
+        let mut last = Vec::new();
+        for number in [2, 4, 6, 8] {
+            last = bench.peer_data(number);
+        }
+        assert!(last[0].option(kind::EXPERIMENT).is_some());
+        assert_eq!(last[0].sack.len(), blocks);
+        assert_eq!(last[0].sack[0], (7000, 8000), "the newest is kept");
+    }
+}
+
+#[test]
+fn feedback_may_demand_an_ack() {
+    let ack_policy = AckPolicy::Delayed { packets: 2, timeout: ms(40), quick: 0 };
+    let config = TcpConfig { ack_policy, ..plain() };
+    let feedback: fn() -> AnyFeedback = || AnyFeedback::Custom(Box::new(Teller(8)));
+    let mut bench = Lab { config, feedback, send_bytes: Some(0), ..Lab::default() }.accepted();
+    for number in 1..=5 {
+        let sent = bench.peer_data(number);
+        assert_eq!(sent.len(), 1);
+        assert!(sent[0].option(kind::EXPERIMENT).is_some());
+    }
+}
+
+#[test]
+fn timestamps_pass_the_wrap_of_their_clock() {
+    // 2^32 ms are 49.7 days.
+    let config = TcpConfig { timestamps: true, ..plain() };
+    let mut bench = Lab { config, ..Lab::default() }.client();
+    bench.now = Time::from_millis((1 << 32) - 450);
+    bench.open();
+    bench.advance(ms(100));
+    bench.syn_ack();
+    for number in 1..=100 {
+        if number % 10 == 1 {
+            bench.advance(ms(100));
+        }
+        bench.ack(number);
+        bench.peer_data(number);
+    }
+    assert_eq!(bench.conn.view(0).srtt, Some(ms(100)));
+    assert_eq!(bench.conn.counters().retransmits, 0);
+    assert_eq!(bench.conn.progress().received_bytes, 100 * MSS);
 }

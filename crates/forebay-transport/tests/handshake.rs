@@ -409,3 +409,33 @@ fn duplicates_and_old_packets_of_the_handshake_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn resets_and_syns_inside_the_window_are_challenged() {
+    // RFC 9293 3.10.7.4 (RFC 5961): not exactly RCV.NXT, or a SYN: one ACK, and nothing changes.
+    let (mut bench, _) = Lab::default().connected(ms(10));
+    for flags in [TcpFlags::RST, TcpFlags::SYN] {
+        let sent = bench.inject(Inject { seq: Some(500), flags, ..Inject::default() });
+        assert_eq!(sent.len(), 1, "{flags:?}");
+        assert!(sent[0].is_pure_ack());
+        assert_eq!(bench.conn.progress().ended, None);
+        bench.peer_end = 0;
+    }
+    assert_eq!(data(&bench.ack(1)), "11");
+}
+
+#[test]
+fn a_syn_ack_of_something_else_opens_nothing() {
+    // RFC 9293 3.10.7.3: SEG.ACK <= ISS or > SND.NXT.
+    let mut bench = Lab::default().client();
+    bench.open();
+    bench.advance(ms(10));
+    for ack in [-1, 5, -1000] {
+        let flags = TcpFlags::SYN;
+        let sent =
+            bench.inject(Inject { seq: Some(-1), ack: Some(ack), flags, ..Inject::default() });
+        assert!(sent.iter().all(|s| s.has(TcpFlags::RST)), "{sent:?}");
+        assert_eq!(bench.conn.progress().established_at, None);
+    }
+    assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9 10");
+}

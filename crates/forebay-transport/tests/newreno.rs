@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, Hop, Inject, Lab, MSS, Window, Wiring, data, ms, plain};
+use common::{Bench, Fate, Hop, Inject, Lab, MSS, Window, Wiring, data, ms, plain};
 use forebay_base::{Rate, Span, TcpFlags, Time};
 use forebay_cc::{CongestionCause, LossPolicy};
 use forebay_transport::{Recovery, TcpConfig};
@@ -233,5 +233,30 @@ fn the_sawtooth_has_the_utilisation_of_the_closed_form() {
     assert!((utilisation - 0.9643).abs() < 0.015, "{utilisation}");
     let cycle = packets as f64 / losses as f64;
     assert!((cycle / 8437.0 - 1.0).abs() < 0.15, "{cycle} packets a loss");
+    assert_eq!(pair.ends[0].counters().timeouts, 0);
+}
+
+#[test]
+fn periodic_loss_gives_the_window_of_mathis() {
+    // One new segment in 1000 is lost: W = sqrt(3 / (2 p)) = 38.73 segments on average, 387.3 a second at an RTT of
+    // 100 ms. The round trip of recovery, which the formula leaves out, is one in about 26.
+    let config = TcpConfig { recovery: Recovery::Prr, ..plain() };
+    let mut new_segments = 0u64;
+    let mut top = -1;
+    let mut wiring = Wiring::new(config, None, ms(50)).script(move |e| {
+        let new = e.side == 0 && e.seg.len > 0 && e.seg.off > top;
+        new_segments += new as u64;
+        top = top.max(if e.side == 0 { e.seg.off } else { -1 });
+        Fate::drop_if(new && new_segments.is_multiple_of(1000))
+    });
+    wiring.keep_log = false;
+    let reno = Window { ssthresh: 30 * MSS, ..Window::reno(10) };
+    let mut pair = wiring.build(|_, _| reno.clone().any());
+    pair.open();
+    pair.run(Time::from_secs(20));
+    let before = pair.ends[1].progress().received_bytes;
+    pair.run(Time::from_secs(520));
+    let rate = ((pair.ends[1].progress().received_bytes - before) / MSS) as f64 / 500.0;
+    assert!((rate / 387.3 - 1.0).abs() < 0.05, "{rate} segments a second");
     assert_eq!(pair.ends[0].counters().timeouts, 0);
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Event, Fate, Hop, MSS, Pair, Window, Wiring, ms, plain};
+use common::{Event, Fate, Hop, MSS, Pair, Told, Window, Wiring, ms, plain};
 use forebay_base::{Rate, Rng, Span, Stream, Time, kind};
 use forebay_cc::LossPolicy;
 use forebay_transport::{Recovery, TcpConfig};
@@ -180,4 +180,24 @@ fn storms_on_both_paths() {
         pair.finish(Time::from_secs(7200));
         pair.drain();
     }
+}
+
+#[test]
+fn controllers_see_their_siblings() {
+    let client = [Window::fixed(20), Window::fixed(30)];
+    let log = client[1].log.clone();
+    let mut pair = two_paths(500 * MSS, |_| Fate::PASS).build(|side, path| {
+        if side == 0 { client[path].clone().any() } else { Window::fixed(20).any() }
+    });
+    pair.finish(Time::from_secs(30));
+    let seen: Vec<_> = log
+        .all()
+        .into_iter()
+        .filter_map(|(_, t)| if let Told::Couple(all, me) = t { Some((all, me)) } else { None })
+        .collect();
+    assert!(seen.iter().all(|(all, me)| all.len() == 2 && *me == 1));
+    let (all, _) = seen.last().expect("coupled before ACKs");
+    assert_eq!((all[0].cwnd_bytes, all[1].cwnd_bytes), (20 * MSS, 30 * MSS));
+    assert!(all[0].usable && all[1].usable);
+    assert!(all[0].srtt < all[1].srtt);
 }

@@ -4,6 +4,7 @@ use super::{MSS, Seg, Window, connection, control::Log, endpoint, plain};
 use forebay_base::{
     Arena, Ecn, IpVersion, OptionList, Packet, Span, TcpFields, TcpFlags, Time, kind,
 };
+use forebay_cc::AnyFeedback;
 use forebay_transport::{Connection, TcpConfig};
 
 /// What a bench is set up with: the connection, and what the peer offers in its SYN.
@@ -21,6 +22,8 @@ pub struct Lab {
     pub peer_ecn: bool,
     /// Window field of every packet of the peer, SYN included, unless a scenario changes it.
     pub peer_window: u16,
+    /// Makes the receiver half.
+    pub feedback: fn() -> AnyFeedback,
 }
 
 impl Default for Lab {
@@ -37,6 +40,7 @@ impl Default for Lab {
             peer_timestamps: true,
             peer_ecn: true,
             peer_window: 60_000,
+            feedback: || AnyFeedback::None,
         }
     }
 }
@@ -130,10 +134,14 @@ pub struct Bench {
 
 impl Bench {
     fn new(lab: Lab, side: usize) -> Bench {
-        let conn =
-            connection(side, lab.config, lab.send_bytes, vec![lab.window.clone().any()], |_| {
-                lab.isn
-            });
+        let conn = connection(
+            side,
+            lab.config,
+            lab.send_bytes,
+            vec![lab.window.clone().any()],
+            |_| lab.isn,
+            lab.feedback,
+        );
         Bench {
             conn,
             arena: Arena::default(),
@@ -229,7 +237,7 @@ impl Bench {
     }
     /// The peer's clock counts milliseconds from 1000 at the start; it echoes the latest value that it saw.
     fn peer_stamp(&self) -> (u32, u32) {
-        (1000 + (self.now.as_millis() - 10_000) as u32, self.tsval)
+        ((self.now.as_millis() as u32).wrapping_sub(9000), self.tsval)
     }
     fn syn_options(&self) -> OptionList {
         let mut options = OptionList::EMPTY;
@@ -252,7 +260,7 @@ impl Bench {
             seq: Some(-1),
             ack: None,
             flags: TcpFlags::SYN.with(ecn),
-            ts: self.lab.peer_timestamps.then_some((1000, 0)),
+            ts: self.lab.peer_timestamps.then_some((self.peer_stamp().0, 0)),
             options: self.syn_options(),
             ..Inject::default()
         }
@@ -271,7 +279,7 @@ impl Bench {
         self.inject(Inject {
             seq: Some(-1),
             flags: TcpFlags::SYN.with(ecn),
-            ts: stamps.then_some((1000, self.tsval)),
+            ts: stamps.then_some(self.peer_stamp()),
             options,
             ..Inject::default()
         })

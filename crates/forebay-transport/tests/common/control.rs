@@ -3,8 +3,8 @@
 use super::MSS;
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{
-    Ack, AckPolicy, AnyController, Congestion, Controller, Limits, Loss, LossPolicy, NextPacket,
-    Observation, Recovered, RttView, Sent, Stamp, Tag, Timeout,
+    Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
+    NextPacket, Observation, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +19,9 @@ pub enum Told {
     Recovered(Recovered),
     Rto(Timeout),
     Spurious,
+    Delivered(Delivered),
+    /// Siblings and the own place among them.
+    Couple(Vec<Sibling>, usize),
 }
 
 /// The owned part of an [`Ack`].
@@ -34,6 +37,7 @@ pub struct AckNote {
     pub in_recovery: bool,
     pub ecn_echo: bool,
     pub cwnd_limited: bool,
+    pub rate: Option<RateSample>,
 }
 
 /// Shared with the controller inside the connection.
@@ -99,6 +103,8 @@ pub struct Window {
     pub loss_policy: Option<LossPolicy>,
     pub ack_policy: Option<AckPolicy>,
     pub max_wire_len: Option<u16>,
+    /// Ask for each delivery.
+    pub wants_packets: bool,
     pub log: Log,
     /// Bytes acknowledged towards the next segment of congestion avoidance.
     pub avoided: u64,
@@ -119,6 +125,7 @@ impl Window {
             loss_policy: None,
             ack_policy: None,
             max_wire_len: None,
+            wants_packets: false,
             log: Log::default(),
             avoided: 0,
             before: None,
@@ -172,6 +179,7 @@ impl Controller for Window {
             in_recovery: ack.in_recovery,
             ecn_echo: ack.ecn_echo,
             cwnd_limited: ack.cwnd_limited,
+            rate: ack.rate,
         };
         self.log.push(now, Told::Ack(note));
         if self.grow && !ack.in_recovery && !ack.ecn_echo && ack.acked_bytes > 0 {
@@ -181,6 +189,16 @@ impl Controller for Window {
                 self.avoid(ack.acked_bytes);
             }
         }
+    }
+    fn wants_packets(&self) -> bool {
+        self.wants_packets
+    }
+    fn on_delivered(&mut self, now: Time, packet: &Delivered) {
+        assert_eq!(packet.tag, Tag(packet.number), "the tag that was given comes back");
+        self.log.push(now, Told::Delivered(*packet));
+    }
+    fn couple(&mut self, siblings: &[Sibling], me: usize) {
+        self.log.push(Time::ZERO, Told::Couple(siblings.to_vec(), me));
     }
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         assert_eq!(loss.tag, Tag(loss.number), "the tag that was given comes back");

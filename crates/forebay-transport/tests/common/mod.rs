@@ -82,6 +82,8 @@ pub struct Seg {
     pub ecn: Ecn,
     /// IP length.
     pub wire_len: u16,
+    /// IPv4 identification.
+    pub ip_id: u16,
     /// DF bit.
     pub dont_fragment: bool,
     /// `7` for new data, `R7` for data sent before, `SYN`, `FIN`, `ACK`, ...; `7~500` where it is not full-sized.
@@ -119,6 +121,7 @@ impl Seg {
             options,
             ecn: packet.ecn(),
             wire_len: packet.wire_len(),
+            ip_id: packet.cold_part(arena).map_or(0, |cold| cold.ip_id),
             dont_fragment: packet.dont_fragment(),
             label: String::new(),
         }
@@ -185,6 +188,7 @@ pub fn connection(
     send_bytes: Option<u64>,
     controllers: Vec<AnyController>,
     isn: impl Fn(usize) -> u32,
+    feedback: impl Fn() -> AnyFeedback,
 ) -> Connection {
     let paths = controllers
         .into_iter()
@@ -195,7 +199,7 @@ pub fn connection(
             port: PortId(path as u16),
             isn: isn(path),
             controller,
-            feedback: AnyFeedback::None,
+            feedback: feedback(),
         })
         .collect();
     Connection::new(Setup {

@@ -2,7 +2,7 @@
 
 use super::{Seg, connection};
 use forebay_base::{Arena, Ecn, Packet, Rate, Serializer, Span, TcpFlags, Time};
-use forebay_cc::AnyController;
+use forebay_cc::{AnyController, AnyFeedback};
 use forebay_transport::{Connection, EndCause, TcpConfig};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -200,7 +200,14 @@ impl Pair {
         let end = |side: usize| {
             let controllers = (0..paths).map(|path| make(side, path)).collect();
             let (config, bytes) = (wiring.configs[side], wiring.send_bytes[side]);
-            connection(side, config, bytes, controllers, |path| isn(side, path))
+            connection(
+                side,
+                config,
+                bytes,
+                controllers,
+                |path| isn(side, path),
+                || AnyFeedback::None,
+            )
         };
         Pair {
             ends: [end(0), end(1)],
