@@ -405,3 +405,24 @@ fn a_lost_retransmission_is_sent_again_by_the_timer() {
     let sent = pair.data().iter().filter(|e| e.seg.off == 0).count();
     assert_eq!(sent, 4);
 }
+
+#[test]
+fn probes_of_a_zero_window_do_not_back_off_the_retransmission_timer() {
+    // RFC 6298 section 5.5 doubles the RTO when the retransmission timer expires. The persist timer is another one: data
+    // sent when the window opens after a minute of probes is due one RTO later, not a minute later.
+    let lab = Lab { peer_scale: None, peer_window: 3000, ..Lab::default() };
+    let (mut bench, _) = lab.connected(ms(100));
+    bench.advance(ms(100));
+    bench.lab.peer_window = 0;
+    bench.ack(3);
+    for _ in 0..6 {
+        next_packet(&mut bench);
+        bench.inject(Inject { ack: Some(3000), ..Inject::default() });
+    }
+    bench.lab.peer_window = 4000;
+    let start = bench.now;
+    let sent = bench.inject(Inject { ack: Some(3000), ..Inject::default() });
+    assert!(!data(&sent).is_empty());
+    let again = bench.advance(ms(1500));
+    assert_eq!(times(&again, start), [1000]);
+}
