@@ -102,8 +102,10 @@ impl Connection {
     }
 
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        if self.paths[path].state() == State::Dead {
+        let p = &self.paths[path];
+        if p.state() == State::Dead || (self.streams.is_none() && !p.has_work()) {
             return None;
         }
         let over = self.streams.as_ref().is_some_and(|s| s.is_finished());
@@ -209,14 +211,14 @@ impl Connection {
             [only] => only.next_timeout(),
             all => all.iter().map(Path::next_timeout).min().unwrap_or(Time::MAX),
         };
-        let over = match self.progress.ended {
-            Some((EndCause::Reset | EndCause::TimedOut, _)) => true,
-            // A path that has failed goes on with its own bytes; nobody waits for them.
-            Some((EndCause::Finished, _)) => self.streams.is_some(),
-            None => false,
-        };
-        if over {
-            self.next = Time::MAX;
+        match self.progress.ended {
+            None => {}
+            // The clocks of controller and feedback end with the connection.
+            Some((EndCause::Finished, _)) if self.streams.is_none() => {
+                self.next = self.paths[0].own_timeout();
+            }
+            // Nor does anybody wait for the bytes of a path that has failed, nor for one that was reset.
+            Some(_) => self.next = Time::MAX,
         }
     }
 

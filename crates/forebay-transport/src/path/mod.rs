@@ -403,3 +403,15 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred thousand connections must fit: the idle path is bounded, what only recovery needs lives on the heap.
+    #[test]
+    fn an_idle_path_is_small() {
+        let bytes = size_of::<Path>();
+        assert!(bytes <= 1088, "{bytes}");
+    }
+}

@@ -28,6 +28,12 @@ enum Choice {
 }
 
 impl Path {
+    /// False if [`Path::poll`] would find nothing to do at all: most calls of a driver that polls until None.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.acks.is_due() || self.window_probe_due || !self.has_nothing()
+    }
+
     /// The next packet, if one may leave now.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
@@ -58,9 +64,12 @@ impl Path {
         self.timers.pace = Time::MAX;
         if self.window_probe_due {
             self.window_probe_due = false;
-            return Some(self.make_window_probe(cx, arena));
+            return Some(self.make_window_probe(cx));
         }
         if self.has_nothing() {
+            if self.mappings.is_some() {
+                self.rate.set_app_limited(self.board.in_flight());
+            }
             return None;
         }
         let limits = self.controller.limits();
@@ -82,7 +91,7 @@ impl Path {
 
     /// The common case of a receiver: nothing to send at all.
     #[inline]
-    fn has_nothing(&mut self) -> bool {
+    fn has_nothing(&self) -> bool {
         let unsent = self.board.nxt() < self.send_end || (self.fin_allowed && !self.fin_sent());
         let idle = !unsent && self.board.lost_segments() == 0 && !self.probe_due && !self.syn_due;
         let rescue = matches!(&self.episode, Some(e) if matches!(e.rule, Rule::Pipe(_)));
@@ -253,14 +262,15 @@ impl Path {
         let number = self.next_number;
         let next = NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
         let stamp = self.controller.stamp(cx.now, &next);
-        let mut options = if syn { self.syn_options(cx) } else { OptionList::EMPTY };
         let start = match choice {
             Choice::Repeat(at) => self.board.get(at).start,
             _ => self.board.nxt(),
         };
+        let mut options = syn.then(|| self.syn_options(cx));
         let len = self.fit(cx, &mut options, &stamp, (start, wanted), syn);
-        let (segment, index) = self.record(cx, choice, (start, len, number));
-        let packet = self.build(cx, arena, &segment, options, &stamp);
+        let mut segment = self.segment(cx, (start, len, number));
+        let index = self.record(choice, &mut segment);
+        let packet = self.build(cx, arena, &segment, options, stamp.dont_fragment);
         self.after_send(cx, &segment, index, again);
         packet
     }
@@ -269,7 +279,7 @@ impl Path {
     fn fit(
         &mut self,
         cx: &Cx<'_>,
-        options: &mut OptionList,
+        options: &mut Option<OptionList>,
         stamp: &Stamp,
         (start, wanted): (u64, u64),
         syn: bool,
@@ -282,12 +292,14 @@ impl Path {
             run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
         }
         if let Some(more) = &stamp.options {
+            let list = options.get_or_insert_default();
             let reserved = if stamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
-            if options.len() + more.len() + reserved <= MAX_OPTION_BYTES {
-                append(options, more, stamps);
+            if list.len() + more.len() + reserved <= MAX_OPTION_BYTES {
+                append(list, more, stamps);
             }
         }
-        let unpadded = options.len() + signal_bytes + if stamps { TIMESTAMP_BYTES } else { 0 };
+        let written = options.as_ref().map_or(0, OptionList::len);
+        let unpadded = written + signal_bytes + if stamps { TIMESTAMP_BYTES } else { 0 };
         let option_bytes = unpadded.next_multiple_of(4) as u64;
         let ip_bytes = if self.version == IpVersion::V6 { 40 } else { 20 };
         let header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
@@ -300,13 +312,9 @@ impl Path {
         wanted.min(most.max(1)).min(run)
     }
 
-    /// Write the transmission on the scoreboard: `len` bytes from `start` on.
-    fn record(
-        &mut self,
-        cx: &Cx<'_>,
-        choice: Choice,
-        (start, len, number): (u64, u64, u64),
-    ) -> (Segment, usize) {
+    /// A transmission of `len` bytes from `start` on, with what the rate sampler wants to remember.
+    #[inline]
+    fn segment(&mut self, cx: &Cx<'_>, (start, len, number): (u64, u64, u64)) -> Segment {
         self.next_number += 1;
         let mut segment = Segment {
             start,
@@ -322,28 +330,36 @@ impl Path {
             flags: 0,
         };
         self.rate.on_send(cx.now, self.board.in_flight() == 0, &mut segment);
+        segment
+    }
+
+    /// Write the transmission on the scoreboard. Returns its index there.
+    #[inline]
+    fn record(&mut self, choice: Choice, segment: &mut Segment) -> usize {
+        let len = segment.len as u64;
+        segment.tx_in_flight = (self.board.in_flight() + len) as u32;
         match choice {
-            Choice::Syn => {
-                segment.flags |= SYN;
-                self.syn_due = false;
-                self.board.push(segment);
-                (segment, 0)
-            }
             Choice::New { len: wanted, fin } => {
                 if fin && len == wanted {
                     segment.flags |= FIN;
                 }
-                segment.tx_in_flight = (self.board.in_flight() + len) as u32;
-                self.board.push(segment);
-                (segment, self.board.len() - 1)
+                self.board.push(*segment);
+                self.board.len() - 1
+            }
+            Choice::Syn => {
+                segment.flags |= SYN;
+                self.syn_due = false;
+                self.board.push(*segment);
+                0
             }
             Choice::Repeat(at) => {
                 if len < self.board.get(at).len as u64 {
                     self.board.split(at, len as u16);
                 }
                 segment.tx_in_flight = (self.board.in_flight() + len) as u32;
-                self.board.repeat(at, segment);
-                (*self.board.get(at), at)
+                self.board.repeat(at, *segment);
+                *segment = *self.board.get(at);
+                at
             }
         }
     }
@@ -353,8 +369,8 @@ impl Path {
         cx: &mut Cx<'_>,
         arena: &mut Arena,
         s: &Segment,
-        mut options: OptionList,
-        stamp: &Stamp,
+        mut options: Option<OptionList>,
+        dont_fragment: Option<bool>,
     ) -> Packet {
         let syn = s.is(SYN);
         let mut flags = if syn { self.syn_flags(cx) } else { TcpFlags::ACK };
@@ -374,14 +390,15 @@ impl Path {
             }
         }
         if syn && self.state == State::SynReceived && !self.tells_nothing {
-            self.fill_feedback(cx, &mut options);
+            self.fill_feedback(cx, options.get_or_insert_default());
         }
-        if !syn {
-            self.signal(cx, s, &mut options);
+        if !syn && self.mappings.is_some() {
+            self.signal(cx, s, options.get_or_insert_default());
         }
-        let mut packet = self.packet(cx, arena, s.start, flags, s.len, options);
+        let mut packet = self.packet(cx, s.start, flags, s.len);
+        attach(&mut packet, options, arena);
         packet.set_ecn(ecn);
-        self.fragmentable(cx, arena, &mut packet, stamp.dont_fragment);
+        self.fragmentable(cx, arena, &mut packet, dont_fragment);
         packet
     }
 
@@ -424,17 +441,9 @@ impl Path {
         packet.cold_mut(arena).ip_id = self.ip_id;
     }
 
-    /// A segment of this path from offset `start` on, with everything that rides on each segment.
+    /// A segment of this path from offset `start` on, with what rides on each segment.
     #[inline]
-    fn packet(
-        &mut self,
-        cx: &Cx<'_>,
-        arena: &mut Arena,
-        start: u64,
-        flags: TcpFlags,
-        len: u16,
-        options: OptionList,
-    ) -> Packet {
+    fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
         let acks = flags.has(TcpFlags::ACK);
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
         let shift = if flags.has(TcpFlags::SYN) { 0 } else { self.agreed.own_shift };
@@ -450,11 +459,7 @@ impl Path {
             self.acks.on_sent();
             self.handshake_ack = false;
         }
-        let mut packet = Packet::tcp(self.version, self.local, self.remote, fields, len);
-        if !options.is_empty() {
-            packet.set_tcp_options(options, arena).expect("options were fitted before");
-        }
-        packet
+        Packet::tcp(self.version, self.local, self.remote, fields, len)
     }
 
     fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {
@@ -506,6 +511,21 @@ impl Path {
         if self.echo_congestion {
             flags = flags.with(TcpFlags::ECE);
         }
+        let options = self.ack_options(cx);
+        cx.counters.acks += 1;
+        let nxt = self.board.nxt();
+        let mut packet = self.packet(cx, nxt, flags, 0);
+        attach(&mut packet, options, arena);
+        self.fragmentable(cx, arena, &mut packet, None);
+        packet
+    }
+
+    /// Options of an ACK: feedback first, the data acknowledgment of several paths, SACK blocks in what is left.
+    fn ack_options(&mut self, cx: &Cx<'_>) -> Option<OptionList> {
+        let plain = self.recv.is_plain() || !self.agreed.sack;
+        if plain && self.tells_nothing && self.mappings.is_none() {
+            return None;
+        }
         let mut options = OptionList::EMPTY;
         if !self.tells_nothing {
             self.fill_feedback(cx, &mut options);
@@ -516,14 +536,10 @@ impl Path {
                 mptcp::Signal { ack, ..mptcp::Signal::default() }.push(&mut options);
             }
         }
-        if self.agreed.sack && !self.recv.is_plain() {
+        if !plain {
             self.push_sacks(cx, &mut options);
         }
-        cx.counters.acks += 1;
-        let nxt = self.board.nxt();
-        let mut packet = self.packet(cx, arena, nxt, flags, 0, options);
-        self.fragmentable(cx, arena, &mut packet, None);
-        packet
+        Some(options)
     }
 
     /// As many SACK blocks as 40 bytes leave room for.
@@ -543,11 +559,18 @@ impl Path {
     }
 
     /// One byte beyond a closed window (RFC 9293 section 3.8.6.1). It is not on the scoreboard: the peer may refuse it.
-    fn make_window_probe(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Packet {
+    fn make_window_probe(&mut self, cx: &Cx<'_>) -> Packet {
         self.window_probe_sent = true;
         self.next_number += 1;
         let nxt = self.board.nxt();
         let len = u16::from(nxt < self.send_end);
-        self.packet(cx, arena, nxt, TcpFlags::ACK, len, OptionList::EMPTY)
+        self.packet(cx, nxt, TcpFlags::ACK, len)
+    }
+}
+
+/// Put `options` on the packet. That they fit was seen to before.
+fn attach(packet: &mut Packet, options: Option<OptionList>, arena: &mut Arena) {
+    if let Some(options) = options.filter(|o| !o.is_empty()) {
+        packet.set_tcp_options(options, arena).expect("options were fitted before");
     }
 }

@@ -41,12 +41,18 @@ impl Path {
         self.timers.next
     }
 
+    /// The same without the clocks of controller and feedback, which may tick for ever.
+    #[inline]
+    pub(crate) fn own_timeout(&self) -> Time {
+        let t = &self.timers;
+        let own = t.rto.min(t.probe).min(t.loss).min(t.persist).min(t.pace);
+        own.min(self.acks.deadline())
+    }
+
     /// Bring the cached minimum up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        let t = &self.timers;
-        let own = t.rto.min(t.probe).min(t.loss).min(t.persist).min(t.pace);
-        let mut next = own.min(self.acks.deadline());
+        let mut next = self.own_timeout();
         if let Some(at) = self.controller.next_timeout() {
             next = next.min(at);
         }
