@@ -1,13 +1,13 @@
 //! A receiver that sends an ACK every 20 ms by a clock of its own, whatever the data do (Sprout's forecasts).
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
-use forebay_base::{LinkId, Rate, Span, Time};
+use forebay_base::{FlowId, LinkId, Rate, Span, Time};
 use forebay_cc::{AckDemand, AckPolicy, AnyFeedback, DatagramView, Feedback};
 use forebay_net::NetEvent;
 use forebay_sim::PacketEvent;
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
-use forebay_transport::{PRESETS, TcpConfig};
+use forebay_transport::{PRESETS, Role, TcpConfig};
 
 const TICK: Span = Span::from_millis(20);
 
@@ -102,4 +102,23 @@ fn in_real_time() {
             assert!(acks.len() >= ticks.len());
         },
     );
+}
+
+#[test]
+fn the_clock_stops_with_its_connection() {
+    let long = || {
+        let (mut scene, line) = scene();
+        let transport = scene.world.transport("newreno", PRESETS[0].config, newreno);
+        scene.world.flow((line.a, line.b), Time::ZERO, Some(2_000_000), transport);
+        scene
+    };
+    simulate(long, |sim, seen| {
+        let (_, ended) = sim.connection(FlowId(0), Role::Server).unwrap().progress().ended.unwrap();
+        let last = *seen.ticks.read().last().unwrap();
+        assert!(
+            sim.now().since(ended) > TICK * 10 && last <= ended + TICK,
+            "{last:?} {ended:?} {:?}",
+            sim.now()
+        );
+    });
 }
