@@ -3,6 +3,7 @@
 use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
 use crate::scenario::Scenario;
 use crate::summary::Missing;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -61,7 +62,7 @@ pub struct Sweep {
     pub cancelled: bool,
 }
 
-/// Run every protocol with every seed. A run that fails stops those that have not begun; cancelling stops all.
+/// Run every protocol with every seed, each pair once. A run that fails stops those that have not begun; cancelling stops all.
 ///
 /// Results depend neither on the number of jobs nor on what finishes first. Memory: `jobs` simulations at a time, and the
 /// results of the runs that have finished, about 200 bytes per flow of each.
@@ -82,7 +83,10 @@ fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {
         let protocol = protocol.clone();
         plan.seeds.iter().map(move |&seed| RunKey { protocol: protocol.clone(), seed })
     };
-    plan.protocols.iter().flat_map(of).collect()
+    let mut seen = BTreeSet::new();
+    let all = plan.protocols.iter().flat_map(of);
+    // A run that is named twice would be the same run twice, and no second sample for an interval.
+    all.filter(|key| seen.insert((key.protocol.clone(), key.seed))).collect()
 }
 
 /// What the threads share.

@@ -36,7 +36,7 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Where series go (and a capture, if wanted); None: no series.
     pub store: Option<&'a Store>,
-    /// Write every packet to `packets.pcapng` of the store.
+    /// Write every packet to `packets.pcapng` of the store, which must be given with it.
     pub capture: Option<CaptureLimit>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
@@ -129,6 +129,7 @@ pub fn run_one(
     seed: u64,
     options: &RunOptions<'_>,
 ) -> Result<RunResult, RunError> {
+    assert!(options.capture.is_none() || options.store.is_some(), "a capture needs a store");
     let spec = scenario.build(protocol, seed)?;
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);

@@ -6,31 +6,40 @@ use crate::metrics::FlowResult;
 use crate::run::RunResult;
 use std::path::PathBuf;
 
-/// Write the flows of all runs, a row group per run.
+/// Rows in a row group: few enough that a reader can skip, and enough that its dictionaries pay.
+const GROUP_ROWS: usize = 1 << 16;
+
+/// A flow and the run that it was in.
+type RunFlow<'a> = (&'a RunResult, &'a FlowResult);
+
+/// Write the flows of all runs.
 pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError> {
-    let mut table = TableFile::create(path, &columns("", 0, &[]))?;
-    for run in runs.iter().filter(|run| !run.per_flow.is_empty()) {
-        let columns = columns(&run.protocol, run.seed, &run.per_flow);
-        table.append(&columns.map(|(_, column)| column))?;
+    let flows = runs.iter().flat_map(|run| run.per_flow.iter().map(move |flow| (run, flow)));
+    let flows: Vec<RunFlow<'_>> = flows.collect();
+    let mut table = TableFile::create(path, &columns(&[]))?;
+    for group in flows.chunks(GROUP_ROWS) {
+        table.append(&columns(group).map(|(_, column)| column))?;
     }
     table.close()
 }
 
-fn columns(protocol: &str, seed: u64, flows: &[FlowResult]) -> [(&'static str, Column); 18] {
-    let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(of));
-    let reals =
-        |of: fn(&FlowResult) -> Option<f64>| Column::SomeReals(flows.iter().map(of).collect());
-    let texts = |of: fn(&FlowResult) -> &str| Column::texts(flows.iter().map(of));
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 18] {
+    let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
+    let reals = |of: fn(&FlowResult) -> Option<f64>| {
+        Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
+    };
+    let texts = |of: fn(&FlowResult) -> &str| Column::texts(flows.iter().map(|(_, f)| of(f)));
+    let bytes = flows.iter().map(|(_, f)| f.bytes.map(count));
     [
-        ("run_protocol", Column::texts(flows.iter().map(|_| protocol))),
+        ("run_protocol", Column::texts(flows.iter().map(|(run, _)| &run.protocol))),
         // A seed may use all 64 bits; as a signed number it has the same ones.
-        ("seed", Column::Integers(vec![seed as i64; flows.len()])),
+        ("seed", Column::Integers(flows.iter().map(|(run, _)| run.seed as i64).collect())),
         ("id", counts(|f| f.id.into())),
         ("src", texts(|f| &f.src)),
         ("dst", texts(|f| &f.dst)),
         ("protocol", texts(|f| &f.protocol)),
-        ("start_s", Column::Reals(flows.iter().map(|f| f.start_s).collect())),
-        ("bytes", Column::SomeIntegers(flows.iter().map(|f| f.bytes.map(count)).collect())),
+        ("start_s", Column::Reals(flows.iter().map(|(_, f)| f.start_s).collect())),
+        ("bytes", Column::SomeIntegers(bytes.collect())),
         ("received_bytes", counts(|f| f.received_bytes)),
         ("fct_s", reals(|f| f.fct_s)),
         ("goodput_bps", reals(|f| f.goodput_bps)),

@@ -1,10 +1,12 @@
 //! Whole runs through the public interface: what they give, what they leave on disk, and when they stop.
 
+mod benchmark;
 mod captures;
 mod pcapng;
 mod results;
 mod stops;
 mod sweeps;
+mod tshark;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 

@@ -18,7 +18,7 @@ fn protocols() -> Vec<String> {
 
 fn sweep_all(scenario: &Scenario, jobs: usize, run: RunOptions<'_>) -> Sweep {
     let protocols = protocols();
-    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &[3, 1, 2] };
+    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &[3, 1, 2, 1] };
     sweep(&plan, &SweepOptions { jobs, run, progress: None })
 }
 
