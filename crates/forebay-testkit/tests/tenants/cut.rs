@@ -3,7 +3,8 @@
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{
-    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Span, TcpFields, Time, split_ipv4,
+    Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Span, TcpFields, Time,
+    split_ipv4,
 };
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, QueueSpec};
@@ -81,6 +82,23 @@ fn reads_all(numbers: &[u16], cuts: u64) {
 #[test]
 fn simulated() {
     simulate(|| scene().0, |sim, read| reads_all(&read.read(), sim.conservation().split));
+}
+
+/// With pieces lost behind the cut, what is left of their datagrams is of no use, and what is read still in order.
+#[test]
+fn pieces_are_lost() {
+    let lossy = || {
+        let (mut scene, line) = scene();
+        scene.world.spec.links[line.middle.index() + 2].loss = 0.02;
+        scene
+    };
+    simulate(lossy, |sim, read| {
+        assert!(sim.drops().count(DropReason::Loss) > 0);
+        let numbers = read.read();
+        let steps = numbers.windows(2).map(|w| (w[1] + NUMBERS - w[0]) % NUMBERS);
+        assert!(steps.clone().all(|step| (1..10).contains(&step)), "{numbers:?}");
+        assert!((numbers.len() as u64) < sim.conservation().split && steps.max() > Some(1));
+    });
 }
 
 #[test]
