@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
-const MAX_SEEDS: u64 = 100_000;
+const MAX_SEEDS: u64 = 10_000;
 /// Most runs that may go side by side.
 const MAX_JOBS: usize = 1024;
 
@@ -41,7 +41,7 @@ pub enum Command {
   forebay run s1 --seeds 1..20 --jobs 4      twenty seeds, four at a time
   forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
-  forebay run dumbbell --protocol cubic --events 0 | head
+  forebay run dumbbell --protocol cubic --events 1 | head
   forebay run dumbbell --out results --pcap  and packets.pcapng for Wireshark
 
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.")]
@@ -190,7 +190,7 @@ mod tests {
             "1,1",
             "-1",
             "x",
-            "0..100000",
+            "0..10000",
             "0..18446744073709551615",
         ] {
             assert!(read(wrong).is_err(), "{wrong:?} was accepted");

@@ -70,9 +70,7 @@ fn text(report: &BenchReport, paint: Paint) -> String {
         text.push_str(&wrap(&line, 0));
     }
     for skipped in &report.skipped {
-        let note =
-            format!("{} {} was not run: {}", paint.yellow("note:"), skipped.name, skipped.why);
-        text.push_str(&wrap(&note, 0));
+        text.push_str(&paint.note(&format!("{} was not run: {}", skipped.name, skipped.why)));
     }
     let mut sources: Vec<&str> = Vec::new();
     for peer in report.peers.iter().filter(|p| report.rows.iter().any(|row| row.name == p.name)) {

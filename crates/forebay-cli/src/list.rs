@@ -2,7 +2,7 @@
 
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
-use crate::screen::{Paint, WIDTH, wrap};
+use crate::screen::{Paint, wrap};
 use std::io::Write;
 
 /// Columns of the names.
@@ -19,7 +19,6 @@ pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
         }
         writeln!(out)?;
     }
-    debug_assert!(NAMES < WIDTH / 2);
     writeln!(out, "forebay explain NAME says more about each.")?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub fn text(name: &str, paint: Paint) -> String {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     let preset = preset.expect("the catalogue is made from the table");
-    let mut text = format!("{} - TCP preset: ", paint.bold(name));
+    let mut text = format!("{} - TCP preset\n\n", paint.bold(name));
     text.push_str(&wrap(preset.summary, 0));
     let schema = forebay_lab::scenario::schema();
     let tcp = &schema["properties"]["tcp"]["properties"];

@@ -128,10 +128,9 @@ fn conclude(
     let error = done.error.take();
     let cancelled = done.cancelled;
     let wanted = done.runs.len() + done.missing.len();
-    if let Some((_, RunError::Events(cause))) = &error {
-        if cause.kind() == io::ErrorKind::BrokenPipe {
-            return Err(Failure::Unread);
-        }
+    let gone = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    if matches!(&error, Some((_, RunError::Events(cause))) if gone(cause)) {
+        return Err(Failure::Unread);
     }
     let summary = Summary::new(&args.scenario, scenario, done);
     let kept = match store {

@@ -14,11 +14,11 @@ pub fn text(
     published: &[&Published],
     paint: Paint,
 ) -> String {
-    let mut text = format!("{}", paint.bold(&summary.scenario));
-    if !scenario.description.is_empty() {
-        let _ = write!(text, ": {}", scenario.description);
-    }
-    text = wrap(&text, 0);
+    let head = match scenario.description.as_str() {
+        "" => summary.scenario.clone(),
+        description => format!("{}: {description}", summary.scenario),
+    };
+    let mut text = paint.bold(wrap(&head, 0).trim_end()) + "\n";
     let seeds = summary.aggregate.iter().map(|a| a.seeds.len()).max().unwrap_or(0);
     if seeds > 1 {
         let _ = writeln!(text, "mean ± 95 % confidence interval over {seeds} seeds");
@@ -26,7 +26,7 @@ pub fn text(
     let _ = write!(text, "\n{}", results(&summary.aggregate, published).render(paint));
     let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
     for note in &summary.notes {
-        text.push_str(&wrap(&format!("{} {note}", paint.yellow("note:")), 0));
+        text.push_str(&paint.note(note));
     }
     for column in published {
         let source = format!("{}: {}", column.name, column.source);
@@ -48,7 +48,9 @@ fn results(aggregates: &[Aggregate], published: &[&Published]) -> Table {
         }
     };
     let others = || published.iter().map(|_| None);
-    for row in METRIC_ROWS {
+    // What sized flows deliver is known before.
+    let all_done = aggregates.iter().all(|a| a.completed == a.flows);
+    for row in METRIC_ROWS.iter().filter(|row| !(all_done && row.metric == "delivered_bytes")) {
         let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.metric)?, row.scale)));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.metric)?;

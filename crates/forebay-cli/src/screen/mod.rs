@@ -7,5 +7,5 @@ mod units;
 
 pub use paint::Paint;
 pub use progress::Progress;
-pub use table::{Table, WIDTH, wrap};
+pub use table::{Table, wrap};
 pub use units::{Estimate, Unit, count, row};

@@ -1,5 +1,6 @@
 //! Colour, where a person reads it.
 
+use super::wrap;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
@@ -34,6 +35,12 @@ impl Paint {
     /// What deserves a look.
     pub fn yellow(self, text: impl Display) -> String {
         self.with("33", text)
+    }
+    /// What a reader should know, in lines of a terminal's width.
+    pub fn note(self, text: &str) -> String {
+        // Broken into lines before it is painted, since colour has no width.
+        let lines = wrap(&format!("note: {text}"), 0);
+        self.yellow("note:") + lines.trim_start_matches("note:")
     }
     fn with(self, code: &str, text: impl Display) -> String {
         if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }

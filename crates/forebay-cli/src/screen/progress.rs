@@ -22,7 +22,7 @@ impl Progress {
     /// Nothing is shown yet.
     pub fn start() -> Progress {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {wide_msg}");
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left  {msg}");
         bar.set_style(style.expect("the template is fixed"));
         Progress {
             bar,

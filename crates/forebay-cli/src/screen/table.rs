@@ -3,7 +3,7 @@
 use super::Paint;
 
 /// Columns of the narrowest terminal that everything must fit.
-pub const WIDTH: usize = 80;
+const WIDTH: usize = 80;
 /// Spaces between columns.
 const GAP: usize = 2;
 

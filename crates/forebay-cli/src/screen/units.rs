@@ -38,7 +38,8 @@ pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String
         if whole { 0 } else { decimals(unit, largest * scale, halves().map(|h| h * scale)) };
     let cell = |value: &Option<Estimate>| match value {
         None => "-".to_string(),
-        Some(Estimate { mean, half: None }) => format!("{:.decimals$}", mean * scale),
+        // All runs alike: an interval of no width says less than none.
+        Some(Estimate { mean, half: None | Some(0.0) }) => format!("{:.decimals$}", mean * scale),
         Some(Estimate { mean, half: Some(half) }) => {
             format!("{:.decimals$} ± {:.decimals$}", mean * scale, half * scale)
         }

@@ -40,9 +40,10 @@ fn one_endless_run_leaves_nothing() {
 #[test]
 fn finished_seeds_are_kept() {
     let desk = Desk::new();
-    desk.file("small.toml", SMALL);
+    // Runs of some 20 ms each: some finish in the given time, and most do not.
+    desk.file("small.toml", SMALL.replace("100_000", "2_000_000"));
     let args =
-        ["run", "small.toml", "--seeds", "100000", "--jobs", "2", "--json", "--out", "results"];
+        ["run", "small.toml", "--seeds", "10000", "--jobs", "2", "--json", "--out", "results"];
     let (done, took) = interrupted(start(&desk, &args), Duration::from_millis(1500));
     assert_eq!(done.code, 130, "{}", done.stderr);
     assert!(took < Duration::from_secs(1), "{took:?}");
@@ -50,8 +51,8 @@ fn finished_seeds_are_kept() {
     let kept = std::fs::read_to_string(desk.path("results/summary.json")).expect("a summary");
     let kept: serde_json::Value = serde_json::from_str(&kept).expect("JSON");
     let finished = kept["runs"].as_array().map_or(0, Vec::len);
-    assert!(finished > 0 && finished < 100_000);
+    assert!(finished > 0 && finished < 10_000);
     assert_eq!(done.json()["runs"].as_array().map(Vec::len), Some(finished));
-    let told = format!("{finished} of 100000 runs finished\nmissing: newreno with seeds ");
+    let told = format!("{finished} of 10000 runs finished\nmissing: newreno with seeds ");
     assert!(done.stderr.contains(&told), "{}", done.stderr);
 }
