@@ -201,3 +201,48 @@ fn controllers_see_their_siblings() {
     assert!(all[0].usable && all[1].usable);
     assert!(all[0].srtt < all[1].srtt);
 }
+
+/// Two wires of 10 and 50 ms; one packet in `every` is lost, and from `at` on all of what `side` (2: both) sends on `path`.
+fn dying(
+    config: TcpConfig,
+    (bytes, back): (u64, u64),
+    every: u64,
+    (path, side, at): (usize, usize, Time),
+) {
+    let mut wiring = Wiring::new(config, Some(bytes), FAST).script(move |e| {
+        let dead = e.path == path && (side == 2 || e.side == side) && e.seg.at >= at;
+        Fate::drop_if(dead || (e.index * 7 + e.side as u64) % every == 3)
+    });
+    wiring.send_bytes[1] = Some(back);
+    wiring.hops = vec![[Hop::wire(FAST), Hop::wire(FAST)], [Hop::wire(SLOW), Hop::wire(SLOW)]];
+    let mut pair = reno(wiring);
+    pair.finish(Time::from_secs(600));
+    pair.drain();
+}
+
+#[test]
+fn a_path_that_dies_among_losses_holds_nothing_back() {
+    for policy in [LossPolicy::DupThresh, LossPolicy::RackTlp, LossPolicy::TimeoutOnly] {
+        for at in (0..2000).step_by(100).map(Time::from_millis) {
+            for side in 0..3 {
+                println!("{policy:?} side {side} at {at}");
+                let config = TcpConfig { loss_policy: policy, ..plain() };
+                dying(config, (100_000, 0), 8, (1, side, at));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_window_is_shared_by_the_paths() {
+    for policy in [LossPolicy::DupThresh, LossPolicy::RackTlp, LossPolicy::TimeoutOnly] {
+        for at in (0..2000).step_by(37).map(Time::from_millis) {
+            for path in 0..2 {
+                println!("{policy:?} path {path} at {at}");
+                let config =
+                    TcpConfig { loss_policy: policy, receive_buffer_bytes: 5000, ..plain() };
+                dying(config, (100_000, 50_000), 30, (path, 0, at));
+            }
+        }
+    }
+}
