@@ -24,7 +24,7 @@ fn ipv4(
     let mut bytes = vec![0x40 | (header_len / 4) as u8, 0xb8];
     bytes.extend(((header_len + body.len()) as u16).to_be_bytes());
     bytes.extend([0xbe, 0xef]);
-    bytes.extend((flags << 13 | offset / 8).to_be_bytes());
+    bytes.extend(((flags << 13) + offset / 8).to_be_bytes());
     bytes.extend([ttl, protocol, 0, 0, 10, 0, 0, 0, 10, 0, 0, 1]);
     bytes.extend(options);
     let checksum = internet_checksum(&bytes);
