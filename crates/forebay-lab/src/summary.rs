@@ -16,7 +16,7 @@ pub struct Summary {
     pub scenario: String,
     /// The runs that finished: by protocol in the order given, then by seed in the order given.
     pub runs: Vec<RunResult>,
-    /// Means over seeds, by protocol.
+    /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
     /// The runs that were wanted and did not finish.
     pub missing: Vec<Missing>,
@@ -68,8 +68,12 @@ impl Summary {
             let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
             Aggregate::of(protocol, &runs)
         };
-        let aggregate: Vec<Aggregate> = protocols.iter().map(of).collect();
-        let notes = notes(scenario, &aggregate, &missing);
+        let mut aggregate: Vec<Aggregate> = protocols.iter().map(of).collect();
+        let same = !scenario.is_random() && seeds_agree(&runs);
+        if same {
+            aggregate.iter_mut().for_each(Aggregate::drop_intervals);
+        }
+        let notes = notes(scenario, same, &aggregate, &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
@@ -110,6 +114,18 @@ impl Aggregate {
             utilisation: intervals(utilisation),
         }
     }
+    /// The same run again and again is no sample: its spread says nothing.
+    fn drop_intervals(&mut self) {
+        self.drops.values_mut().for_each(|interval| interval.ci95 = None);
+        self.metrics.values_mut().for_each(|interval| interval.ci95 = None);
+        self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
+    }
+}
+
+/// True if no two runs of a protocol differ in a metric.
+fn seeds_agree(runs: &[RunResult]) -> bool {
+    let mut pairs = runs.windows(2);
+    pairs.all(|pair| pair[0].protocol != pair[1].protocol || pair[0].metrics == pair[1].metrics)
 }
 
 fn intervals<K: Ord>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> BTreeMap<K, Interval> {
@@ -117,14 +133,15 @@ fn intervals<K: Ord>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> BTreeMa
     values.filter_map(|(key, values)| Some((key, mean_and_interval(&values)?))).collect()
 }
 
-fn notes(scenario: &Scenario, aggregate: &[Aggregate], missing: &[Missing]) -> Vec<String> {
+fn notes(
+    scenario: &Scenario,
+    same: bool,
+    aggregate: &[Aggregate],
+    missing: &[Missing],
+) -> Vec<String> {
     let mut notes = Vec::new();
-    if !scenario.is_random() {
-        notes.push(
-            "this scenario has no randomness: every seed gives the same result, and an interval \
-             over seeds says nothing"
-                .to_string(),
-        );
+    if same {
+        notes.push("this scenario has no randomness: every seed gives the same result".to_string());
     }
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
         let endless = scenario.flows.iter().filter(|flow| flow.bytes.is_none()).count();
@@ -204,13 +221,24 @@ mod tests {
     #[test]
     fn no_randomness_and_missing_runs_are_said() {
         let missing = Missing { protocol: "a".into(), seed: 9, why: "interrupted".into() };
-        let sweep = Sweep {
-            runs: vec![run("a", 1, Some(1.0), 0)],
-            missing: vec![missing],
-            ..Sweep::default()
+        let runs = || vec![run("a", 1, Some(1.0), 0), run("b", 1, Some(2.0), 0)];
+        let of = |mut runs: Vec<RunResult>, again: Option<f64>| {
+            let mut second = run("b", 2, again, 0);
+            second.metrics.utilisation = runs[1].metrics.utilisation.clone();
+            runs.push(second);
+            let sweep = Sweep { runs, missing: vec![missing.clone()], ..Sweep::default() };
+            Summary::new("x", &scenario("start_jitter=0s"), sweep)
         };
-        let summary = Summary::new("x", &scenario("start_jitter=0s"), sweep);
-        assert!(summary.notes[0].contains("no randomness"), "{:?}", summary.notes);
-        assert_eq!(summary.notes[1], "missing: a seed 9");
+        let same = of(runs(), Some(2.0));
+        assert!(same.notes[0].contains("no randomness"), "{:?}", same.notes);
+        assert_eq!(same.notes[1], "missing: a seed 9");
+        assert_eq!(
+            (same.aggregate[1].metrics["afct_s"].ci95, same.aggregate[1].seeds.len()),
+            (None, 2)
+        );
+        // An algorithm that draws numbers makes runs differ all the same: then nothing is claimed.
+        let differ = of(runs(), Some(2.5));
+        assert_eq!(differ.notes.len(), 1);
+        assert!(differ.aggregate[1].metrics["afct_s"].ci95.is_some());
     }
 }

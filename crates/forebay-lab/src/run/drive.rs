@@ -12,7 +12,8 @@ use forebay_transport::Role;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The longest and the shortest stretch of simulated time between two looks at the outside world.
+/// The longest and the shortest stretch of simulated time between two looks at the outside world. No stretch crosses a
+/// multiple of the longest: see [`Drive::end_quietly`].
 const LONGEST: Span = Span::from_millis(100);
 const SHORTEST: Span = Span::from_micros(1);
 /// A stretch that takes less wall-clock time than the first is doubled, one that takes more than the second is halved.
@@ -44,9 +45,12 @@ impl Drive<'_> {
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
             let stop = (self.simulation.now() + step).min(sample_at).min(window);
-            let stop = stop.min(self.bounds.until);
+            let stop = stop.min(boundary_after(self.simulation.now())).min(self.bounds.until);
             let simulation = &mut *self.simulation;
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
+            if status == Status::Quiet {
+                self.end_quietly();
+            }
             let running = status == Status::Running && stop < self.bounds.until;
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
                 mark = Some(Mark::of(self.simulation, self.spec));
@@ -62,6 +66,18 @@ impl Drive<'_> {
                 _ => step = next_step(step, took),
             }
         }
+    }
+
+    /// Nothing will ever happen again, though not every flow has ended (a network that stays cut). The clock stands where the
+    /// wall clock made us stop; the next boundary follows from the last event alone, so that every machine ends there.
+    fn end_quietly(&mut self) {
+        let now = self.simulation.now();
+        let end = match now.as_nanos().is_multiple_of(LONGEST.as_nanos()) {
+            true => now,
+            false => boundary_after(now).min(self.bounds.until),
+        };
+        let status = self.simulation.run_until(end);
+        assert_eq!(status, Status::Quiet, "nothing happens in a quiet network");
     }
 
     /// Is the run still wanted, are its observers well, is someone to be told?
@@ -93,6 +109,12 @@ impl Drive<'_> {
     }
 }
 
+/// The first multiple of the longest stretch after `now`.
+fn boundary_after(now: Time) -> Time {
+    let grid = LONGEST.as_nanos();
+    Time::from_nanos((now.as_nanos() / grid + 1).saturating_mul(grid))
+}
+
 fn next_step(step: Span, took: Duration) -> Span {
     let next = if took > TOO_LONG {
         step / 2
@@ -107,6 +129,14 @@ fn next_step(step: Span, took: Duration) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boundaries_are_multiples_of_a_tenth_of_a_second() {
+        let after = |ns| boundary_after(Time::from_nanos(ns));
+        assert_eq!((after(0), after(99_999_999)), (Time::from_millis(100), Time::from_millis(100)));
+        assert_eq!(after(100_000_000), Time::from_millis(200));
+        assert_eq!(after(u64::MAX), Time::MAX);
+    }
 
     #[test]
     fn the_step_follows_the_wall_clock_within_its_bounds() {

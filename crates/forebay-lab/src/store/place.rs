@@ -15,6 +15,8 @@ const CAPTURE_SUFFIX: &str = ".pcapng";
 pub(super) struct Place {
     target: PathBuf,
     partial: PathBuf,
+    /// Where the results that were at `target` are for a moment.
+    replaced: PathBuf,
     /// Folders above that were made for it, the outermost first.
     made: Vec<PathBuf>,
     settled: bool,
@@ -28,11 +30,18 @@ impl Place {
             path: target.to_path_buf(),
             why: "is not the name of a folder of its own".into(),
         })?;
-        let mut beside = name.to_os_string();
-        beside.push(format!(".partial-{}", std::process::id()));
-        let partial = target.with_file_name(beside);
-        let mut place =
-            Place { target: target.to_path_buf(), partial, made: Vec::new(), settled: false };
+        let beside = |what: &str| {
+            let mut beside = name.to_os_string();
+            beside.push(format!(".{what}-{}", std::process::id()));
+            target.with_file_name(beside)
+        };
+        let mut place = Place {
+            target: target.to_path_buf(),
+            partial: beside("partial"),
+            replaced: beside("replaced"),
+            made: Vec::new(),
+            settled: false,
+        };
         place.make_parents()?;
         fs::create_dir(&place.partial).map_err(|source| {
             // Whoever else has made it keeps it.
@@ -72,23 +81,25 @@ impl Place {
     /// Put it in its place. What was there goes; if that fails, what was there stays.
     pub fn settle(mut self) -> Result<(), StoreError> {
         check_replaceable(&self.target)?;
-        let old = self.partial.with_extension("replaced");
         let replaces = self.target.exists();
         if replaces {
-            fs::rename(&self.target, &old).map_err(StoreError::io("rename", &self.target))?;
+            let renamed = fs::rename(&self.target, &self.replaced);
+            renamed.map_err(StoreError::io("rename", &self.target))?;
         }
         if let Err(source) = fs::rename(&self.partial, &self.target) {
             if replaces {
-                fs::rename(&old, &self.target).map_err(StoreError::io("rename", &old))?;
+                let back = fs::rename(&self.replaced, &self.target);
+                back.map_err(StoreError::io("rename", &self.replaced))?;
             }
             let path = self.target.clone();
             return Err(StoreError::Io { what: "rename", path, source });
         }
         self.settled = true;
-        match replaces {
-            true => fs::remove_dir_all(&old).map_err(StoreError::io("remove", &old)),
-            false => Ok(()),
+        if replaces {
+            let removed = fs::remove_dir_all(&self.replaced);
+            removed.map_err(StoreError::io("remove", &self.replaced))?;
         }
+        Ok(())
     }
 }
 

@@ -91,3 +91,17 @@ fn how_a_run_is_run_does_not_show_in_its_trace() {
     assert_ne!(run(&[], "cubic", 8).trace_hash, plain.trace_hash);
     assert_ne!(run(&[], "newreno", 7).trace_hash, plain.trace_hash);
 }
+
+#[test]
+fn a_network_that_stays_cut_ends_its_run_at_a_time_of_its_own() {
+    let cut = "events=[{ at = \"100ms\", link = \"l-r\", state = \"down\" }]";
+    let result = run(&["start_jitter=0s", cut, "tcp.max_retries=3"], "newreno", 1);
+    assert_eq!((result.completed, result.metrics.afct_s), (0, None));
+    assert!(result.per_flow.iter().all(|flow| flow.end == "timed_out"), "{:?}", result.per_flow);
+    // Not wherever the wall clock made the driver look up.
+    assert_eq!((result.ended_s * 10.0).fract(), 0.0, "{}", result.ended_s);
+    assert_eq!(
+        run(&["start_jitter=0s", cut, "tcp.max_retries=3"], "newreno", 1).metrics,
+        result.metrics
+    );
+}
