@@ -1,21 +1,35 @@
 //! Plain IP forwarding: decrement the TTL, look up the destination, queue.
 
 use crate::forwarding::{Forwarding, NodeContext, Verdict};
-use forebay_base::{DropReason, Packet, PortId};
+use crate::routes::Routes;
+use forebay_base::{DropReason, NodeId, Packet, PortId};
 
-/// Plain IP forwarding. Holds nothing.
+/// Plain IP forwarding. Holds nothing, asks for no time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlainIp;
+
+impl PlainIp {
+    /// All there is to it: the port for `packet` at `node`, its TTL decremented; or why it ends there.
+    #[inline]
+    pub fn route(
+        &self,
+        node: NodeId,
+        packet: &mut Packet,
+        routes: &Routes,
+    ) -> Result<PortId, DropReason> {
+        if !packet.decrement_ttl() {
+            return Err(DropReason::Ttl);
+        }
+        routes.port(node, packet.dst()).ok_or(DropReason::NoRoute)
+    }
+}
 
 impl Forwarding for PlainIp {
     #[inline]
     fn on_packet(&mut self, _: PortId, mut packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
-        if !packet.decrement_ttl() {
-            return Verdict::Drop(packet, DropReason::Ttl);
-        }
-        match cx.routes.port(cx.node, packet.dst()) {
-            Some(port) => Verdict::Forward(port, packet),
-            None => Verdict::Drop(packet, DropReason::NoRoute),
+        match self.route(cx.node, &mut packet, cx.routes) {
+            Ok(port) => Verdict::Forward(port, packet),
+            Err(reason) => Verdict::Drop(packet, reason),
         }
     }
 }

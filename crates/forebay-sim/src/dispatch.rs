@@ -50,8 +50,9 @@ impl Simulation {
     /// The first packet on the wire of `link` has arrived.
     #[inline]
     pub(crate) fn on_arrival(&mut self, link: LinkId) {
+        let now = self.now;
         let slot = &mut self.links[link.index()];
-        let packet = slot.link.take_arrival(self.now);
+        let packet = slot.link.take_arrival(now);
         if let Some(next) = slot.link.next_arrival() {
             slot.armed_arrival = next;
             self.agenda.push(next, Role::Arrival.entity(link.0));
@@ -62,7 +63,7 @@ impl Simulation {
             packet = self.through_bytes(packet);
         }
         let slot = &mut self.links[link.index()];
-        slot.hash.arrived(self.now, packet.digest(&self.arena));
+        slot.hash.arrived(now, packet.digest(&self.arena));
         let (node, in_port) = (slot.to, slot.in_port);
         self.observe(PacketEvent::Arrived(link), &packet);
         self.deliver(node, in_port, packet);
@@ -70,10 +71,17 @@ impl Simulation {
 
     /// A packet comes to a node.
     #[inline]
-    fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+    fn deliver(&mut self, node: NodeId, in_port: PortId, mut packet: Packet) {
         match &self.nodes[node.index()] {
+            // The same as through `router_packet`, without a context that it would not look at.
+            Node::Router(AnyForwarding::PlainIp(plain)) => {
+                match plain.route(node, &mut packet, &self.routes) {
+                    Ok(port) => self.send(node, self.ports.link(node, port), packet),
+                    Err(reason) => self.end(node, packet, reason),
+                }
+            }
+            Node::Router(AnyForwarding::Custom(_)) => self.router_packet(node, in_port, packet),
             Node::Host(_) => self.host_packet(node, packet),
-            Node::Router(_) => self.router_packet(node, in_port, packet),
         }
     }
 
@@ -120,8 +128,7 @@ impl Simulation {
     fn host_packet(&mut self, node: NodeId, packet: Packet) {
         let socket = self.with_host(node, |host, cx| host.on_packet(packet, cx));
         if let Some(socket) = socket {
-            self.pump(node);
-            self.sync_socket(node, socket);
+            self.pump(node, socket);
         }
     }
 
@@ -135,24 +142,30 @@ impl Simulation {
                 host.open(socket, cx);
             }
         });
-        self.pump(node);
-        self.sync_socket(node, socket);
+        self.pump(node, socket);
     }
 
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission, one behind it.
+    /// `socket` is the one that something happened to.
     #[inline]
-    fn pump(&mut self, node: NodeId) {
+    fn pump(&mut self, node: NodeId, socket: SocketId) {
+        let mut all_polled = true;
         for port in 0..self.ports.links_of(node).len() as u16 {
-            self.pump_port(node, PortId(port));
+            all_polled &= self.pump_port(node, PortId(port));
+        }
+        // A socket that was asked for packets has told its deadline since.
+        if !all_polled {
+            self.sync_socket(node, socket);
         }
     }
 
-    fn pump_port(&mut self, node: NodeId, port: PortId) {
+    /// False if the interface had no room for all that the sockets may have.
+    fn pump_port(&mut self, node: NodeId, port: PortId) -> bool {
         let link = self.ports.link(node, port);
         loop {
-            let Node::Host(host) = &self.nodes[node.index()] else { return };
+            let Node::Host(host) = &self.nodes[node.index()] else { return true };
             if !host.has_ready(port) {
-                return;
+                return true;
             }
             let slot = &mut self.links[link.index()];
             if slot.link.waiting_packets(self.now) > 0 {
@@ -160,7 +173,7 @@ impl Simulation {
                 if let Some(at) = slot.link.next_start() {
                     self.arm_transmitter(link, at);
                 }
-                return;
+                return false;
             }
             match self.with_host(node, |host, cx| host.pull(port, cx)) {
                 Pulled::Packet(packet, socket) => {
@@ -170,7 +183,7 @@ impl Simulation {
                     self.sync_socket(node, socket);
                 }
                 Pulled::Idle(socket) => self.sync_socket(node, socket),
-                Pulled::Nothing => return,
+                Pulled::Nothing => return true,
             }
         }
     }
@@ -191,7 +204,7 @@ impl Simulation {
                 self.agenda.push(at, Role::Socket.entity(index as u32));
             }
         }
-        if !end.ended && connection.progress().ended.is_some() {
+        if !end.ended && connection.is_ended() {
             end.ended = true;
             self.open_ends -= 1;
         }
@@ -234,11 +247,9 @@ impl Simulation {
     #[inline]
     fn sync_link(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        if let Some(at) = slot.link.next_arrival() {
-            if at < slot.armed_arrival {
-                slot.armed_arrival = at;
-                self.agenda.push(at, Role::Arrival.entity(link.0));
-            }
+        if let Some(at) = slot.link.next_arrival().filter(|&at| at < slot.armed_arrival) {
+            slot.armed_arrival = at;
+            self.agenda.push(at, Role::Arrival.entity(link.0));
         }
         if let Some(at) = slot.link.next_transmitter() {
             self.arm_transmitter(link, at);
@@ -265,7 +276,9 @@ impl Simulation {
     fn after_room(&mut self, link: LinkId) {
         let node = self.links[link.index()].from;
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.pump_port(node, self.ports.port(link)),
+            Node::Host(_) => {
+                self.pump_port(node, self.ports.port(link));
+            }
             Node::Router(AnyForwarding::PlainIp(_)) => {}
             Node::Router(AnyForwarding::Custom(_)) => {
                 self.pull(node, self.ports.port(link));
@@ -308,7 +321,7 @@ impl Simulation {
     fn router_packet(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         let verdict = self.with_forwarding(node, |f, cx| f.on_packet(in_port, packet, cx));
         self.obey(node, verdict);
-        self.after_forwarding(node);
+        self.serve(node);
     }
 
     #[inline]
@@ -343,14 +356,6 @@ impl Simulation {
     }
 
     /// Do what forwarding asked for: send its own packets, serve the ports that may have work; then arm its deadline.
-    #[inline]
-    fn after_forwarding(&mut self, node: NodeId) {
-        if let Node::Router(AnyForwarding::PlainIp(_)) = &self.nodes[node.index()] {
-            return; // holds nothing, has no deadline
-        }
-        self.serve(node);
-    }
-
     fn serve(&mut self, node: NodeId) {
         // Pulling and sending may ask for more work; each round takes what is there.
         while !self.work.ready.is_empty() || !self.work.send.is_empty() {

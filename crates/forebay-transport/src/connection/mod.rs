@@ -158,6 +158,11 @@ impl Connection {
     pub fn path_port(&self, path: usize) -> PortId {
         self.paths[path].port
     }
+    /// True once it has ended, for whatever reason.
+    #[inline]
+    pub fn is_ended(&self) -> bool {
+        self.progress.ended.is_some()
+    }
     /// How far it is.
     pub fn progress(&self) -> Progress {
         let first = &self.paths[0];
