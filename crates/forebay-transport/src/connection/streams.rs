@@ -73,10 +73,9 @@ impl Streams {
         received: Received,
     ) -> bool {
         let Some(signal) = mptcp::Signal::read(options) else { return false };
-        if let Some(ack) = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una)) {
-            if ack > self.una && ack <= self.nxt + 1 {
-                self.una = ack;
-            }
+        let ack = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una));
+        if let Some(ack) = ack.filter(|&a| a > self.una && a <= self.nxt + 1) {
+            self.una = ack;
         }
         let Some((dsn, _, length)) = signal.mapping.filter(|_| received.accepted) else {
             return false;
@@ -132,25 +131,26 @@ impl Streams {
         }
     }
 
-    /// Move the head of the reinjection queue to a path. False if there is nothing to move, or nowhere.
+    /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry that no open path may carry does not hold
+    /// up those behind it.
     fn reinject_one(&mut self, now: Time, paths: &mut [Path], config: &TcpConfig) -> bool {
         let una = self.una;
-        while self.reinjections.front().is_some_and(|r| r.range.end <= una) {
-            self.reinjections.pop_front();
-        }
-        let Some(head) = self.reinjections.front_mut() else { return false };
-        head.range.start = head.range.start.max(una);
+        self.reinjections.retain_mut(|r| {
+            r.range.start = r.range.start.max(una);
+            r.range.start < r.range.end
+        });
         let everyone = (1u64 << paths.len()) - 1;
-        let carried = if head.carried == everyone { 0 } else { head.carried };
-        let wanted = head.range.len().min(config.mss_bytes as u64);
-        let Some(path) = best(now, paths, config, wanted, carried) else { return false };
-        let len = wanted.min(path.chunk());
-        path.assign(head.range.start, len);
-        head.range.start += len;
-        if head.range.start == head.range.end {
-            self.reinjections.pop_front();
+        for entry in &mut self.reinjections {
+            let carried = if entry.carried == everyone { 0 } else { entry.carried };
+            let wanted = entry.range.len().min(config.mss_bytes as u64);
+            if let Some(path) = best(now, paths, config, wanted, carried) {
+                let len = wanted.min(path.chunk());
+                path.assign(entry.range.start, len);
+                entry.range.start += len;
+                return true;
+            }
         }
-        true
+        false
     }
 
     /// Length of the next piece of new data that the windows of the stream allow.

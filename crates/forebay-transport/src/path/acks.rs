@@ -251,13 +251,9 @@ impl Path {
         } else {
             self.advance_recovery(news, found);
         }
-        if self.recovery_point > 0
-            && news.una >= self.recovery_point
-            && news.prior_una < self.recovery_point
-        {
-            if let Some(rack) = self.detector.rack() {
-                rack.on_recovered();
-            }
+        let passed = news.prior_una < self.recovery_point && self.recovery_point <= news.una;
+        if passed && let Some(rack) = self.detector.rack() {
+            rack.on_recovered();
         }
         self.rearm_after_ack(cx, news);
         debug_assert!(self.board.len() > 64 || self.board.is_consistent());

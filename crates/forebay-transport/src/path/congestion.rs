@@ -198,10 +198,10 @@ impl Path {
     pub(super) fn on_loss_timer(&mut self, cx: &mut Cx<'_>) {
         let (_, repeat) = self.detect(cx, false);
         self.answer_losses(cx, None, repeat);
-        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = &mut self.episode {
-            if !core::mem::replace(entered, true) {
-                prr.allow_one(self.mss as u64);
-            }
+        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = &mut self.episode
+            && !core::mem::replace(entered, true)
+        {
+            prr.allow_one(self.mss as u64);
         }
     }
 

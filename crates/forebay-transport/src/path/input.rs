@@ -1,6 +1,6 @@
 //! A segment of the path came.
 
-use super::{Cx, Path, State};
+use super::{Cx, MAX_OUTSTANDING_BYTES, Path, State};
 use crate::recv::Arrival;
 use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, narrow, seq_lt, widen};
 use forebay_cc::{AckDemand, DatagramView, Feedback};
@@ -128,8 +128,11 @@ impl Path {
         }
     }
 
+    /// Right edge of the window. With several paths the window is that of the stream (RFC 8684 section 3.3.1): a path takes
+    /// all that it can number.
     fn edge(&self) -> u64 {
-        self.recv.nxt() + self.recv_window
+        let window = if self.mappings.is_some() { MAX_OUTSTANDING_BYTES } else { self.recv_window };
+        self.recv.nxt() + window
     }
     fn reset_is_exact(&self, segment: &Incoming) -> bool {
         segment.seq == narrow(self.recv.nxt(), self.peer_isn)

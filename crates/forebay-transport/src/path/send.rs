@@ -60,6 +60,7 @@ impl Path {
         self.acks.is_due().then(|| self.make_ack(cx, arena))
     }
 
+    #[inline]
     fn poll_data(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
         self.timers.pace = Time::MAX;
         if self.window_probe_due {
@@ -250,6 +251,7 @@ impl Path {
     }
 
     /// Make the packet, and write down that it was sent.
+    #[inline]
     fn transmit(&mut self, cx: &mut Cx<'_>, arena: &mut Arena, choice: Choice) -> Packet {
         let (wanted, again, syn) = match choice {
             Choice::Syn => (0, false, true),
@@ -364,6 +366,7 @@ impl Path {
         }
     }
 
+    #[inline]
     fn build(
         &mut self,
         cx: &mut Cx<'_>,
@@ -397,7 +400,9 @@ impl Path {
         }
         let mut packet = self.packet(cx, s.start, flags, s.len);
         attach(&mut packet, options, arena);
-        packet.set_ecn(ecn);
+        if ecn != Ecn::NotEct {
+            packet.set_ecn(ecn);
+        }
         self.fragmentable(cx, arena, &mut packet, dont_fragment);
         packet
     }
@@ -426,6 +431,7 @@ impl Path {
     }
 
     /// A packet may be cut by routers only if it can be put together again: it needs an identification.
+    #[inline]
     fn fragmentable(
         &mut self,
         cx: &Cx<'_>,
@@ -569,6 +575,7 @@ impl Path {
 }
 
 /// Put `options` on the packet. That they fit was seen to before.
+#[inline]
 fn attach(packet: &mut Packet, options: Option<OptionList>, arena: &mut Arena) {
     if let Some(options) = options.filter(|o| !o.is_empty()) {
         packet.set_tcp_options(options, arena).expect("options were fitted before");

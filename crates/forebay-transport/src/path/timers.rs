@@ -56,10 +56,10 @@ impl Path {
         if let Some(at) = self.controller.next_timeout() {
             next = next.min(at);
         }
-        if !self.tells_nothing {
-            if let Some(at) = self.feedback.next_timeout() {
-                next = next.min(at);
-            }
+        if !self.tells_nothing
+            && let Some(at) = self.feedback.next_timeout()
+        {
+            next = next.min(at);
         }
         self.timers.next = if self.state == State::Dead { Time::MAX } else { next };
     }
@@ -77,10 +77,11 @@ impl Path {
         if self.controller.next_timeout().is_some_and(|at| at <= now) {
             self.controller.on_timer(now);
         }
-        if !self.tells_nothing && self.feedback.next_timeout().is_some_and(|at| at <= now) {
-            if self.feedback.on_timer(now) == AckDemand::Now {
-                self.acks.demand();
-            }
+        if !self.tells_nothing
+            && self.feedback.next_timeout().is_some_and(|at| at <= now)
+            && self.feedback.on_timer(now) == AckDemand::Now
+        {
+            self.acks.demand();
         }
         if self.timers.loss <= now {
             self.timers.loss = Time::MAX;

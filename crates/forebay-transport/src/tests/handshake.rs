@@ -1,4 +1,5 @@
 use crate::testing::{Fate, Plan, config};
+use alloc::vec::Vec;
 use forebay_base::{TcpFlags, Time};
 
 #[test]
@@ -26,4 +27,3 @@ fn three_segments_open_and_fin_rides_on_the_last_data() {
     assert_eq!(server.last_byte_at, Some(Time::from_millis(150)));
     assert_eq!(pair.ends[0].progress().established_at, Some(Time::from_millis(100)));
 }
-use alloc::vec::Vec;

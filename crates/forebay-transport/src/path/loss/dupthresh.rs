@@ -5,11 +5,9 @@ use crate::path::scoreboard::{REPEATED, Scoreboard};
 
 /// Declare what the duplicate threshold says. Repeated transmissions are left to the retransmission timer.
 pub(super) fn detect(evidence: &Evidence, board: &mut Scoreboard, losses: &mut Losses<'_>) {
-    if evidence.sack {
-        if let Some(edge) = lost_below(board, evidence.mss) {
-            while let Some(at) = board.first_original().filter(|&i| board.get(i).start < edge) {
-                losses.declare(board, at);
-            }
+    if let Some(edge) = lost_below(board, evidence.mss).filter(|_| evidence.sack) {
+        while let Some(at) = board.first_original().filter(|&i| board.get(i).start < edge) {
+            losses.declare(board, at);
         }
     }
     let first_is_original = !board.is_empty() && {
