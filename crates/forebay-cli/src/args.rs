@@ -12,10 +12,10 @@ const MAX_JOBS: usize = 1024;
 #[derive(Debug, Parser)]
 #[command(name = "forebay", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
-  forebay run dumbbell                       NewReno and CUBIC on one bottleneck
-  forebay run dumbbell --seeds 20            the same with 95 % confidence intervals
-  forebay run mine.toml --out results        a scenario of yours, results in files
-  forebay explain cubic                      what CUBIC does here, and its parameters")]
+  forebay run dumbbell                   NewReno and CUBIC on one bottleneck
+  forebay run dumbbell --seeds 20        with 95 % confidence intervals
+  forebay run mine.toml --out results    a scenario of yours, results in files
+  forebay explain cubic                  what CUBIC is here, with parameters")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -37,12 +37,12 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  forebay run dumbbell --protocol cubic      one protocol instead of the scenario's
-  forebay run s1 --seeds 1..20 --jobs 4      twenty seeds, four at a time
+  forebay run dumbbell --protocol cubic        one protocol
+  forebay run s1 --seeds 1..20 --jobs 4        twenty seeds, four at a time
   forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
-  forebay run dumbbell --out results --pcap  and packets.pcapng for Wireshark
+  forebay run dumbbell --out results --pcap    with captures for Wireshark
 
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.")]
 pub struct RunArgs {
@@ -97,8 +97,9 @@ pub struct ExplainArgs {
   forebay bench --only s2 --json
   forebay bench --data folder-with-s3-csv-files
 
-A figure is user and system CPU time of the run, start-up not counted, by packets
-(data, ACKs, retransmissions) fully serialised on a link. Measure on a quiet machine.")]
+A figure is the user and system CPU time of the run, start-up not counted, by
+packets (data, ACKs, retransmissions) fully serialised on a link. Measure on a
+quiet machine.")]
 pub struct BenchArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]

@@ -57,53 +57,18 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         pacing,
         dont_fragment,
     } = *config;
-    let time = |span: Span| match span.as_nanos() {
-        ns if ns.is_multiple_of(1_000_000) => format!("\"{}ms\"", ns / 1_000_000),
-        ns => format!("\"{ns}ns\""),
-    };
-    let quoted = |name: &str| format!("\"{name}\"");
+    let threshold = initial_ssthresh_bytes.map_or_else(|| quoted("none"), |b| b.to_string());
     vec![
         ("mss_bytes", mss_bytes.to_string()),
         ("initial_window_segments", initial_window_segments.to_string()),
-        (
-            "initial_ssthresh_bytes",
-            initial_ssthresh_bytes.map_or_else(|| quoted("none"), |bytes| bytes.to_string()),
-        ),
+        ("initial_ssthresh_bytes", threshold),
         ("initial_rto", time(initial_rto)),
         ("min_rto", time(min_rto)),
         ("max_rto", time(max_rto)),
         ("max_retries", max_retries.to_string()),
-        (
-            "ack_policy",
-            match ack_policy {
-                AckPolicy::EveryPacket => quoted("every-packet"),
-                AckPolicy::Delayed { packets, timeout, quick } => {
-                    format!(
-                        "{{ packets = {packets}, timeout = {}, quick = {quick} }}",
-                        time(timeout)
-                    )
-                }
-            },
-        ),
-        (
-            "loss_policy",
-            match loss_policy {
-                LossPolicy::DupThresh => quoted("dup-thresh"),
-                LossPolicy::RackTlp => quoted("rack-tlp"),
-                LossPolicy::TimeoutOnly => quoted("timeout-only"),
-                LossPolicy::PerPacketTimer { num, den } => {
-                    format!("{{ num = {num}, den = {den} }}")
-                }
-            },
-        ),
-        (
-            "recovery",
-            quoted(match recovery {
-                Recovery::Prr => "prr",
-                Recovery::Pipe => "pipe",
-                Recovery::NewReno => "newreno",
-            }),
-        ),
+        ("ack_policy", acks(ack_policy)),
+        ("loss_policy", losses(loss_policy)),
+        ("recovery", quoted(recovery_name(recovery))),
         ("sack", sack.to_string()),
         ("timestamps", timestamps.to_string()),
         ("window_scaling", window_scaling.to_string()),
@@ -111,17 +76,55 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ("send_buffer_bytes", send_buffer_bytes.to_string()),
         ("limited_transmit", limited_transmit.to_string()),
         ("ecn", ecn.to_string()),
-        (
-            "pacing",
-            match pacing {
-                Pacing::Off => quoted("off"),
-                Pacing::Windowed { slow_start_percent: start, avoidance_percent: avoidance } => {
-                    format!("{{ slow_start_percent = {start}, avoidance_percent = {avoidance} }}")
-                }
-            },
-        ),
+        ("pacing", paces(pacing)),
         ("dont_fragment", dont_fragment.to_string()),
     ]
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+fn time(span: Span) -> String {
+    match span.as_nanos() {
+        ns if ns.is_multiple_of(1_000_000) => format!("\"{}ms\"", ns / 1_000_000),
+        ns => format!("\"{ns}ns\""),
+    }
+}
+
+fn acks(policy: AckPolicy) -> String {
+    match policy {
+        AckPolicy::EveryPacket => quoted("every-packet"),
+        AckPolicy::Delayed { packets, timeout, quick } => {
+            format!("{{ packets = {packets}, timeout = {}, quick = {quick} }}", time(timeout))
+        }
+    }
+}
+
+fn losses(policy: LossPolicy) -> String {
+    match policy {
+        LossPolicy::DupThresh => quoted("dup-thresh"),
+        LossPolicy::RackTlp => quoted("rack-tlp"),
+        LossPolicy::TimeoutOnly => quoted("timeout-only"),
+        LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+    }
+}
+
+fn recovery_name(recovery: Recovery) -> &'static str {
+    match recovery {
+        Recovery::Prr => "prr",
+        Recovery::Pipe => "pipe",
+        Recovery::NewReno => "newreno",
+    }
+}
+
+fn paces(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Off => quoted("off"),
+        Pacing::Windowed { slow_start_percent: start, avoidance_percent: avoidance } => {
+            format!("{{ slow_start_percent = {start}, avoidance_percent = {avoidance} }}")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ pub fn text(
     if seeds > 1 {
         let _ = writeln!(text, "mean ± 95 % confidence interval over {seeds} seeds");
     }
-    let _ = write!(text, "\n{}", results(&summary.aggregate, published).render(paint));
+    let table = results(scenario, &summary.aggregate, published);
+    let _ = write!(text, "\n{}", table.render(paint));
     let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
-    for note in &summary.notes {
+    // What is missing is told at the end, in ranges of seeds.
+    for note in summary.notes.iter().filter(|note| !note.starts_with("missing:")) {
         text.push_str(&paint.note(note));
     }
     for column in published {
@@ -36,7 +38,7 @@ pub fn text(
 }
 
 /// A column per protocol, then one per published result; a row per metric.
-fn results(aggregates: &[Aggregate], published: &[&Published]) -> Table {
+fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Published]) -> Table {
     let titles = aggregates.iter().map(|a| title(&a.protocol).to_string());
     let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
     let mut table = Table::new(columns);
@@ -48,9 +50,17 @@ fn results(aggregates: &[Aggregate], published: &[&Published]) -> Table {
         }
     };
     let others = || published.iter().map(|_| None);
-    // What sized flows deliver is known before.
-    let all_done = aggregates.iter().all(|a| a.completed == a.flows);
-    for row in METRIC_ROWS.iter().filter(|row| !(all_done && row.metric == "delivered_bytes")) {
+    let sized = scenario.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    for row in METRIC_ROWS {
+        // One flow is its own mean and in no contest; what sized flows deliver is known before.
+        let idle = match row.metric {
+            "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
+            "delivered_bytes" => aggregates.iter().all(|a| a.completed == a.flows),
+            _ => false,
+        };
+        if idle {
+            continue;
+        }
         let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.metric)?, row.scale)));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.metric)?;
@@ -66,9 +76,12 @@ fn results(aggregates: &[Aggregate], published: &[&Published]) -> Table {
         let ours = aggregates.iter().map(|a| Some(estimate(a.drops.get(reason)?, 1.0)));
         add(&format!("drops ({reason})"), Unit::Count, ours.chain(others()).collect());
     }
-    let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, a.flows));
-    let nothing = published.iter().map(|_| "-".to_string());
-    table.push("completed", completed.chain(nothing).collect());
+    if sized > 0 {
+        let wanted = |a: &Aggregate| sized * a.seeds.len();
+        let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, wanted(a)));
+        let nothing = published.iter().map(|_| "-".to_string());
+        table.push("completed", completed.chain(nothing).collect());
+    }
     table
 }
 

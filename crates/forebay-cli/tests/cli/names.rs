@@ -92,6 +92,15 @@ fn help_goes_to_standard_output_and_has_examples() {
     }
     let version = desk.forebay(&["--version"]).ok().stdout;
     assert_eq!(version, format!("forebay {}\n", env!("CARGO_PKG_VERSION")));
+    // The examples of a help text are not wrapped by a narrow terminal.
+    for args in [&["--help"][..], &["run", "--help"], &["bench", "--help"], &["explain", "--help"]]
+    {
+        let text = desk.forebay(args).ok().stdout;
+        let examples = text.lines().skip_while(|line| !line.starts_with("Examples:"));
+        for line in examples {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
     // Only what is there is offered.
     let help = desk.forebay(&["--help"]).ok().stdout;
     for absent in ["reproduce", "topology", "channel", "live", "compare"] {

@@ -31,12 +31,21 @@ fn a_table_has_a_column_per_protocol_and_fits_80_columns() {
     let done = desk().forebay(&["run", "small.toml", "--protocol", "newreno,cubic"]).ok();
     assert_eq!(done.stderr, "");
     assert!(done.stdout.contains("NewReno") && done.stdout.contains("CUBIC"), "{}", done.stdout);
-    for word in ["mean FCT", "goodput, Mbit/s", "Jain's index", "completed", "1 of 1", "trace hash"]
+    for word in ["mean FCT", "goodput, Mbit/s", "retransmits", "completed", "1 of 1", "trace hash"]
     {
         assert!(done.stdout.contains(word), "no `{word}` in:\n{}", done.stdout);
     }
     assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
     assert!(!done.stdout.contains('\x1b'), "colour without a terminal");
+}
+
+#[test]
+fn flows_without_end_are_not_waited_for() {
+    let desk = Desk::new();
+    let endless = SMALL.replace("bytes = 100_000", "endless = true");
+    desk.file("endless.toml", format!("until_s = 2\n{endless}"));
+    let text = desk.forebay(&["run", "endless.toml"]).ok().stdout;
+    assert!(text.contains("delivered, MB") && !text.contains("completed"), "{text}");
 }
 
 #[test]
