@@ -16,7 +16,7 @@ use clock::Cost;
 use drive::Drive;
 use forebay_base::{DropReason, Time};
 use forebay_net::{NetSpec, SpecError};
-use forebay_sim::{Options, Simulation};
+use forebay_sim::{Conservation, Options, Simulation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -159,7 +159,8 @@ pub fn run_one(
     let cost = drive.cost;
     watch.finish()?;
     series.map(|writer| writer.finish()).transpose()?;
-    check_conservation(&simulation, options, (protocol, seed));
+    let run = (protocol, seed);
+    check_conservation(simulation.conservation(), simulation.now(), options, run);
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     Ok(measured.result((protocol, seed), &simulation, &cost))
 }
@@ -210,17 +211,17 @@ fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
 }
 
 /// Sent + split = delivered + dropped + held, or the numbers of this run mean nothing.
-fn check_conservation(simulation: &Simulation, options: &RunOptions<'_>, run: (&str, u64)) {
-    let conservation = simulation.conservation();
-    if conservation.holds() {
-        return;
-    }
+fn check_conservation(
+    conservation: Conservation,
+    at: Time,
+    options: &RunOptions<'_>,
+    (protocol, seed): (&str, u64),
+) {
     let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-    let (protocol, seed) = run;
-    panic!(
-        "packets are not conserved at {}: {conservation:?}. This is a bug of Forebay {}. See it again with: \
+    assert!(
+        conservation.holds(),
+        "packets are not conserved at {at}: {conservation:?}. This is a bug of Forebay {}. See it again with: \
          forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}",
-        simulation.now(),
         env!("CARGO_PKG_VERSION"),
     );
 }
@@ -239,5 +240,32 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes")]
+    fn a_packet_that_is_missing_is_a_bug_that_can_be_seen_again() {
+        let [sent, held] = [2, 1];
+        let lost = Conservation { sent, split: 0, delivered: 0, dropped: 0, held, cold_parts: 0 };
+        let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
+        check_conservation(lost, Time::ZERO, &options, ("cubic", 7));
+    }
+
+    #[test]
+    fn progress_is_the_share_of_time_or_of_flows() {
+        let until = Some(Time::from_secs(10));
+        let at = |s, until, completed| {
+            Progress { now: Time::from_secs(s), until, completed, flows: 4 }.fraction()
+        };
+        assert_eq!((at(5, until, 1), at(1, until, 3), at(99, None, 1)), (0.5, 0.75, 0.25));
+        assert_eq!(
+            Progress { now: Time::ZERO, until: None, completed: 0, flows: 0 }.fraction(),
+            0.0
+        );
     }
 }
