@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, Ecn, Endpoint, IpVersion, Packet, PortId, Rng, Span, Stream, TcpFlags, Time,
+    Addr, Arena, Endpoint, IpVersion, Packet, PortId, Rng, Span, Stream, TcpFlags, Time,
 };
 use forebay_cc::{AnyController, AnyFeedback, Init, Spec};
 
@@ -26,10 +26,7 @@ pub(crate) struct Flight {
     pub len: u64,
     /// Stream offset that is acknowledged.
     pub ack: u64,
-    pub ecn: Ecn,
     pub dropped: bool,
-    /// Blocks of the SACK option.
-    pub sacks: usize,
 }
 
 impl Flight {
@@ -44,7 +41,6 @@ impl Flight {
 pub(crate) enum Fate {
     Deliver,
     Drop,
-    Mark,
     Delay(Span),
 }
 
@@ -91,10 +87,6 @@ impl Plan {
             controller: newreno,
             feedback: || AnyFeedback::None,
         }
-    }
-    pub(crate) fn delay_ms(mut self, ms: u64) -> Plan {
-        self.delays = Vec::from([Span::from_millis(ms)]);
-        self
     }
     fn end(&self, role: Role) -> Connection {
         let config = match role {
@@ -148,7 +140,6 @@ impl Pair {
     }
     fn describe(&self, from: usize, path: usize, packet: &Packet) -> Flight {
         let tcp = packet.tcp_fields().expect("only TCP leaves");
-        let cold = packet.cold_part(&self.arena);
         Flight {
             at: self.now,
             forth: from == 0,
@@ -157,18 +148,15 @@ impl Pair {
             offset: Pair::offset_of(tcp.seq),
             len: packet.payload_len() as u64,
             ack: Pair::offset_of(tcp.ack),
-            ecn: packet.ecn(),
             dropped: false,
-            sacks: cold.map_or(0, |c| c.tcp_options.sack_blocks().count()),
         }
     }
-    fn put(&mut self, from: usize, path: usize, mut packet: Packet) {
+    fn put(&mut self, from: usize, path: usize, packet: Packet) {
         let mut flight = self.describe(from, path, &packet);
         let mut delay = self.delays[path];
         match (self.script)(&flight) {
             Fate::Deliver => {}
             Fate::Drop => flight.dropped = true,
-            Fate::Mark => packet.set_ecn(Ecn::Ce),
             Fate::Delay(more) => delay += more,
         }
         self.log.push(flight);

@@ -9,7 +9,7 @@ use forebay_cc::{AnyController, AnyFeedback};
 /// Who opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends the SYN when [`Connection::open`] is called.
+    /// Sends the SYN when [`Connection::open`](crate::Connection::open) is called.
     Client,
     /// Waits for it.
     Server,

@@ -4,6 +4,7 @@
 
 mod acks;
 mod congestion;
+mod emit;
 mod handshake;
 mod input;
 pub(crate) mod loss;
