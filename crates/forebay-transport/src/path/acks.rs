@@ -54,7 +54,7 @@ impl Path {
         options: Option<&OptionList>,
     ) {
         let prior_una = self.board.una();
-        let Some(ack) = widen(segment.ack, self.isn, prior_una) else { return };
+        let Some(ack) = widen(segment.ack, self.who.isn, prior_una) else { return };
         if ack > self.board.nxt() {
             if !(self.window_probe_sent && ack == self.board.nxt() + 1) {
                 self.acks.demand(); // of something that was never sent
@@ -147,7 +147,7 @@ impl Path {
     #[cold]
     fn take_sacks(&mut self, cx: &mut Cx<'_>, options: &OptionList, news: &mut News) {
         let una = news.una;
-        let offset = |seq: u32| widen(seq, self.isn, una);
+        let offset = |seq: u32| widen(seq, self.who.isn, una);
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
         for block in options.sack_blocks().take(4) {

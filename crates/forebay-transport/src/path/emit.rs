@@ -72,7 +72,7 @@ impl Path {
         let written = options.as_ref().map_or(0, OptionList::len);
         let unpadded = written + signal_bytes + if stamps { TIMESTAMP_BYTES } else { 0 };
         let option_bytes = unpadded.next_multiple_of(4) as u64;
-        let ip_bytes = if self.version == IpVersion::V6 { 40 } else { 20 };
+        let ip_bytes = if self.who.version == IpVersion::V6 { 40 } else { 20 };
         let header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
         let mut most =
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
@@ -208,12 +208,12 @@ impl Path {
         packet: &mut Packet,
         wish: Option<bool>,
     ) {
-        if wish.unwrap_or(cx.config.dont_fragment) || self.version == IpVersion::V6 {
+        if wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6 {
             return;
         }
         packet.set_dont_fragment(false);
-        self.ip_id = self.ip_id.wrapping_add(1);
-        packet.cold_mut(arena).ip_id = self.ip_id;
+        self.who.ip_id = self.who.ip_id.wrapping_add(1);
+        packet.cold_mut(arena).ip_id = self.who.ip_id;
     }
 
     /// A segment of this path from offset `start` on, with what rides on each segment.
@@ -223,8 +223,8 @@ impl Path {
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
         let shift = if flags.has(TcpFlags::SYN) { 0 } else { self.agreed.own_shift };
         let fields = TcpFields {
-            seq: narrow(start, self.isn),
-            ack: if acks { narrow(self.recv.nxt(), self.peer_isn) } else { 0 },
+            seq: narrow(start, self.who.isn),
+            ack: if acks { narrow(self.recv.nxt(), self.who.peer_isn) } else { 0 },
             flags,
             window: (self.recv_window >> shift).min(u16::MAX as u64) as u16,
             timestamps,
@@ -234,7 +234,7 @@ impl Path {
             self.acks.on_sent();
             self.handshake_ack = false;
         }
-        Packet::tcp(self.version, self.local, self.remote, fields, len)
+        Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
     }
 
     fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {
@@ -322,7 +322,7 @@ impl Path {
         let stamps = if self.stamps(cx) { TIMESTAMP_BYTES } else { 0 };
         let room = MAX_OPTION_BYTES.saturating_sub(stamps + options.len() + 2) / 8;
         let (mut data, mut len) = ([0u8; 32], 0);
-        let isn = self.peer_isn;
+        let isn = self.who.peer_isn;
         self.recv.sack_blocks(room.min(4), |range| {
             data[len..len + 4].copy_from_slice(&narrow(range.start, isn).to_be_bytes());
             data[len + 4..len + 8].copy_from_slice(&narrow(range.end, isn).to_be_bytes());

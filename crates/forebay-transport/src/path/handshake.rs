@@ -25,7 +25,7 @@ impl Path {
     /// The options of this side's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
     pub(super) fn syn_options(&self, cx: &Cx<'_>) -> OptionList {
         let config = cx.config;
-        let reply = self.role == crate::connection::Role::Server;
+        let reply = self.who.role == crate::connection::Role::Server;
         let stamps = if config.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
         let scaled = config.window_scaling && (!reply || self.agreed.scaled);
         let syn = SynOptions {
@@ -35,12 +35,12 @@ impl Path {
         };
         let mut options = syn.write();
         if self.mappings.is_some() {
-            mptcp::push_syn(&mut options, self.index == 0, reply);
+            mptcp::push_syn(&mut options, self.who.index == 0, reply);
         }
         options
     }
     pub(super) fn syn_flags(&self, cx: &Cx<'_>) -> TcpFlags {
-        let reply = self.role == crate::connection::Role::Server;
+        let reply = self.who.role == crate::connection::Role::Server;
         let flags = if reply { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
         match (reply, cx.config.ecn, self.agreed.ecn) {
             (false, true, _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
@@ -68,7 +68,7 @@ impl Path {
         };
         let most = if scaled { u64::MAX } else { u16::MAX as u64 };
         self.recv_window = config.receive_buffer_bytes.min(most);
-        let default = DEFAULT_MSS[usize::from(self.version == IpVersion::V6)];
+        let default = DEFAULT_MSS[usize::from(self.who.version == IpVersion::V6)];
         let offered = if config.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
         let own = config.mss_bytes.saturating_add(offered);
         self.segment_limit = peer.mss.unwrap_or(default).min(own);
@@ -78,7 +78,7 @@ impl Path {
         let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);
         self.detector = Detector::new(policy, self.agreed.sack);
         self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);
-        self.peer_isn = segment.seq;
+        self.who.peer_isn = segment.seq;
         self.recv.start(1);
         self.last_ack_sent = 1;
     }
@@ -106,7 +106,7 @@ impl Path {
                 false
             }
             State::SynSent if syn && flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.isn, 0) == Some(1) && !self.syn_due {
+                if widen(segment.ack, self.who.isn, 0) == Some(1) && !self.syn_due {
                     self.negotiate(cx, segment, options);
                     self.learn_window(segment.window as u64, 1);
                     self.establish(cx, segment, options);
@@ -123,7 +123,7 @@ impl Path {
                 false
             }
             State::SynReceived if flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.isn, 1).is_none_or(|ack| ack == 0) {
+                if widen(segment.ack, self.who.isn, 1).is_none_or(|ack| ack == 0) {
                     return false;
                 }
                 let options = self.peer_syn.take();

@@ -95,7 +95,7 @@ impl Path {
         options: Option<&OptionList>,
         received: &mut Received,
     ) {
-        let Some(start) = widen(segment.seq, self.peer_isn, self.recv.nxt()) else {
+        let Some(start) = widen(segment.seq, self.who.peer_isn, self.recv.nxt()) else {
             return self.refuse(segment);
         };
         if start >= self.edge() && (segment.payload > 0 || start > self.edge()) {
@@ -135,11 +135,11 @@ impl Path {
         self.recv.nxt() + window
     }
     fn reset_is_exact(&self, segment: &Incoming) -> bool {
-        segment.seq == narrow(self.recv.nxt(), self.peer_isn)
+        segment.seq == narrow(self.recv.nxt(), self.who.peer_isn)
     }
     /// A RST that answers our SYN.
     fn refuses(&self, segment: &Incoming) -> bool {
-        segment.is(TcpFlags::ACK) && widen(segment.ack, self.isn, 0) == Some(1)
+        segment.is(TcpFlags::ACK) && widen(segment.ack, self.who.isn, 0) == Some(1)
     }
     /// Not acceptable: say where we are (RFC 9293 section 3.10.7.4, first).
     fn refuse(&mut self, segment: &Incoming) {

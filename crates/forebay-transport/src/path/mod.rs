@@ -69,6 +69,27 @@ struct Agreed {
     scaled: bool,
 }
 
+/// Who talks to whom on a path.
+struct Identity {
+    role: Role,
+    version: IpVersion,
+    local: Endpoint,
+    remote: Endpoint,
+    isn: u32,
+    peer_isn: u32,
+    /// Identification of the last packet that may be fragmented.
+    ip_id: u16,
+    /// Number of the path in its connection.
+    index: u8,
+}
+
+impl Identity {
+    fn new(setup: &PathSetup, role: Role, version: IpVersion, index: u8) -> Identity {
+        let (local, remote, isn) = (setup.local, setup.remote, setup.isn);
+        Identity { role, version, local, remote, isn, peer_isn: 0, ip_id: 0, index }
+    }
+}
+
 /// What a path needs of its connection while it works.
 pub(crate) struct Cx<'a> {
     pub now: Time,
@@ -164,15 +185,8 @@ pub(crate) struct Path {
     /// Segments that a SACK block is news for, while it is processed.
     scratch: Vec<Segment>,
     // Identity and rarely used parts.
-    role: Role,
-    version: IpVersion,
-    local: Endpoint,
-    remote: Endpoint,
+    who: Identity,
     pub(crate) port: PortId,
-    isn: u32,
-    peer_isn: u32,
-    ip_id: u16,
-    index: u8,
     syn_due: bool,
     handshake_ack: bool,
     fin_received_at: Option<u64>,
@@ -190,6 +204,7 @@ impl Path {
         send_bytes: Option<u64>,
         many: bool,
     ) -> Path {
+        let who = Identity::new(&setup, role, version, index);
         let (controller, feedback) = (setup.controller, setup.feedback);
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
         let fin = !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client);
@@ -241,15 +256,8 @@ impl Path {
             delivered_at_loss: 0,
             delivered_between: 0,
             scratch: Vec::new(),
-            role,
-            version,
-            local: setup.local,
-            remote: setup.remote,
+            who,
             port: setup.port,
-            isn: setup.isn,
-            peer_isn: 0,
-            ip_id: 0,
-            index,
             syn_due: false,
             handshake_ack: false,
             fin_received_at: None,
