@@ -21,7 +21,7 @@ use streams::Streams;
 /// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
 ///
 /// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
-/// them by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
+/// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
 /// the start).
 pub struct Connection {
     paths: Vec<Path>,
@@ -250,7 +250,12 @@ impl Connection {
         received: Received,
     ) {
         if received.reset {
-            self.end(EndCause::Reset, now);
+            self.paths[path].kill();
+            self.reinject(path);
+            if self.paths.iter().all(|p| p.state() == State::Dead) {
+                self.end(EndCause::Reset, now);
+            }
+            self.schedule(now);
             return;
         }
         if let Some(streams) = &mut self.streams {

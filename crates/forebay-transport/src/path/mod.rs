@@ -207,7 +207,6 @@ impl Path {
         let who = Identity::new(&setup, role, version, index);
         let (controller, feedback) = (setup.controller, setup.feedback);
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
-        let fin = !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client);
         Path {
             board: Scoreboard::default(),
             next_number: 0,
@@ -220,7 +219,7 @@ impl Path {
             dupacks: 0,
             window_full_at: 0,
             send_end,
-            fin_allowed: fin,
+            fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
             agreed: Agreed::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
             wants_packets: controller.wants_packets(),
@@ -284,6 +283,11 @@ impl Path {
     /// The peer's FIN is in order.
     pub(crate) fn stream_complete(&self) -> bool {
         self.fin_received_at.is_some_and(|fin| self.recv.nxt() > fin)
+    }
+    /// Nothing leaves any more: the peer reset the path.
+    pub(crate) fn kill(&mut self) {
+        self.state = State::Dead;
+        self.refresh();
     }
     /// This side's FIN was sent and acknowledged.
     pub(crate) fn fin_acked(&self) -> bool {

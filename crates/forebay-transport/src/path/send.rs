@@ -69,12 +69,15 @@ impl Path {
             return None;
         }
         let limits = self.controller.limits();
-        if limits.credits == Some(0) {
-            return None;
-        }
-        if self.state == State::Established && !self.pacer.ready(cx.now) {
-            self.timers.pace = self.pacer.release();
-            return None;
+        if self.state == State::Established {
+            // A handshake needs no leave of the controller.
+            if limits.credits == Some(0) {
+                return None;
+            }
+            if !self.pacer.ready(cx.now) {
+                self.timers.pace = self.pacer.release();
+                return None;
+            }
         }
         let choice = self.choose(cx, &limits)?;
         let pacing = self.pacing_rate(&limits, cx.config);
