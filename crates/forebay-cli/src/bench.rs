@@ -4,6 +4,7 @@ use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Paint, Table, count, wrap};
+use forebay_lab::scenario::Builtin;
 use forebay_lab::{
     BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, bench as measure,
 };
@@ -63,11 +64,11 @@ fn text(report: &BenchReport, paint: Paint) -> String {
     let mut text = table.render(paint);
     for row in &report.rows {
         let [completed, flows] = row.completed;
-        let line = format!(
-            "{}: trace {}, {completed} of {flows} flows completed",
-            row.name, row.trace_hash
-        );
-        text.push_str(&wrap(&line, 0));
+        let ended = match endless(&row.name) {
+            true => format!("{flows} flows without end"),
+            false => format!("{completed} of {flows} flows completed"),
+        };
+        text.push_str(&wrap(&format!("{}: trace {}, {ended}", row.name, row.trace_hash), 0));
     }
     for skipped in &report.skipped {
         text.push_str(&paint.note(&format!("{} was not run: {}", skipped.name, skipped.why)));
@@ -81,6 +82,11 @@ fn text(report: &BenchReport, paint: Paint) -> String {
         }
     }
     text
+}
+
+/// True if the flows of a built-in scenario have no end.
+fn endless(name: &str) -> bool {
+    Builtin::find(name).is_some_and(|builtin| builtin.text.contains("endless = true"))
 }
 
 fn own(row: &BenchRow) -> Vec<String> {

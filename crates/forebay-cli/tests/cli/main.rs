@@ -3,6 +3,7 @@
 mod bad_input;
 mod interrupt;
 mod names;
+mod readme;
 mod results;
 
 use std::fs;
