@@ -61,7 +61,10 @@ fn text(report: &BenchReport, paint: Paint) -> String {
             table.push(format!("   {}", peer.simulator), other(peer, row));
         }
     }
-    let mut text = table.render(paint);
+    let mut text = match report.rows.is_empty() {
+        true => String::new(),
+        false => table.render(paint),
+    };
     for row in &report.rows {
         let [completed, flows] = row.completed;
         let ended = match endless(&row.name) {

@@ -108,3 +108,19 @@ fn help_goes_to_standard_output_and_has_examples() {
         assert!(!offered, "{absent} is offered");
     }
 }
+
+#[test]
+fn a_benchmark_without_its_files_says_what_is_missing() {
+    let desk = Desk::new();
+    let done = desk.forebay(&["bench", "--only", "s3"]).ok();
+    assert!(done.stdout.starts_with("note: s3 was not run"), "{}", done.stdout);
+    let json = desk.forebay(&["bench", "--only", "s3", "--json"]).ok().json();
+    assert_eq!(
+        (json["rows"].as_array().map(Vec::len), &json["skipped"][0]["name"]),
+        (Some(0), &"s3".into())
+    );
+    let wrong = desk.forebay(&["bench", "--only", "s3", "--data", "nowhere"]);
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (2, ""));
+    assert!(wrong.stderr.contains("nowhere/s3_links.csv"), "{}", wrong.stderr);
+    assert_eq!(desk.forebay(&["bench", "--only", "s4"]).code, 2);
+}
