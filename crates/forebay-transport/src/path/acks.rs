@@ -4,7 +4,7 @@ use super::input::Incoming;
 use super::loss::Evidence;
 use super::recovery::Rule;
 use super::scoreboard::{REPEATED, SACKED, Segment};
-use super::{Cx, Path};
+use super::{Cx, Doubt, Path};
 use forebay_base::{OptionList, Span, TcpFlags, Time, widen};
 use forebay_cc::{Ack, Controller, Delivered};
 
@@ -65,6 +65,12 @@ impl Path {
         if ack < prior_una {
             return; // overtaken by a later one
         }
+        let ece = self.agreed.ecn && segment.flags.has(TcpFlags::ECE);
+        if ack == prior_una && segment.payload > 0 && self.board.is_empty() && !ece {
+            // Data for a side that has nothing outstanding: its ACK field is no news.
+            self.update_window(cx, segment, seq, ack);
+            return;
+        }
         let mut news = News {
             una: ack,
             prior_una,
@@ -78,7 +84,7 @@ impl Path {
             dsack: None,
             duplicate: false,
             echo_ms: segment.timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
-            ece: self.agreed.ecn && segment.flags.has(TcpFlags::ECE),
+            ece,
         };
         if ack > prior_una {
             self.take_cumulative(cx, &mut news);
@@ -238,7 +244,9 @@ impl Path {
                     self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
             }
         }
-        self.check_doubt(cx, news);
+        if self.doubt != Doubt::None {
+            self.check_doubt(cx, news);
+        }
         let ends = self.episode.as_ref().is_some_and(|e| news.advanced() && news.una >= e.point);
         let found = self.find_losses(cx, news, ends);
         self.check_probe(cx, news, ends);

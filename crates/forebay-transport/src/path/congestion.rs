@@ -16,8 +16,7 @@ impl Path {
             rack.on_dsack(news.dsack.is_some(), news.una, self.board.nxt());
         }
         let partial = !ends && news.advanced() && self.repairs_one_by_one();
-        let evidence = self.evidence(cx);
-        if !partial && !self.detector.is_due(&self.board, &evidence) {
+        if !partial && !self.detector.is_due(&self.board, self.dupacks) {
             self.timers.loss = Time::MAX;
             if self.unanswered_loss.is_some() && !ends {
                 self.answer_losses(cx, Some(news), None);

@@ -41,7 +41,7 @@ impl Path {
         let len = self.fit(cx, &mut options, &stamp, (start, wanted), syn);
         let mut segment = self.segment(cx, (start, len, number));
         let index = self.record(choice, &mut segment);
-        let packet = self.build(cx, arena, &segment, options, stamp.dont_fragment);
+        let packet = self.build(cx, arena, &segment, &mut options, stamp.dont_fragment);
         self.after_send(cx, &segment, index, again);
         packet
     }
@@ -141,7 +141,7 @@ impl Path {
         cx: &mut Cx<'_>,
         arena: &mut Arena,
         s: &Segment,
-        mut options: Option<OptionList>,
+        options: &mut Option<OptionList>,
         dont_fragment: Option<bool>,
     ) -> Packet {
         let syn = s.is(SYN);
@@ -290,7 +290,7 @@ impl Path {
         cx.counters.acks += 1;
         let nxt = self.board.nxt();
         let mut packet = self.packet(cx, nxt, flags, 0);
-        attach(&mut packet, options, arena);
+        attach(&mut packet, &options, arena);
         self.fragmentable(cx, arena, &mut packet, None);
         packet
     }
@@ -345,8 +345,10 @@ impl Path {
 
 /// Put `options` on the packet. That they fit was seen to before.
 #[inline]
-fn attach(packet: &mut Packet, options: Option<OptionList>, arena: &mut Arena) {
-    if let Some(options) = options.filter(|o| !o.is_empty()) {
-        packet.set_tcp_options(options, arena).expect("options were fitted before");
+fn attach(packet: &mut Packet, options: &Option<OptionList>, arena: &mut Arena) {
+    if let Some(options) = options
+        && !options.is_empty()
+    {
+        packet.set_tcp_options(*options, arena).expect("options were fitted before");
     }
 }

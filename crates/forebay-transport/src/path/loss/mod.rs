@@ -102,9 +102,9 @@ impl Losses<'_> {
 impl Detector {
     /// True if an ACK can find losses even where nothing is reported out of order.
     #[inline]
-    pub(crate) fn is_due(&self, board: &Scoreboard, evidence: &Evidence) -> bool {
+    pub(crate) fn is_due(&self, board: &Scoreboard, dupacks: u32) -> bool {
         match self {
-            Detector::DupThresh => !board.sacked().is_empty() || evidence.dupacks > 0,
+            Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
             Detector::PacketTimer { .. } => !board.is_empty(),
             Detector::TimeoutOnly => false,
