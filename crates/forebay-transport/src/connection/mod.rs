@@ -108,16 +108,12 @@ impl Connection {
         if p.state() == State::Dead || (self.streams.is_none() && !p.has_work()) {
             return None;
         }
-        let over = self.streams.as_ref().is_some_and(|s| s.is_finished());
+        let quiet = self.is_quiet(path);
         self.schedule(now);
-        let packet =
-            self.with_path(
-                now,
-                path,
-                |p, cx| {
-                    if over { p.poll_ack(cx, arena) } else { p.poll(cx, arena) }
-                },
-            );
+        let packet = self.with_path(now, path, |p, cx| match quiet {
+            true => p.poll_ack(cx, arena),
+            false => p.poll(cx, arena),
+        });
         self.refresh();
         packet
     }
@@ -134,7 +130,7 @@ impl Connection {
             return;
         }
         for path in 0..self.paths.len() {
-            if self.paths[path].next_timeout() <= now {
+            if self.paths[path].next_timeout() <= now && !self.is_quiet(path) {
                 self.couple(path);
                 let timeouts = self.counters.timeouts;
                 self.with_path(now, path, |p, cx| p.on_timeout(cx));
@@ -143,7 +139,10 @@ impl Connection {
                 }
             }
         }
-        if self.paths.iter().all(|p| p.state() == State::Dead) {
+        // A path that nobody has opened saves nothing.
+        let gone = |p: &Path| matches!(p.state(), State::Dead | State::Listen);
+        let died = self.paths.iter().any(|p| p.state() == State::Dead);
+        if died && self.paths.iter().all(gone) {
             self.end(EndCause::TimedOut, now);
         }
         self.schedule(now);
@@ -222,9 +221,19 @@ impl Connection {
             Some((EndCause::Finished, _)) if self.streams.is_none() => {
                 self.next = self.paths[0].own_timeout();
             }
-            // Nor does anybody wait for the bytes of a path that has failed, nor for one that was reset.
+            Some((EndCause::Finished, _)) => {
+                let busy = (0..self.paths.len()).filter(|&path| !self.is_quiet(path));
+                let next = busy.map(|path| self.paths[path].next_timeout()).min();
+                self.next = next.unwrap_or(Time::MAX);
+            }
             Some(_) => self.next = Time::MAX,
         }
+    }
+    /// The stream over several paths is through: nobody waits for the bytes of a path that has failed. But a path that is being opened
+    /// goes on: the peer may need it to learn of the end.
+    fn is_quiet(&self, path: usize) -> bool {
+        self.streams.as_ref().is_some_and(|s| s.is_finished())
+            && self.paths[path].state() == State::Established
     }
 
     fn note_opening(&mut self, now: Time, path: usize) {
