@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::packet::Packet;
+use alloc::vec::Vec;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident => $text:literal),* $(,)?) => {
@@ -35,7 +36,8 @@ reasons! {
     NoRoute => "no_route",
     /// Its time to live ran out.
     Ttl => "ttl",
-    /// Longer than the link's MTU, and not to be fragmented.
+    /// Longer than the link's MTU and not to be fragmented: DF is set; or it is IPv6, has IP options, or is of a protocol
+    /// that nobody here speaks, whose bytes are carried as they came or not at all.
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
@@ -47,17 +49,38 @@ reasons! {
     Malformed => "malformed",
 }
 
-/// Counts drops by reason and gives the packets' memory back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Counts drops by reason and gives the packets' memory back; or keeps the packets, for a driver that shows them to an
+/// observer and frees them.
+#[derive(Debug, Default)]
 pub struct DropLog {
     counts: [u64; DropReason::ALL.len()],
+    keeps: bool,
+    /// Dropped, counted, not freed yet; empty unless `keeps`.
+    kept: Vec<(Packet, DropReason)>,
 }
 
 impl DropLog {
+    /// A log that keeps the packets until [`DropLog::take_kept`].
+    pub fn keeping() -> DropLog {
+        DropLog { keeps: true, ..DropLog::default() }
+    }
     /// Drop `packet` for `reason`.
     pub fn record(&mut self, packet: Packet, reason: DropReason, arena: &mut Arena) {
-        arena.free(packet);
         self.counts[reason as usize] += 1;
+        if self.keeps {
+            self.kept.push((packet, reason));
+        } else {
+            arena.free(packet);
+        }
+    }
+    /// True if there are packets to take.
+    #[inline]
+    pub fn has_kept(&self) -> bool {
+        !self.kept.is_empty()
+    }
+    /// The packets dropped since the last call, in order; whoever takes them frees them.
+    pub fn take_kept(&mut self) -> Vec<(Packet, DropReason)> {
+        core::mem::take(&mut self.kept)
     }
     /// Count `packets` whose memory has been given back already.
     pub fn count_only(&mut self, reason: DropReason, packets: u64) {
@@ -76,5 +99,33 @@ impl DropLog {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Addr, Cold, IpVersion};
+
+    fn packet(arena: &mut Arena) -> Packet {
+        let cold = Cold { body: Some([0x45; 20].into()), ..Cold::default() };
+        Packet::opaque(IpVersion::V4, (Addr(1), Addr(2)), None, cold, arena)
+    }
+
+    #[test]
+    fn what_is_kept_is_counted_at_once_and_freed_by_its_taker() {
+        let (mut arena, mut freeing, mut keeping) =
+            (Arena::default(), DropLog::default(), DropLog::keeping());
+        let (one, other) = (packet(&mut arena), packet(&mut arena));
+        freeing.record(one, DropReason::Loss, &mut arena);
+        keeping.record(other, DropReason::Ttl, &mut arena);
+        assert_eq!((freeing.has_kept(), keeping.has_kept()), (false, true));
+        assert_eq!((freeing.total(), keeping.total(), arena.live()), (1, 1, 1));
+        let mut kept = keeping.take_kept();
+        assert_eq!(kept.len(), 1);
+        let (packet, reason) = kept.remove(0);
+        assert_eq!(reason, DropReason::Ttl);
+        arena.free(packet);
+        assert_eq!((arena.live(), keeping.has_kept()), (0, false));
     }
 }

@@ -1,4 +1,5 @@
-//! The parts of a network: links, hosts, routers, routes; and [`NetSpec`], which says what to build.
+//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build; and [`Fabric`], which moves
+//! packets between them.
 //!
 //! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these machines.
 #![no_std]
@@ -7,6 +8,7 @@ extern crate alloc;
 
 mod build;
 mod channel;
+mod fabric;
 mod host;
 mod link;
 mod reassembly;
@@ -15,6 +17,7 @@ mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
+pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, PacketEvent};
 pub use host::{Host, HostContext, Pulled, Socket};
 pub use link::{AnyLink, FifoLimit, FifoLink, Histogram, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;

@@ -1,0 +1,57 @@
+//! What stands between the fabric and whoever owns the clock.
+
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Time};
+
+/// What waits for a time. Each has at most one armed time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Deadline {
+    /// The first packet on the wire of a link arrives: [`crate::Fabric::take_arrival`].
+    Arrival(LinkId),
+    /// A transmission ends, or the interface of a host has room: [`crate::Fabric::on_transmitter`].
+    Transmitter(LinkId),
+    /// The forwarding of a router: [`crate::Fabric::on_router`].
+    Router(NodeId),
+    /// One end of a flow: [`crate::Fabric::on_socket`].
+    Socket(EndId),
+}
+
+/// One end of a flow: two times the flow's number, one more for the server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EndId(pub u32);
+
+impl EndId {
+    /// As an index.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a packet is and what happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketEvent {
+    /// This node made it: a host, or a router one of its own.
+    Sent(NodeId),
+    /// It came to the queue of a link.
+    Offered(LinkId),
+    /// It was serialised on the link and arrived at its far end.
+    Arrived(LinkId),
+    /// It ended, for this reason: at this node, in the queue of one of its ports, or on a wire that leaves it.
+    Dropped(NodeId, DropReason),
+    /// The forwarding of this node holds it. Shown as it was before forwarding saw it.
+    Held(NodeId),
+}
+
+/// Owns the clock and what is pending; the fabric knows neither.
+pub trait Driver {
+    /// `deadline` is due at `at`, which is earlier than what it was armed for before, if it was. What was pending for it
+    /// may be forgotten or come all the same: [`crate::Fabric::due`] tells which is meant.
+    fn arm(&mut self, deadline: Deadline, at: Time);
+    /// True if [`Driver::observe`] looks at packets. Asked once.
+    fn observes(&self) -> bool {
+        false
+    }
+    /// `event` happens to `packet` at `now`.
+    #[inline]
+    fn observe(&mut self, _now: Time, _event: PacketEvent, _packet: &Packet, _arena: &Arena) {}
+}

@@ -1,0 +1,58 @@
+//! Changes of the network while it runs.
+
+use super::transit::port_context;
+use super::{Driver, Fabric};
+use crate::build::Node;
+use crate::link::QueuedLink;
+use crate::spec::NetEvent;
+use forebay_base::{DropReason, LinkId, NodeId, Time};
+use forebay_queue::PortContext;
+use forebay_router::Forwarding;
+
+const CAN_CHANGE: &str = "links named in the event list are built to change";
+
+impl<D: Driver> Fabric<D> {
+    /// `event` happens. It must be one of the spec: only links that it names can change.
+    pub fn on_event(&mut self, now: Time, event: &NetEvent) {
+        self.now = now;
+        match *event {
+            NetEvent::Rate(link, rate) => self.queued(link).set_rate(rate),
+            NetEvent::Delay(link, delay) => self.queued(link).set_delay(delay),
+            NetEvent::Loss(link, loss) => self.queued(link).set_loss(loss),
+            NetEvent::Down(link) => {
+                let queued = self.links[link.index()].link.as_queued();
+                queued.expect(CAN_CHANGE).fail(&mut port_context!(self));
+                self.show_drops(self.links[link.index()].from);
+            }
+            NetEvent::Up(link) => {
+                let queued = self.links[link.index()].link.as_queued();
+                queued.expect(CAN_CHANGE).heal(&mut port_context!(self));
+                self.show_drops(self.links[link.index()].from);
+                self.sync_link(link);
+                self.after_room(link);
+            }
+            NetEvent::Restart(node) => self.restart(node),
+            NetEvent::Route { node, dst, via } => {
+                for &addr in &self.addresses[dst.index()] {
+                    self.routes.redirect(node, addr, via);
+                }
+            }
+        }
+    }
+
+    fn queued(&mut self, link: LinkId) -> &mut QueuedLink {
+        self.links[link.index()].link.as_queued().expect(CAN_CHANGE)
+    }
+
+    fn restart(&mut self, node: NodeId) {
+        for &link in self.ports.links_of(node) {
+            let queued = self.links[link.index()].link.as_queued().expect(CAN_CHANGE);
+            queued.clear_queue(DropReason::NodeRestart, &mut port_context!(self));
+        }
+        self.show_drops(node);
+        if let Node::Router(_) = &self.nodes[node.index()] {
+            self.with_forwarding(node, |f, cx| f.restart(cx));
+            self.serve(node);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What moves packets between the machines of a network, the same for every driver.
+//!
+//! A [`Fabric`] holds nodes and links, hands each packet to the next machine, does what machines ask for, and tells its
+//! [`Driver`] when it wants to be called again. It reads no clock: each verb is told `now`. Time that passes, bytes that
+//! leave, captures and hashes are the driver's. Its verbs:
+//!
+//! * [`Fabric::due`], when a time has come that was armed: whether it still means something; then one of
+//! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
+//!   [`Fabric::arrive`]; [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
+//! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
+
+mod driver;
+mod events;
+mod hosts;
+mod ledger;
+mod routers;
+mod transit;
+
+pub use driver::{Deadline, Driver, EndId, PacketEvent};
+pub use ledger::Conservation;
+
+use crate::build::{Network, Node, PortTable};
+use crate::link::AnyLink;
+use crate::spec::{NetSpec, SpecError};
+use crate::workload::Workload;
+use alloc::vec;
+use alloc::vec::Vec;
+use forebay_base::{
+    Addr, Arena, DropLog, DropReason, FlowId, LinkId, NodeId, Packet, PortId, SocketId, Time,
+};
+use forebay_router::{Forwarding, Routes, Work};
+use forebay_transport::{Connection, Role};
+use forebay_wire::AddressPlan;
+use ledger::Count;
+
+/// A link, where it leads, and what is armed for it.
+struct Slot {
+    link: AnyLink,
+    from: NodeId,
+    to: NodeId,
+    /// Port of `to` that it comes in on.
+    in_port: PortId,
+    mtu_bytes: u16,
+    armed_arrival: Time,
+    armed_transmitter: Time,
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy)]
+struct End {
+    node: NodeId,
+    socket: SocketId,
+    armed: Time,
+    ended: bool,
+}
+
+/// See the module. [`Time::MAX`] is what is not armed.
+pub struct Fabric<D> {
+    /// Who owns the clock.
+    pub driver: D,
+    /// The cold parts of all packets here.
+    pub arena: Arena,
+    /// Addresses on the wire.
+    pub plan: AddressPlan,
+    now: Time,
+    links: Vec<Slot>,
+    nodes: Vec<Node>,
+    router_armed: Vec<Time>,
+    ports: PortTable,
+    routes: Routes,
+    workload: Workload,
+    addresses: Vec<Vec<Addr>>,
+    ends: Vec<End>,
+    open_ends: usize,
+    drops: DropLog,
+    count: Count,
+    work: Work,
+    /// The memory of a `Work` that has been done, for the next.
+    spare: Work,
+    observed: bool,
+}
+
+impl<D: Driver> Fabric<D> {
+    /// The network of `spec`, at rest. `all_queued` builds every link the general way.
+    pub fn new(
+        spec: &NetSpec,
+        seed: u64,
+        all_queued: bool,
+        driver: D,
+    ) -> Result<Fabric<D>, SpecError> {
+        let network = Network::build(spec, seed, all_queued)?;
+        let links = network.links.into_iter().zip(&spec.links).enumerate();
+        let links = links.map(|(i, (link, spec))| Slot {
+            link,
+            from: spec.from,
+            to: spec.to,
+            in_port: network.ports.port(LinkId(i as u32 ^ 1)),
+            mtu_bytes: spec.mtu_bytes,
+            armed_arrival: Time::MAX,
+            armed_transmitter: Time::MAX,
+        });
+        let ends = network.ends.iter().flatten();
+        let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
+        let ends: Vec<End> = ends.collect();
+        let observed = driver.observes();
+        Ok(Fabric {
+            driver,
+            now: Time::ZERO,
+            links: links.collect(),
+            router_armed: vec![Time::MAX; network.nodes.len()],
+            nodes: network.nodes,
+            ports: network.ports,
+            routes: network.routes,
+            plan: network.plan,
+            workload: network.workload,
+            addresses: network.addresses,
+            open_ends: ends.len(),
+            ends,
+            arena: Arena::default(),
+            drops: if observed { DropLog::keeping() } else { DropLog::default() },
+            count: Count::default(),
+            work: Work::default(),
+            spare: Work::default(),
+            observed,
+        })
+    }
+
+    /// Arm what waits for a time from the beginning: clients, and routers with timers; those at nodes that are `here`.
+    pub fn start(&mut self, here: impl Fn(NodeId) -> bool) {
+        for (i, flow) in self.workload.flows().iter().enumerate() {
+            let end = &mut self.ends[2 * i];
+            if here(end.node) {
+                end.armed = flow.start;
+                self.driver.arm(Deadline::Socket(EndId(2 * i as u32)), flow.start);
+            }
+        }
+        for node in (0..self.nodes.len() as u32).map(NodeId).filter(|&node| here(node)) {
+            self.sync_router(node);
+        }
+    }
+
+    /// True if `deadline` was armed for `now` or earlier: the driver then does what it stands for. False if it was armed
+    /// anew since, or done.
+    #[inline]
+    pub fn due(&mut self, now: Time, deadline: Deadline) -> bool {
+        let armed = match deadline {
+            Deadline::Arrival(link) => &mut self.links[link.index()].armed_arrival,
+            Deadline::Transmitter(link) => &mut self.links[link.index()].armed_transmitter,
+            Deadline::Router(node) => &mut self.router_armed[node.index()],
+            Deadline::Socket(end) => &mut self.ends[end.index()].armed,
+        };
+        if *armed > now {
+            return false;
+        }
+        *armed = Time::MAX;
+        true
+    }
+
+    #[inline]
+    fn observe(&mut self, event: PacketEvent, packet: &Packet) {
+        self.driver.observe(self.now, event, packet, &self.arena);
+    }
+    /// A packet ends at `node`.
+    fn end(&mut self, node: NodeId, packet: Packet, reason: DropReason) {
+        self.drops.record(packet, reason, &mut self.arena);
+        self.show_drops(node);
+    }
+    /// Show what a machine of `node` dropped.
+    #[inline]
+    fn show_drops(&mut self, node: NodeId) {
+        if self.drops.has_kept() {
+            self.show_kept(node);
+        }
+    }
+    #[cold]
+    fn show_kept(&mut self, node: NodeId) {
+        for (packet, reason) in self.drops.take_kept() {
+            self.observe(PacketEvent::Dropped(node, reason), &packet);
+            self.arena.free(packet);
+        }
+    }
+
+    /// Drops so far.
+    pub fn drops(&self) -> &DropLog {
+        &self.drops
+    }
+    /// The flows.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+    /// The links, by [`LinkId`].
+    pub fn links(&self) -> impl ExactSizeIterator<Item = &AnyLink> {
+        self.links.iter().map(|slot| &slot.link)
+    }
+    /// One link.
+    pub fn link(&self, link: LinkId) -> &AnyLink {
+        &self.links[link.index()].link
+    }
+    /// The nodes between which a link leads.
+    pub fn link_nodes(&self, link: LinkId) -> (NodeId, NodeId) {
+        let slot = &self.links[link.index()];
+        (slot.from, slot.to)
+    }
+    /// Ends of flows: all, and those that have not ended.
+    #[inline]
+    pub fn ends(&self) -> (usize, usize) {
+        (self.ends.len(), self.open_ends)
+    }
+    /// The node of an end of a flow.
+    pub fn end_node(&self, end: EndId) -> NodeId {
+        self.ends[end.index()].node
+    }
+    /// The connection at an end of a flow, once it exists.
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+        let end = &self.ends[2 * flow.index() + (role == Role::Server) as usize];
+        match &self.nodes[end.node.index()] {
+            Node::Host(host) => host.sockets()[end.socket.index()].connection(),
+            Node::Router(_) => None,
+        }
+    }
+    /// What became of every packet so far.
+    pub fn conservation(&self) -> Conservation {
+        let on_links = self.links().map(AnyLink::held_packets);
+        let in_nodes = self.nodes.iter().map(|node| match node {
+            Node::Host(host) => host.held_packets(),
+            Node::Router(forwarding) => forwarding.held_packets(),
+        });
+        Conservation {
+            sent: self.count.sent,
+            split: self.count.split,
+            delivered: self.count.delivered,
+            dropped: self.drops.total(),
+            held: on_links.chain(in_nodes).sum(),
+            cold_parts: self.arena.live() as u64,
+        }
+    }
+}

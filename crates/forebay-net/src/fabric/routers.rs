@@ -1,0 +1,178 @@
+//! Routers: what forwarding says, and what it asks for.
+
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
+use crate::build::Node;
+use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Rate, Time};
+use forebay_queue::Overflow;
+use forebay_router::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};
+
+/// What forwarding sees of its ports.
+struct PortView<'a> {
+    links: &'a [Slot],
+    ports: &'a [LinkId],
+    now: Time,
+}
+
+impl PortView<'_> {
+    fn slot(&self, port: PortId) -> &Slot {
+        &self.links[self.ports[port.index()].index()]
+    }
+}
+
+impl Ports for PortView<'_> {
+    fn backlog_bytes(&self, port: PortId) -> u64 {
+        self.slot(port).link.waiting_bytes(self.now)
+    }
+    fn has_room(&self, port: PortId, wire_len: u16) -> bool {
+        self.slot(port).link.has_room(wire_len, self.now)
+    }
+    fn rate(&self, port: PortId) -> Rate {
+        self.slot(port).link.rate(self.now)
+    }
+    fn is_up(&self, port: PortId) -> bool {
+        self.slot(port).link.is_up()
+    }
+}
+
+impl<D: Driver> Fabric<D> {
+    /// Call the forwarding of `node`, and show what it dropped.
+    #[inline]
+    pub(super) fn with_forwarding<R>(
+        &mut self,
+        node: NodeId,
+        call: impl FnOnce(&mut AnyForwarding, &mut NodeContext<'_>) -> R,
+    ) -> R {
+        let Node::Router(forwarding) = &mut self.nodes[node.index()] else {
+            unreachable!("only routers forward")
+        };
+        let ports =
+            PortView { links: &self.links, ports: self.ports.links_of(node), now: self.now };
+        let mut cx = NodeContext {
+            now: self.now,
+            node,
+            arena: &mut self.arena,
+            drops: &mut self.drops,
+            routes: &self.routes,
+            ports: &ports,
+            work: &mut self.work,
+        };
+        let result = call(forwarding, &mut cx);
+        self.show_drops(node);
+        result
+    }
+
+    /// Give `packet` to the forwarding of `node`. If it is kept, an observer is shown what it was like.
+    #[inline]
+    fn consult(
+        &mut self,
+        node: NodeId,
+        packet: Packet,
+        call: impl FnOnce(&mut AnyForwarding, Packet, &mut NodeContext<'_>) -> Verdict,
+    ) -> Verdict {
+        let before = self.observed.then(|| self.arena.duplicate(&packet));
+        let verdict = self.with_forwarding(node, |f, cx| call(f, packet, cx));
+        if let Some(before) = before {
+            if let Verdict::Held = verdict {
+                self.observe(PacketEvent::Held(node), &before);
+            }
+            self.arena.free(before);
+        }
+        verdict
+    }
+
+    #[inline]
+    pub(super) fn router_packet(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+        let verdict = self.consult(node, packet, |f, packet, cx| f.on_packet(in_port, packet, cx));
+        self.obey(node, verdict);
+        self.serve(node);
+    }
+
+    #[inline]
+    fn obey(&mut self, node: NodeId, verdict: Verdict) {
+        match verdict {
+            Verdict::Forward(port, packet) => {
+                let link = self.ports.link(node, port);
+                self.send(node, link, packet);
+            }
+            Verdict::Held => {}
+            Verdict::Drop(packet, reason) => self.end(node, packet, reason),
+        }
+    }
+
+    /// The queue of `link` had no room for `packet`.
+    #[cold]
+    pub(super) fn on_overflow(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+        if let Node::Host(_) = &self.nodes[node.index()] {
+            return self.end(node, packet, DropReason::Full);
+        }
+        let port = self.ports.port(link);
+        match self.consult(node, packet, |f, packet, cx| f.on_overflow(port, packet, cx)) {
+            // Once more, but only once: a second queue that is full ends it.
+            Verdict::Forward(port, packet) => {
+                let link = self.ports.link(node, port);
+                if let Err(Overflow(packet)) = self.offer(link, packet) {
+                    self.end(node, packet, DropReason::Full);
+                }
+            }
+            Verdict::Held => {}
+            Verdict::Drop(packet, reason) => self.end(node, packet, reason),
+        }
+    }
+
+    /// Do what forwarding asked for: send its own packets, serve the ports that may have work; then arm its deadline.
+    pub(super) fn serve(&mut self, node: NodeId) {
+        // Pulling and sending may ask for more work; each round takes what is there.
+        while !self.work.ready.is_empty() || !self.work.send.is_empty() {
+            let empty = core::mem::take(&mut self.spare);
+            let Work { mut ready, mut send } = core::mem::replace(&mut self.work, empty);
+            for (port, packet) in send.drain(..) {
+                self.count.sent += 1;
+                self.observe(PacketEvent::Sent(node), &packet);
+                self.obey(node, Verdict::Forward(port, packet));
+            }
+            ready.drain(..).for_each(|port| self.pull(node, port));
+            self.spare = Work { ready, send };
+        }
+        self.sync_router(node);
+        self.check_idle_ports(node);
+    }
+
+    /// While `port` is idle, send what forwarding holds for it.
+    pub(super) fn pull(&mut self, node: NodeId, port: PortId) {
+        let link = self.ports.link(node, port);
+        while self.links[link.index()].link.is_idle(self.now) {
+            let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
+            self.send(node, link, packet);
+        }
+        self.sync_router(node);
+    }
+
+    pub(super) fn check_idle_ports(&self, node: NodeId) {
+        if cfg!(debug_assertions) {
+            let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
+            for (i, link) in self.ports.links_of(node).iter().enumerate() {
+                let idle = self.links[link.index()].link.is_idle(self.now);
+                let eligible = forwarding.has_eligible(PortId(i as u16), self.now);
+                assert!(!(idle && eligible), "port {i} of {node:?} is idle and has work");
+            }
+        }
+    }
+
+    /// The time that the forwarding of `node` asked for has come.
+    pub fn on_router(&mut self, now: Time, node: NodeId) {
+        self.now = now;
+        self.with_forwarding(node, |f, cx| f.on_timeout(cx));
+        self.serve(node);
+    }
+
+    pub(super) fn sync_router(&mut self, node: NodeId) {
+        let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
+        if let Some(at) = forwarding.next_timeout() {
+            let (at, armed) = (at.max(self.now), &mut self.router_armed[node.index()]);
+            if at < *armed {
+                *armed = at;
+                self.driver.arm(Deadline::Router(node), at);
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Links: what arrives from them, what goes onto them.
+
+use super::{Deadline, Driver, Fabric, PacketEvent};
+use crate::build::Node;
+use crate::link::AnyLink;
+use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
+use forebay_queue::{Overflow, PortContext};
+use forebay_router::AnyForwarding;
+
+/// What the machines of a port work with. A macro, for it borrows fields beside that of the link.
+macro_rules! port_context {
+    ($fabric:ident) => {
+        PortContext {
+            now: $fabric.now,
+            arena: &mut $fabric.arena,
+            drops: &mut $fabric.drops,
+            split: &mut $fabric.count.split,
+        }
+    };
+}
+pub(super) use port_context;
+
+impl<D: Driver> Fabric<D> {
+    /// The first packet on the wire of `link`, if it has arrived. None if a failure took what was armed for.
+    #[inline]
+    pub fn take_arrival(&mut self, now: Time, link: LinkId) -> Option<Packet> {
+        self.now = now;
+        let slot = &mut self.links[link.index()];
+        let packet = slot.link.take_arrival(now);
+        if let Some(next) = slot.link.next_arrival() {
+            slot.armed_arrival = next;
+            self.driver.arm(Deadline::Arrival(link), next);
+        }
+        packet
+    }
+
+    /// `packet` has come over `link`, to the node at its end.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
+        self.now = now;
+        self.observe(PacketEvent::Arrived(link), &packet);
+        let slot = &self.links[link.index()];
+        self.deliver(slot.to, slot.in_port, packet);
+    }
+
+    /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
+    pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
+        self.now = now;
+        self.count.sent += 1;
+        match forebay_wire::parse(bytes, &self.plan, &mut self.arena) {
+            Ok(packet) => self.deliver(node, in_port, packet),
+            Err(_) => self.drops.count_only(DropReason::Malformed, 1),
+        }
+    }
+
+    /// A packet comes to a node.
+    #[inline]
+    fn deliver(&mut self, node: NodeId, in_port: PortId, mut packet: Packet) {
+        match &self.nodes[node.index()] {
+            // The same as through `router_packet`, without a context that it would not look at.
+            Node::Router(AnyForwarding::PlainIp(plain)) => {
+                match plain.route(node, &mut packet, &self.routes) {
+                    Ok(port) => self.send(node, self.ports.link(node, port), packet),
+                    Err(reason) => self.end(node, packet, reason),
+                }
+            }
+            Node::Router(AnyForwarding::Custom(_)) => self.router_packet(node, in_port, packet),
+            Node::Host(_) => self.host_packet(node, packet),
+        }
+    }
+
+    /// Put a packet of `node` on one of its links. What the queue does not take ends here, unless forwarding wants it.
+    pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+        let mtu = self.links[link.index()].mtu_bytes;
+        if packet.wire_len() > mtu {
+            return self.send_too_big(node, link, packet, mtu);
+        }
+        if let Err(Overflow(packet)) = self.offer(link, packet) {
+            self.on_overflow(node, link, packet);
+        }
+    }
+
+    /// Cut it, where RFC 791 lets a router do so and the packet is one of ours: see [`DropReason::TooBig`].
+    #[cold]
+    fn send_too_big(&mut self, node: NodeId, link: LinkId, packet: Packet, mtu: u16) {
+        match split_ipv4(packet, mtu, &mut self.arena) {
+            Ok((first, rest)) => {
+                self.count.split += 1;
+                self.send(node, link, first);
+                self.send(node, link, rest);
+            }
+            Err(packet) => self.end(node, packet, DropReason::TooBig),
+        }
+    }
+
+    #[inline]
+    pub(super) fn offer(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
+        self.observe(PacketEvent::Offered(link), &packet);
+        let slot = &mut self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return self.offer_queued(link, packet) };
+        // It drops nothing, and has no transmitter to arm.
+        let result = fifo.offer(packet, &mut port_context!(self));
+        if let Some(at) = fifo.next_arrival().filter(|&at| at < slot.armed_arrival) {
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
+        }
+        result
+    }
+
+    fn offer_queued(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
+        let slot = &mut self.links[link.index()];
+        let result = slot.link.offer(packet, &mut port_context!(self));
+        self.show_drops(self.links[link.index()].from);
+        self.sync_link(link);
+        result
+    }
+
+    #[inline]
+    pub(super) fn sync_link(&mut self, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        if let Some(at) = slot.link.next_arrival().filter(|&at| at < slot.armed_arrival) {
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
+        }
+        if let Some(at) = slot.link.next_transmitter() {
+            self.arm_transmitter(link, at);
+        }
+    }
+
+    pub(super) fn arm_transmitter(&mut self, link: LinkId, at: Time) {
+        let slot = &mut self.links[link.index()];
+        if at < slot.armed_transmitter {
+            slot.armed_transmitter = at;
+            self.driver.arm(Deadline::Transmitter(link), at);
+        }
+    }
+
+    /// A transmission ended, or the interface of a host has room again.
+    pub fn on_transmitter(&mut self, now: Time, link: LinkId) {
+        self.now = now;
+        let slot = &mut self.links[link.index()];
+        slot.link.on_transmitter(&mut port_context!(self));
+        self.show_drops(self.links[link.index()].from);
+        self.sync_link(link);
+        self.after_room(link);
+    }
+
+    /// `link` may have room: whoever feeds it may have something.
+    pub(super) fn after_room(&mut self, link: LinkId) {
+        let node = self.links[link.index()].from;
+        match &self.nodes[node.index()] {
+            Node::Host(_) => {
+                self.pump_port(node, self.ports.port(link));
+            }
+            Node::Router(AnyForwarding::PlainIp(_)) => {}
+            Node::Router(AnyForwarding::Custom(_)) => {
+                self.pull(node, self.ports.port(link));
+                self.check_idle_ports(node);
+            }
+        }
+    }
+}
