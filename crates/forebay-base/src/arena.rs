@@ -6,14 +6,26 @@ use crate::options::OptionList;
 use crate::packet::{Kind, Packet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 /// Names a cold part, or none.
+///
+/// Never zero inside, so that an `Option<Packet>` is no longer than a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Handle(u32);
+pub struct Handle(NonZeroU32);
 
 impl Handle {
     /// No cold part.
-    pub const NONE: Handle = Handle(u32::MAX);
+    pub const NONE: Handle = Handle(NonZeroU32::MAX);
+
+    fn of_slot(slot: u32) -> Handle {
+        let number = slot.checked_add(1).and_then(NonZeroU32::new);
+        Handle(number.filter(|&n| n < NonZeroU32::MAX).expect("fewer than 2^32 - 2 cold parts"))
+    }
+    fn slot(self) -> u32 {
+        debug_assert!(self != Handle::NONE);
+        self.0.get() - 1
+    }
 }
 
 /// What only some packets carry: everything here is on the wire.
@@ -119,17 +131,17 @@ pub struct Arena {
 impl Arena {
     /// Keep `cold` for a packet.
     pub fn insert(&mut self, cold: Cold) -> Handle {
-        Handle(self.colds.insert(cold))
+        Handle::of_slot(self.colds.insert(cold))
     }
     /// The cold part behind a handle. Panics on a handle that was freed.
     #[inline]
     pub fn cold(&self, handle: Handle) -> &Cold {
-        self.colds.get(handle.0)
+        self.colds.get(handle.slot())
     }
     /// The cold part behind a handle, to change.
     #[inline]
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
-        self.colds.get_mut(handle.0)
+        self.colds.get_mut(handle.slot())
     }
     /// The end of a packet: its cold part is given back, and its share of a datagram.
     #[inline]
@@ -139,7 +151,7 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let cold = self.colds.remove(handle.0);
+        let cold = self.colds.remove(handle.slot());
         let Some(datagram) = cold.piece.and_then(|p| p.datagram) else { return };
         let shared = self.datagrams.get_mut(datagram);
         shared.pieces -= 1;

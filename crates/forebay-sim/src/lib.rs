@@ -1,4 +1,5 @@
-//! The discrete-event driver: it owns the clock and the pending events, and runs the machines of `forebay-net`.
+//! The discrete-event driver: it owns the clock and the pending events, and runs the machines of `forebay-net`
+//! through its [`forebay_net::Fabric`].
 //!
 //! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it; between calls everything can be
 //! looked at. The same spec and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options.
@@ -11,8 +12,9 @@ mod outcome;
 mod trace;
 mod world;
 
-pub use agenda::{Agenda, Entity, RadixHeap};
-pub use observe::{Observer, PacketEvent};
-pub use outcome::{Conservation, FlowOutcome, LinkOutcome};
+pub use agenda::{Agenda, Calendar, Entity};
+pub use forebay_net::{Conservation, PacketEvent};
+pub use observe::Observer;
+pub use outcome::{FlowOutcome, LinkOutcome};
 pub use trace::{LinkHash, trace_hash};
 pub use world::{Injection, Options, Simulation, Status};

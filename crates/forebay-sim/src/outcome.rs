@@ -72,28 +72,3 @@ impl LinkOutcome<'_> {
         self.link.rate(self.now)
     }
 }
-
-/// Where every packet is. Pieces count one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conservation {
-    /// Packets made by hosts and routers, or injected.
-    pub sent: u64,
-    /// Packets made by cutting: one for each cut.
-    pub split: u64,
-    /// Packets that came to the host they were for.
-    pub delivered: u64,
-    /// Packets dropped, for any reason.
-    pub dropped: u64,
-    /// Packets in queues, caches, reassembly, transmission and on wires.
-    pub held: u64,
-    /// Cold parts of packets alive.
-    pub cold_parts: u64,
-}
-
-impl Conservation {
-    /// True if no packet is missing and none has come from nowhere, and nothing is left in the arena when no packet is left.
-    pub fn holds(&self) -> bool {
-        let balanced = self.sent + self.split == self.delivered + self.dropped + self.held;
-        balanced && (self.held > 0 || self.cold_parts == 0)
-    }
-}
