@@ -91,6 +91,10 @@ impl Feedback for AnyFeedback {
         each_feedback!(self, f => f.on_datagram(now, datagram), none => AckDemand::Policy)
     }
     #[inline]
+    fn clocks_acks(&self) -> bool {
+        each_feedback!(self, f => f.clocks_acks(), none => false)
+    }
+    #[inline]
     fn fill(&mut self, now: Time, options: &mut OptionList) {
         each_feedback!(self, f => f.fill(now, options), none => ())
     }

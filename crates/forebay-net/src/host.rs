@@ -6,7 +6,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, Kind, Packet, PortId, SocketId, Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, IpVersion, Kind, Packet, PortId, SocketId,
+    Time,
 };
 use forebay_cc::PieceView;
 use forebay_transport::{Connection, Role};
@@ -127,10 +128,8 @@ impl Host {
                 taken
             }
             Kind::Piece => self.on_fragment(packet, cx),
-            // Not for a socket of ours: it has come where it wanted to go.
             Kind::Opaque => {
-                *cx.delivered += 1;
-                cx.arena.free(packet);
+                foreign(packet, 1, cx);
                 None
             }
         }
@@ -151,10 +150,18 @@ impl Host {
         }
         let (now, plan) = (cx.now, cx.plan);
         let (whole, pieces) = self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
-        *cx.delivered += pieces;
-        let taken =
-            if whole.kind() == Kind::Tcp { self.on_datagram(&whole, None, cx) } else { None };
-        cx.arena.free(whole);
+        if whole.kind() != Kind::Tcp {
+            foreign(whole, pieces, cx);
+            return None;
+        }
+        let taken = self.on_datagram(&whole, None, cx);
+        match taken {
+            Some(_) => {
+                *cx.delivered += pieces;
+                cx.arena.free(whole);
+            }
+            None => drop_whole(whole, pieces, DropReason::NoSocket, cx),
+        }
         taken
     }
 
@@ -279,6 +286,31 @@ impl Interface {
             self.ready.push_back(entry as u32);
         }
     }
+}
+
+/// A datagram, which came in `pieces`, that is not for a socket of ours. It has come where it wanted to go; unless it is
+/// TCP that could not be read, its checksum being wrong (RFC 9293 section 3.1): a host drops that.
+fn foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
+    if opaque_protocol(&packet, cx.arena) == Some(TCP_PROTOCOL) {
+        return drop_whole(packet, pieces, DropReason::Malformed, cx);
+    }
+    *cx.delivered += pieces;
+    cx.arena.free(packet);
+}
+
+/// Drop a datagram that came in `pieces`: each counts, as each was sent.
+fn drop_whole(packet: Packet, pieces: u64, reason: DropReason, cx: &mut HostContext<'_>) {
+    cx.drops.count_only(reason, pieces - 1);
+    cx.drops.record(packet, reason, cx.arena);
+}
+
+/// The IP protocol of an opaque packet: byte 9 of an IPv4 header, the next header of an IPv6 one.
+fn opaque_protocol(packet: &Packet, arena: &Arena) -> Option<u8> {
+    let at = match packet.version() {
+        IpVersion::V4 => 9,
+        IpVersion::V6 => 6,
+    };
+    packet.cold_part(arena)?.body.as_ref()?.get(at).copied()
 }
 
 #[inline]

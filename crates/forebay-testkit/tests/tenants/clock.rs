@@ -22,6 +22,9 @@ impl Feedback for Clock {
         self.next.get_or_insert(now + TICK);
         AckDemand::Policy
     }
+    fn clocks_acks(&self) -> bool {
+        true
+    }
     fn next_timeout(&self) -> Option<Time> {
         self.next
     }
@@ -47,9 +50,8 @@ fn scene() -> (Scene<Seen>, Line) {
     let access = link(Rate::mbps(50), Span::from_millis(1), u64::MAX);
     let middle = link(Rate::mbps(8), Span::from_millis(9), u64::MAX);
     let line = line(&mut world, &access, middle.clone(), middle);
-    // By itself, the policy would answer the last of the data only.
-    let silent = AckPolicy::Delayed { packets: u8::MAX, timeout: Span::from_secs(9), quick: 0 };
-    let config = TcpConfig { ack_policy: silent, ..PRESETS[0].config };
+    // The policy would answer each packet; it is not asked.
+    let config = TcpConfig { ack_policy: AckPolicy::EveryPacket, ..PRESETS[0].config };
     let ticks = seen.ticks.clone();
     let feedback =
         move || AnyFeedback::Custom(Box::new(Clock { next: None, ticks: ticks.clone() }));
@@ -88,6 +90,19 @@ fn simulated() {
         let quiet: Vec<_> = acks.iter().filter(|at| outage.contains(at)).copied().collect();
         assert!(quiet.len() >= 8 && gaps(&quiet).all(|gap| gap == TICK), "{quiet:?}");
     });
+}
+
+#[test]
+fn the_clock_alone_answers_data_in_order() {
+    simulate(
+        || scene().0,
+        |_, seen| {
+            let (ticks, acks) = (seen.ticks.read(), seen.acks.read());
+            let others: Vec<_> = acks.iter().filter(|at| !ticks.contains(at)).collect();
+            // The SYN-ACK, the answer to the FIN, and the FIN of its own.
+            assert_eq!(others.len(), 3, "{others:?}");
+        },
+    );
 }
 
 #[test]

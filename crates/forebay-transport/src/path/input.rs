@@ -176,10 +176,10 @@ impl Path {
         }
         let arrival = self.recv.accept(start, end, self.edge());
         let plain = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
-        if plain && !fin {
-            self.acks.on_data(cx.now);
-        } else {
+        if !plain || fin {
             self.acks.demand();
+        } else if self.tells_nothing || !self.feedback.clocks_acks() {
+            self.acks.on_data(cx.now);
         }
         if arrival.duplicate {
             cx.counters.duplicates_received += u64::from(segment.payload > 0);
