@@ -85,6 +85,8 @@ impl Forwarding for Gate {
 enum Passed {
     Data(Time),
     Ack(Time),
+    /// Data that the gate keeps.
+    Held,
 }
 
 /// Data go a, gate, upper, far, b; ACKs come back over lower: of two ways as long, a node takes the port declared first.
@@ -111,6 +113,7 @@ fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
             seen.push(Passed::Data(now));
         }
         PacketEvent::Arrived(l) if l == acks => seen.push(Passed::Ack(now)),
+        PacketEvent::Held(node) if node == gate => seen.push(Passed::Held),
         _ => {}
     });
     (Scene::new(world, notes).with_tap(tap), [far, b])
@@ -128,6 +131,7 @@ fn unpaid(passed: &[Passed]) -> usize {
     let (mut credits, mut unpaid, mut last) = (0, 0, None);
     for event in passed {
         match *event {
+            Passed::Held => {}
             Passed::Ack(_) => credits += 1,
             Passed::Data(at) if credits == 0 => {
                 assert!(last.is_none_or(|last| at >= last + WATCHDOG), "{at:?}: {passed:?}");
@@ -145,7 +149,11 @@ fn simulated() {
         || scene().0,
         |_, passed| {
             // The SYN-ACK pays for the first packet, and each for the next.
-            assert_eq!(unpaid(&passed.read()), 0);
+            let passed = passed.read();
+            assert_eq!(unpaid(&passed), 0);
+            let count = |which: fn(&Passed) -> bool| passed.iter().filter(|p| which(p)).count();
+            let held = count(|p| matches!(p, Passed::Held));
+            assert_eq!(held, count(|p| matches!(p, Passed::Data(_))));
         },
     );
 }
