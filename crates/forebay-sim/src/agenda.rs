@@ -210,19 +210,27 @@ impl Calendar {
         if self.far_today {
             return self.pop_with_far(limit);
         }
-        if self.today.is_empty() {
-            self.next_day();
-            if self.far_today {
-                return self.pop_with_far(limit);
+        if let Some(&first) = self.today.last() {
+            if time_of(first) > limit {
+                return None;
             }
+            self.today.pop();
+            self.last = time_of(first);
+            return Some(first);
         }
-        let first = *self.today.last()?;
-        if time_of(first) > limit {
-            return None;
+        let first = self.next_day();
+        match first {
+            Some(first) if time_of(first) <= limit => {
+                self.last = time_of(first);
+                Some(first)
+            }
+            Some(later) => {
+                self.today.push(later);
+                None
+            }
+            None if self.today.is_empty() && !self.far_today => None,
+            None => self.pop_until(limit),
         }
-        self.today.pop();
-        self.last = time_of(first);
-        Some(first)
     }
     /// The first of today's events and the heap's.
     #[cold]
@@ -246,8 +254,8 @@ impl Calendar {
         Some(first)
     }
 
-    /// Turn to the next day that has an event.
-    fn next_day(&mut self) {
+    /// Turn to the next day that has an event. The event, if it has only one; else they are in `today` or in `far`.
+    fn next_day(&mut self) -> Option<Key> {
         if self.pushes >= REVIEW {
             self.review();
         }
@@ -255,14 +263,26 @@ impl Calendar {
         let near = self.next_occupied().unwrap_or(u64::MAX);
         let day = far.min(near);
         if day == u64::MAX {
-            return;
+            return None;
         }
         self.day = day;
         self.days_begun += 1;
         self.far_today = far == day;
-        if near == day {
-            self.open((day % DAYS) as usize);
+        if near != day {
+            return None;
         }
+        let slot = (day % DAYS) as usize;
+        let node = self.first[slot];
+        let (key, next) = self.nodes[node as usize];
+        if next != NONE || self.far_today {
+            self.open(slot);
+            return None;
+        }
+        self.first[slot] = NONE;
+        self.nodes[node as usize].1 = self.free;
+        self.free = node;
+        self.mark_empty(slot);
+        Some(key)
     }
     /// The next day of the year that has an event, by its number since time 0.
     #[inline]
@@ -294,7 +314,6 @@ impl Calendar {
         None
     }
     /// Move a day's list, which is not empty, into `today`, sorted.
-    #[inline]
     fn open(&mut self, slot: usize) {
         debug_assert!(self.today.is_empty());
         let first = std::mem::replace(&mut self.first[slot], NONE);
@@ -319,6 +338,10 @@ impl Calendar {
             }
             many => many.sort_unstable_by(|a, b| b.cmp(a)),
         }
+        self.mark_empty(slot);
+    }
+    #[inline]
+    fn mark_empty(&mut self, slot: usize) {
         let word = slot / 64;
         self.occupied[word] &= !(1 << (slot % 64));
         if self.occupied[word] == 0 {
