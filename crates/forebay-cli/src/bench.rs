@@ -53,7 +53,7 @@ fn failure(error: BenchError) -> Failure {
 }
 
 fn text(report: &BenchReport, paint: Paint) -> String {
-    let headings = ["CPU/hop", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
+    let headings = ["CPU/hop", "best", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
     let mut table = Table::new(headings.map(String::from).to_vec());
     for row in &report.rows {
         table.push(format!("{} Forebay", row.name), own(row));
@@ -95,6 +95,7 @@ fn endless(name: &str) -> bool {
 fn own(row: &BenchRow) -> Vec<String> {
     vec![
         format!("{:.0} ns", row.ns_per_hop),
+        format!("{:.0} ns", row.best_ns_per_hop),
         String::new(),
         mebibytes(row.peak_mib),
         count(row.packet_hops),
@@ -110,8 +111,9 @@ fn other(peer: &Peer, ours: &BenchRow) -> Vec<String> {
         r if r >= 1.0 => format!("{r:.1} x faster"),
         r => format!("{:.1} x slower", 1.0 / r),
     };
-    let mut cells = vec![format!("{:.0} ns", peer.ns_per_hop), against, mebibytes(peer.peak_mib)];
-    cells.resize(6, String::new());
+    let figure = format!("{:.0} ns", peer.ns_per_hop);
+    let mut cells = vec![figure, String::new(), against, mebibytes(peer.peak_mib)];
+    cells.resize(7, String::new());
     cells
 }
 
