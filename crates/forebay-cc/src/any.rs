@@ -62,6 +62,9 @@ impl Controller for AnyController {
     fn recovery_owner(&self) -> RecoveryOwner {
         each_controller!(self, c => c.recovery_owner())
     }
+    fn stamps(&self) -> bool {
+        each_controller!(self, c => c.stamps())
+    }
     #[inline]
     fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
         each_controller!(self, c => c.stamp(now, next))

@@ -345,6 +345,11 @@ pub trait Controller: Send {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Transport
     }
+    /// False if [`Controller::stamp`] never writes anything: then it is not called. Constant for
+    /// the life of the controller.
+    fn stamps(&self) -> bool {
+        true
+    }
     /// What to write on the next packet. Called once for each packet that is sent, just before it
     /// is made.
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {

@@ -368,6 +368,10 @@ impl Controller for Cubic {
         }
     }
 
+    fn stamps(&self) -> bool {
+        false
+    }
+
     fn observe(&self) -> Observation {
         let ssthresh_bytes =
             self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64);

@@ -198,6 +198,10 @@ impl Controller for NewReno {
         }
     }
 
+    fn stamps(&self) -> bool {
+        false
+    }
+
     fn observe(&self) -> Observation {
         let ssthresh_bytes = (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes);
         let slow_start = self.cwnd_bytes < self.ssthresh_bytes;

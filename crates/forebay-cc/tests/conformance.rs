@@ -112,6 +112,8 @@ impl Sender {
         let (now, number) = (self.now, self.numbers);
         let next = NextPacket { number, syn: false, retransmission, payload_bytes: MSS };
         let stamp = self.each(|c| c.stamp(now, &next));
+        let silent = !self.each(|c| c.stamps());
+        assert!(!silent || stamp == Stamp::default(), "{}: a stamp unannounced", self.name);
         self.note(u64::from(stamp.options.is_some()));
         let sent = Sent {
             number,
@@ -268,7 +270,8 @@ impl Sender {
         let (limits, timeout, shown) = self.shown();
         assert!(limits.cwnd_bytes >= u64::from(MSS), "{}: {limits:?}", self.name);
         assert!(!shown.phase.is_empty());
-        self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner(), c.wants_packets()));
+        self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
+        self.each(|c| (c.wants_packets(), c.stamps()));
         self.note(limits.cwnd_bytes);
         self.note(limits.pacing_rate.map_or(0, |rate| rate.bps()));
         self.note(limits.credits.unwrap_or(u64::MAX));
@@ -415,6 +418,10 @@ impl Controller for Probe {
         self.note("recovery_owner");
         RecoveryOwner::Controller
     }
+    fn stamps(&self) -> bool {
+        self.note("stamps");
+        false
+    }
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         self.note("stamp");
         Stamp { max_wire_len: Some(7), ..Stamp::default() }
@@ -484,6 +491,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
+    assert!(!any.stamps());
     let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: MSS };
     assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));

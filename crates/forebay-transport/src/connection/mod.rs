@@ -91,6 +91,9 @@ impl Connection {
             return;
         }
         let options = options_of(packet, arena);
+        if self.streams.is_none() && options.is_none() && self.take_expected(now, path, &segment) {
+            return;
+        }
         self.couple(path);
         let before = self.paths[path].state();
         let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
@@ -104,8 +107,18 @@ impl Connection {
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        let p = &self.paths[path];
-        if p.state() == State::Dead || (self.streams.is_none() && !p.has_work()) {
+        if self.streams.is_some() {
+            return self.poll_shared(now, path, arena);
+        }
+        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
+        let packet = self.paths[path].poll(&mut cx, arena);
+        self.refresh();
+        packet
+    }
+
+    /// The same where the path is one of several.
+    fn poll_shared(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+        if self.paths[path].state() == State::Dead {
             return None;
         }
         let quiet = self.is_quiet(path);
@@ -193,6 +206,20 @@ impl Connection {
         self.paths[path].rtt_summary()
     }
 
+    /// The only path took the segment as the one that it expected: no end of anything comes with it.
+    #[inline]
+    fn take_expected(&mut self, now: Time, path: usize, segment: &Incoming) -> bool {
+        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
+        let taken = self.paths[path].on_expected(&mut cx, segment);
+        if taken {
+            if segment.payload > 0 {
+                self.progress.last_byte_at = Some(now);
+            }
+            self.refresh();
+        }
+        taken
+    }
+
     /// Run `f` on a path with what it needs of the connection.
     #[inline]
     fn with_path<R>(
@@ -211,6 +238,13 @@ impl Connection {
     }
     #[inline]
     fn refresh(&mut self) {
+        match self.paths.as_slice() {
+            [only] if self.progress.ended.is_none() => self.next = only.next_timeout(),
+            _ => self.refresh_all(),
+        }
+    }
+    #[inline(never)]
+    fn refresh_all(&mut self) {
         self.next = match self.paths.as_slice() {
             [only] => only.next_timeout(),
             all => all.iter().map(Path::next_timeout).min().unwrap_or(Time::MAX),

@@ -196,7 +196,7 @@ impl Path {
 
     /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
     #[inline]
-    fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
+    pub(super) fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
         if seq < self.window_seq {
             return;
         }

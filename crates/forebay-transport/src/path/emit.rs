@@ -32,7 +32,10 @@ impl Path {
         };
         let number = self.next_number;
         let next = NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
-        let stamp = self.controller.stamp(cx.now, &next);
+        let stamp = match self.stamps_packets {
+            true => self.controller.stamp(cx.now, &next),
+            false => Stamp::default(),
+        };
         let start = match choice {
             Choice::Repeat(at) => self.board.get(at).start,
             _ => self.board.nxt(),
@@ -85,7 +88,11 @@ impl Path {
 
     /// A transmission of `len` bytes from `start` on, with what the rate sampler wants to remember.
     #[inline]
-    fn segment(&mut self, cx: &Cx<'_>, (start, len, number): (u64, u64, u64)) -> Segment {
+    pub(super) fn segment(
+        &mut self,
+        cx: &Cx<'_>,
+        (start, len, number): (u64, u64, u64),
+    ) -> Segment {
         self.next_number += 1;
         let mut segment = Segment {
             start,
@@ -201,7 +208,7 @@ impl Path {
 
     /// A packet may be cut by routers only if it can be put together again: it needs an identification.
     #[inline]
-    fn fragmentable(
+    pub(super) fn fragmentable(
         &mut self,
         cx: &Cx<'_>,
         arena: &mut Arena,
@@ -218,7 +225,7 @@ impl Path {
 
     /// A segment of this path from offset `start` on, with what rides on each segment.
     #[inline]
-    fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
+    pub(super) fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
         let acks = flags.has(TcpFlags::ACK);
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
         let shift = if flags.has(TcpFlags::SYN) { 0 } else { self.agreed.own_shift };

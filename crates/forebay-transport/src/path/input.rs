@@ -150,7 +150,7 @@ impl Path {
 
     /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is a ghost.
     #[inline]
-    fn accept_timestamp(&mut self, segment: &Incoming, start: u64) -> bool {
+    pub(super) fn accept_timestamp(&mut self, segment: &Incoming, start: u64) -> bool {
         if !self.agreed.timestamps {
             return true;
         }

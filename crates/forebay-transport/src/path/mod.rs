@@ -3,6 +3,7 @@
 //! Sequence offsets are u64: 0 is the SYN, 1 the first byte, and a FIN takes one too.
 
 mod acks;
+mod calm;
 mod congestion;
 mod emit;
 mod handshake;
@@ -100,7 +101,11 @@ pub(crate) struct Cx<'a> {
     pub data_end: Option<u64>,
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
+    /// For a path that carries the whole stream.
+    pub(crate) fn of_only(now: Time, config: &'a TcpConfig, counters: &'a mut Counters) -> Cx<'a> {
+        Cx { now, config, counters, data_ack: None, data_end: None }
+    }
     fn bounds(&self) -> RtoBounds {
         RtoBounds { min: self.config.min_rto, max: self.config.max_rto }
     }
@@ -134,7 +139,10 @@ pub(crate) struct Path {
     fin_allowed: bool,
     agreed: Agreed,
     state: State,
+    /// Nothing but the usual is going on, see [`Path::is_calm`].
+    calm: bool,
     wants_packets: bool,
+    stamps_packets: bool,
     /// The feedback half has nothing to say, ever.
     tells_nothing: bool,
     owner: RecoveryOwner,
@@ -222,7 +230,9 @@ impl Path {
             fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
             agreed: Agreed::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
+            calm: false,
             wants_packets: controller.wants_packets(),
+            stamps_packets: controller.stamps(),
             tells_nothing: matches!(feedback, AnyFeedback::None),
             owner: controller.recovery_owner(),
             mss: config.mss_bytes,
@@ -308,6 +318,10 @@ impl Path {
     /// FlightSize (RFC 5681), limited transmit left out.
     fn flight_size(&self) -> u64 {
         self.outstanding().saturating_sub(self.limited_bytes)
+    }
+    /// Bytes that may be sent and not acknowledged, whatever the peer offers.
+    fn send_buffer(&self, cx: &Cx<'_>) -> u64 {
+        cx.config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES)
     }
     fn mss(&self) -> u64 {
         self.mss as u64

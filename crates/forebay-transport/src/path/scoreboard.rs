@@ -145,6 +145,10 @@ impl Scoreboard {
     pub(crate) fn has_repeats(&self) -> bool {
         !self.repeats.is_empty()
     }
+    /// Nothing is reported beyond SND.UNA, lost, or outstanding a second time.
+    pub(crate) fn is_orderly(&self) -> bool {
+        self.sacked.is_empty() && self.lost_segments == 0 && !self.has_repeats()
+    }
     /// Index of the segment that holds `offset`, or of the first one above it.
     pub(crate) fn find(&self, offset: u64) -> usize {
         self.segments.partition_point(|s| s.end() <= offset)
@@ -177,6 +181,30 @@ impl Scoreboard {
         self.segments.pop_front();
         self.leave(&first);
         Some(first)
+    }
+    /// How many segments, and bytes, end exactly at `ack`: if nothing has happened to them since they were sent, and they carry
+    /// neither SYN nor FIN.
+    #[inline]
+    pub(crate) fn whole_run(&self, ack: u64) -> Option<(usize, u64)> {
+        let (mut segments, mut end) = (0, self.una);
+        while end < ack {
+            let s = self.segments.get(segments)?;
+            if s.flags & !APP_LIMITED != 0 {
+                return None;
+            }
+            end += s.len as u64;
+            segments += 1;
+        }
+        (end == ack).then_some((segments, end - self.una))
+    }
+    /// Take out the first `segments`, which are [`Scoreboard::whole_run`] up to `ack`.
+    #[inline]
+    pub(crate) fn pop_run(&mut self, segments: usize, ack: u64, bytes: u64) {
+        for _ in 0..segments {
+            self.segments.pop_front();
+        }
+        self.una = ack;
+        self.in_flight -= bytes;
     }
     /// Everything below `ack` is acknowledged, and [`Scoreboard::pop_acked`] was called until it gave None.
     /// Returns payload bytes that were cut off a segment of which only the head is acknowledged, if they are news.

@@ -2,7 +2,7 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, MAX_OUTSTANDING_BYTES, Path, Probe, State};
+use super::{Cx, Path, Probe, State};
 use forebay_base::{Arena, Packet, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
 
@@ -25,13 +25,22 @@ pub(super) enum Choice {
 impl Path {
     /// False if [`Path::poll`] would find nothing to do at all: most calls of a driver that polls until None.
     #[inline]
-    pub(crate) fn has_work(&self) -> bool {
+    fn has_work(&self) -> bool {
         self.acks.is_due() || self.window_probe_due || !self.has_nothing()
     }
 
     /// The next packet, if one may leave now.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
+        if self.calm { self.poll_calm(cx, arena) } else { self.poll_any(cx, arena) }
+    }
+
+    /// The general way of [`Path::poll`].
+    #[inline(never)]
+    pub(super) fn poll_any(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
+        if self.state == State::Dead || (self.mappings.is_none() && !self.has_work()) {
+            return None;
+        }
         // An ACK rides on data unless it has options of its own to carry, or ends the handshake.
         let alone = self.acks.is_due()
             && (self.handshake_ack || !self.tells_nothing || !self.recv.is_plain());
@@ -140,7 +149,7 @@ impl Path {
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
     fn next_new(&mut self, cx: &Cx<'_>) -> Option<(u64, bool)> {
         let nxt = self.board.nxt();
-        let buffer = cx.config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES);
+        let buffer = self.send_buffer(cx);
         let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
         let room = edge.saturating_sub(nxt).min((self.board.una() + buffer).saturating_sub(nxt));
         let rest = self.send_end.saturating_sub(nxt);
@@ -197,7 +206,7 @@ impl Path {
         in_flight.saturating_sub(freed * self.mss())
     }
     /// Data waits for the window.
-    fn note_window_full(&mut self) {
+    pub(super) fn note_window_full(&mut self) {
         self.window_full_at = self.board.nxt();
     }
 

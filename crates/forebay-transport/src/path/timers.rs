@@ -49,9 +49,10 @@ impl Path {
         own.min(self.acks.deadline())
     }
 
-    /// Bring the cached minimum up to date: at the end of everything that takes `&mut self`.
+    /// Bring what is cached up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
+        self.calm = self.is_calm();
         let mut next = self.own_timeout();
         if let Some(at) = self.controller.next_timeout() {
             next = next.min(at);
@@ -62,6 +63,16 @@ impl Path {
             next = next.min(at);
         }
         self.timers.next = if self.state == State::Dead { Time::MAX } else { next };
+    }
+
+    /// The same where the path was calm, and is: neither a loss nor a window is waited for.
+    #[inline]
+    pub(super) fn refresh_deadline_calm(&mut self) {
+        let t = &mut self.timers;
+        t.next = t.rto.min(t.probe).min(t.pace).min(self.acks.deadline());
+        if let Some(at) = self.controller.next_timeout() {
+            t.next = t.next.min(at);
+        }
     }
 
     /// A deadline came, or not yet: each timer looks for itself.
@@ -120,9 +131,23 @@ impl Path {
             && self.board.una() >= self.recovery_point
             && self.probe.is_none()
             && self.sampled_since_probe;
-        if !allowed {
-            return;
+        if allowed {
+            self.arm_probe(cx);
         }
+    }
+    /// The same for a calm path.
+    #[inline]
+    pub(super) fn rearm_probe_calm(&mut self, cx: &Cx<'_>) {
+        self.timers.probe = Time::MAX;
+        let allowed = matches!(self.detector, Detector::Rack(_))
+            && !self.board.is_empty()
+            && self.sampled_since_probe;
+        if allowed {
+            self.arm_probe(cx);
+        }
+    }
+    #[inline]
+    fn arm_probe(&mut self, cx: &Cx<'_>) {
         let mut wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| srtt * 2);
         if self.board.len() == 1 {
             // The peer most likely runs the policy of this end.

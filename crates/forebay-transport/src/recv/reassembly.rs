@@ -54,6 +54,12 @@ impl Reassembly {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
     }
 
+    /// The next `bytes` came where nothing is held beyond them, and they are within the window.
+    #[inline]
+    pub(crate) fn append_next(&mut self, bytes: u64) {
+        debug_assert!(self.is_plain());
+        self.nxt += bytes;
+    }
     /// `start..end` came; bytes from `edge` on are refused.
     #[inline]
     pub(crate) fn accept(&mut self, start: u64, end: u64, edge: u64) -> Arrival {

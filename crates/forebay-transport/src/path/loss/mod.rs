@@ -7,7 +7,7 @@ mod rack;
 pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
-use super::scoreboard::{REPEATED, Scoreboard};
+use super::scoreboard::{REPEATED, Scoreboard, Segment};
 use crate::connection::Counters;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
@@ -108,6 +108,22 @@ impl Detector {
             Detector::Rack(rack) => rack.is_due(board),
             Detector::PacketTimer { .. } => !board.is_empty(),
             Detector::TimeoutOnly => false,
+        }
+    }
+    /// True if an ACK in order, up to which everything was sent once, can find no loss.
+    #[inline]
+    pub(crate) fn is_settled(&self, una: u64) -> bool {
+        match self {
+            Detector::DupThresh | Detector::TimeoutOnly => true,
+            Detector::Rack(rack) => rack.is_settled(una),
+            Detector::PacketTimer { .. } => false,
+        }
+    }
+    /// Such an ACK came; `newest` is the last segment that it covers.
+    #[inline]
+    pub(crate) fn on_run(&mut self, now: Time, newest: &Segment) {
+        if let Detector::Rack(rack) = self {
+            rack.on_run(now, newest);
         }
     }
     /// Declare what is lost. Returns when to look again though no ACK comes.

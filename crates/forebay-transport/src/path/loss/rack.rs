@@ -50,6 +50,20 @@ impl Rack {
         self.horizon > board.una() || board.has_repeats()
     }
 
+    /// True if nothing beyond `una` is known to have arrived or was sent before the newest arrival, and no DSACK round is open.
+    #[inline]
+    pub(super) fn is_settled(&self, una: u64) -> bool {
+        self.horizon <= una && self.fack <= una && self.dsack_round.is_none()
+    }
+    /// Steps 1 to 3 where it is settled: everything up to the end of `newest` has arrived.
+    #[inline]
+    pub(super) fn on_run(&mut self, now: Time, newest: &Segment) {
+        let end = newest.end();
+        (self.fack, self.horizon) = (end, end);
+        self.newest = Some((newest.number, newest.sent_at));
+        self.rtt = now.since(newest.sent_at);
+    }
+
     /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it was sent again.
     /// `echo_is_older`: the timestamp echo is that of an earlier copy.
     #[inline]

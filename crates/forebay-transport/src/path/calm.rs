@@ -1,0 +1,204 @@
+//! The usual case: data and ACKs come in order, and nothing is being repaired, probed or negotiated.
+//!
+//! What happens here is what the general way (`send`, `emit`, `input`, `acks`) would do, less the steps that have no effect
+//! on a calm path. `Path::calm` remembers whether it is one: whatever may change that ends with [`Path::refresh`], and
+//! nothing here does.
+
+use super::input::Incoming;
+use super::{Cx, Doubt, Path, State};
+use forebay_base::{Arena, Packet, Rate, TcpFlags, Time, narrow};
+use forebay_cc::{Ack, Controller, Sent};
+
+/// What a calm path does when it is asked for a packet.
+enum Next {
+    /// Send a full segment of new data; its pacing rate.
+    Segment(Option<Rate>),
+    /// There is nothing to send, or the congestion window is full.
+    Nothing,
+    /// Something for the general way.
+    Other,
+}
+
+impl Path {
+    /// True if nothing but new data, acknowledgments in order and ACKs of them can be due.
+    pub(super) fn is_calm(&self) -> bool {
+        let open = self.state == State::Established
+            && self.mappings.is_none()
+            && self.tells_nothing
+            && !self.agreed.ecn
+            && !self.handshake_ack
+            && !self.syn_due
+            && self.syn_loss_window == u64::MAX;
+        let orderly = self.board.is_orderly()
+            && self.dupacks == 0
+            && self.limited_bytes == 0
+            && self.recv.is_plain();
+        let repaired = self.episode.is_none()
+            && self.board.una() >= self.recovery_point
+            && self.unanswered_loss.is_none()
+            && self.doubt == Doubt::None
+            && self.retries == 0;
+        let probed = self.probe.is_none() && !self.probe_due && !self.window_probe_due;
+        let unlimited = self.timers.loss == Time::MAX && self.timers.persist == Time::MAX;
+        open && orderly && repaired && probed && unlimited
+    }
+
+    /// [`Path::poll`] of a calm path.
+    #[inline]
+    pub(super) fn poll_calm(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
+        debug_assert!(self.is_calm());
+        let mut packet = match self.next_calm(cx) {
+            Next::Other => return self.poll_any(cx, arena),
+            Next::Nothing if !self.acks.is_due() => return None,
+            Next::Nothing => {
+                cx.counters.acks += 1;
+                let nxt = self.board.nxt();
+                self.packet(cx, nxt, TcpFlags::ACK, 0)
+            }
+            Next::Segment(pacing) => {
+                let packet = self.send_segment(cx);
+                if let Some(rate) = pacing {
+                    self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
+                }
+                packet
+            }
+        };
+        self.fragmentable(cx, arena, &mut packet, None);
+        self.refresh_deadline_calm();
+        Some(packet)
+    }
+
+    #[inline]
+    fn next_calm(&mut self, cx: &Cx<'_>) -> Next {
+        let (nxt, mss) = (self.board.nxt(), self.mss());
+        if nxt >= self.send_end && (!self.fin_allowed || self.fin_sent()) {
+            return Next::Nothing;
+        }
+        let edge = self.peer_edge.min(self.board.una() + self.send_buffer(cx));
+        let limits = self.controller.limits();
+        let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
+            && nxt + mss <= edge
+            && self.cut == self.mss
+            && !self.stamps_packets
+            && limits.credits != Some(0)
+            && self.timers.pace == Time::MAX
+            && self.pacer.ready(cx.now);
+        let in_flight = self.board.in_flight();
+        if usual && in_flight + mss <= limits.cwnd_bytes {
+            return Next::Segment(self.pacing_rate(&limits, cx.config));
+        }
+        if !usual || in_flight == 0 {
+            return Next::Other;
+        }
+        self.note_window_full();
+        Next::Nothing
+    }
+
+    /// A full segment of new data.
+    #[inline]
+    fn send_segment(&mut self, cx: &mut Cx<'_>) -> Packet {
+        let (start, len, number) = (self.board.nxt(), self.mss, self.next_number);
+        let in_flight_bytes = self.board.in_flight() + len as u64;
+        let mut segment = self.segment(cx, (start, len as u64, number));
+        segment.tx_in_flight = in_flight_bytes as u32;
+        let sent = Sent {
+            number,
+            bytes: len as u32,
+            in_flight_bytes,
+            retransmission: false,
+            after_idle: in_flight_bytes == len as u64,
+        };
+        segment.tag = self.controller.on_sent(cx.now, &sent);
+        self.board.push(segment);
+        cx.counters.data_packets += 1;
+        if self.timers.rto == Time::MAX {
+            self.rearm_rto(cx);
+        }
+        self.rearm_probe_calm(cx);
+        self.packet(cx, start, TcpFlags::ACK, len)
+    }
+
+    /// Process a segment without options beside timestamps if it is the one that a calm path expects next: an ACK
+    /// alone, or data for an end that has nothing outstanding. False, and nothing has changed, if it is another.
+    /// True: the payload was the next in order.
+    #[inline]
+    pub(crate) fn on_expected(&mut self, cx: &mut Cx<'_>, segment: &Incoming) -> bool {
+        let expected = self.calm
+            && segment.flags == TcpFlags::ACK
+            && segment.seq == narrow(self.recv.nxt(), self.who.peer_isn);
+        if !expected {
+            return false;
+        }
+        debug_assert!(self.is_calm());
+        let una = self.board.una();
+        let acked = segment.ack.wrapping_sub(narrow(una, self.who.isn));
+        if segment.payload == 0 {
+            self.on_next_ack(cx, segment, una + acked as u64)
+        } else {
+            acked == 0 && self.on_next_data(cx, segment)
+        }
+    }
+
+    /// The ACK of whole segments that were sent once.
+    #[inline]
+    fn on_next_ack(&mut self, cx: &mut Cx<'_>, segment: &Incoming, ack: u64) -> bool {
+        let (una, nxt, prior_in_flight_bytes) =
+            (self.board.una(), self.board.nxt(), self.board.in_flight());
+        let refused = ack == una || ack > nxt || self.wants_packets;
+        if refused || !self.detector.is_settled(una) {
+            return false;
+        }
+        let Some((segments, acked_bytes)) = self.board.whole_run(ack) else { return false };
+        let start = self.recv.nxt();
+        if !self.accept_timestamp(segment, start) {
+            return false;
+        }
+        let newest = *self.board.get(segments - 1);
+        self.board.pop_run(segments, ack, acked_bytes);
+        self.rate.add_delivered(cx.now, acked_bytes);
+        self.detector.on_run(cx.now, &newest);
+        self.update_window(cx, segment, start, ack);
+        let sample = cx.now.since(newest.sent_at);
+        self.take_sample(cx, sample);
+        let news = Ack {
+            acked_bytes,
+            delivered_bytes: acked_bytes,
+            total_delivered_bytes: self.rate.delivered(),
+            duplicate: false,
+            rtt_sample: Some(sample),
+            newest: Some((newest.tag, newest.number)),
+            rtt: self.rtt.view(),
+            prior_in_flight_bytes,
+            in_flight_bytes: self.board.in_flight(),
+            snd_una: ack.saturating_sub(1),
+            snd_nxt: nxt.saturating_sub(1),
+            cwnd_limited: una < self.window_full_at,
+            in_recovery: false,
+            ecn_echo: false,
+            rate: self.rate.sample(&newest, self.rtt.min()),
+            options: None,
+        };
+        self.controller.on_ack(cx.now, &news);
+        self.rearm_rto(cx);
+        self.rearm_probe_calm(cx);
+        self.refresh_deadline_calm();
+        true
+    }
+
+    /// The next bytes in order.
+    #[inline]
+    fn on_next_data(&mut self, cx: &mut Cx<'_>, segment: &Incoming) -> bool {
+        let start = self.recv.nxt();
+        let known = self.board.is_empty() // else its ACK field may be a duplicate
+            && self.fin_received_at.is_none()
+            && segment.payload <= self.recv_window;
+        if !known || !self.accept_timestamp(segment, start) {
+            return false;
+        }
+        self.update_window(cx, segment, start, self.board.una());
+        self.recv.append_next(segment.payload);
+        self.acks.on_data(cx.now);
+        self.timers.next = self.timers.next.min(self.acks.deadline());
+        true
+    }
+}
