@@ -12,7 +12,7 @@ mod outcome;
 mod trace;
 mod world;
 
-pub use agenda::{Agenda, Calendar, Entity};
+pub use agenda::{Agenda, Calendar, Entity, INDEX_BITS};
 pub use forebay_net::{Conservation, PacketEvent};
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
