@@ -258,6 +258,9 @@ impl Calendar {
     fn next_day(&mut self) -> Option<Key> {
         if self.pushes >= REVIEW {
             self.review();
+            if !self.today.is_empty() || self.far_today {
+                return None; // with longer days some of what was to come is today
+            }
         }
         let far = self.far.peek().map_or(u64::MAX, |r| time_of(r.0) >> self.shift);
         let near = self.next_occupied().unwrap_or(u64::MAX);
@@ -467,6 +470,30 @@ mod tests {
         let (mine, simple) = (times(a), times(b));
         assert_eq!(mine.len(), 5_001);
         assert_eq!(mine, simple);
+    }
+
+    /// Steps of one scale for a while, then of another: the length of a day is reviewed up and down, with events of
+    /// every age pending.
+    #[test]
+    fn both_heaps_agree_while_days_grow_and_shrink() {
+        let mut rng = Rng::new(9, Stream::Test, 0);
+        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        (0..3_000).for_each(|e| heaps.iter_mut().for_each(|h| h.push(Time::ZERO, e)));
+        let mut shifts = std::collections::BTreeSet::new();
+        for scale in [12, 34, 20, 40, 8, 26, 36, 14] {
+            for _ in 0..400_000 {
+                let [a, b] = &mut heaps;
+                let (mine, simple) = (a.pop_until(Time::MAX), b.pop_until(Time::MAX));
+                assert_eq!(mine, simple);
+                let (now, entity) = mine.unwrap();
+                let at = Time::from_nanos(now.as_nanos() + rng.below(1 << scale));
+                heaps.iter_mut().for_each(|h| h.push(at, entity));
+            }
+            if let Agenda::Calendar(calendar) = &heaps[0] {
+                shifts.insert(calendar.shift);
+            }
+        }
+        assert!(shifts.len() > 4, "days of {shifts:?}: the review was not exercised");
     }
 
     #[test]

@@ -165,6 +165,7 @@ impl Simulation {
                 self.now = self.now.max(limit);
                 return if agenda.is_empty() { Status::Quiet } else { Status::Running };
             };
+            assert!(at >= self.now, "the agenda went back from {} to {at}", self.now);
             self.instant_events = if at == self.now { self.instant_events + 1 } else { 0 };
             self.now = at;
             self.handle(entity);
