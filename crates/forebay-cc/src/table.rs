@@ -31,6 +31,15 @@ pub struct Entry {
     pub summary: &'static str,
     /// The algorithm with its default parameters.
     pub spec: fn() -> Spec,
+    source: &'static str,
+}
+
+impl Entry {
+    /// The head comment of the algorithm's file, line by line: what it implements, its equations, and what it differs in.
+    pub fn about(&self) -> impl Iterator<Item = &'static str> {
+        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
+        lines.map(|line| line.strip_prefix(' ').unwrap_or(line))
+    }
 }
 
 /// Marker of a curve's points.
@@ -97,6 +106,7 @@ macro_rules! algorithms {
             name: $name, title: $title, colour: $colour, marker: Marker::$marker,
             reference: $reference, summary: $summary,
             spec: || Spec::$Variant($module::Params::default()),
+            source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl Spec {
             /// Name in the table.
@@ -215,6 +225,19 @@ mod tests {
             assert_eq!(spec.check(), Ok(()), "the defaults of {} are out of range", entry.name);
         }
         assert_eq!(Spec::by_name("no-such-thing"), None);
+    }
+
+    #[test]
+    fn every_algorithm_tells_what_it_is_about_and_what_it_differs_in() {
+        for entry in TABLE {
+            assert!(
+                entry
+                    .about()
+                    .next()
+                    .is_some_and(|line| line.contains("RFC") || line.contains("doi"))
+            );
+            assert!(entry.about().any(|line| line.starts_with("Differs from")), "{}", entry.name);
+        }
     }
 
     #[test]

@@ -13,6 +13,10 @@ pub fn text(name: &str, paint: Paint) -> String {
     let _ =
         writeln!(text, "{} - congestion control ({})\n", paint.bold(entry.title), entry.reference);
     text.push_str(&wrap(entry.summary, 0));
+    let _ = writeln!(text, "\n{}", paint.bold("What is implemented"));
+    for paragraph in paragraphs(entry.about()) {
+        text.push_str(&wrap(&paragraph, 2));
+    }
     let schema = forebay_lab::scenario::schema();
     let params = resolve(&schema, &schema["properties"]["protocol"]["properties"][name]);
     let Some(properties) = params["properties"].as_object().filter(|p| !p.is_empty()) else {
@@ -38,6 +42,22 @@ pub fn text(name: &str, paint: Paint) -> String {
         "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}"
     );
     text
+}
+
+/// The paragraphs and the numbered items of a head comment, each on one line.
+fn paragraphs(lines: impl Iterator<Item = &'static str>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in lines.map(str::trim) {
+        let item = line.split_once(". ").is_some_and(|(n, _)| n.parse::<u8>().is_ok());
+        match all.last_mut().filter(|_| open && !item) {
+            _ if line.is_empty() => {}
+            Some(last) => *last = format!("{last} {line}"),
+            None => all.push(line.to_string()),
+        }
+        open = !line.is_empty();
+    }
+    all
 }
 
 /// What a `$ref` stands for, or the schema itself.
