@@ -33,6 +33,9 @@ impl Controller for AnyController {
     fn wants_packets(&self) -> bool {
         each_controller!(self, c => c.wants_packets())
     }
+    fn wants_rate(&self) -> bool {
+        each_controller!(self, c => c.wants_rate())
+    }
     #[inline]
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         each_controller!(self, c => c.on_delivered(now, packet))

@@ -128,7 +128,8 @@ pub struct Ack<'a> {
     pub in_recovery: bool,
     /// The ACK echoes congestion experienced (ECE).
     pub ecn_echo: bool,
-    /// Delivery rate, if this ACK delivered anything.
+    /// Delivery rate, if this ACK delivered anything; only for controllers that ask
+    /// ([`Controller::wants_rate`]).
     pub rate: Option<RateSample>,
     /// Options on the ACK, for schemes that carry feedback in them.
     pub options: Option<&'a OptionList>,
@@ -319,6 +320,10 @@ pub trait Controller: Send {
     /// True if `on_delivered` is to be called. Constant for the life of the controller.
     fn wants_packets(&self) -> bool {
         false
+    }
+    /// True if [`Ack::rate`] is looked at. Constant for the life of the controller.
+    fn wants_rate(&self) -> bool {
+        true
     }
     /// One packet arrived.
     fn on_delivered(&mut self, _now: Time, _packet: &Delivered) {}

@@ -368,6 +368,10 @@ impl Controller for Cubic {
         }
     }
 
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
     fn stamps(&self) -> bool {
         false
     }

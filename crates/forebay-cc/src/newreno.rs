@@ -198,6 +198,10 @@ impl Controller for NewReno {
         }
     }
 
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
     fn stamps(&self) -> bool {
         false
     }

@@ -183,7 +183,11 @@ impl Sender {
             options: None,
         };
         let now = self.now;
-        self.each(|c| c.on_ack(now, &ack));
+        // Who says that it does not look at the rate must not miss it.
+        let blind = Ack { rate: ack.rate.filter(|_| self.twins[1].wants_rate()), ..ack };
+        let [variant, boxed] = &mut self.twins;
+        variant.on_ack(now, &ack);
+        boxed.on_ack(now, &blind);
         self.timeouts = 0;
     }
 
@@ -271,7 +275,7 @@ impl Sender {
         assert!(limits.cwnd_bytes >= u64::from(MSS), "{}: {limits:?}", self.name);
         assert!(!shown.phase.is_empty());
         self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
-        self.each(|c| (c.wants_packets(), c.stamps()));
+        self.each(|c| (c.wants_packets(), c.wants_rate(), c.stamps()));
         self.note(limits.cwnd_bytes);
         self.note(limits.pacing_rate.map_or(0, |rate| rate.bps()));
         self.note(limits.credits.unwrap_or(u64::MAX));
@@ -388,6 +392,10 @@ impl Controller for Probe {
         self.note("wants_packets");
         true
     }
+    fn wants_rate(&self) -> bool {
+        self.note("wants_rate");
+        false
+    }
     fn on_delivered(&mut self, _now: Time, _packet: &Delivered) {
         self.note("on_delivered");
     }
@@ -481,6 +489,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.on_sent(now, &sent), Tag(7));
     any.on_ack(now, &bare_ack(rtt));
     assert!(any.wants_packets());
+    assert!(!any.wants_rate());
     any.on_delivered(now, &Delivered { tag, number, bytes, sent_at, rtt: None });
     any.on_loss(now, &Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 });
     let cause = CongestionCause::Loss;

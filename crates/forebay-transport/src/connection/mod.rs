@@ -94,13 +94,24 @@ impl Connection {
         if self.streams.is_none() && options.is_none() && self.take_expected(now, path, &segment) {
             return;
         }
+        self.take_any(now, path, &segment, options);
+    }
+
+    #[inline(never)]
+    fn take_any(
+        &mut self,
+        now: Time,
+        path: usize,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+    ) {
         self.couple(path);
         let before = self.paths[path].state();
-        let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
+        let received = self.with_path(now, path, |p, cx| p.on_segment(cx, segment, options));
         if before != State::Established {
             self.note_opening(now, path);
         }
-        self.take(now, path, &segment, options, received);
+        self.take(now, path, segment, options, received);
         self.refresh();
     }
 
@@ -110,6 +121,13 @@ impl Connection {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
+        if self.paths[path].is_silent() {
+            return None;
+        }
+        self.poll_only(now, path, arena)
+    }
+
+    fn poll_only(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         let packet = self.paths[path].poll(&mut cx, arena);
         self.refresh();
@@ -117,6 +135,7 @@ impl Connection {
     }
 
     /// The same where the path is one of several.
+    #[inline(never)]
     fn poll_shared(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.paths[path].state() == State::Dead {
             return None;

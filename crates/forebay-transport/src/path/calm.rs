@@ -43,37 +43,36 @@ impl Path {
         open && orderly && repaired && probed && unlimited
     }
 
+    /// True if [`Path::poll`] would find neither data nor an ACK to send: the most frequent answer of a receiver.
+    #[inline]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.calm && !self.acks.is_due() && self.all_sent()
+    }
+    /// The stream has been sent, and FIN if it may follow.
+    #[inline]
+    fn all_sent(&self) -> bool {
+        let nxt = self.board.nxt();
+        nxt > self.send_end || (nxt == self.send_end && !self.fin_allowed)
+    }
+
     /// [`Path::poll`] of a calm path.
     #[inline]
     pub(super) fn poll_calm(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
         debug_assert!(self.is_calm());
-        let mut packet = match self.next_calm(cx) {
-            Next::Other => return self.poll_any(cx, arena),
-            Next::Nothing if !self.acks.is_due() => return None,
-            Next::Nothing => {
-                cx.counters.acks += 1;
-                let nxt = self.board.nxt();
-                self.packet(cx, nxt, TcpFlags::ACK, 0)
-            }
-            Next::Segment(pacing) => {
-                let packet = self.send_segment(cx);
-                if let Some(rate) = pacing {
-                    self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
-                }
-                packet
-            }
-        };
-        self.fragmentable(cx, arena, &mut packet, None);
-        self.refresh_deadline_calm();
-        Some(packet)
+        match self.next_calm(cx) {
+            Next::Other => self.poll_any(cx, arena),
+            Next::Nothing if !self.acks.is_due() => None,
+            Next::Nothing => Some(self.send_ack(cx, arena)),
+            Next::Segment(pacing) => Some(self.send_segment(cx, arena, pacing)),
+        }
     }
 
     #[inline]
     fn next_calm(&mut self, cx: &Cx<'_>) -> Next {
-        let (nxt, mss) = (self.board.nxt(), self.mss());
-        if nxt >= self.send_end && (!self.fin_allowed || self.fin_sent()) {
+        if self.all_sent() {
             return Next::Nothing;
         }
+        let (nxt, mss) = (self.board.nxt(), self.mss());
         let edge = self.peer_edge.min(self.board.una() + self.send_buffer(cx));
         let limits = self.controller.limits();
         let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
@@ -94,9 +93,18 @@ impl Path {
         Next::Nothing
     }
 
+    /// An ACK that no data carries.
+    fn send_ack(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Packet {
+        cx.counters.acks += 1;
+        self.note_ack();
+        self.refresh_deadline_calm();
+        let mut packet = self.segment_packet(cx, self.board.nxt(), TcpFlags::ACK, 0);
+        self.fragmentable(cx, arena, &mut packet, None);
+        packet
+    }
+
     /// A full segment of new data.
-    #[inline]
-    fn send_segment(&mut self, cx: &mut Cx<'_>) -> Packet {
+    fn send_segment(&mut self, cx: &mut Cx<'_>, arena: &mut Arena, pacing: Option<Rate>) -> Packet {
         let (start, len, number) = (self.board.nxt(), self.mss, self.next_number);
         let in_flight_bytes = self.board.in_flight() + len as u64;
         let mut segment = self.segment(cx, (start, len as u64, number));
@@ -115,7 +123,14 @@ impl Path {
             self.rearm_rto(cx);
         }
         self.rearm_probe_calm(cx);
-        self.packet(cx, start, TcpFlags::ACK, len)
+        self.note_ack();
+        self.refresh_deadline_calm();
+        let mut packet = self.segment_packet(cx, start, TcpFlags::ACK, len);
+        if let Some(rate) = pacing {
+            self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
+        }
+        self.fragmentable(cx, arena, &mut packet, None);
+        packet
     }
 
     /// Process a segment without options beside timestamps if it is the one that a calm path expects next: an ACK
@@ -153,20 +168,21 @@ impl Path {
         if !self.accept_timestamp(segment, start) {
             return false;
         }
-        let newest = *self.board.get(segments - 1);
-        self.board.pop_run(segments, ack, acked_bytes);
-        self.rate.add_delivered(cx.now, acked_bytes);
-        self.detector.on_run(cx.now, &newest);
         self.update_window(cx, segment, start, ack);
-        let sample = cx.now.since(newest.sent_at);
+        let newest = self.board.get(segments - 1);
+        self.rate.add_delivered(cx.now, acked_bytes);
+        self.detector.on_run(cx.now, newest);
+        let (sample, label) = (cx.now.since(newest.sent_at), (newest.tag, newest.number));
         self.take_sample(cx, sample);
+        let rate = self.rate.sample(self.board.get(segments - 1), self.rtt.min());
+        self.board.pop_run(segments, ack, acked_bytes);
         let news = Ack {
             acked_bytes,
             delivered_bytes: acked_bytes,
             total_delivered_bytes: self.rate.delivered(),
             duplicate: false,
             rtt_sample: Some(sample),
-            newest: Some((newest.tag, newest.number)),
+            newest: Some(label),
             rtt: self.rtt.view(),
             prior_in_flight_bytes,
             in_flight_bytes: self.board.in_flight(),
@@ -175,7 +191,7 @@ impl Path {
             cwnd_limited: una < self.window_full_at,
             in_recovery: false,
             ecn_echo: false,
-            rate: self.rate.sample(&newest, self.rtt.min()),
+            rate,
             options: None,
         };
         self.controller.on_ack(cx.now, &news);

@@ -225,7 +225,30 @@ impl Path {
 
     /// A segment of this path from offset `start` on, with what rides on each segment.
     #[inline]
-    pub(super) fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
+    fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
+        if flags.has(TcpFlags::ACK) {
+            self.note_ack();
+        }
+        self.segment_packet(cx, start, flags, len)
+    }
+
+    /// What is received so far is about to be acknowledged.
+    #[inline]
+    pub(super) fn note_ack(&mut self) {
+        self.last_ack_sent = self.recv.nxt();
+        self.acks.on_sent();
+        self.handshake_ack = false;
+    }
+
+    /// The packet alone: nothing is noted.
+    #[inline]
+    pub(super) fn segment_packet(
+        &self,
+        cx: &Cx<'_>,
+        start: u64,
+        flags: TcpFlags,
+        len: u16,
+    ) -> Packet {
         let acks = flags.has(TcpFlags::ACK);
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
         let shift = if flags.has(TcpFlags::SYN) { 0 } else { self.agreed.own_shift };
@@ -236,11 +259,6 @@ impl Path {
             window: (self.recv_window >> shift).min(u16::MAX as u64) as u16,
             timestamps,
         };
-        if acks {
-            self.last_ack_sent = self.recv.nxt();
-            self.acks.on_sent();
-            self.handshake_ack = false;
-        }
         Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
     }
 

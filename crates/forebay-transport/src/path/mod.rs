@@ -219,7 +219,7 @@ impl Path {
             board: Scoreboard::default(),
             next_number: 0,
             rtt: RttEstimator::new(config.initial_rto),
-            rate: RateSampler::default(),
+            rate: RateSampler::new(controller.wants_rate()),
             timers: Timers::default(),
             peer_edge: 0,
             window_seq: 0,
@@ -374,13 +374,19 @@ impl Path {
     }
 
     /// The rate at which packets leave, if they are paced.
+    #[inline]
     fn pacing_rate(&self, limits: &Limits, config: &TcpConfig) -> Option<Rate> {
-        if limits.pacing_rate.is_some() {
-            return limits.pacing_rate;
+        match config.pacing {
+            Pacing::Windowed { slow_start_percent, avoidance_percent }
+                if limits.pacing_rate.is_none() =>
+            {
+                self.windowed_rate(limits, (slow_start_percent, avoidance_percent))
+            }
+            _ => limits.pacing_rate,
         }
-        let Pacing::Windowed { slow_start_percent, avoidance_percent } = config.pacing else {
-            return None;
-        };
+    }
+    fn windowed_rate(&self, limits: &Limits, percents: (u32, u32)) -> Option<Rate> {
+        let (slow_start_percent, avoidance_percent) = percents;
         let srtt = self.rtt.srtt().filter(|s| !s.is_zero())?;
         let cwnd = self.cwnd(limits);
         if cwnd == u64::MAX {

@@ -4,8 +4,10 @@ use super::scoreboard::{APP_LIMITED, Segment};
 use forebay_base::{Span, Time};
 use forebay_cc::RateSample;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RateSampler {
+    /// Somebody looks at the samples.
+    wanted: bool,
     /// Total payload bytes delivered.
     delivered: u64,
     delivered_at: Time,
@@ -18,6 +20,18 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
+    /// Only the totals are kept unless samples are `wanted`.
+    pub(crate) fn new(wanted: bool) -> RateSampler {
+        let (delivered_at, flight_start) = (Time::ZERO, Time::ZERO);
+        RateSampler {
+            wanted,
+            delivered: 0,
+            delivered_at,
+            flight_start,
+            lost: 0,
+            app_limited_until: 0,
+        }
+    }
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered
@@ -43,6 +57,9 @@ impl RateSampler {
     /// A packet is about to leave: write the state of the sampler on it.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Time, idle: bool, segment: &mut Segment) {
+        if !self.wanted {
+            return;
+        }
         if idle {
             (self.flight_start, self.delivered_at) = (now, now);
         }
@@ -54,9 +71,12 @@ impl RateSampler {
             segment.flags |= APP_LIMITED;
         }
     }
-    /// The sample of an ACK whose newest transmission is `s`; None if it is too short to mean anything.
+    /// The sample of an ACK whose newest transmission is `s`; None if it is too short to mean anything, or not wanted.
     #[inline]
     pub(crate) fn sample(&mut self, s: &Segment, min_rtt: Span) -> Option<RateSample> {
+        if !self.wanted {
+            return None;
+        }
         self.flight_start = s.sent_at;
         let send_elapsed = s.sent_at.since(s.flight_start);
         let ack_elapsed = self.delivered_at.since(s.delivered_at);
