@@ -100,7 +100,10 @@ impl<D: Driver> Fabric<D> {
         let AnyLink::Fifo(fifo) = &mut slot.link else { return self.offer_queued(link, packet) };
         // It drops nothing, and has no transmitter to arm.
         let result = fifo.offer(packet, &mut port_context!(self));
-        if let Some(at) = fifo.next_arrival().filter(|&at| at < slot.armed_arrival) {
+        // Nothing on it overtakes: while it is armed, it is armed for the first.
+        if slot.armed_arrival == Time::MAX
+            && let Some(at) = fifo.next_arrival()
+        {
             slot.armed_arrival = at;
             self.driver.arm(Deadline::Arrival(link), at);
         }

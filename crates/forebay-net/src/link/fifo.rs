@@ -24,9 +24,19 @@ pub struct FifoLink {
     /// Index in `ring` of the first packet that had not started transmission when this was last brought up to date.
     first_waiting: usize,
     waiting_bytes: u64,
+    /// When that packet starts, which is when the one before it departs; of no meaning if none waits.
+    next_start: Time,
     limit: FifoLimit,
     overhead_bytes: u16,
     stats: LinkStats,
+}
+
+/// What waits: index of the first packet, bytes, and when it starts.
+#[derive(Clone, Copy)]
+struct Waiting {
+    first: usize,
+    bytes: u64,
+    next_start: Time,
 }
 
 impl FifoLink {
@@ -39,6 +49,7 @@ impl FifoLink {
             ring: VecDeque::new(),
             first_waiting: 0,
             waiting_bytes: 0,
+            next_start: Time::ZERO,
             limit,
             overhead_bytes,
             stats: LinkStats::default(),
@@ -50,25 +61,32 @@ impl FifoLink {
     fn departure(&self, index: usize) -> Time {
         self.ring[index].stamp() - self.delay
     }
-    /// Index of the first packet that waits at `now`, and the bytes that wait, from what was known last.
+    /// What waits at `now`, from what was known last.
     #[inline]
-    fn waiting(&self, now: Time) -> (usize, u64) {
+    fn waiting(&self, now: Time) -> Waiting {
+        let (len, next_start) = (self.ring.len(), self.next_start);
         if self.free_at <= now {
-            return (self.ring.len(), 0);
+            return Waiting { first: len, bytes: 0, next_start };
         }
-        let (mut first, mut bytes) = (self.first_waiting, self.waiting_bytes);
-        // A packet that had to wait starts when its predecessor departs.
-        while first < self.ring.len() && (first == 0 || self.departure(first - 1) <= now) {
-            bytes -= self.ring[first].wire_len() as u64;
-            first += 1;
+        let mut w = Waiting { first: self.first_waiting, bytes: self.waiting_bytes, next_start };
+        while w.first < len && w.next_start <= now {
+            w.bytes -= self.ring[w.first].wire_len() as u64;
+            w.next_start = self.departure(w.first);
+            w.first += 1;
         }
-        (first, bytes)
+        w
     }
     #[inline]
-    fn room_for(&self, wire_len: u16, (first, bytes): (usize, u64)) -> bool {
+    fn bring_up_to_date(&mut self, now: Time) {
+        let w = self.waiting(now);
+        (self.first_waiting, self.waiting_bytes, self.next_start) =
+            (w.first, w.bytes, w.next_start);
+    }
+    #[inline]
+    fn room_for(&self, wire_len: u16, w: Waiting) -> bool {
         match self.limit {
-            FifoLimit::Bytes(limit) => bytes + wire_len as u64 <= limit,
-            FifoLimit::Packets(limit) => ((self.ring.len() - first) as u64) < limit,
+            FifoLimit::Bytes(limit) => w.bytes + wire_len as u64 <= limit,
+            FifoLimit::Packets(limit) => ((self.ring.len() - w.first) as u64) < limit,
         }
     }
 
@@ -76,10 +94,15 @@ impl FifoLink {
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         let now = cx.now;
-        (self.first_waiting, self.waiting_bytes) = self.waiting(now);
+        let w = self.waiting(now);
+        (self.first_waiting, self.waiting_bytes, self.next_start) =
+            (w.first, w.bytes, w.next_start);
         if self.free_at > now {
-            if !self.room_for(packet.wire_len(), (self.first_waiting, self.waiting_bytes)) {
+            if !self.room_for(packet.wire_len(), w) {
                 return Err(Overflow(packet));
+            }
+            if self.first_waiting == self.ring.len() {
+                self.next_start = self.free_at;
             }
             self.waiting_bytes += packet.wire_len() as u64;
         } else {
@@ -108,6 +131,7 @@ impl FifoLink {
         if self.first_waiting == 0 {
             // It was still counted as waiting: it has started, departed and arrived since.
             self.waiting_bytes -= self.ring[0].wire_len() as u64;
+            self.next_start = self.departure(0);
         } else {
             self.first_waiting -= 1;
         }
@@ -116,17 +140,16 @@ impl FifoLink {
     /// See [`crate::AnyLink::waiting_packets`].
     #[inline]
     pub fn waiting_packets(&mut self, now: Time) -> u64 {
-        (self.first_waiting, self.waiting_bytes) = self.waiting(now);
+        self.bring_up_to_date(now);
         (self.ring.len() - self.first_waiting) as u64
     }
     /// See [`crate::AnyLink::waiting_bytes`].
     pub fn waiting_bytes(&self, now: Time) -> u64 {
-        self.waiting(now).1
+        self.waiting(now).bytes
     }
     /// See [`crate::AnyLink::next_start`]. Call [`FifoLink::waiting_packets`] before it.
     pub fn next_start(&self) -> Option<Time> {
-        let first = self.first_waiting;
-        (first > 0 && first < self.ring.len()).then(|| self.departure(first - 1))
+        (self.first_waiting < self.ring.len()).then_some(self.next_start)
     }
     /// See [`crate::AnyLink::has_room`].
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
