@@ -1,10 +1,18 @@
-//! Duels: long flows over one bottleneck, measured after a warm-up, beside the closed forms of the sawtooth.
+//! Duels: long flows over one bottleneck, measured after a warm-up, beside the closed forms of [`sawtooth`].
+
+pub mod sawtooth;
 
 use crate::world::dumbbell;
-use forebay_base::{FlowId, LinkId, Rate, Span, Time};
+use forebay_base::{FlowId, LinkId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::Spec;
 use forebay_sim::{Options, Simulation, Status};
 use forebay_transport::{Role, TcpConfig};
+use sawtooth::Pipe;
+
+/// Bytes of a full-sized packet on the wire: MSS and 52 bytes of headers, timestamps included.
+const PACKET_BYTES: u64 = 1500;
+/// How often the sender is asked whether it has lost: the resolution of [`Outcome::congestion_at`].
+const STEP: Span = Span::from_millis(2);
 
 /// A duel, filled in like a form.
 #[derive(Clone)]
@@ -13,15 +21,15 @@ pub struct Duel {
     pub flows: Vec<Spec>,
     /// Rate of the bottleneck.
     pub rate: Rate,
-    /// Round-trip time without queue.
+    /// Round-trip time without queue and without transmission times.
     pub rtt: Span,
     /// Buffer of the bottleneck, in bandwidth-delay products.
     pub buffer_bdp: f64,
-    /// Both ends.
+    /// Both ends, with an MSS of 1448 bytes and timestamps.
     pub config: TcpConfig,
     /// Not measured.
     pub warm_up: Span,
-    /// Measured.
+    /// Measured. Of a flow alone: the whole cycles in this time, from its first loss to its last.
     pub measured: Span,
     /// Of ISNs, and of the starts of the flows within the first second.
     pub seed: u64,
@@ -38,7 +46,7 @@ pub struct Outcome {
     pub congestion_at: Vec<Time>,
     /// Mean time that a packet waited at the bottleneck.
     pub wait: Span,
-    /// Packets retransmitted, and timeouts, of all flows over the whole run.
+    /// Packets retransmitted by all flows over the whole run.
     pub retransmits: u64,
     /// Retransmission timeouts of all flows over the whole run.
     pub timeouts: u64,
@@ -57,113 +65,100 @@ impl Outcome {
     }
 }
 
-const STEP: Span = Span::from_millis(10);
+/// What has happened up to a time.
+struct Reading {
+    at: Time,
+    busy: Span,
+    wait: Span,
+    packets: u64,
+    received_bytes: Vec<u64>,
+}
 
 impl Duel {
-    /// Bandwidth-delay product in full-sized packets.
-    pub fn bdp_packets(&self) -> f64 {
-        self.rate.bytes_in(self.rtt) as f64 / (self.config.mss_bytes as f64 + 52.0)
+    /// The bottleneck as the closed forms want it. A packet is transmitted once at the rate of the bottleneck and twice at ten
+    /// times that. The buffer holds whole packets.
+    pub fn pipe(&self) -> Pipe {
+        let packets_per_s = self.rate.bps() as f64 / (8 * PACKET_BYTES) as f64;
+        Pipe {
+            packets_per_s,
+            rtt_s: self.rtt.as_secs_f64() + 1.2 / packets_per_s,
+            buffer: (self.buffer_bytes() / PACKET_BYTES) as f64,
+        }
     }
+    fn buffer_bytes(&self) -> u64 {
+        (self.buffer_bdp * self.rate.bytes_in(self.rtt) as f64) as u64
+    }
+
     /// Run it.
     pub fn run(&self) -> Outcome {
-        let queue_bytes = (self.buffer_bdp * self.rate.bytes_in(self.rtt) as f64) as u64;
+        assert_eq!(u64::from(self.config.mss_bytes) + 52, PACKET_BYTES);
         let (mut world, hosts, bottleneck) =
-            dumbbell(self.flows.len(), self.rate, self.rtt, queue_bytes);
-        let mut rng = forebay_base::Rng::new(self.seed, forebay_base::Stream::StartJitter, 0);
+            dumbbell(self.flows.len(), self.rate, self.rtt, self.buffer_bytes());
+        let mut rng = Rng::new(self.seed, Stream::StartJitter, 0);
         for (spec, &pair) in self.flows.iter().zip(&hosts) {
             let made = spec.clone();
             let index = world.transport(spec.name(), self.config, move |init| made.build(init));
             world.flow(pair, Time::from_nanos(rng.below(1_000_000_000)), None, index);
         }
-        let spec = &world.spec;
-        let sim = Simulation::new(spec, self.seed, Options::default()).expect("a sound network");
-        self.measure(sim, bottleneck)
+        let sim = Simulation::new(&world.spec, self.seed, Options::default());
+        self.measure(sim.expect("a sound network"), bottleneck)
     }
 
     fn measure(&self, mut sim: Simulation, bottleneck: LinkId) -> Outcome {
         let start = Time::ZERO + self.warm_up;
         let end = start + self.measured;
         assert_eq!(sim.run_until(start), Status::Running);
-        let received = |sim: &Simulation| -> Vec<u64> {
-            let flows = 0..self.flows.len() as u32;
-            flows.map(|f| sim.flow(FlowId(f)).received_bytes).collect()
-        };
-        let before = received(&sim);
-        let link = sim.link(bottleneck);
-        let (busy, waited, packets) = (link.busy(), link.stats().wait, link.stats().packets);
-        let mut outcome = Outcome::default();
-        let recoveries = |sim: &Simulation| {
-            sim.connection(FlowId(0), Role::Client).map_or(0, |c| c.counters().recoveries)
-        };
+        let mut before = self.read(&sim, bottleneck);
+        let mut at_last_loss = None;
+        let mut congestion_at = Vec::new();
         let mut seen = recoveries(&sim);
         while sim.now() < end {
             sim.run_until((sim.now() + STEP).min(end));
             let now_seen = recoveries(&sim);
             if now_seen > seen {
-                outcome.congestion_at.push(sim.now());
                 seen = now_seen;
+                congestion_at.push(sim.now());
+                let reading = self.read(&sim, bottleneck);
+                if self.flows.len() == 1 && congestion_at.len() == 1 {
+                    before = reading;
+                } else {
+                    at_last_loss = Some(reading);
+                }
             }
         }
-        let seconds = self.measured.as_secs_f64();
-        let link = sim.link(bottleneck);
-        outcome.utilisation = link.busy().saturating_sub(busy).as_secs_f64() / seconds;
-        let waits = link.stats().packets - packets;
-        outcome.wait = link.stats().wait.saturating_sub(waited) / waits.max(1);
-        let rates = received(&sim).into_iter().zip(before).map(|(b, a)| (b - a) as f64 * 8.0);
-        outcome.goodput_bps = rates.map(|bits| bits / seconds).collect();
-        for f in 0..self.flows.len() as u32 {
-            let sender = sim.flow(FlowId(f)).sender;
-            outcome.retransmits += sender.retransmits;
-            outcome.timeouts += sender.timeouts;
-        }
         assert!(sim.conservation().holds(), "{:?}", sim.conservation());
-        outcome
+        let whole_cycles = at_last_loss.filter(|_| self.flows.len() == 1);
+        let after = whole_cycles.unwrap_or_else(|| self.read(&sim, bottleneck));
+        let senders = (0..self.flows.len() as u32).map(|f| sim.flow(FlowId(f)).sender);
+        let (retransmits, timeouts) =
+            senders.fold((0, 0), |(r, t), s| (r + s.retransmits, t + s.timeouts));
+        Outcome { congestion_at, retransmits, timeouts, ..between(&before, &after) }
+    }
+
+    fn read(&self, sim: &Simulation, bottleneck: LinkId) -> Reading {
+        let link = sim.link(bottleneck);
+        let flows = 0..self.flows.len() as u32;
+        Reading {
+            at: sim.now(),
+            busy: link.busy(),
+            wait: link.stats().wait,
+            packets: link.stats().packets,
+            received_bytes: flows.map(|f| sim.flow(FlowId(f)).received_bytes).collect(),
+        }
     }
 }
 
-/// Utilisation of one flow with linear growth and decrease to `b` of the window, over a buffer of `x` BDP:
-/// `((1 - b^2) / 2) (1 + x)^2 / ((1 - b (1 + x)) + ((1 + x)^2 - 1) / 2)` below `x = (1 - b) / b`, full from there on.
-/// With `b = 1/2` it is `0.75 (1 + x)^2 / (1 + x + x^2)`.
-pub fn sawtooth_utilisation(b: f64, x: f64) -> f64 {
-    if x >= (1.0 - b) / b {
-        return 1.0;
-    }
-    let top = 1.0 + x;
-    ((1.0 - b * b) / 2.0) * top * top / ((1.0 - b * top) + (top * top - 1.0) / 2.0)
+fn recoveries(sim: &Simulation) -> u64 {
+    sim.connection(FlowId(0), Role::Client).map_or(0, |c| c.counters().recoveries)
 }
 
-/// Utilisation of one CUBIC flow on its cubic curve over a buffer of `x` BDP: the window returns to its maximum
-/// after K seconds whatever the buffer; below one BDP it sends a window each RTT, above it the link is full.
-///
-/// With `u = t / K`, the window is `W (1 - (1 - beta) (1 - u)^3)`, and `W = 1 + x` in BDP.
-pub fn cubic_utilisation(beta: f64, x: f64) -> f64 {
-    let window = |u: f64| (1.0 + x) * (1.0 - (1.0 - beta) * (1.0 - u).powi(3));
-    let steps = 10_000;
-    let mid = |i: i32| (i as f64 + 0.5) / steps as f64;
-    (0..steps).map(|i| window(mid(i)).min(1.0)).sum::<f64>() / steps as f64
-}
-
-/// Time between losses of one CUBIC flow whose window peaks at `w_max` packets: `K = cbrt(w_max (1 - beta) / C)` (RFC 9438 eq. 2).
-pub fn cubic_period_s(beta: f64, c: f64, w_max: f64) -> f64 {
-    (w_max * (1.0 - beta) / c).cbrt()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn closed_forms_have_their_known_values() {
-        for (x, u) in [(0.0, 0.75), (0.1, 0.8176), (0.25, 0.8929), (0.5, 0.9643), (0.75, 0.9932)] {
-            assert!((sawtooth_utilisation(0.5, x) - u).abs() < 1e-4, "{x}");
-        }
-        for (x, u) in [(0.0, 0.925), (0.1, 0.967), (0.2, 0.987), (0.4286, 1.0)] {
-            assert!(
-                (cubic_utilisation(0.7, x) - u).abs() < 1e-3,
-                "{x} {}",
-                cubic_utilisation(0.7, x)
-            );
-        }
-        assert!((cubic_period_s(0.7, 0.4, 100.0) - 4.2172).abs() < 1e-4);
+fn between(before: &Reading, after: &Reading) -> Outcome {
+    let seconds = after.at.since(before.at).as_secs_f64();
+    let bytes = after.received_bytes.iter().zip(&before.received_bytes).map(|(a, b)| a - b);
+    Outcome {
+        utilisation: after.busy.saturating_sub(before.busy).as_secs_f64() / seconds,
+        goodput_bps: bytes.map(|bytes| bytes as f64 * 8.0 / seconds).collect(),
+        wait: after.wait.saturating_sub(before.wait) / (after.packets - before.packets).max(1),
+        ..Outcome::default()
     }
 }

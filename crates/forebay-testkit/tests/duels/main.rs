@@ -1,0 +1,102 @@
+//! NewReno and CUBIC, alone and against each other, beside the closed forms of `forebay_testkit::duel::sawtooth`.
+//!
+//! `short.txt` and `full.txt` beside this file are what a run must print. Measured values are rounded so that they show the
+//! science and not the scheduling of single packets. A change of behaviour shows in the diff of these files; a change for the
+//! worse fails the tolerances below even with new files.
+
+mod alone;
+mod pair;
+mod table;
+
+use forebay_base::{Rate, Span};
+use forebay_cc::{Spec, cubic};
+use forebay_testkit::duel::Duel;
+use forebay_testkit::duel::sawtooth::Law;
+use forebay_transport::{PRESETS, TcpConfig};
+
+/// A bottleneck: Mbit/s, ms of round trip, buffer in bandwidth-delay products.
+#[derive(Clone, Copy)]
+pub struct Net {
+    mbps: u64,
+    rtt_ms: u64,
+    buffer_bdp: f64,
+}
+
+/// Who competes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// RFC 5681 and 6582.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
+}
+
+impl Algorithm {
+    fn law(self) -> Law {
+        match self {
+            Algorithm::NewReno => Law::NEWRENO,
+            Algorithm::Cubic => Law::CUBIC,
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Algorithm::NewReno => "newreno",
+            Algorithm::Cubic => "cubic",
+        }
+    }
+    /// RFC 9438 section 4.7 wants no fast convergence where a flow is alone.
+    fn spec(self, alone: bool) -> Spec {
+        match self {
+            Algorithm::NewReno => Spec::NewReno(forebay_cc::newreno::Params::default()),
+            Algorithm::Cubic => {
+                Spec::Cubic(cubic::Params { fast_convergence: !alone, ..cubic::Params::default() })
+            }
+        }
+    }
+}
+
+/// The preset `modern`, with buffers at both ends for the largest window here: 5 BDP of 1.25 MB, and slow start's excess.
+fn config() -> TcpConfig {
+    let modern = PRESETS.iter().find(|p| p.name == "modern").expect("a preset of that name");
+    TcpConfig { send_buffer_bytes: 1 << 26, receive_buffer_bytes: 1 << 26, ..modern.config }
+}
+
+fn duel(net: Net, flows: Vec<Spec>) -> Duel {
+    Duel {
+        flows,
+        rate: Rate::mbps(net.mbps),
+        rtt: Span::from_millis(net.rtt_ms),
+        buffer_bdp: net.buffer_bdp,
+        config: config(),
+        warm_up: Span::ZERO,
+        measured: Span::ZERO,
+        seed: 1,
+    }
+}
+
+fn grid(nets: &[(u64, u64)], buffers: &[f64]) -> Vec<Net> {
+    let net =
+        |&(mbps, rtt_ms)| buffers.iter().map(move |&buffer_bdp| Net { mbps, rtt_ms, buffer_bdp });
+    nets.iter().flat_map(net).collect()
+}
+
+const BUFFERS: &[f64] = &[0.25, 0.5, 1.0, 2.0, 4.0];
+const NETS: &[(u64, u64)] = &[(10, 20), (10, 100), (100, 20), (100, 100)];
+
+#[test]
+fn duels_keep_to_their_closed_forms() {
+    let mut alone = grid(&[(10, 20), (10, 100), (100, 20)], BUFFERS);
+    alone.extend(grid(&[(100, 100)], &[0.25]));
+    let mut pairs = grid(&[(10, 20), (10, 100)], &[0.25, 1.0]);
+    pairs.extend(grid(&[(10, 20)], &[4.0]));
+    let text = format!("{}\n{}", alone::table(&alone, 5), pair::table(&pairs, 40));
+    table::compare("short.txt", &text);
+}
+
+#[test]
+#[ignore = "the whole grid: minutes with --release"]
+fn the_whole_grid_keeps_to_its_closed_forms() {
+    let all = grid(NETS, BUFFERS);
+    let text = format!("{}\n{}", alone::table(&all, 10), pair::table(&all, 25));
+    table::compare("full.txt", &text);
+}
