@@ -137,7 +137,7 @@ impl Path {
             let older = news.echo_ms.is_some() && !news.echoes(s);
             rack.on_arrival(cx.now, s, sent_below, older, self.rtt.min());
         }
-        if self.wants_packets {
+        if self.declared.wants_packets {
             let unambiguous = !repeated || news.echoes(s);
             let packet = Delivered {
                 tag: s.tag,

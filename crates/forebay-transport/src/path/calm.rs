@@ -78,7 +78,7 @@ impl Path {
         let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
             && nxt + mss <= edge
             && self.cut == self.mss
-            && !self.stamps_packets
+            && !self.declared.stamps
             && limits.credits != Some(0)
             && self.timers.pace == Time::MAX
             && self.pacer.ready(cx.now);
@@ -159,7 +159,7 @@ impl Path {
     fn on_next_ack(&mut self, cx: &mut Cx<'_>, segment: &Incoming, ack: u64) -> bool {
         let (una, nxt, prior_in_flight_bytes) =
             (self.board.una(), self.board.nxt(), self.board.in_flight());
-        let refused = ack == una || ack > nxt || self.wants_packets;
+        let refused = ack == una || ack > nxt || self.declared.wants_packets;
         if refused || !self.detector.is_settled(una) {
             return false;
         }

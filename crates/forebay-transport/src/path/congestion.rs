@@ -109,7 +109,7 @@ impl Path {
             self.reduce(cx, CongestionCause::Loss);
         }
         let target = self.controller.limits().cwnd_bytes;
-        let rule = match (self.owner, cx.config.recovery) {
+        let rule = match (self.declared.owner, cx.config.recovery) {
             (RecoveryOwner::Controller, _) => Rule::Controller,
             (_, Recovery::NewReno) if !matches!(self.detector, Detector::Rack(_)) => {
                 Rule::NewReno(NewReno::new(target, self.mss()))

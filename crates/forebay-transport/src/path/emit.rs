@@ -32,7 +32,7 @@ impl Path {
         };
         let number = self.next_number;
         let next = NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
-        let stamp = match self.stamps_packets {
+        let stamp = match self.declared.stamps {
             true => self.controller.stamp(cx.now, &next),
             false => Stamp::default(),
         };

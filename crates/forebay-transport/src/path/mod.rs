@@ -91,6 +91,23 @@ impl Identity {
     }
 }
 
+/// What a controller says of itself once for all.
+struct Declared {
+    wants_packets: bool,
+    stamps: bool,
+    owner: RecoveryOwner,
+}
+
+impl Declared {
+    fn by(controller: &AnyController) -> Declared {
+        Declared {
+            wants_packets: controller.wants_packets(),
+            stamps: controller.stamps(),
+            owner: controller.recovery_owner(),
+        }
+    }
+}
+
 /// What a path needs of its connection while it works.
 pub(crate) struct Cx<'a> {
     pub now: Time,
@@ -141,11 +158,9 @@ pub(crate) struct Path {
     state: State,
     /// Nothing but the usual is going on, see [`Path::is_calm`].
     calm: bool,
-    wants_packets: bool,
-    stamps_packets: bool,
     /// The feedback half has nothing to say, ever.
     tells_nothing: bool,
-    owner: RecoveryOwner,
+    declared: Declared,
     mss: u16,
     /// What the peer takes in one segment beside its options, and beside ours.
     segment_limit: u16,
@@ -231,10 +246,8 @@ impl Path {
             agreed: Agreed::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
             calm: false,
-            wants_packets: controller.wants_packets(),
-            stamps_packets: controller.stamps(),
             tells_nothing: matches!(feedback, AnyFeedback::None),
-            owner: controller.recovery_owner(),
+            declared: Declared::by(&controller),
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,

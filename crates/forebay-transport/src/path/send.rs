@@ -196,7 +196,9 @@ impl Path {
     fn disordered_flight(&self, cx: &Cx<'_>) -> u64 {
         let in_flight = self.board.in_flight();
         let limited_transmit = cx.config.limited_transmit;
-        if self.owner == RecoveryOwner::Controller || (self.agreed.sack && limited_transmit) {
+        if self.declared.owner == RecoveryOwner::Controller
+            || (self.agreed.sack && limited_transmit)
+        {
             return in_flight;
         }
         if self.agreed.sack {
