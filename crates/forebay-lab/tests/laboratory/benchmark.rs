@@ -13,7 +13,7 @@ fn bench_only(names: &[&str]) -> Result<BenchReport, BenchError> {
 fn s1_runs_to_the_end_of_its_flows() {
     let report = bench_only(&["s1"]).unwrap();
     let [row] = &report.rows[..] else { panic!("{report:?}") };
-    assert_eq!((row.name.as_str(), row.threads, row.repetitions), ("s1", 1, 1));
+    assert_eq!((row.name.as_str(), row.threads, row.repetitions), ("s1", 1, 3));
     assert_eq!((row.completed, row.delivered_bytes), ([3, 3], 30_000_000));
     // 3 x 6907 packets of data over 5 links each way, an ACK for every second: 155 000 hops, and what is sent again.
     assert!((155_000..175_000).contains(&row.packet_hops), "{}", row.packet_hops);

@@ -3,6 +3,7 @@
 mod benchmark;
 mod captures;
 mod pcapng;
+mod published;
 mod results;
 mod stops;
 mod sweeps;
