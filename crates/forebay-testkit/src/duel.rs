@@ -4,7 +4,7 @@ pub mod sawtooth;
 
 use crate::world::dumbbell;
 use forebay_base::{FlowId, LinkId, Rate, Rng, Span, Stream, Time};
-use forebay_cc::Spec;
+use forebay_cc::{AckPolicy, Spec};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_transport::{Role, TcpConfig};
 use sawtooth::Pipe;
@@ -76,12 +76,17 @@ struct Reading {
 
 impl Duel {
     /// The bottleneck as the closed forms want it. A packet is transmitted once at the rate of the bottleneck and twice at ten
-    /// times that. The buffer holds whole packets.
+    /// times that, and with delayed ACKs every second one waits for the next: half a packet time on average. The buffer holds
+    /// whole packets.
     pub fn pipe(&self) -> Pipe {
         let packets_per_s = self.rate.bps() as f64 / (8 * PACKET_BYTES) as f64;
+        let ack_wait = match self.config.ack_policy {
+            AckPolicy::Delayed { packets, .. } => f64::from(packets - 1) / 2.0,
+            AckPolicy::EveryPacket => 0.0,
+        };
         Pipe {
             packets_per_s,
-            rtt_s: self.rtt.as_secs_f64() + 1.2 / packets_per_s,
+            rtt_s: self.rtt.as_secs_f64() + (1.2 + ack_wait) / packets_per_s,
             buffer: (self.buffer_bytes() / PACKET_BYTES) as f64,
         }
     }

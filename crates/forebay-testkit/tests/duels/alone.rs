@@ -95,7 +95,7 @@ fn row(algorithm: Algorithm, net: Net, cycles: u32) -> (String, Vec<String>) {
     let within = |what: &str, measured: f64, (low, high): (f64, f64)| {
         let context = format!("{} {mbps} Mbit/s {rtt_ms} ms {buffer_bdp} BDP", algorithm.name());
         let sound = low <= measured && measured <= high;
-        (!sound).then(|| format!("{context}: {what} {measured:.4} not in {low:.4}..={high:.4}"))
+        (!sound).then(|| format!("{context}: {what} {measured:.7} not in {low:.7}..={high:.7}"))
     };
     let complaints = [
         within("utilisation", outcome.utilisation, range(&variants, |c| c.utilisation)),

@@ -97,6 +97,6 @@ fn duels_keep_to_their_closed_forms() {
 #[ignore = "the whole grid: minutes with --release"]
 fn the_whole_grid_keeps_to_its_closed_forms() {
     let all = grid(NETS, BUFFERS);
-    let text = format!("{}\n{}", alone::table(&all, 10), pair::table(&all, 25));
+    let text = format!("{}\n{}", alone::table(&all, 10), pair::table(&all, 20));
     table::compare("full.txt", &text);
 }
