@@ -1,7 +1,8 @@
-use crate::testing::{Fate, Plan, config};
-use crate::{Recovery, TcpConfig};
-use forebay_base::{Rng, Stream};
-use forebay_cc::LossPolicy;
+use crate::testing::{Fate, Pair, Plan, config};
+use crate::{PRESETS, Recovery, TcpConfig};
+use alloc::boxed::Box;
+use forebay_base::{Rng, Span, Stream};
+use forebay_cc::{AckPolicy, AnyFeedback, Feedback, LossPolicy};
 
 #[test]
 fn a_bulk_transfer_arrives_and_both_ends_know_it() {
@@ -33,6 +34,61 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
                     pair.assert_finished(300_000);
                 }
             }
+        }
+    }
+}
+
+/// A receiver half that says nothing. A path that has one never takes the short way of `path::calm`.
+struct Mute;
+impl Feedback for Mute {}
+
+/// An endless transfer of which every fiftieth packet is lost and every fiftieth late. It has no FIN: an ACK of that would ride on
+/// the FIN that answers it on the short way only.
+fn troubled(config: TcpConfig, seed: u64, feedback: fn() -> AnyFeedback) -> Pair {
+    let mut rng = Rng::new(seed, Stream::Test, 0);
+    let script = move |_: &_| match rng.below(100) {
+        0 | 1 => Fate::Drop,
+        2 | 3 => Fate::Delay(Span::from_millis(rng.below(90))),
+        _ => Fate::Deliver,
+    };
+    let plan = Plan { client_bytes: None, feedback, ..Plan::new(config, 0) };
+    let mut pair = plan.start(script);
+    pair.run_ms(60_000);
+    pair
+}
+
+/// The general way is the oracle of the short one: packets, times, counts and estimates are the same.
+#[test]
+fn the_short_way_does_what_the_general_way_does() {
+    let policies = [
+        LossPolicy::DupThresh,
+        LossPolicy::RackTlp,
+        LossPolicy::PerPacketTimer { num: 3, den: 2 },
+        LossPolicy::TimeoutOnly,
+    ];
+    let delayed = AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(40), quick: 8 };
+    let buffers = [20_000, 4 << 20]; // the first is below the window that congestion leaves
+    let configs = PRESETS.iter().flat_map(|preset| {
+        policies.iter().flat_map(move |&loss_policy| {
+            [AckPolicy::EveryPacket, delayed].into_iter().flat_map(move |ack_policy| {
+                buffers.map(|receive_buffer_bytes| TcpConfig {
+                    loss_policy,
+                    ack_policy,
+                    receive_buffer_bytes,
+                    ..preset.config
+                })
+            })
+        })
+    });
+    for (seed, config) in (0..).zip(configs.cycle().take(200)) {
+        let short = troubled(config, seed, || AnyFeedback::None);
+        let general = troubled(config, seed, || AnyFeedback::Custom(Box::new(Mute)));
+        assert!(short.data().count() > 200);
+        assert!(short.log == general.log, "seed {seed}, {config:?}");
+        for (a, b) in short.ends.iter().zip(&general.ends) {
+            assert_eq!((a.counters(), a.progress()), (b.counters(), b.progress()));
+            assert_eq!((a.view(0), a.rtt_summary(0)), (b.view(0), b.rtt_summary(0)));
+            assert_eq!(a.next_timeout(), b.next_timeout());
         }
     }
 }

@@ -153,3 +153,42 @@ impl Rack {
         latest.map(|i| board.get(i).sent_at + patience).filter(|&due| due > evidence.now).max()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use forebay_cc::Tag;
+
+    /// Segments of 100 bytes, one a millisecond.
+    fn segment(number: u64) -> Segment {
+        Segment {
+            start: 1 + 100 * number,
+            number,
+            sent_at: Time::from_millis(number),
+            tag: Tag::default(),
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            flight_start: Time::ZERO,
+            tx_in_flight: 0,
+            lost_before: 0,
+            len: 100,
+            flags: 0,
+        }
+    }
+
+    #[test]
+    fn a_run_leaves_the_same_state_as_its_segments_one_by_one() {
+        let (mut single, mut run) = (Rack::default(), Rack::default());
+        for (number, batch) in [(0u64, 1), (1, 3), (4, 2)] {
+            let now = Time::from_millis(100 + number);
+            assert!(run.is_settled(1 + 100 * number));
+            for n in number..number + batch {
+                single.on_arrival(now, &segment(n), None, false, Span::from_millis(100));
+            }
+            run.on_run(now, &segment(number + batch - 1));
+            assert_eq!(format!("{single:?}"), format!("{run:?}"));
+        }
+        assert!(!run.is_settled(600), "the last segment ends at 601");
+    }
+}
