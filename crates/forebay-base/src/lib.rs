@@ -9,6 +9,7 @@ mod arena;
 mod digest;
 mod drops;
 mod fragment;
+mod histogram;
 mod ids;
 mod options;
 mod packet;
@@ -21,6 +22,7 @@ pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
 pub use drops::{DropLog, DropReason};
 pub use fragment::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, split_ipv4};
+pub use histogram::Histogram;
 pub use ids::{Addr, Ecn, Endpoint, FlowId, IpVersion, LinkId, NodeId, PortId, SocketId};
 pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,

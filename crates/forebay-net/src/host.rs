@@ -31,11 +31,17 @@ pub struct HostContext<'a> {
     pub delivered: &'a mut u64,
 }
 
+/// The place of a socket that has no local port yet.
+const NOWHERE: (u16, u32) = (u16::MAX, u32::MAX);
+
 /// One end of a flow.
 pub struct Socket {
     flow: FlowId,
     role: Role,
     connection: Option<Box<Connection>>,
+    /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
+    first_place: (u16, u32),
+    more_places: Vec<(u16, u32)>,
 }
 
 impl Socket {
@@ -96,12 +102,21 @@ impl Host {
     }
     /// Add one end of a flow.
     pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
-        self.sockets.push(Socket { flow, role, connection: None });
+        let (first_place, more_places) = (NOWHERE, Vec::new());
+        self.sockets.push(Socket { flow, role, connection: None, first_place, more_places });
         SocketId(self.sockets.len() as u32 - 1)
     }
     /// Add the next local port of an interface.
     pub(crate) fn add_port(&mut self, interface: PortId, socket: SocketId, path: u8) {
-        self.interfaces[interface.index()].entries.push(Entry { socket, path, queued: false });
+        let entries = &mut self.interfaces[interface.index()].entries;
+        let place = (interface.0, entries.len() as u32);
+        entries.push(Entry { socket, path, queued: false });
+        let socket = &mut self.sockets[socket.index()];
+        if socket.first_place == NOWHERE {
+            socket.first_place = place;
+        } else {
+            socket.more_places.push(place);
+        }
     }
     /// The sockets.
     pub fn sockets(&self) -> &[Socket] {
@@ -215,12 +230,9 @@ impl Host {
 
     /// What one path learns may let the others send.
     fn mark_all_ready(&mut self, socket: SocketId) {
-        for interface in &mut self.interfaces {
-            for e in 0..interface.entries.len() {
-                if interface.entries[e].socket == socket {
-                    interface.mark_ready(e);
-                }
-            }
+        let socket = &self.sockets[socket.index()];
+        for &(interface, entry) in [socket.first_place].iter().chain(&socket.more_places) {
+            self.interfaces[interface as usize].mark_ready(entry as usize);
         }
     }
 

@@ -19,7 +19,7 @@ pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, PacketEvent};
 pub use host::{Host, HostContext, Pulled, Socket};
-pub use link::{AnyLink, FifoLimit, FifoLink, Histogram, Impairment, LinkStats, QueuedLink};
+pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,

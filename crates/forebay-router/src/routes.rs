@@ -1,5 +1,6 @@
 //! Next-hop tables that do not grow with hosts.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::{Addr, NodeId, PortId};
@@ -18,6 +19,8 @@ pub struct Routes {
     row: Vec<u32>,
     columns: usize,
     next: Vec<u16>,
+    /// What [`Routes::redirect`] says of single addresses; empty in most runs.
+    redirected: BTreeMap<(NodeId, Addr), u16>,
 }
 
 impl Routes {
@@ -29,6 +32,7 @@ impl Routes {
             row: vec![u32::MAX; nodes],
             columns: columns.len(),
             next: vec![NONE; rows.len() * columns.len()],
+            redirected: BTreeMap::new(),
         };
         rows.iter().enumerate().for_each(|(i, n)| routes.row[n.index()] = i as u32);
         columns.iter().enumerate().for_each(|(i, n)| routes.own_column[n.index()] = i as u32);
@@ -52,17 +56,9 @@ impl Routes {
         assert!(column < self.columns, "an attachment needs a column");
         self.next[row * self.columns + column] = port.map_or(NONE, |p| p.0);
     }
-    /// `node` sends what is for `dst` through `port` from now on, and with it what is for every other address behind the same
-    /// attachment; only where `node` is that attachment itself, it is `dst` alone.
+    /// `node` sends what is for `dst`, and for no other address, through `port` from now on; None: it has no route there.
     pub fn redirect(&mut self, node: NodeId, dst: Addr, port: Option<PortId>) {
-        let (column, last_hop) = &mut self.addresses[dst.index()];
-        let port = port.map_or(NONE, |p| p.0);
-        if self.own_column[node.index()] == *column {
-            *last_hop = port;
-        } else {
-            let row = self.row[node.index()] as usize;
-            self.next[row * self.columns + *column as usize] = port;
-        }
+        self.redirected.insert((node, dst), port.map_or(NONE, |p| p.0));
     }
     /// The port by which `node` sends to `dst`; None if there is no route, or `dst` is its own.
     #[inline]
@@ -71,6 +67,11 @@ impl Routes {
         let row = self.row[node.index()];
         if row == u32::MAX {
             return Some(PortId(0));
+        }
+        if !self.redirected.is_empty()
+            && let Some(&port) = self.redirected.get(&(node, dst))
+        {
+            return (port != NONE).then_some(PortId(port));
         }
         let port = if self.own_column[node.index()] == column {
             last_hop
@@ -99,5 +100,17 @@ mod tests {
         assert_eq!(routes.port(r1, a), Some(PortId(0)));
         assert_eq!(routes.port(r2, a), None);
         assert_eq!(routes.port(r1, Addr(9)), None);
+    }
+
+    #[test]
+    fn a_redirected_address_moves_alone() {
+        let (r0, r1) = (NodeId(0), NodeId(1));
+        let mut routes = Routes::new(2, &[r0, r1], &[r1]);
+        let [a, b] = [0, 1].map(|p| routes.push_address(r1, Some(PortId(p))));
+        routes.set(r0, r1, Some(PortId(4)));
+        routes.redirect(r0, a, Some(PortId(7)));
+        routes.redirect(r1, b, None);
+        let ports = [(r0, a), (r0, b), (r1, a), (r1, b)].map(|(n, d)| routes.port(n, d));
+        assert_eq!(ports, [Some(PortId(7)), Some(PortId(4)), Some(PortId(0)), None]);
     }
 }

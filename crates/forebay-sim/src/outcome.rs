@@ -56,8 +56,8 @@ pub struct LinkOutcome<'a> {
 
 impl LinkOutcome<'_> {
     /// Counts.
-    pub fn stats(&self) -> &LinkStats {
-        self.link.stats()
+    pub fn stats(&self) -> LinkStats {
+        self.link.stats(self.now)
     }
     /// Time spent transmitting.
     pub fn busy(&self) -> Span {

@@ -3,7 +3,7 @@
 pub mod sawtooth;
 
 use crate::world::dumbbell;
-use forebay_base::{FlowId, LinkId, Rate, Rng, Span, Stream, Time};
+use forebay_base::{FlowId, Histogram, LinkId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AckPolicy, Spec};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_transport::{Role, TcpConfig};
@@ -69,8 +69,7 @@ impl Outcome {
 struct Reading {
     at: Time,
     busy: Span,
-    wait: Span,
-    packets: u64,
+    waits: Histogram,
     received_bytes: Vec<u64>,
 }
 
@@ -146,8 +145,7 @@ impl Duel {
         Reading {
             at: sim.now(),
             busy: link.busy(),
-            wait: link.stats().wait,
-            packets: link.stats().packets,
+            waits: link.stats().waits,
             received_bytes: flows.map(|f| sim.flow(FlowId(f)).received_bytes).collect(),
         }
     }
@@ -163,7 +161,7 @@ fn between(before: &Reading, after: &Reading) -> Outcome {
     Outcome {
         utilisation: after.busy.saturating_sub(before.busy).as_secs_f64() / seconds,
         goodput_bps: bytes.map(|bytes| bytes as f64 * 8.0 / seconds).collect(),
-        wait: after.wait.saturating_sub(before.wait) / (after.packets - before.packets).max(1),
+        wait: after.waits.since(&before.waits).mean().unwrap_or(Span::ZERO),
         ..Outcome::default()
     }
 }

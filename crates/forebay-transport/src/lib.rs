@@ -7,7 +7,6 @@ extern crate alloc;
 
 mod config;
 mod connection;
-mod histogram;
 mod options;
 mod path;
 mod presets;

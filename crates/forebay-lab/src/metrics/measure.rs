@@ -42,7 +42,7 @@ impl Mark {
     pub fn of(simulation: &Simulation, spec: &NetSpec) -> Mark {
         let links = (0..spec.links.len() as u32).map(|i| {
             let link = simulation.link(LinkId(i));
-            (link.busy(), link.stats().clone())
+            (link.busy(), link.stats())
         });
         let flows = 0..spec.flows.len() as u32;
         Mark {
@@ -206,12 +206,11 @@ fn put_links(
     let Some(busiest) = busiest.filter(|&i| busy(i) > 0.0) else { return };
     let outcome = simulation.link(LinkId(busiest as u32));
     let (stats, before) = (outcome.stats(), &mark.links[busiest].1);
-    let packets = stats.packets.saturating_sub(before.packets);
-    let wait = stats.wait.saturating_sub(before.wait);
+    let waits = stats.waits.since(&before.waits);
     metrics.queue_delay_link = Some(names.of(busiest).to_string());
-    metrics.queue_delay_mean_ms = (packets > 0).then(|| seconds(wait) * 1e3 / packets as f64);
-    let p95 = stats.waits.since(&before.waits).quantile(0.95);
-    metrics.queue_delay_p95_ms = p95.map(|span| seconds(span) * 1e3);
+    let milliseconds = |span: Span| seconds(span) * 1e3;
+    metrics.queue_delay_mean_ms = waits.mean().map(milliseconds);
+    metrics.queue_delay_p95_ms = waits.quantile(0.95).map(milliseconds);
 }
 
 #[cfg(test)]

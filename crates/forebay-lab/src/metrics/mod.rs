@@ -31,7 +31,7 @@ pub struct Metrics {
     pub delivered_bytes: u64,
     /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds.
     pub queue_delay_mean_ms: Option<f64>,
-    /// 95th percentile of those times, in milliseconds (histogram of 8 buckets an octave: within 7 %).
+    /// 95th percentile of those times, in milliseconds (within 3 %, and within what was seen).
     pub queue_delay_p95_ms: Option<f64>,
     /// The directed link of the queue delay: of those that leave a router the busiest in the window.
     pub queue_delay_link: Option<String>,
@@ -70,7 +70,7 @@ pub struct FlowResult {
     pub goodput_bps: Option<f64>,
     /// Mean round-trip time that the sender saw, in milliseconds.
     pub rtt_mean_ms: Option<f64>,
-    /// 95th percentile of round-trip times, in milliseconds, within 7 %.
+    /// 95th percentile of round-trip times, in milliseconds, within 3 %.
     pub rtt_p95_ms: Option<f64>,
     /// Packets with payload sent, retransmissions included.
     pub data_packets: u64,
@@ -128,7 +128,7 @@ pub const METRICS: &[MetricDoc] = &[
     doc("goodput_bps", "bit/s", "bytes in order at all receivers in the window, per time"),
     doc("delivered_bytes", "B", "bytes in order at all receivers in the window"),
     doc("queue_delay_mean_ms", "ms", "mean time that packets waited at queue_delay_link"),
-    doc("queue_delay_p95_ms", "ms", "95th percentile of those times, within 7 %"),
+    doc("queue_delay_p95_ms", "ms", "95th percentile of those times, within 3 %"),
     doc("queue_delay_link", "", "the busiest in the window of the links that leave a router"),
     doc("utilisation", "", "busy share of the window, each direction of links between routers"),
     doc("retransmits", "packets", "packets with payload sent again, whole run"),

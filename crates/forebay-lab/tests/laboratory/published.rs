@@ -46,6 +46,7 @@ fn s2_fills_its_bottleneck_and_shares_it() {
 
 /// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the repository.
 #[test]
+#[allow(clippy::print_stdout)] // a skip is told
 fn s3_finishes_all_its_flows() {
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut folders = folders.map(|above| above.join("shared/data/bench"));

@@ -26,6 +26,8 @@ pub struct FifoLink {
     waiting_bytes: u64,
     /// When that packet starts, which is when the one before it departs; of no meaning if none waits.
     next_start: Time,
+    /// When each of the waiting packets came.
+    queued_at: VecDeque<Time>,
     limit: FifoLimit,
     overhead_bytes: u16,
     stats: LinkStats,
@@ -50,6 +52,7 @@ impl FifoLink {
             first_waiting: 0,
             waiting_bytes: 0,
             next_start: Time::ZERO,
+            queued_at: VecDeque::new(),
             limit,
             overhead_bytes,
             stats: LinkStats::default(),
@@ -76,11 +79,21 @@ impl FifoLink {
         }
         w
     }
+    /// The packets that have started by `now` wait no longer.
     #[inline]
     fn bring_up_to_date(&mut self, now: Time) {
-        let w = self.waiting(now);
-        (self.first_waiting, self.waiting_bytes, self.next_start) =
-            (w.first, w.bytes, w.next_start);
+        while self.first_waiting < self.ring.len() && self.next_start <= now {
+            self.start_next();
+            self.first_waiting += 1;
+        }
+    }
+    /// The first waiting packet starts.
+    #[inline]
+    fn start_next(&mut self) {
+        let queued_at = self.queued_at.pop_front().expect("it waited");
+        self.stats.waits.record(self.next_start.since(queued_at));
+        self.waiting_bytes -= self.ring[self.first_waiting].wire_len() as u64;
+        self.next_start = self.departure(self.first_waiting);
     }
     #[inline]
     fn room_for(&self, wire_len: u16, w: Waiting) -> bool {
@@ -94,25 +107,26 @@ impl FifoLink {
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         let now = cx.now;
-        let w = self.waiting(now);
-        (self.first_waiting, self.waiting_bytes, self.next_start) =
-            (w.first, w.bytes, w.next_start);
+        self.bring_up_to_date(now);
         if self.free_at > now {
-            if !self.room_for(packet.wire_len(), w) {
+            let (first, bytes) = (self.first_waiting, self.waiting_bytes);
+            let next_start = self.next_start;
+            if !self.room_for(packet.wire_len(), Waiting { first, bytes, next_start }) {
                 return Err(Overflow(packet));
             }
-            if self.first_waiting == self.ring.len() {
+            if self.queued_at.is_empty() {
                 self.next_start = self.free_at;
             }
+            self.queued_at.push_back(now);
             self.waiting_bytes += packet.wire_len() as u64;
         } else {
             self.first_waiting += 1;
+            self.stats.waits.record(Span::ZERO);
         }
-        let start = self.free_at.max(now);
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let took = self.serializer.serialize(bytes);
-        self.free_at = start + took;
-        self.stats.transmitted(bytes as u64, took, start.since(now));
+        self.free_at = self.free_at.max(now) + took;
+        self.stats.transmitted(bytes as u64, took);
         packet.set_stamp(self.free_at + self.delay);
         self.ring.push_back(packet);
         Ok(())
@@ -130,8 +144,7 @@ impl FifoLink {
         }
         if self.first_waiting == 0 {
             // It was still counted as waiting: it has started, departed and arrived since.
-            self.waiting_bytes -= self.ring[0].wire_len() as u64;
-            self.next_start = self.departure(0);
+            self.start_next();
         } else {
             self.first_waiting -= 1;
         }
@@ -164,8 +177,17 @@ impl FifoLink {
         self.serializer.rate()
     }
     /// See [`crate::AnyLink::stats`].
-    pub fn stats(&self) -> &LinkStats {
-        &self.stats
+    pub fn stats(&self, now: Time) -> LinkStats {
+        let mut stats = self.stats.clone();
+        let mut start = self.next_start;
+        for (i, &queued_at) in self.queued_at.iter().enumerate() {
+            if start > now {
+                break;
+            }
+            stats.waits.record(start.since(queued_at));
+            start = self.departure(self.first_waiting + i);
+        }
+        stats
     }
     /// See [`crate::AnyLink::busy`]: what is committed beyond `now` does not count.
     pub fn busy(&self, now: Time) -> Span {

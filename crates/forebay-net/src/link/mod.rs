@@ -11,14 +11,15 @@ mod wire;
 
 pub use fifo::{FifoLimit, FifoLink};
 pub use queued::QueuedLink;
-pub use stats::{Histogram, LinkStats};
+pub use stats::LinkStats;
 pub use wire::Impairment;
 
 use alloc::boxed::Box;
 use forebay_base::{Packet, Rate, Span, Time};
 use forebay_queue::{Overflow, PortContext};
 
-/// Either kind of link.
+/// Either kind of link. Nearly all links of a big network are of the first kind, and theirs is the memory that every hop touches.
+#[allow(clippy::large_enum_variant)]
 pub enum AnyLink {
     /// Departure known at once.
     Fifo(FifoLink),
@@ -96,9 +97,9 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
-    /// Counts and times so far.
-    pub fn stats(&self) -> &LinkStats {
-        each!(self, l => l.stats())
+    /// Counts and times until `now`.
+    pub fn stats(&self, now: Time) -> LinkStats {
+        each!(self, l => l.stats(now))
     }
     /// Time spent transmitting until `now`.
     pub fn busy(&self, now: Time) -> Span {

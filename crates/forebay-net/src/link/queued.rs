@@ -78,7 +78,8 @@ impl QueuedLink {
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = self.channel.transmit(now, bytes);
         debug_assert!(end > now, "a transmission takes at least 1 ns");
-        self.stats.transmitted(bytes as u64, end.since(now), now.since(queued_at));
+        self.stats.transmitted(bytes as u64, end.since(now));
+        self.stats.waits.record(now.since(queued_at));
         self.transmitting = Some((packet, now, end));
     }
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
@@ -152,8 +153,8 @@ impl QueuedLink {
         self.channel.rate(now)
     }
     /// See [`crate::AnyLink::stats`].
-    pub fn stats(&self) -> &LinkStats {
-        &self.stats
+    pub fn stats(&self, _: Time) -> LinkStats {
+        self.stats.clone()
     }
     /// See [`crate::AnyLink::busy`].
     pub fn busy(&self, now: Time) -> Span {

@@ -105,7 +105,7 @@ pub struct RttSummary {
     pub samples: u64,
     /// Mean in milliseconds.
     pub mean_ms: f64,
-    /// 95th percentile in milliseconds, within 7 % (histogram of 8 buckets an octave).
+    /// 95th percentile in milliseconds, within 3 % and within what was seen.
     pub p95_ms: f64,
 }
 

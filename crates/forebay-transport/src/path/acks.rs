@@ -279,7 +279,7 @@ impl Path {
     }
     pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
         self.rtt.sample(r, cx.bounds());
-        self.histogram.add(r);
+        self.histogram.record(r);
         self.sampled_since_probe = true;
     }
 

@@ -20,12 +20,11 @@ mod spurious;
 mod timers;
 
 use crate::config::{Pacing, TcpConfig};
-use crate::connection::{Counters, PathSetup, PathView, Role};
-use crate::histogram::Histogram;
+use crate::connection::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::recv::{AckSchedule, Reassembly};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{Endpoint, IpVersion, OptionList, PortId, Rate, Time};
+use forebay_base::{Endpoint, Histogram, IpVersion, OptionList, PortId, Rate, Span, Time};
 use forebay_cc::{
     AnyController, AnyFeedback, Controller, Limits, LossPolicy, Observation, RecoveryOwner, Sibling,
 };
@@ -434,8 +433,13 @@ impl Path {
             lost_bytes: self.rate.lost(),
         }
     }
-    pub(crate) fn rtt_summary(&self) -> crate::connection::RttSummary {
-        self.histogram.summary()
+    pub(crate) fn rtt_summary(&self) -> RttSummary {
+        let milliseconds = |span: Option<Span>| span.map_or(0.0, |s| s.as_secs_f64() * 1e3);
+        RttSummary {
+            samples: self.histogram.count(),
+            mean_ms: milliseconds(self.histogram.mean()),
+            p95_ms: milliseconds(self.histogram.quantile(0.95)),
+        }
     }
     pub(crate) fn sibling(&self) -> Sibling {
         Sibling {

@@ -1,0 +1,159 @@
+//! Spans counted in logarithmic buckets that grow only over the range that was seen.
+
+use crate::time::Span;
+use alloc::vec::Vec;
+
+/// Buckets an octave, as a power of two: 32 of them, each 2 to 3 % wide.
+const SUB_LOG2: u32 = 5;
+
+/// Counts spans; tells their mean exactly, and their quantiles within a bucket (3 %) and within what was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    count: u64,
+    sum_ns: u128,
+    min: Span,
+    max: Span,
+    /// Number of the bucket of `counts[0]`.
+    first_bucket: u32,
+    counts: Vec<u64>,
+}
+
+/// Octave in the high bits, the bits behind the leading one in the low bits; below 2^5 ns each nanosecond is a bucket.
+#[inline]
+fn bucket_of(ns: u64) -> u32 {
+    if ns < 1 << SUB_LOG2 {
+        return ns as u32;
+    }
+    let octave = ns.ilog2();
+    let sub = (ns >> (octave - SUB_LOG2)) as u32 & ((1 << SUB_LOG2) - 1);
+    ((octave - SUB_LOG2 + 1) << SUB_LOG2) | sub
+}
+
+/// First nanosecond of a bucket.
+fn start_of(bucket: u32) -> f64 {
+    let (octave, sub) = (bucket >> SUB_LOG2, bucket & ((1 << SUB_LOG2) - 1));
+    match octave {
+        0 => sub as f64,
+        _ => ((1u64 << SUB_LOG2) + sub as u64) as f64 * (1u64 << (octave - 1)) as f64,
+    }
+}
+
+impl Histogram {
+    /// Count one span.
+    #[inline]
+    pub fn record(&mut self, span: Span) {
+        let ns = span.as_nanos();
+        self.count += 1;
+        self.sum_ns += ns as u128;
+        self.min = if self.count == 1 { span } else { self.min.min(span) };
+        self.max = self.max.max(span);
+        let bucket = bucket_of(ns);
+        match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
+            Some(count) => *count += 1,
+            None => self.grow(bucket),
+        }
+    }
+    #[cold]
+    fn grow(&mut self, bucket: u32) {
+        if self.counts.is_empty() {
+            self.first_bucket = bucket;
+        } else if bucket < self.first_bucket {
+            let missing = (self.first_bucket - bucket) as usize;
+            self.counts.splice(0..0, core::iter::repeat_n(0, missing));
+            self.first_bucket = bucket;
+        }
+        let at = (bucket - self.first_bucket) as usize;
+        self.counts.resize(self.counts.len().max(at + 1), 0);
+        self.counts[at] += 1;
+    }
+    /// Spans counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+    /// Their exact mean; None if there are none.
+    pub fn mean(&self) -> Option<Span> {
+        let mean = self.sum_ns.checked_div(self.count as u128)?;
+        Some(Span::from_nanos(mean as u64))
+    }
+    /// The quantile `q` in `0.0..=1.0` by nearest rank: the smallest span that at least the share `q` does not exceed. Spans of
+    /// one bucket are taken to lie evenly in it. None if there are none.
+    pub fn quantile(&self, q: f64) -> Option<Span> {
+        let exact = q * self.count as f64;
+        // The next whole number, at least 1: no float function of the system is called.
+        let rank = (exact as u64 + u64::from(exact > exact as u64 as f64)).max(1);
+        if rank >= self.count {
+            return (self.count > 0).then_some(self.max);
+        }
+        let mut below = 0;
+        for (bucket, &count) in (self.first_bucket..).zip(&self.counts) {
+            if rank <= below + count {
+                let (start, end) = (start_of(bucket), start_of(bucket + 1));
+                let ns = start + (end - start) * ((rank - below) as f64 - 0.5) / count as f64;
+                return Some(Span::from_nanos(ns as u64).clamp(self.min, self.max));
+            }
+            below += count;
+        }
+        unreachable!("the buckets add up to the count")
+    }
+    /// What was counted since `earlier`, a copy of this histogram at an earlier time. Its quantiles are bounded by what was seen
+    /// at any time.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut rest = self.clone();
+        rest.count -= earlier.count;
+        rest.sum_ns -= earlier.sum_ns;
+        let shift = earlier.first_bucket.wrapping_sub(self.first_bucket) as usize;
+        for (i, &count) in earlier.counts.iter().enumerate() {
+            rest.counts[shift + i] -= count;
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_a_uniform_law_are_within_a_bucket() {
+        let mut h = Histogram::default();
+        (1..=10_000u64).for_each(|us| h.record(Span::from_micros(us)));
+        assert_eq!(h.mean(), Some(Span::from_nanos(5_000_500)));
+        for q in [0.05, 0.5, 0.95] {
+            let got = h.quantile(q).unwrap().as_secs_f64() * 1e6;
+            assert!((got / (q * 10_000.0) - 1.0).abs() < 0.01, "{q}: {got}");
+        }
+        assert_eq!(h.quantile(1.0), Some(Span::from_millis(10)));
+    }
+
+    #[test]
+    fn a_constant_is_its_own_quantile() {
+        for ns in [0, 1, 31, 32, 33, 1_000, 100_000_000, u64::MAX / 2] {
+            let mut h = Histogram::default();
+            (0..10).for_each(|_| h.record(Span::from_nanos(ns)));
+            assert_eq!(h.quantile(0.95), Some(Span::from_nanos(ns)), "{ns}");
+        }
+    }
+
+    #[test]
+    fn buckets_are_contiguous_and_hold_their_start() {
+        for bucket in 0..600 {
+            let start = start_of(bucket);
+            assert!(start < start_of(bucket + 1));
+            assert_eq!(bucket_of(start as u64), bucket);
+        }
+    }
+
+    #[test]
+    fn the_past_can_be_taken_off() {
+        let mut h = Histogram::default();
+        assert_eq!((h.quantile(0.5), h.mean()), (None, None));
+        (0..9).for_each(|_| h.record(Span::from_millis(4)));
+        let before = h.clone();
+        h.record(Span::ZERO);
+        h.record(Span::from_millis(9));
+        let rest = h.since(&before);
+        assert_eq!((rest.count(), rest.mean()), (2, Some(Span::from_micros(4500))));
+        assert_eq!(rest.quantile(0.5), Some(Span::ZERO));
+        assert_eq!(h.since(&Histogram::default()), h);
+    }
+}
