@@ -98,16 +98,21 @@ struct Climb {
     prior: f64,
     k_s: f64,
     t_s: f64,
+    hold_s: f64,
     line: f64,
 }
 
 impl Climb {
     /// After a loss at `w`; `w_max` is what the last climb aimed at. Fast convergence: RFC 9438 section 4.7.
     fn after_loss(law: Law, w: f64, w_max: f64) -> Climb {
-        let line = law.beta * w;
+        let kept = law.beta * (w - 1.0);
         let aim = if w < w_max { w * f64::midpoint(1.0, law.beta) } else { w };
-        let k_s = law.c.map_or(0.0, |c| ((aim - line) / c).cbrt());
-        Climb { law, w_max: aim, prior: w, k_s, t_s: 0.0, line }
+        let k_s = law.c.map_or(0.0, |c| ((aim - kept) / c).cbrt());
+        Climb { law, w_max: aim, prior: w, k_s, t_s: 0.0, hold_s: 0.0, line: kept - 0.5 }
+    }
+    /// The same, standing still for `hold_s` first.
+    fn holding(self, hold_s: f64) -> Climb {
+        Climb { hold_s, ..self }
     }
     /// RFC 9438 eq. 1, `ahead_s` from now; nothing for a law without a curve.
     fn curve(&self, ahead_s: f64) -> f64 {
@@ -117,6 +122,10 @@ impl Climb {
         self.line.max(self.curve(0.0))
     }
     fn step(&mut self, step_s: f64, rtt_s: f64) {
+        if self.hold_s > 0.0 {
+            self.hold_s -= step_s;
+            return;
+        }
         let alpha = if self.line < self.prior { self.law.alpha } else { 1.0 };
         self.line += alpha * step_s / rtt_s;
         self.t_s += step_s;
@@ -146,13 +155,11 @@ impl Pipe {
     /// The cycle of one flow alone.
     pub fn cycle(&self, law: Law, variant: Variant) -> Cycle {
         let top = self.top();
-        let low = law.beta * (top - 1.0) - 0.5;
         let round_s = self.rtt_at(top);
         let mut sum = Sum::default();
         let step_s = self.rtt_s / 200.0;
         let mut climb = Climb::after_loss(law, top, top);
-        climb.line = low;
-        climb.k_s = law.c.map_or(0.0, |c| ((top - law.beta * (top - 1.0)) / c).cbrt());
+        let low = climb.line;
         let overflow_s = climb.k_s + (OVERFLOW_AT + variant.late_rounds) * round_s;
         let ahead_s = if variant.old_srtt { round_s - self.rtt_at(low) } else { 0.0 };
         let mut curve_leads = false;
@@ -178,12 +185,14 @@ impl Pipe {
         }
     }
 
-    /// Share of a flow under `law` beside one under `other`, from parts 1 of many cycles: the fluid has no recovery.
+    /// Share of a flow under `law` beside one under `other`, over many cycles. Whoever has lost stands still for parts 3 and 4, while
+    /// the other climbs on; the loss is seen at once.
     pub fn share(&self, law: Law, other: Law, overflow: Overflow) -> f64 {
         const CYCLES: u32 = 1200;
         const SETTLED: u32 = 100;
         let mut rng = Rng::new(0, Stream::Test, 0);
         let step_s = self.rtt_s / 20.0;
+        let hold_s = 2.0 * self.rtt_at(self.top());
         let half = self.top() / 2.0;
         let (mut a, mut b) =
             (Climb::after_loss(law, half, half), Climb::after_loss(other, half, half));
@@ -204,10 +213,10 @@ impl Pipe {
             let grown = (w.0 - before.0, w.1 - before.1);
             let hits_a = rng.chance(grown.0 / (grown.0 + grown.1));
             if overflow == Overflow::HitsBoth || hits_a {
-                a = Climb::after_loss(law, w.0, a.w_max);
+                a = Climb::after_loss(law, w.0, a.w_max).holding(hold_s);
             }
             if overflow == Overflow::HitsBoth || !hits_a {
-                b = Climb::after_loss(other, w.1, b.w_max);
+                b = Climb::after_loss(other, w.1, b.w_max).holding(hold_s);
             }
         }
         of_a / of_both
@@ -314,7 +323,7 @@ mod tests {
         let (reno, cubic) = (Law::NEWRENO, Law::CUBIC);
         // The line of CUBIC is made to be fair to NewReno when both lose (RFC 9438 section 4.3).
         let line = Law { c: None, ..cubic };
-        let small = pipe(0.0);
+        let small = Pipe { packets_per_s: 1e5, rtt_s: 0.01, buffer: 0.0 };
         assert!((small.share(line, reno, Overflow::HitsBoth) - 0.5).abs() < 0.01);
         assert!((small.share(reno, reno, Overflow::HitsTheGrower) - 0.5).abs() < 0.02);
         // On the curve: 2 T / R of NewReno and C T^3 / 0.3 of CUBIC make up 1000 packets at R = 0.1 for T = 8.52 s; 0.75 of
