@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The longest and the shortest stretch of simulated time between two looks at the outside world. No stretch crosses a
-/// multiple of the longest: see [`Drive::end_quietly`].
+/// multiple of the longest, unless something is known to come behind it: see [`Drive::end_quietly`] and [`Ahead`].
 const LONGEST: Span = Span::from_millis(100);
 const SHORTEST: Span = Span::from_micros(1);
 /// A stretch that takes less wall-clock time than the first is doubled, one that takes more than the second is halved.
@@ -38,16 +38,22 @@ impl Drive<'_> {
     /// Run to the end. The counts at the start of the window.
     pub fn run(&mut self) -> Result<Mark, RunError> {
         let (mut step, mut told, mut mark) = (Span::from_millis(1), now(), None);
+        let (mut ahead, mut idle) = (Ahead::of(self.spec), Span::ZERO);
         let mut sample_at = match &self.series {
             Some((_, sample)) => Time::ZERO + *sample,
             None => Time::MAX,
         };
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
-            let stop = (self.simulation.now() + step).min(sample_at).min(window);
-            let stop = stop.min(boundary_after(self.simulation.now())).min(self.bounds.until);
+            let (began, events) = (self.simulation.now(), self.simulation.events());
+            let stop = ahead.stop(began, step, idle).min(sample_at).min(window);
+            let stop = stop.min(self.bounds.until);
             let simulation = &mut *self.simulation;
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
+            idle = match self.simulation.events() == events {
+                true => idle + stop.since(began),
+                false => Span::ZERO,
+            };
             if status == Status::Quiet {
                 self.end_quietly();
             }
@@ -109,6 +115,37 @@ impl Drive<'_> {
     }
 }
 
+/// What the scenario says will happen: starts of flows, and events of the network. Before the next of them the network is not
+/// quiet, so that a stretch may cross multiples of the longest without a change of where the run ends.
+struct Ahead {
+    /// Multiples of the longest stretch at or before those times, in ns, the latest first; none twice.
+    known_ns: Vec<u64>,
+}
+
+impl Ahead {
+    fn of(spec: &NetSpec) -> Ahead {
+        let starts = spec.flows.iter().map(|flow| flow.start);
+        let times = starts.chain(spec.events.iter().map(|event| event.at));
+        let grid = LONGEST.as_nanos();
+        let mut known_ns: Vec<u64> = times.map(|at| at.as_nanos() / grid * grid).collect();
+        known_ns.sort_unstable_by(|a, b| b.cmp(a));
+        known_ns.dedup();
+        Ahead { known_ns }
+    }
+
+    /// Where a stretch that begins at `now` ends. After `idle` time without an event, as much again is crossed at once: years
+    /// in which nothing happens cost a few looks, and what wakes up unforeseen is noticed soon.
+    fn stop(&mut self, now: Time, step: Span, idle: Span) -> Time {
+        while self.known_ns.last().is_some_and(|&at| at <= now.as_nanos()) {
+            self.known_ns.pop();
+        }
+        match self.known_ns.last() {
+            Some(&at) if idle >= LONGEST => (now + idle).min(Time::from_nanos(at)),
+            _ => (now + step).min(boundary_after(now)),
+        }
+    }
+}
+
 /// The first multiple of the longest stretch after `now`.
 fn boundary_after(now: Time) -> Time {
     let grid = LONGEST.as_nanos();
@@ -136,6 +173,25 @@ mod tests {
         assert_eq!((after(0), after(99_999_999)), (Time::from_millis(100), Time::from_millis(100)));
         assert_eq!(after(100_000_000), Time::from_millis(200));
         assert_eq!(after(u64::MAX), Time::MAX);
+    }
+
+    #[test]
+    fn idle_time_is_crossed_in_growing_stretches_up_to_what_is_known() {
+        let ms = Time::from_millis;
+        let step = Span::from_millis(30);
+        let mut ahead = Ahead { known_ns: vec![ms(9_000).as_nanos(), ms(500).as_nanos()] };
+        let mut stop = |at, idle| ahead.stop(ms(at), step, Span::from_millis(idle));
+        // Events come: a step, not across a boundary.
+        assert_eq!((stop(100, 0), stop(190, 0)), (ms(130), ms(200)));
+        // As much again as was idle, to the next that is known.
+        assert_eq!((stop(200, 100), stop(300, 200), stop(300, 300)), (ms(300), ms(500), ms(500)));
+        // From there on as ever, until it is idle again.
+        assert_eq!(
+            (stop(500, 0), stop(1_000, 400), stop(8_900, 7_000)),
+            (ms(530), ms(1_400), ms(9_000))
+        );
+        // Nothing is known: the network may be quiet at any time.
+        assert_eq!(stop(9_000, 9_000), ms(9_030));
     }
 
     #[test]

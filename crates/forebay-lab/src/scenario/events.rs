@@ -3,7 +3,7 @@
 use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{Direction, EventEntry, File, LinkState, RouteEntry};
-use super::topology::Topology;
+use super::topology::{self, Topology};
 use super::units::Probability;
 use super::{Link, Node};
 use forebay_base::{LinkId, NodeId, Time};
@@ -60,6 +60,7 @@ fn link_events(event: &EventEntry, link: usize) -> Result<Vec<NetEvent>, Fault> 
         Direction::Reverse => &[1],
         Direction::Both => &[0, 1],
     };
+    event.delay.iter().try_for_each(topology::check_delay)?;
     let mut events = Vec::new();
     for side in sides {
         let id = LinkId((2 * link + side) as u32);

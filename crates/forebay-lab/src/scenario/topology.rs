@@ -5,7 +5,8 @@ use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
 use super::source::Sources;
-use super::units::{Limit, MAX_SPAN};
+use super::text::shown;
+use super::units::{Limit, MAX_DELAY};
 use super::{Link, Node, QueueLimit, Wire};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use std::collections::BTreeMap;
@@ -281,7 +282,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
     let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"))?.value;
-    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?.value;
+    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?;
+    [Some(delay), params.jitter.as_ref()].into_iter().flatten().try_for_each(check_delay)?;
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
     let table = &queue.value.0;
     let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
@@ -292,7 +294,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     }
     let wire = Wire {
         rate,
-        delay,
+        delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
         loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
@@ -301,6 +303,15 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     };
     let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
+}
+
+/// A delay that a link can have.
+pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
+    if delay.value <= MAX_DELAY {
+        return Ok(());
+    }
+    let (found, expected) = (shown(&delay.value), "at most 1000s on a link".to_string());
+    Err(delay.fault(Problem::OutOfRange { found, expected }))
 }
 
 fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<QueueLimit, Fault> {
@@ -394,8 +405,8 @@ impl CsvPlan {
             let rate = Rate::new(row.integer(2)?);
             let rate = rate.ok_or_else(|| row.wrong(2, "1000 to 400000000000 bit/s"))?;
             let delay = Span::from_nanos(row.integer(3)?);
-            if delay > MAX_SPAN {
-                return Err(row.wrong(3, "at most 100 years in ns"));
+            if delay > MAX_DELAY {
+                return Err(row.wrong(3, "at most 1000000000000 ns (1000 s)"));
             }
             let own = LinkParams {
                 rate: Some(At::new(rate)),

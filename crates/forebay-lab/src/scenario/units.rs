@@ -9,6 +9,9 @@ use serde_json::{Value as Json, json};
 /// Longest time that a scenario may name: 100 years of 365.25 days.
 pub(super) const MAX_SPAN: Span = Span::from_secs(3_155_760_000);
 
+/// Longest propagation delay, and longest jitter, of a link.
+pub(super) const MAX_DELAY: Span = Span::from_secs(1_000);
+
 type Units = &'static [(&'static str, u128)];
 
 // The first spelling of a factor is the one that is written.

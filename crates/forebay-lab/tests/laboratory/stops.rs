@@ -2,7 +2,7 @@
 
 use crate::scenario;
 use forebay_lab::{
-    EventFilter, EventWriter, Progress, RunError, RunOptions, SweepOptions, SweepPlan,
+    EventFilter, EventWriter, Progress, RunError, RunOptions, RunResult, SweepOptions, SweepPlan,
     SweepProgress, run_one, sweep,
 };
 use std::io::{self, Write};
@@ -39,6 +39,40 @@ fn a_run_stops_soon_after_it_is_told_to() {
 #[allow(clippy::disallowed_methods)]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// A flow that starts after 95 years runs as one that starts at once, and its run takes no longer to speak of.
+#[test]
+fn years_in_which_nothing_happens_are_crossed_at_once() {
+    let late = |start: &str| {
+        let flow =
+            format!("flows=[{{ src = \"s0\", dst = \"d0\", bytes = 20000, start = \"{start}\" }}]");
+        let scenario = scenario(&["start_jitter=0s", &flow]);
+        run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap()
+    };
+    let (soon, began) = (late("0s"), now());
+    let run = late("3000000000s");
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!((run.events, run.packet_hops), (soon.events, soon.packet_hops));
+    let per_flow = |run: &RunResult| (run.per_flow[0].fct_s, run.per_flow[0].rtt_mean_ms);
+    assert_eq!(per_flow(&run), per_flow(&soon));
+    assert_eq!(run.metrics.window_s[0], 3e9);
+}
+
+/// A network that stays cut ends with its last event, whatever lies idle before.
+#[test]
+fn a_network_that_stays_cut_ends_with_its_last_event() {
+    let set = [
+        "start_jitter=0s",
+        "until_s=1e9",
+        "events=[{ at = \"5000.25s\", link = \"l-r\", state = \"down\" }]",
+    ];
+    let flows = "flows=[{ src = \"s0\", dst = \"d0\", bytes = 20000, start = \"1s\" }, { src = \"s1\", dst = \"d1\", bytes = 20000, start = \"5000.3s\" }]";
+    let scenario = scenario(&[&set[..], &[flows]].concat());
+    let run = run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap();
+    assert_eq!((run.completed, run.per_flow[1].end), (1, "timed_out"));
+    // SYNs wait 1, 2, 4, 8, 16 and 32 s, and ten times 60 s: 663 s.
+    assert_eq!(run.ended_s, 5663.3);
 }
 
 #[test]

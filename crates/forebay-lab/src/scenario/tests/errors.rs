@@ -193,6 +193,21 @@ fn absurd_sizes() {
             "small.toml:11:9: links[0].delay: `3155760001s` is out of range: expected a time from 0s to 100 years",
         ),
         (
+            "delay = \"5ms\"",
+            "delay = \"1000.000000001s\"",
+            "small.toml:11:9: links[0].delay: `1000000000001ns` is out of range: expected at most 1000s on a link",
+        ),
+        (
+            "queue = \"50ms\"",
+            "queue = \"50ms\"\njitter = \"1001s\"",
+            "small.toml:13:10: links[0].jitter: `1001s` is out of range: expected at most 1000s on a link",
+        ),
+        (
+            "loss = 0.5",
+            "delay = \"1001s\"",
+            "small.toml:37:9: events[0].delay: `1001s` is out of range: expected at most 1000s on a link",
+        ),
+        (
             "until_s = 5",
             "until_s = 3155760001",
             "small.toml:1:11: until_s: `3155760001` is out of range: expected 0 to 3155760000 seconds (100 years)",

@@ -102,6 +102,12 @@ fn bad_rows_name_file_line_and_column() {
             "links.csv:2:5: rate_bps: expected 1000 to 400000000000 bit/s, found `0`",
         ),
         (
+            "a,b,rate_bps,delay_ns\n0,1,1000,1000000000001\n",
+            HOSTS,
+            FLOWS,
+            "links.csv:2:10: delay_ns: expected at most 1000000000000 ns (1000 s), found `1000000000001`",
+        ),
+        (
             "a,b,rate_bps,delay_ns\n0,1,1000\n",
             HOSTS,
             FLOWS,
