@@ -6,7 +6,7 @@ use super::scoreboard::REPEATED;
 use super::{Agreed, Cx, Path, State};
 use crate::options::{PADDED_TIMESTAMP_BYTES, SynOptions, mptcp, shift_for};
 use alloc::boxed::Box;
-use forebay_base::{IpVersion, OptionList, TcpFlags, widen};
+use forebay_base::{IpVersion, OptionList, Span, TcpFlags, seq_lt, widen};
 use forebay_cc::Controller;
 
 /// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
@@ -137,18 +137,32 @@ impl Path {
     /// The peer acknowledged this side's SYN.
     fn establish(&mut self, cx: &mut Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
         self.state = State::Established;
+        let mut syn_lost = self.retries > 0;
         if let Some(syn) = self.board.pop_acked(1) {
             self.board.advance(1);
             let echo = segment.timestamps.map(|(_, echo)| echo).filter(|_| self.agreed.timestamps);
-            if !syn.is(REPEATED) || echo.is_some_and(|e| e >= syn.sent_at.as_millis() as u32) {
-                self.take_sample(cx, cx.now.since(syn.sent_at));
+            let sent_ms = syn.sent_at.as_millis() as u32;
+            match echo {
+                _ if !syn.is(REPEATED) => self.take_sample(cx, cx.now.since(syn.sent_at)),
+                // Circular: the clock of timestamps wraps after 49.7 days (RFC 7323 section 5.4).
+                Some(echo) if !seq_lt(echo, sent_ms) => {
+                    self.take_sample(cx, cx.now.since(syn.sent_at));
+                }
+                // An earlier SYN is answered: it was late, not lost (RFC 7323 section 4.1, RFC 3522).
+                Some(echo) => {
+                    let elapsed_ms = (cx.now.as_millis() as u32).wrapping_sub(echo);
+                    self.take_sample(cx, Span::from_millis(elapsed_ms.into()));
+                    syn_lost = false;
+                }
+                None => {}
             }
         }
-        if self.retries > 0 {
+        if syn_lost {
             self.rtt.after_syn_loss();
             self.syn_loss_window = self.mss();
-            self.retries = 0;
         }
+        self.rtt.collapse();
+        self.retries = 0;
         self.rearm_rto(cx);
         self.controller.on_established(cx.now, &self.rtt.view(), options);
     }
