@@ -13,7 +13,8 @@ pub(super) struct Csv {
     /// For each column asked for, its index in the file; None if the file has it not.
     order: Vec<Option<usize>>,
     columns: Vec<&'static str>,
-    file_columns: usize,
+    /// Where the name of each column of the file stands.
+    header: Vec<Loc>,
 }
 
 /// A row of a [`Csv`].
@@ -42,9 +43,19 @@ pub(super) fn open(
     // Spreadsheets put a byte order mark before the first name.
     let marked = header.trim_start_matches('\u{feff}');
     let names: Vec<(usize, &str)> = split(marked, header.len() - marked.len());
+    if marked.trim().is_empty() {
+        let empty = sources.text(source).trim_matches(['\u{feff}', '\n', '\r', ' ']).is_empty();
+        let what = if empty { "the file is empty" } else { "the first line is empty" };
+        let text = format!("{what}: expected the names of columns ({})", columns.join(", "));
+        return Err(Fault::at(Loc { source, start: 0, end: 0 }, "", Problem::Csv(text)));
+    }
     let mut order = vec![None; columns.len()];
-    for (i, &(start, name)) in names.iter().enumerate() {
-        let loc = Loc { source, start: start as u32, end: (start + name.len()) as u32 };
+    let loc = |&(start, name): &(usize, &str)| {
+        let end = (start + name.len()) as u32;
+        Loc { source, start: start as u32, end }
+    };
+    let header: Vec<Loc> = names.iter().map(loc).collect();
+    for (i, (&(_, name), &loc)) in names.iter().zip(&header).enumerate() {
         let fault = |problem| Fault::at(loc, "", problem);
         let Some(place) = columns.iter().position(|&c| c == name) else {
             let problem = Problem::UnknownName { kind: "column", name: name.to_string() };
@@ -54,13 +65,20 @@ pub(super) fn open(
             return Err(fault(Problem::Duplicate { kind: "column", name: name.to_string() }));
         }
     }
-    Ok(Csv { source, order, columns: columns.to_vec(), file_columns: names.len() })
+    Ok(Csv { source, order, columns: columns.to_vec(), header })
 }
 
 impl Csv {
     /// True if the file has the column at this place in the order asked for.
     pub fn has(&self, column: usize) -> bool {
         self.order[column].is_some()
+    }
+    /// The fault of a file with two columns of which one says all.
+    pub fn not_both(&self, one: usize, other: usize) -> Result<(), Fault> {
+        let (Some(a), Some(b)) = (self.order[one], self.order[other]) else { return Ok(()) };
+        let [one, other] = [self.columns[one], self.columns[other]];
+        let text = format!("only one of the columns `{one}` and `{other}` may be there");
+        Err(Fault::at(self.header[a.max(b)], "", Problem::Csv(text)))
     }
     /// The fault of a file without a column that it needs.
     pub fn need(&self, column: usize) -> Result<(), Fault> {
@@ -84,10 +102,10 @@ impl Csv {
         });
         lines.skip(1).filter(|(_, line)| !line.trim().is_empty()).map(|(at, line)| {
             let cells = split(line, at);
-            if cells.len() == self.file_columns {
+            if cells.len() == self.header.len() {
                 return Ok(Row { csv: self, cells });
             }
-            let text = format!("expected {} columns, found {}", self.file_columns, cells.len());
+            let text = format!("expected {} columns, found {}", self.header.len(), cells.len());
             let end = (at + line.len()) as u32;
             let loc = Loc { source: self.source, start: at as u32, end };
             Err(Fault::at(loc, "", Problem::Csv(text)))

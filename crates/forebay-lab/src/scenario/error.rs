@@ -2,7 +2,7 @@
 //!
 //! A message is one line `file:line:column: key: problem`, the line of text that it is about, and a hint if there is one.
 
-use super::source::{Loc, Sources};
+use super::source::{Loc, Sources, readable};
 use std::fmt;
 
 /// A scenario that cannot be used: what is wrong, where it stands, and what may have been meant.
@@ -27,9 +27,11 @@ pub struct Place {
     pub column: usize,
     /// The key, from the top of the document: `links[0].rate`; for a CSV file the column's name.
     pub key: String,
-    /// The line of text, tabs as spaces.
+    /// The line of text, tabs as spaces; of a long line what stands around the place, "…" for the rest.
     pub text: String,
-    /// Characters of `text` from `column` on that the message is about, at least 1.
+    /// Characters of `text` before the place.
+    pub indent: usize,
+    /// Characters of `text` from there on that the message is about, at least 1.
     pub width: usize,
 }
 
@@ -88,6 +90,14 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// A cell of a CSV file that, with the prefix put before it, names no node.
+    #[error("there is no node `{prefix}{cell}` (`{cell}` with the prefix `{prefix}`)")]
+    UnknownCell {
+        /// What the scenario puts before it.
+        prefix: String,
+        /// The cell as it is written.
+        cell: String,
+    },
     /// Two things with one name.
     #[error("the {kind} `{name}` is declared twice")]
     Duplicate {
@@ -135,6 +145,39 @@ pub enum Problem {
     },
 }
 
+/// Characters of a value or a name that a message shows.
+const MOST_SHOWN: usize = 120;
+/// Characters of a message made of several, and of a path.
+const MOST_SAID: usize = 4_096;
+
+impl Problem {
+    /// The parts that may come from a file, and how many characters of each a message shows.
+    fn texts(&mut self) -> Vec<(&mut String, usize)> {
+        use Problem::{
+            Conflict, Csv, Duplicate, File, MissingKey, NoFlows, NoRoute, NotAssignment,
+            OutOfRange, PacketTooLarge, Syntax, Unit, UnknownCell, UnknownKey, UnknownName,
+            WrongType,
+        };
+        match self {
+            NotAssignment(text) | UnknownKey(text) => vec![(text, MOST_SHOWN)],
+            UnknownName { name, .. } | Duplicate { name, .. } => vec![(name, MOST_SHOWN)],
+            WrongType { expected, found } | OutOfRange { found, expected } => {
+                vec![(found, MOST_SHOWN), (expected, MOST_SAID)]
+            }
+            Unit { found, why, .. } => vec![(found, MOST_SHOWN), (why, MOST_SHOWN)],
+            UnknownCell { prefix: a, cell: b } | NoRoute { from: a, to: b } => {
+                vec![(a, MOST_SHOWN), (b, MOST_SHOWN)]
+            }
+            Conflict(text) | Csv(text) | PacketTooLarge { what: text, .. } => {
+                vec![(text, MOST_SAID)]
+            }
+            File { path, why } => vec![(path, MOST_SAID), (why, MOST_SAID)],
+            // The parser's own words, in several lines; they quote one character at most.
+            Syntax(_) | MissingKey { .. } | NoFlows => Vec::new(),
+        }
+    }
+}
+
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
@@ -147,7 +190,7 @@ impl fmt::Display for ScenarioError {
         if let Some(place) = &self.place {
             let margin = place.line.to_string().len() + 2;
             write!(f, "\n  {} | {}", place.line, place.text)?;
-            let (indent, width) = (place.column - 1, place.width);
+            let (indent, width) = (place.indent, place.width);
             write!(f, "\n{:margin$} | {:indent$}{}", "", "", "^".repeat(width))?;
         }
         match &self.hint {
@@ -191,8 +234,11 @@ impl Fault {
     }
     /// Resolve the location.
     pub fn resolve(self, sources: &Sources) -> ScenarioError {
-        let place = self.loc.map(|loc| Box::new(sources.place(loc, self.key)));
-        ScenarioError { problem: self.problem, place, hint: self.hint }
+        let key = readable(&self.key, MOST_SHOWN);
+        let place = self.loc.map(|loc| Box::new(sources.place(loc, key)));
+        let mut problem = self.problem;
+        problem.texts().into_iter().for_each(|(text, most)| *text = readable(text, most));
+        ScenarioError { problem, place, hint: self.hint.map(|hint| readable(&hint, MOST_SAID)) }
     }
 }
 

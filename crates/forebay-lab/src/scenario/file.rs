@@ -332,15 +332,16 @@ sections! {
 
 /// A value that is either of one form or of another.
 macro_rules! either {
-    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty) })*) => { $(
+    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal })*) => { $(
         #[derive(Clone, Debug)]
         pub(super) enum $name { $first($a), $second($b) }
         impl Field for $name {
             fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-                match &item.value {
+                let read = match &item.value {
                     $test => <$a>::read(item, key).map($name::$first),
                     _ => <$b>::read(item, key).map($name::$second),
-                }
+                };
+                read.map_err(|fault| or_also(fault, key, $other))
             }
             fn write(&self) -> toml::Value {
                 match self {
@@ -355,11 +356,33 @@ macro_rules! either {
     )* };
 }
 
+/// Say the other form too where a value of `key` is neither.
+fn or_also(mut fault: Fault, key: &str, other: &str) -> Fault {
+    if let (Problem::WrongType { expected, .. }, true) = (fault.problem.as_mut(), fault.key == key)
+    {
+        expected.push_str(", or ");
+        expected.push_str(other);
+    }
+    fault
+}
+
 either! {
-    Threshold { Unset(NoThreshold) by Value::String(_), At(Bytes) }
-    AckRule { Delayed(DelayedAck) by Value::Table(_), Every(EveryPacket) }
-    LossRule { Timer(PacketTimer) by Value::Table(_), Named(LossPolicyName) }
-    PacingRule { Windowed(WindowedPacing) by Value::Table(_), Off(NoPacing) }
+    Threshold {
+        Unset(NoThreshold) by Value::String(_), At(Bytes),
+        or "a number of bytes or \"none\""
+    }
+    AckRule {
+        Delayed(DelayedAck) by Value::Table(_), Every(EveryPacket),
+        or "a table such as { packets = 2, timeout = \"40ms\" }"
+    }
+    LossRule {
+        Timer(PacketTimer) by Value::Table(_), Named(LossPolicyName),
+        or "a table such as { num = 2, den = 1 }"
+    }
+    PacingRule {
+        Windowed(WindowedPacing) by Value::Table(_), Off(NoPacing),
+        or "a table such as { slow_start_percent = 200, avoidance_percent = 120 }"
+    }
 }
 
 choices! {

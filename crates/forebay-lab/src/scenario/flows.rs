@@ -144,6 +144,7 @@ impl Table<'_> {
             ["start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes"];
         let Some(path) = &files.flows else { return Ok(()) };
         let csv = csv::open(sources, base, path, &COLUMNS)?;
+        [(1, 3), (2, 4), (5, 6)].into_iter().try_for_each(|(a, b)| csv.not_both(a, b))?;
         // Full names where the file has those columns, else numbers behind the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
         let size = if csv.has(6) { 6 } else { 5 };
@@ -156,8 +157,7 @@ impl Table<'_> {
         for row in csv.rows(sources) {
             let row = row?;
             let end = |column: usize| {
-                let name = format!("{prefix}{}", row.text(column));
-                let node = self.topology.named(&name, |problem| row.fault(column, problem))?;
+                let node = self.topology.named_in(&row, column, prefix)?;
                 self.host(node, |problem| row.fault(column, problem))
             };
             let (src, dst) = (end(ends[0])?, end(ends[1])?);

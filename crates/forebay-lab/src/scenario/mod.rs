@@ -232,7 +232,7 @@ fn read(
     let protocols = protocols::compared(file.protocols.as_ref())?;
     let (until, measure_from, sample) = times(&file, &flows)?;
     let scenario = Scenario {
-        description: file.description.as_ref().map_or_else(String::new, |at| at.value.clone()),
+        description: description(&file)?,
         protocols,
         until,
         measure_from,
@@ -249,6 +249,19 @@ fn read(
     };
     fits::check(&scenario, &file, &topology)?;
     Ok(scenario)
+}
+
+/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal obeys.
+fn description(file: &File) -> Result<String, Fault> {
+    let Some(at) = &file.description else { return Ok(String::new()) };
+    let plain = |c: char| matches!(c, '\n' | '\r' | '\t') || !source::is_unseen(c);
+    match at.value.chars().all(plain) {
+        true => Ok(at.value.clone()),
+        false => {
+            let expected = "text without control characters and marks of direction".to_string();
+            Err(at.fault(Problem::OutOfRange { found: at.value.clone(), expected }))
+        }
+    }
 }
 
 /// Flows of one start do not march in step: each is late by up to this.

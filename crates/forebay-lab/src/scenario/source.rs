@@ -7,6 +7,10 @@ use std::path::Path;
 /// Longest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
+/// Characters of a line that a message shows around the place that it is about.
+const SHOWN_BEFORE: usize = 50;
+const SHOWN_BEHIND: usize = 50;
+
 /// A stretch of one of the [`Sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Loc {
@@ -36,16 +40,50 @@ impl Sources {
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let chars = |range: &str| range.chars().count();
-        let shown = text[line_start..line_end].trim_end_matches('\r');
-        Place {
-            file: file.clone(),
-            line: text[..line_start].matches('\n').count() + 1,
-            column: chars(&text[line_start..start]) + 1,
-            key,
-            text: shown.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-            width: chars(&text[start..end.min(line_end)]).max(1),
+        let column = chars(&text[line_start..start]) + 1;
+        let width = chars(&text[start..end.min(line_end)]).max(1);
+        let (shown, indent) = around(text[line_start..line_end].trim_end_matches('\r'), column - 1);
+        let width = width.min(shown.chars().count().saturating_sub(indent)).max(1);
+        let line = text[..line_start].matches('\n').count() + 1;
+        Place { file: readable(file, usize::MAX), line, column, key, text: shown, indent, width }
+    }
+}
+
+/// The part of a line around its character `at`, "…" for what is cut off; and where that character stands in it.
+fn around(line: &str, at: usize) -> (String, usize) {
+    let first = at.saturating_sub(SHOWN_BEFORE);
+    let mut rest = line.chars().skip(first);
+    let mut shown = if first > 0 { "…".to_string() } else { String::new() };
+    let indent = shown.chars().count() + at - first;
+    let part = rest.by_ref().take(at - first + SHOWN_BEHIND);
+    shown.extend(part.map(|c| if is_unseen(c) { ' ' } else { c }));
+    if rest.next().is_some() {
+        shown.push('…');
+    }
+    (shown, indent)
+}
+
+/// True for what a terminal obeys and for what changes how the text around it is shown: control characters, marks and
+/// overrides of direction (Unicode standard annex 9), and characters without width.
+pub(super) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A text from a file as messages show it: at most `most` characters, what is not seen as its number.
+pub(super) fn readable(text: &str, most: usize) -> String {
+    let mut chars = text.chars();
+    let mut shown = String::new();
+    for c in chars.by_ref().take(most) {
+        match is_unseen(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
         }
     }
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// The nearest character boundary at or before `index`.
@@ -103,6 +141,24 @@ mod tests {
         );
         let end = sources.place(Loc { source, start: 99, end: 99 }, "k".into());
         assert_eq!((end.line, end.column, end.width), (3, 1, 1));
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_their_place() {
+        let mut sources = Sources::default();
+        let text = format!("{}x{}", "a".repeat(1_000), "b".repeat(1_000_000));
+        let source = sources.add("f", text);
+        let place = sources.place(Loc { source, start: 1_000, end: 900_000 }, "k".into());
+        assert_eq!(place.column, 1_001);
+        let expected = format!("…{}x{}…", "a".repeat(50), "b".repeat(49));
+        assert_eq!((place.text, place.indent, place.width), (expected, 51, 51));
+    }
+
+    #[test]
+    fn what_is_not_seen_is_shown_as_its_number() {
+        assert_eq!(readable("a\u{1b}[31m\u{202e}b é", 99), "a\\u{1b}[31m\\u{202e}b é");
+        assert_eq!(readable("1000000", 3), "100…");
+        assert_eq!(readable("100", 3), "100");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
-use super::source::Sources;
+use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::{Limit, MAX_DELAY};
 use super::{Link, Node, QueueLimit, Wire};
@@ -45,13 +45,16 @@ pub(super) fn expand(file: &File, sources: &mut Sources, base: &Path) -> Result<
         topology.add_node(name.value.clone(), false, |problem| name.fault(problem))?;
     }
     let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
-    for group in groups {
-        topology.add_hosts(group)?;
-    }
     let csv = match &file.csv {
         Some(at) => CsvPlan::open(&at.value, sources, base)?,
         None => CsvPlan::default(),
     };
+    let links = file.links.as_ref().map_or(0, |at| at.value.len());
+    let most = 2 * (links + csv.links.as_ref().map_or(0, |links| links.rows(sources).count()));
+    for group in groups {
+        check_ends(group, most)?;
+        topology.add_hosts(group)?;
+    }
     csv.add_routers(&mut topology, sources)?;
     for link in file.links.iter().flat_map(|at| &at.value) {
         topology.add_link_entry(link, defaults)?;
@@ -61,8 +64,25 @@ pub(super) fn expand(file: &File, sources: &mut Sources, base: &Path) -> Result<
     }
     csv.add_links(&mut topology, sources, defaults)?;
     csv.add_hosts(&mut topology, sources, defaults)?;
+    groups.iter().try_for_each(|group| topology.check_linked(group))?;
     Ok(topology)
 }
+
+/// Refuse more hosts without an access link than all links have ends, before the first of them is made.
+fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
+    let host = &group.value;
+    match &host.count {
+        Some(count) if host.attach.is_none() && count.value as usize > most => {
+            let text =
+                format!("{} hosts without `attach`, and links with {most} ends", count.value);
+            Err(count.fault(Problem::Conflict(text)).hint(NO_LINK_HINT))
+        }
+        _ => Ok(()),
+    }
+}
+
+const NO_LINK_HINT: &str =
+    "give the router of an access link with `attach`, or a link under [[links]]";
 
 impl Topology {
     /// The node that a value names.
@@ -71,6 +91,22 @@ impl Topology {
             let problem = Problem::UnknownName { kind: "node", name: name.to_string() };
             let names = self.by_name.keys().take(SUGGESTIONS).map(String::as_str);
             fault(problem).suggest(name, names)
+        })
+    }
+    /// The node that a cell names, with the prefix that is put before it.
+    pub fn named_in(
+        &self,
+        row: &csv::Row<'_>,
+        column: usize,
+        prefix: &str,
+    ) -> Result<NodeId, Fault> {
+        let cell = row.text(column);
+        self.named(&format!("{prefix}{cell}"), |problem| match prefix {
+            "" => row.fault(column, problem),
+            _ => {
+                let (prefix, cell) = (prefix.to_string(), cell.to_string());
+                row.fault(column, Problem::UnknownCell { prefix, cell })
+            }
         })
     }
     /// The link that a value names, by its place in `links`.
@@ -157,6 +193,22 @@ impl Topology {
         Ok(())
     }
 
+    /// A host that is not attached must be the end of a link.
+    fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
+        let host = &group.value;
+        if host.attach.is_some() {
+            return Ok(());
+        }
+        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+            let name = numbered(&host.name, number)?;
+            if self.ports(self.by_name[&name]).is_empty() {
+                let text = format!("the host `{name}` has no link");
+                return Err(host.name.fault(Problem::Conflict(text)).hint(NO_LINK_HINT));
+            }
+        }
+        Ok(())
+    }
+
     fn add_link_entry(
         &mut self,
         entry: &At<LinkEntry>,
@@ -216,10 +268,10 @@ fn too_many(what: &str, found: usize) -> Problem {
 
 /// Names stand in tables, paths and messages.
 fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault> {
-    let bad = name.chars().find(|c| c.is_control() || c.is_whitespace() || "{},\"".contains(*c));
-    let expected = "a name of 1 to 100 characters without spaces, commas, quotes and braces";
+    let bad = name.chars().find(|&c| is_unseen(c) || c.is_whitespace() || "{},\"".contains(c));
+    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, quotes and braces";
     if name.is_empty() || name.chars().count() > 100 || bad.is_some() {
-        let found = name.chars().take(120).collect();
+        let found = name.to_string();
         return Err(fault(Problem::OutOfRange { found, expected: expected.into() }));
     }
     Ok(())
@@ -394,10 +446,7 @@ impl CsvPlan {
         let Some(csv) = &self.links else { return Ok(()) };
         for row in csv.rows(sources) {
             let row = row?;
-            let end = |column: usize| {
-                let name = format!("{}{}", self.router_prefix, row.text(column));
-                topology.named(&name, |problem| row.fault(column, problem))
-            };
+            let end = |column: usize| topology.named_in(&row, column, &self.router_prefix);
             let ends = (end(0)?, end(1)?);
             if ends.0 == ends.1 {
                 return Err(row.wrong(1, "another node than in column a"));
@@ -430,8 +479,7 @@ impl CsvPlan {
         for row in csv.rows(sources) {
             let row = row?;
             let host = format!("{}{}", self.host_prefix, row.text(0));
-            let router = format!("{}{}", self.router_prefix, row.text(1));
-            let b = topology.named(&router, |problem| row.fault(1, problem))?;
+            let b = topology.named_in(&row, 1, &self.router_prefix)?;
             if topology.is_host(b) {
                 return Err(row.wrong(1, "a router"));
             }

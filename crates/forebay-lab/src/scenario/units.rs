@@ -136,10 +136,15 @@ fn range_fault(item: &Item, key: &str, expected: impl Into<String>) -> Fault {
     let found = match &item.value {
         Value::String(s) => s.clone(),
         Value::Integer(i) => i.to_string(),
-        Value::Float(x) => x.to_string(),
+        Value::Float(x) => decimal(*x),
         other => other.kind().to_string(),
     };
     Fault::at(item.loc, key, Problem::OutOfRange { found, expected: expected.into() })
+}
+
+/// A float as people write it: with an exponent where it would have many digits.
+fn decimal(x: f64) -> String {
+    if x == 0.0 || (1e-9..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 /// The largest unit that divides `value`.

@@ -120,8 +120,6 @@ fn destination_with_no_route() {
     let island = island.replace("b = \"right\"", "b = \"far\"");
     let found = parse_with(&island, &[]).expect_err("no route").to_string();
     assert_eq!(found, expected(31));
-    // The destination has no link at all.
-    assert_eq!(message("attach = \"right\"\n", ""), expected(30));
     // Hosts do not forward: the only way leads through s1.
     let through = "name = \"left-right\"\na = \"s1\"";
     assert_eq!(message("a = \"left\"", through), expected(32));
@@ -147,6 +145,50 @@ fn duplicate_names() {
     assert!(
         found.starts_with("small.toml:1:13: protocols: the protocol `cubic` is declared twice")
     );
+}
+
+#[test]
+fn hosts_without_a_link() {
+    let group = |more: &str| format!("[[hosts]]\nname = \"x{{}}\"\n{more}\n\n[[flows]]");
+    // One link has two ends: no third host can have one. Nothing is made of the 2^24.
+    let expected = lines(&[
+        "small.toml:31:9: hosts[2].count: 16777216 hosts without `attach`, and links with 2 ends",
+        "  31 | count = 16777216",
+        "     |         ^^^^^^^^",
+        "hint: give the router of an access link with `attach`, or a link under [[links]]",
+    ]);
+    assert_eq!(message("[[flows]]", &group("count = 16777216")), expected);
+    let found = message("[[flows]]", &group("count = 2"));
+    assert!(
+        found.starts_with("small.toml:30:8: hosts[2].name: the host `x0` has no link\n"),
+        "{found}"
+    );
+    let found = message("attach = \"right\"\n", "");
+    assert!(
+        found.starts_with("small.toml:23:8: hosts[1].name: the host `d` has no link\n"),
+        "{found}"
+    );
+}
+
+#[test]
+fn texts_that_a_terminal_would_obey() {
+    let found = message("until_s = 5", "description = \"\\u001b[31mred\"");
+    let expected = "small.toml:1:15: description: `\\u{1b}[31mred` is out of range: expected text without control characters";
+    assert!(found.starts_with(expected), "{found}");
+    let found = message("name = \"d\"", "name = \"d\u{202e}\"");
+    let expected = "small.toml:23:8: hosts[1].name: `d\\u{202e}` is out of range: expected a name of 1 to 100 characters without spaces, control characters";
+    assert!(found.starts_with(expected), "{found}");
+    assert!(!found.contains('\u{202e}'), "{found}");
+    let lines = "description = \"\"\"one\n\ttwo\"\"\"";
+    let scenario = parse(&SMALL.replace("until_s = 5", lines));
+    assert_eq!(scenario.description, "one\n\ttwo");
+}
+
+#[test]
+fn long_values_are_cut() {
+    let found = message("until_s = 5", &format!("fct = \"{}\"", "x".repeat(1_000_000)));
+    assert!(found.starts_with("small.toml:1:7: fct: expected one of \"syn\""), "{found}");
+    assert!(found.contains("xxx…") && found.len() < 500, "{} bytes", found.len());
 }
 
 #[test]
@@ -212,7 +254,7 @@ fn absurd_sizes() {
             "until_s = 3155760001",
             "small.toml:1:11: until_s: `3155760001` is out of range: expected 0 to 3155760000 seconds (100 years)",
         ),
-        ("until_s = 5", "until_s = 1e300", "small.toml:1:11: until_s: `1"),
+        ("until_s = 5", "until_s = 1e300", "small.toml:1:11: until_s: `1e300` is out of range"),
         (
             "\"50ms\"",
             "\"99999999999999999999GB\"",
@@ -520,11 +562,15 @@ fn transport_values() {
         ),
         (
             "tcp.loss_policy=rack",
-            "--set:1:17: tcp.loss_policy: expected one of \"dup-thresh\", \"rack-tlp\", \"timeout-only\", found a string (\"rack\")",
+            "--set:1:17: tcp.loss_policy: expected one of \"dup-thresh\", \"rack-tlp\", \"timeout-only\", or a table such as { num = 2, den = 1 }, found a string (\"rack\")",
+        ),
+        (
+            "tcp.ack_policy=every",
+            "--set:1:16: tcp.ack_policy: expected one of \"every-packet\", or a table such as { packets = 2, timeout = \"40ms\" }, found a string (\"every\")",
         ),
         (
             "tcp.pacing=on",
-            "--set:1:12: tcp.pacing: expected one of \"off\", found a string (\"on\")",
+            "--set:1:12: tcp.pacing: expected one of \"off\", or a table such as { slow_start_percent = 200, avoidance_percent = 120 }, found a string (\"on\")",
         ),
     ];
     for (set, expected) in cases {

@@ -130,7 +130,7 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets\n0,0,77,1\n",
-            "flows.csv:2:5: dst_host: there is no node `h77`",
+            "flows.csv:2:5: dst_host: there is no node `h77` (`77` with the prefix `h`)",
         ),
         (
             LINKS,
@@ -150,6 +150,25 @@ fn bad_rows_name_file_line_and_column() {
             "start_s,src_host,dst_host,packets\n0,0,1,18446744073709551615\n",
             "flows.csv:2:7: packets: expected 1 byte to 2^64 bytes",
         ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets,bytes\n0,0,1,1,1\n",
+            "flows.csv:1:35: only one of the columns `packets` and `bytes` may be there",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,dst,src,src_host,packets\n",
+            "flows.csv:1:17: only one of the columns `src_host` and `src` may be there",
+        ),
+        (
+            LINKS,
+            "\u{feff}\n",
+            FLOWS,
+            "hosts.csv:1:1: the file is empty: expected the names of columns (host, router)",
+        ),
+        ("\n1,2,3,4\n", HOSTS, FLOWS, "links.csv:1:1: the first line is empty: expected the names"),
         (
             LINKS,
             HOSTS,
