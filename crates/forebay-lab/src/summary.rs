@@ -1,5 +1,6 @@
 //! What is printed and kept of all runs together.
 
+use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean_and_interval};
@@ -73,7 +74,7 @@ impl Summary {
         if same {
             aggregate.iter_mut().for_each(Aggregate::drop_intervals);
         }
-        let notes = notes(scenario, same, &aggregate, &missing);
+        let notes = notes(scenario, same, (&aggregate, &runs), &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
@@ -136,7 +137,7 @@ fn intervals<K: Ord>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> BTreeMa
 fn notes(
     scenario: &Scenario,
     same: bool,
-    aggregate: &[Aggregate],
+    (aggregate, runs): (&[Aggregate], &[RunResult]),
     missing: &[Missing],
 ) -> Vec<String> {
     let mut notes = Vec::new();
@@ -153,11 +154,48 @@ fn notes(
             ));
         }
     }
+    for of in aggregate {
+        let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
+        notes.extend(empty_window(scenario, &of.protocol, &mine));
+        notes.extend(starved(&of.protocol, &mine));
+    }
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));
         notes.push(format!("missing: {}", list.collect::<Vec<_>>().join(", ")));
     }
     notes
+}
+
+/// Runs whose window holds nothing: rows of the results are missing, and a reader should know why.
+fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<String> {
+    let (from_s, all) = (clock_seconds(scenario.measure_from), runs.len());
+    let unopened = |run: &RunResult| run.per_flow.iter().all(|flow| flow.end == "unopened");
+    let idle = runs.iter().filter(|run| !run.per_flow.is_empty() && unopened(run)).count();
+    if let (Some(until), true) = (scenario.until, idle > 0) {
+        let until_s = clock_seconds(until);
+        return Some(format!(
+            "{name}: in {idle} of {all} runs no flow had started at the end (until_s = {until_s})"
+        ));
+    }
+    let before = runs.iter().filter(|run| from_s > 0.0 && run.ended_s <= from_s).count();
+    (before > 0).then(|| {
+        format!(
+            "{name}: {before} of {all} runs ended before measure_from_s = {from_s}: goodput, utilisation and queue delay \
+             count nothing of them"
+        )
+    })
+}
+
+/// Flows that had a tenth of the run or more and got nothing through.
+fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
+    let all: usize = runs.iter().map(|run| run.per_flow.len()).sum();
+    let of = |run: &RunResult| {
+        let late_s = 0.9 * run.ended_s;
+        let nothing = |flow: &&FlowResult| flow.start_s < late_s && flow.received_bytes == 0;
+        run.per_flow.iter().filter(nothing).count()
+    };
+    let nothing: usize = runs.iter().map(|run| of(run)).sum();
+    (nothing > 0).then(|| format!("{name}: {nothing} of {all} flows delivered nothing"))
 }
 
 #[cfg(test)]
@@ -240,5 +278,44 @@ mod tests {
         let differ = of(runs(), Some(2.5));
         assert_eq!(differ.notes.len(), 1);
         assert!(differ.aggregate[1].metrics["afct_s"].ci95.is_some());
+    }
+
+    /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after 5 s.
+    fn notes_of(set: &[&str]) -> Vec<String> {
+        let text = r#"
+            start_jitter = "0s"
+            hosts = [{ name = "a" }, { name = "b" }]
+            links = [{ a = "a", b = "b", rate = "10Mbit/s", delay = "5ms", queue = "1MB" }]
+            flows = [
+                { src = "a", dst = "b", bytes = 100_000, start = "1s" },
+                { src = "a", dst = "b", bytes = 100_000, start = "5s" },
+            ]
+        "#;
+        let set = set.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse(text, "x", &LoadOptions { set, base: None }).unwrap();
+        let run = crate::run_one(&scenario, "cubic", 1, &crate::RunOptions::default()).unwrap();
+        let sweep = Sweep { runs: vec![run], ..Sweep::default() };
+        let mut notes = Summary::new("x", &scenario, sweep).notes;
+        notes.retain(|note| !note.contains("no randomness") && !note.contains("completed"));
+        notes
+    }
+
+    #[test]
+    fn a_window_that_holds_nothing_is_said() {
+        assert_eq!(notes_of(&[]), [""; 0]);
+        assert_eq!(notes_of(&["until_s=10", "measure_from_s=5.05"]), [""; 0]);
+        let early = "cubic: in 1 of 1 runs no flow had started at the end (until_s = 0.5)";
+        assert_eq!(notes_of(&["until_s=0.5"]), [early]);
+        let late = "cubic: 1 of 1 runs ended before measure_from_s = 100: goodput, utilisation and queue delay count nothing of them";
+        assert_eq!(notes_of(&["measure_from_s=100"]), [late]);
+    }
+
+    #[test]
+    fn flows_that_got_nothing_through_are_counted() {
+        let cut = "events=[{ at = \"4s\", link = \"a-b\", state = \"down\" }]";
+        let expected = ["cubic: 1 of 2 flows delivered nothing"];
+        assert_eq!(notes_of(&[cut, "until_s=10"]), expected);
+        // It began in the last tenth: no wonder.
+        assert_eq!(notes_of(&[cut, "until_s=5.5"]), [""; 0]);
     }
 }
