@@ -9,6 +9,9 @@ const SUB_LOG2: u32 = 5;
 /// Counts spans; tells their mean exactly, and their quantiles within a bucket (3 %) and within what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
+    /// Spans of no length: most waits are.
+    zeros: u64,
+    /// The others; all that follows is of them.
     count: u64,
     sum_ns: u128,
     min: Span,
@@ -42,6 +45,10 @@ impl Histogram {
     /// Count one span.
     #[inline]
     pub fn record(&mut self, span: Span) {
+        if span.is_zero() {
+            self.zeros += 1;
+            return;
+        }
         let ns = span.as_nanos();
         self.count += 1;
         self.sum_ns += ns as u128;
@@ -68,23 +75,26 @@ impl Histogram {
     }
     /// Spans counted.
     pub fn count(&self) -> u64 {
-        self.count
+        self.zeros + self.count
     }
     /// Their exact mean; None if there are none.
     pub fn mean(&self) -> Option<Span> {
-        let mean = self.sum_ns.checked_div(self.count as u128)?;
+        let mean = self.sum_ns.checked_div(self.count() as u128)?;
         Some(Span::from_nanos(mean as u64))
     }
     /// The quantile `q` in `0.0..=1.0` by nearest rank: the smallest span that at least the share `q` does not exceed. Spans of
     /// one bucket are taken to lie evenly in it. None if there are none.
     pub fn quantile(&self, q: f64) -> Option<Span> {
-        let exact = q * self.count as f64;
+        let exact = q * self.count() as f64;
         // The next whole number, at least 1: no float function of the system is called.
         let rank = (exact as u64 + u64::from(exact > exact as u64 as f64)).max(1);
-        if rank >= self.count {
-            return (self.count > 0).then_some(self.max);
+        if rank >= self.count() {
+            return (self.count() > 0).then_some(self.max);
         }
-        let mut below = 0;
+        if rank <= self.zeros {
+            return Some(Span::ZERO);
+        }
+        let mut below = self.zeros;
         for (bucket, &count) in (self.first_bucket..).zip(&self.counts) {
             if rank <= below + count {
                 let (start, end) = (start_of(bucket), start_of(bucket + 1));
@@ -99,6 +109,7 @@ impl Histogram {
     /// at any time.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut rest = self.clone();
+        rest.zeros -= earlier.zeros;
         rest.count -= earlier.count;
         rest.sum_ns -= earlier.sum_ns;
         let shift = earlier.first_bucket.wrapping_sub(self.first_bucket) as usize;
