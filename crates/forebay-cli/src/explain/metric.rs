@@ -14,5 +14,9 @@ pub fn text(name: &str, paint: Paint) -> String {
     let head = format!("{} - metric{unit}\n\n", paint.bold(name));
     let place =
         format!("In JSON: .runs[].metrics.{name}, and as a mean over seeds in .aggregate[].");
-    head + &wrap(metric.meaning, 0) + "\n" + &wrap(&place, 0)
+    let more = match metric.more {
+        "" => String::new(),
+        more => wrap(more, 0) + "\n",
+    };
+    head + &wrap(metric.meaning, 0) + "\n" + &more + &wrap(&place, 0)
 }

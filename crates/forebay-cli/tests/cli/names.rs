@@ -42,6 +42,22 @@ fn a_preset_is_explained_with_every_value() {
 }
 
 #[test]
+fn a_metric_is_explained_with_its_formula_flows_and_window() {
+    let words = |name: &str| {
+        let text = Desk::new().forebay(&["explain", name]).ok().stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let jain = words("jain_goodput");
+    for word in ["(Σx)² / (n Σx²)", "every flow that sent its SYN", "window_s"] {
+        assert!(jain.contains(word), "no `{word}` in:\n{jain}");
+    }
+    let delay = words("queue_delay_mean_ms");
+    for word in ["when the transmission starts", "over their number", "window_s", "dropped"] {
+        assert!(delay.contains(word), "no `{word}` in:\n{delay}");
+    }
+}
+
+#[test]
 fn a_scenario_is_explained_with_its_network() {
     let text = Desk::new().forebay(&["explain", "dumbbell"]).ok().stdout;
     for word in ["6 hosts, 5 routers", "0-2", "10 Mbit/s", "62500 bytes", "1: s1 to d1", "10000000"]

@@ -29,7 +29,8 @@ pub struct Metrics {
     pub goodput_bps: Option<f64>,
     /// Bytes in order at all receivers in the window.
     pub delivered_bytes: u64,
-    /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds.
+    /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds: of those whose transmission started in
+    /// the window.
     pub queue_delay_mean_ms: Option<f64>,
     /// 95th percentile of those times, in milliseconds (within 3 %, and within what was seen).
     pub queue_delay_p95_ms: Option<f64>,
@@ -102,8 +103,10 @@ pub struct MetricDoc {
     pub name: &'static str,
     /// Unit, or empty.
     pub unit: &'static str,
-    /// What it is, exactly.
+    /// What it is, in a line.
     pub meaning: &'static str,
+    /// Formula, what it counts and when, where a line does not say it; else empty.
+    pub more: &'static str,
 }
 
 impl Reference {
@@ -114,7 +117,13 @@ impl Reference {
 }
 
 const fn doc(name: &'static str, unit: &'static str, meaning: &'static str) -> MetricDoc {
-    MetricDoc { name, unit, meaning }
+    MetricDoc { name, unit, meaning, more: "" }
+}
+
+impl MetricDoc {
+    const fn more(self, more: &'static str) -> MetricDoc {
+        MetricDoc { more, ..self }
+    }
 }
 
 /// The metrics of a run, in the order in which results have them.
@@ -123,11 +132,22 @@ pub const METRICS: &[MetricDoc] = &[
     doc("fct_p50_s", "s", "median of those times (linear interpolation between ranks)"),
     doc("fct_p99_s", "s", "99th percentile of those times"),
     doc("all_done_s", "s", "from the first flow's start until all flows had completed"),
-    doc("jain_goodput", "", "Jain's index over the goodputs of the flows active in the window"),
+    doc("jain_goodput", "", "Jain's index over the goodputs of the flows active in the window").more(
+        "(Σx)² / (n Σx²) over the goodputs x of n flows: 1 if all are equal, 1/n if one has all. It counts every flow that sent \
+         its SYN before the end of the run and had not completed before the window (window_s); n is jain_flows. The goodput of a \
+         flow (per_flow[].goodput_bps) is what its receiver got in order in the flow's part of the window, per time: that part \
+         begins when the clock of its completion time starts (key fct), and ends when it completes. A flow that got nothing \
+         counts with 0. Without a value if no flow got anything.",
+    ),
     doc("jain_flows", "", "number of flows in jain_goodput"),
     doc("goodput_bps", "bit/s", "bytes in order at all receivers in the window, per time"),
     doc("delivered_bytes", "B", "bytes in order at all receivers in the window"),
-    doc("queue_delay_mean_ms", "ms", "mean time that packets waited at queue_delay_link"),
+    doc("queue_delay_mean_ms", "ms", "mean time that packets waited at queue_delay_link").more(
+        "The sum of the waits over their number, over the packets of all flows. A packet waits from its arrival in the queue until \
+         its transmission starts, and the wait counts when the transmission starts: the packets are those whose transmission \
+         starts in the window (window_s). One that finds the link idle counts with 0; one that is dropped, or still waits at the \
+         end, does not count. Transmission and propagation are no part of it.",
+    ),
     doc("queue_delay_p95_ms", "ms", "95th percentile of those times, within 3 %"),
     doc("queue_delay_link", "", "the busiest in the window of the links that leave a router"),
     doc("utilisation", "", "busy share of the window, each direction of links between routers"),
