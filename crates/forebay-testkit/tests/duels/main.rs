@@ -94,7 +94,7 @@ fn duels_keep_to_their_closed_forms() {
 }
 
 #[test]
-#[ignore = "the whole grid: minutes with --release"]
+#[ignore = "the whole grid: 15 minutes of CPU time with --release"]
 fn the_whole_grid_keeps_to_its_closed_forms() {
     let all = grid(NETS, BUFFERS);
     let text = format!("{}\n{}", alone::table(&all, 10), pair::table(&all, 20));
