@@ -106,9 +106,9 @@ sections! {
         optional {
             /// Rate with unit, such as "10Mbit/s"; 1kbit/s to 400Gbit/s.
             rate: Rate,
-            /// Propagation delay with unit, such as "5ms".
+            /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
-            /// Extra delay of each packet, uniform from 0 to this, with unit: reorders; default "0s".
+            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
             jitter: Span,
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
             loss: Probability,
@@ -206,7 +206,7 @@ sections! {
             direction: Direction,
             /// New rate, with unit.
             rate: Rate,
-            /// New propagation delay, with unit.
+            /// New propagation delay, with unit; at most "1000s".
             delay: Span,
             /// New loss probability, 0.0 to 1.0.
             loss: Probability,
