@@ -24,12 +24,12 @@ pub enum Agenda {
     Binary(BinaryHeap<Reverse<Key>>),
 }
 
-/// Time in the high 64 bits, entity in the low 64, shuffled: the order of events.
-type Key = u128;
+/// Time, and entity, shuffled: the order of events.
+type Key = (u64, Entity);
 
 #[inline]
 fn key(ns: u64, entity: Entity) -> Key {
-    (ns as Key) << 64 | (entity ^ shuffle(ns)) as Key
+    (ns, entity ^ shuffle(ns))
 }
 /// What turns the order of entities about at this instant: a number of [`INDEX_BITS`] bits that depends on nothing else.
 ///
@@ -41,11 +41,19 @@ fn shuffle(ns: u64) -> Entity {
 }
 #[inline]
 fn entity_of(key: Key) -> Entity {
-    key as Entity ^ shuffle(time_of(key))
+    key.1 ^ shuffle(key.0)
 }
 #[inline]
 fn time_of(key: Key) -> u64 {
-    (key >> 64) as u64
+    key.0
+}
+
+/// An event in the list of its day: 16 bytes.
+#[derive(Clone, Copy)]
+struct Node {
+    ns: u64,
+    shuffled: Entity,
+    next: u32,
 }
 
 impl Agenda {
@@ -111,7 +119,7 @@ pub struct Calendar {
     today: Vec<Key>,
     /// First node of each day's list.
     first: Box<[u32]>,
-    nodes: Vec<(Key, u32)>,
+    nodes: Vec<Node>,
     free: u32,
     /// Bit d of word w: day 64 w + d of the year is not empty.
     occupied: [u64; WORDS],
@@ -183,12 +191,12 @@ impl Calendar {
     #[inline]
     fn insert_day(&mut self, slot: usize, key: Key) {
         let node = self.free;
-        let entry = (key, self.first[slot]);
+        let entry = Node { ns: key.0, shuffled: key.1, next: self.first[slot] };
         if node == NONE {
             self.first[slot] = self.nodes.len() as u32;
             self.nodes.push(entry);
         } else {
-            self.free = self.nodes[node as usize].1;
+            self.free = self.nodes[node as usize].next;
             self.nodes[node as usize] = entry;
             self.first[slot] = node;
         }
@@ -276,13 +284,14 @@ impl Calendar {
         }
         let slot = (day % DAYS) as usize;
         let node = self.first[slot];
-        let (key, next) = self.nodes[node as usize];
+        let Node { ns, shuffled, next } = self.nodes[node as usize];
+        let key = (ns, shuffled);
         if next != NONE || self.far_today {
             self.open(slot);
             return None;
         }
         self.first[slot] = NONE;
-        self.nodes[node as usize].1 = self.free;
+        self.nodes[node as usize].next = self.free;
         self.free = node;
         self.mark_empty(slot);
         Some(key)
@@ -322,11 +331,12 @@ impl Calendar {
         let first = std::mem::replace(&mut self.first[slot], NONE);
         let mut node = first;
         loop {
-            let (key, next) = self.nodes[node as usize];
+            let Node { ns, shuffled, next } = self.nodes[node as usize];
+            let key = (ns, shuffled);
             self.today.push(key);
             if next == NONE {
                 // The whole list is free now.
-                self.nodes[node as usize].1 = self.free;
+                self.nodes[node as usize].next = self.free;
                 self.free = first;
                 break;
             }
