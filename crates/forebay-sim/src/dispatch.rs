@@ -9,22 +9,26 @@ impl Simulation {
     #[inline]
     pub(crate) fn on_arrival(&mut self, link: LinkId) {
         let Some(packet) = self.fabric.take_arrival(self.now, link) else { return };
-        if self.bytes.is_none() {
-            self.arrive(link, packet);
-        } else {
-            let packet = self.through_bytes(packet);
-            self.arrive(link, packet);
+        if self.bytes.is_some() {
+            return self.arrive_as_bytes(link, packet);
         }
+        self.arrive(link, packet);
     }
 
-    #[inline]
+    #[inline(always)] // into the one way that most packets take
     fn arrive(&mut self, link: LinkId, packet: Packet) {
         self.hashes[link.index()].arrived(self.now, packet.digest(&self.fabric.arena));
         self.fabric.arrive(self.now, link, packet);
     }
 
-    /// Emit to bytes and parse back: what a machine reads, a wire carries.
     #[cold]
+    #[inline(never)]
+    fn arrive_as_bytes(&mut self, link: LinkId, packet: Packet) {
+        let packet = self.through_bytes(packet);
+        self.arrive(link, packet);
+    }
+
+    /// Emit to bytes and parse back: what a machine reads, a wire carries.
     fn through_bytes(&mut self, packet: Packet) -> Packet {
         let buffer = self.bytes.as_mut().expect("bytes mode");
         let (plan, arena) = (&self.fabric.plan, &mut self.fabric.arena);
