@@ -33,14 +33,6 @@ pub struct FifoLink {
     stats: LinkStats,
 }
 
-/// What waits: index of the first packet, bytes, and when it starts.
-#[derive(Clone, Copy)]
-struct Waiting {
-    first: usize,
-    bytes: u64,
-    next_start: Time,
-}
-
 impl FifoLink {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, limit: FifoLimit, overhead_bytes: u16) -> FifoLink {
@@ -64,20 +56,21 @@ impl FifoLink {
     fn departure(&self, index: usize) -> Time {
         self.ring[index].stamp() - self.delay
     }
-    /// What waits at `now`, from what was known last.
+    /// What waits at `now`, from what was known last: index of the first packet, and bytes.
     #[inline]
-    fn waiting(&self, now: Time) -> Waiting {
-        let (len, next_start) = (self.ring.len(), self.next_start);
+    fn waiting(&self, now: Time) -> (usize, u64) {
+        let len = self.ring.len();
         if self.free_at <= now {
-            return Waiting { first: len, bytes: 0, next_start };
+            return (len, 0);
         }
-        let mut w = Waiting { first: self.first_waiting, bytes: self.waiting_bytes, next_start };
-        while w.first < len && w.next_start <= now {
-            w.bytes -= self.ring[w.first].wire_len() as u64;
-            w.next_start = self.departure(w.first);
-            w.first += 1;
+        let (mut first, mut bytes) = (self.first_waiting, self.waiting_bytes);
+        let mut next_start = self.next_start;
+        while first < len && next_start <= now {
+            bytes -= self.ring[first].wire_len() as u64;
+            next_start = self.departure(first);
+            first += 1;
         }
-        w
+        (first, bytes)
     }
     /// The packets that have started by `now` wait no longer.
     #[inline]
@@ -96,10 +89,10 @@ impl FifoLink {
         self.next_start = self.departure(self.first_waiting);
     }
     #[inline]
-    fn room_for(&self, wire_len: u16, w: Waiting) -> bool {
+    fn room_for(&self, wire_len: u16, (first, bytes): (usize, u64)) -> bool {
         match self.limit {
-            FifoLimit::Bytes(limit) => w.bytes + wire_len as u64 <= limit,
-            FifoLimit::Packets(limit) => ((self.ring.len() - w.first) as u64) < limit,
+            FifoLimit::Bytes(limit) => bytes + wire_len as u64 <= limit,
+            FifoLimit::Packets(limit) => ((self.ring.len() - first) as u64) < limit,
         }
     }
 
@@ -109,9 +102,7 @@ impl FifoLink {
         let now = cx.now;
         self.bring_up_to_date(now);
         if self.free_at > now {
-            let (first, bytes) = (self.first_waiting, self.waiting_bytes);
-            let next_start = self.next_start;
-            if !self.room_for(packet.wire_len(), Waiting { first, bytes, next_start }) {
+            if !self.room_for(packet.wire_len(), (self.first_waiting, self.waiting_bytes)) {
                 return Err(Overflow(packet));
             }
             if self.queued_at.is_empty() {
@@ -158,7 +149,7 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::waiting_bytes`].
     pub fn waiting_bytes(&self, now: Time) -> u64 {
-        self.waiting(now).bytes
+        self.waiting(now).1
     }
     /// See [`crate::AnyLink::next_start`]. Call [`FifoLink::waiting_packets`] before it.
     pub fn next_start(&self) -> Option<Time> {

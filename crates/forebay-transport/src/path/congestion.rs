@@ -39,15 +39,7 @@ impl Path {
     fn detect(&mut self, cx: &mut Cx<'_>, partial: bool) -> (u32, Option<u64>) {
         let evidence = self.evidence(cx);
         let point = self.episode.as_ref().map_or(self.recovery_point, |e| e.point);
-        let mut losses = Losses {
-            now: cx.now,
-            controller: &mut self.controller,
-            rate: &mut self.rate,
-            counters: cx.counters,
-            segments: 0,
-            repeat: None,
-            highest: None,
-        };
+        let mut losses = Losses::none(cx.now, &mut self.controller, &mut self.rate, cx.counters);
         let next = self.detector.detect(&evidence, &mut self.board, &mut losses);
         if partial && !self.board.is_empty() {
             let first = *self.board.get(0);
@@ -256,15 +248,7 @@ impl Path {
             Detector::Rack(rack) => Some(rack.patience(&evidence, &self.board)),
             _ => None,
         };
-        let mut losses = Losses {
-            now: cx.now,
-            controller: &mut self.controller,
-            rate: &mut self.rate,
-            counters: cx.counters,
-            segments: 0,
-            repeat: None,
-            highest: None,
-        };
+        let mut losses = Losses::none(cx.now, &mut self.controller, &mut self.rate, cx.counters);
         for index in 0..self.board.len() {
             let s = self.board.get(index);
             let old = patience.is_none_or(|p| s.sent_at + p <= cx.now);

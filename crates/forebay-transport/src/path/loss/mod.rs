@@ -73,7 +73,16 @@ pub(crate) struct Losses<'a> {
     pub highest: Option<u64>,
 }
 
-impl Losses<'_> {
+impl<'a> Losses<'a> {
+    /// Nothing is lost yet.
+    pub(crate) fn none(
+        now: Time,
+        controller: &'a mut AnyController,
+        rate: &'a mut RateSampler,
+        counters: &'a mut Counters,
+    ) -> Losses<'a> {
+        Losses { now, controller, rate, counters, segments: 0, repeat: None, highest: None }
+    }
     /// Segment `index` is lost. It must be outstanding.
     pub(crate) fn declare(&mut self, board: &mut Scoreboard, index: usize) {
         let first = board.mark_lost(index);
