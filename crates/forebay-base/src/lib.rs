@@ -16,6 +16,7 @@ mod packet;
 mod rate;
 mod rng;
 mod seq;
+pub mod signal;
 mod time;
 
 pub use arena::{Arena, Cold, Handle, Piece};

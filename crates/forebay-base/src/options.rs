@@ -109,6 +109,23 @@ impl OptionList {
             .filter(|o| o.kind == kind::EXPERIMENT)
             .find_map(|o| o.data.strip_prefix(&ex_id.to_be_bytes()))
     }
+    /// Overwrite the data of the first experimental option with `ex_id`. False, and nothing changes, if there is none with data
+    /// of that length.
+    pub fn overwrite_experiment(&mut self, ex_id: u16, data: &[u8]) -> bool {
+        let mut walk = self.iter();
+        let found = loop {
+            let Some(option) = walk.next() else { return false };
+            if option.kind == kind::EXPERIMENT && option.data.starts_with(&ex_id.to_be_bytes()) {
+                break option.data.len();
+            }
+        };
+        if found != 2 + data.len() {
+            return false;
+        }
+        let end = self.len() - walk.rest().len();
+        self.bytes[end - data.len()..end].copy_from_slice(data);
+        true
+    }
     /// The SACK blocks of the first SACK option, first block first.
     pub fn sack_blocks(&self) -> SackBlocks<'_> {
         SackBlocks { bytes: self.find(kind::SACK).unwrap_or(&[]) }

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod forwarding;
+pub mod inrpp;
 mod plain;
 mod routes;
 
