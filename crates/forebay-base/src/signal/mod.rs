@@ -3,3 +3,4 @@
 //! A format knows no machine. Senders and receivers make the room, routers overwrite what stands there.
 
 pub mod inrpp;
+pub mod rcp;
