@@ -68,6 +68,9 @@ impl Controller for AnyController {
     fn stamps(&self) -> bool {
         each_controller!(self, c => c.stamps())
     }
+    fn option_bytes(&self) -> u16 {
+        each_controller!(self, c => c.option_bytes())
+    }
     #[inline]
     fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
         each_controller!(self, c => c.stamp(now, next))

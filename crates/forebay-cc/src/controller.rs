@@ -355,6 +355,12 @@ pub trait Controller: Send {
     fn stamps(&self) -> bool {
         true
     }
+    /// Bytes of TCP options, not padded, that [`Controller::stamp`] puts on every packet with
+    /// payload. Constant for the life of the controller. The path makes room for them: a full-sized
+    /// packet carries [`Init::mss_bytes`] of payload beside them.
+    fn option_bytes(&self) -> u16 {
+        0
+    }
     /// What to write on the next packet. Called once for each packet that is sent, just before it
     /// is made.
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {

@@ -114,6 +114,9 @@ impl Sender {
         let stamp = self.each(|c| c.stamp(now, &next));
         let silent = !self.each(|c| c.stamps());
         assert!(!silent || stamp == Stamp::default(), "{}: a stamp unannounced", self.name);
+        let written = stamp.options.map_or(0, |options| options.len());
+        let announced = self.each(|c| c.option_bytes());
+        assert_eq!(written, usize::from(announced), "{}: options on data", self.name);
         self.note(u64::from(stamp.options.is_some()));
         let sent = Sent {
             number,
@@ -430,6 +433,10 @@ impl Controller for Probe {
         self.note("stamps");
         false
     }
+    fn option_bytes(&self) -> u16 {
+        self.note("option_bytes");
+        7
+    }
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         self.note("stamp");
         Stamp { max_wire_len: Some(7), ..Stamp::default() }
@@ -501,6 +508,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());
+    assert_eq!(any.option_bytes(), 7);
     let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: MSS };
     assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));

@@ -31,7 +31,8 @@ pub enum Pacing {
 /// Everything that a connection takes from its scenario. Presets are in [`PRESETS`](crate::PRESETS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
-    /// Payload of a full-sized packet in bytes. The MSS option announces this plus the length of the timestamps option.
+    /// Payload of a full-sized packet in bytes. The MSS option announces this plus the options that data carries: timestamps, and
+    /// what the controller stamps on all data.
     pub mss_bytes: u16,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window_segments: u32,

@@ -4,8 +4,12 @@ use forebay_base::{MAX_OPTION_BYTES, OptionList, kind};
 
 /// The timestamps option, unpadded.
 pub(crate) const TIMESTAMP_BYTES: usize = 10;
-/// The timestamps option alone, padded: what the MSS option announces beside the payload of a full-sized packet.
-pub(crate) const PADDED_TIMESTAMP_BYTES: u16 = 12;
+/// Option bytes of a full-sized data packet, padded: timestamps, and what its sender's controller stamps on all data. SACK
+/// blocks are on pure ACKs only.
+pub(crate) fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
+    let unpadded = stamped + if timestamps { TIMESTAMP_BYTES as u16 } else { 0 };
+    unpadded.next_multiple_of(4)
+}
 /// Largest shift of the window (RFC 7323 section 2.3).
 const MAX_SHIFT: u8 = 14;
 
@@ -164,6 +168,17 @@ mod tests {
         assert_eq!(SynOptions::read(Some(&full.write())), full);
         assert_eq!(full.write().len(), 4 + 2 + 3);
         assert_eq!(SynOptions::read(None), SynOptions::default());
+    }
+
+    #[test]
+    fn options_of_data_are_rounded_up_together() {
+        // By hand. Nothing; timestamps 10; an echo of 8; 10 + 8; a rate of 12; 10 + 12; 10 + 10 need no padding of their own.
+        let cases = [(false, 0, 0), (true, 0, 12), (false, 8, 8), (true, 8, 20), (false, 12, 12)];
+        for (timestamps, stamped, padded) in
+            cases.into_iter().chain([(true, 12, 24), (true, 10, 20)])
+        {
+            assert_eq!(data_option_bytes(timestamps, stamped), padded, "{timestamps} {stamped}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Fate, Inject, Lab, MSS, Pair, Window, Wiring, data, ms, plain};
+use common::{Fate, Inject, Lab, MSS, Pair, Window, Wiring, data, data_segs, ms, plain};
 use forebay_base::{OptionList, Span, TcpFlags, Time, kind};
 use forebay_transport::{EndCause, TcpConfig};
 
@@ -173,6 +173,32 @@ fn a_small_mss_of_the_peer_is_kept() {
         let (_, sent) = Lab { peer_mss: offer, ..Lab::default() }.connected(ms(10));
         let sizes: Vec<u64> = sent.iter().filter(|s| s.len > 0).map(|s| s.len).collect();
         assert!(!sizes.is_empty() && sizes.iter().all(|&len| len == payload), "{sizes:?}");
+    }
+}
+
+#[test]
+fn options_on_all_data_leave_a_full_sized_payload_its_length() {
+    // By hand: 1446 + 20 + 20 + 8 of echo; 1434 + 40 + 24 for timestamps (10) and 12 bytes of rate, padded together. The
+    // MSS option does not count options (RFC 6691).
+    for (mss, timestamps, stamped, announced, wire) in
+        [(1446, false, 8, 1454, 1494), (1434, true, 12, 1458, 1498)]
+    {
+        let config = TcpConfig { mss_bytes: mss, timestamps, ..plain() };
+        let mut options = OptionList::EMPTY;
+        options.push_experiment(0x1234, &[9; 12][..stamped - 4]).unwrap();
+        let window = Window { stamped: options, ..Window::fixed(10) };
+        let lab = Lab { config, window, peer_mss: Some(announced), ..Lab::default() };
+        let mut bench = lab.client();
+        let syn = bench.open().remove(0);
+        assert_eq!(syn.option(kind::MSS), Some(&announced.to_be_bytes()[..]));
+        bench.advance(ms(10));
+        let sent = bench.syn_ack();
+        let data = data_segs(&sent);
+        assert!(data.len() >= 6);
+        for seg in data {
+            assert_eq!((seg.len, seg.wire_len), (u64::from(mss), wire));
+            assert_eq!(seg.options.find_experiment(0x1234).map(<[u8]>::len), Some(stamped - 4));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::input::Incoming;
 use super::loss::Detector;
 use super::scoreboard::REPEATED;
 use super::{Agreed, Cx, Path, State};
-use crate::options::{PADDED_TIMESTAMP_BYTES, SynOptions, mptcp, shift_for};
+use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
 use alloc::boxed::Box;
 use forebay_base::{IpVersion, OptionList, Span, TcpFlags, seq_lt, widen};
 use forebay_cc::Controller;
@@ -22,14 +22,21 @@ impl Path {
         }
     }
 
+    /// What the MSS option announces: the longest packet less the fixed headers, so options that data
+    /// carries are not subtracted (RFC 6691 section 2). Each sender takes off its own. A peer whose data carries
+    /// as many options as this side's finds room for [`TcpConfig::mss_bytes`](crate::TcpConfig::mss_bytes).
+    fn announced_mss(&self, cx: &Cx<'_>) -> u16 {
+        let options = data_option_bytes(cx.config.timestamps, self.controller.option_bytes());
+        cx.config.mss_bytes.saturating_add(options)
+    }
+
     /// The options of this side's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
     pub(super) fn syn_options(&self, cx: &Cx<'_>) -> OptionList {
         let config = cx.config;
         let reply = self.who.role == crate::connection::Role::Server;
-        let stamps = if config.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
         let scaled = config.window_scaling && (!reply || self.agreed.scaled);
         let syn = SynOptions {
-            mss: Some(config.mss_bytes.saturating_add(stamps)),
+            mss: Some(self.announced_mss(cx)),
             sack: config.sack && (!reply || self.agreed.sack),
             shift: scaled.then(|| shift_for(config.receive_buffer_bytes)),
         };
@@ -69,10 +76,8 @@ impl Path {
         let most = if scaled { u64::MAX } else { u16::MAX as u64 };
         self.recv_window = config.receive_buffer_bytes.min(most);
         let default = DEFAULT_MSS[usize::from(self.who.version == IpVersion::V6)];
-        let offered = if config.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
-        let own = config.mss_bytes.saturating_add(offered);
-        self.segment_limit = peer.mss.unwrap_or(default).min(own);
-        let used = if self.agreed.timestamps { PADDED_TIMESTAMP_BYTES } else { 0 };
+        self.segment_limit = peer.mss.unwrap_or(default).min(self.announced_mss(cx));
+        let used = data_option_bytes(self.agreed.timestamps, self.controller.option_bytes());
         self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
         self.cut = self.mss;
         let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);

@@ -1,7 +1,7 @@
 //! A window controller that does what a scenario says, and writes down what it was told.
 
 use super::MSS;
-use forebay_base::{Rate, Span, Time};
+use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
     Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
     NextPacket, Observation, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
@@ -103,6 +103,8 @@ pub struct Window {
     pub loss_policy: Option<LossPolicy>,
     pub ack_policy: Option<AckPolicy>,
     pub max_wire_len: Option<u16>,
+    /// What it stamps on every packet.
+    pub stamped: OptionList,
     /// Ask for each delivery.
     pub wants_packets: bool,
     pub log: Log,
@@ -125,6 +127,7 @@ impl Window {
             loss_policy: None,
             ack_policy: None,
             max_wire_len: None,
+            stamped: OptionList::EMPTY,
             wants_packets: false,
             log: Log::default(),
             avoided: 0,
@@ -152,12 +155,7 @@ impl Controller for Window {
     fn limits(&self) -> Limits {
         Limits { cwnd_bytes: self.cwnd, pacing_rate: self.rate, credits: self.credits }
     }
-    fn on_established(
-        &mut self,
-        now: Time,
-        rtt: &RttView,
-        _options: Option<&forebay_base::OptionList>,
-    ) {
+    fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         self.log.push(now, Told::Established(*rtt));
     }
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
@@ -241,8 +239,12 @@ impl Controller for Window {
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.ack_policy
     }
+    fn option_bytes(&self) -> u16 {
+        self.stamped.len() as u16
+    }
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
-        Stamp { max_wire_len: self.max_wire_len, ..Stamp::default() }
+        let options = (!self.stamped.is_empty()).then_some(self.stamped);
+        Stamp { options, max_wire_len: self.max_wire_len, ..Stamp::default() }
     }
     fn observe(&self) -> Observation {
         let set = (self.ssthresh != u64::MAX).then_some(self.ssthresh);
