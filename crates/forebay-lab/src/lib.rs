@@ -7,6 +7,7 @@
 mod bench;
 mod metrics;
 mod observe;
+mod protocol;
 mod run;
 pub mod scenario;
 mod statistics;
@@ -20,6 +21,7 @@ pub use bench::{
 };
 pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics, Reference};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
+pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use run::{Progress, RunError, RunOptions, RunResult, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};

@@ -140,7 +140,7 @@ fn notes(
     (aggregate, runs): (&[Aggregate], &[RunResult]),
     missing: &[Missing],
 ) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = scenario.notes();
     if same {
         notes.push("this scenario has no randomness: every seed gives the same result".to_string());
     }

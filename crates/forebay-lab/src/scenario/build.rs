@@ -15,12 +15,7 @@ impl Scenario {
     /// The network under one protocol and one seed. Flows that name a protocol keep it.
     pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
         let protocol = protocols::find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
-        let mut names = vec![protocol];
-        for pinned in self.flows.iter().filter_map(|flow| flow.protocol) {
-            if !names.contains(&pinned) {
-                names.push(pinned);
-            }
-        }
+        let names = self.protocols_under(protocol);
         let place = |name: &str| {
             let found = names.iter().position(|&n| n == name);
             found.expect("every protocol of a flow was listed")
@@ -44,12 +39,12 @@ impl Scenario {
         given.cloned().or_else(|| Spec::by_name(protocol))
     }
 
-    fn transport(&self, name: &str) -> TransportSpec {
+    fn transport(&self, name: &'static str) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
         let receiver = spec.clone();
         TransportSpec {
             name: name.to_string(),
-            config: Arc::new(self.tcp),
+            config: Arc::new(self.tcp_for(name)),
             controller: Arc::new(move |init| spec.build(init)),
             feedback: Arc::new(move || receiver.build_feedback()),
         }

@@ -4,8 +4,10 @@ use super::error::{Fault, Problem};
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
 };
+use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
 use super::source::Loc;
+use super::tcp_of::TcpOf;
 use super::units::{Bytes, Limit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
@@ -82,6 +84,10 @@ sections! {
             ip_version: IpVersion,
             /// Transport configuration.
             tcp: Tcp,
+            /// Transport configuration of single protocols, one table per protocol: what differs from `tcp`. With a preset it starts from that instead.
+            tcp_of: TcpOf,
+            /// Routers of INRPP.
+            inrpp: InrppTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.

@@ -7,6 +7,7 @@ use super::file::File;
 use super::topology::Topology;
 use super::{QueueLimit, Wire};
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion};
+use forebay_transport::TcpConfig;
 
 /// TCP header without options, in bytes.
 const TCP_HEADER_BYTES: u64 = 20;
@@ -15,55 +16,100 @@ const TIMESTAMPS_BYTES: u64 = 12;
 /// Every IPv6 link carries packets of this length (RFC 8200 section 5), in bytes.
 const MIN_IPV6_MTU_BYTES: u16 = 1280;
 
-/// Refuse links and queues that a full-sized packet does not pass.
-pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology) -> Result<(), Fault> {
-    let packet_bytes = packet_bytes(scenario);
-    let fault = |what: String| Problem::PacketTooLarge {
-        packet_bytes,
-        mss_bytes: scenario.tcp.mss_bytes,
-        what,
-    };
-    let at_mss = || file.tcp.as_ref().and_then(|at| at.value.mss_bytes.as_ref().map(At::place));
-    if packet_bytes > u64::from(u16::MAX) {
-        let place = at_mss().unwrap_or_default();
-        return Err(place.fault(fault("an IP packet can have (65535 bytes)".into())));
+/// A full-sized packet of one protocol.
+struct Packet {
+    protocol: &'static str,
+    bytes: u64,
+    mss_bytes: u16,
+    dont_fragment: bool,
+}
+
+impl Packet {
+    fn of(scenario: &Scenario, protocol: &'static str) -> Packet {
+        let TcpConfig { mss_bytes, dont_fragment, .. } = scenario.tcp_for(protocol);
+        Packet { protocol, bytes: packet_bytes(scenario, protocol), mss_bytes, dont_fragment }
     }
-    let fragments = scenario.ip_version == IpVersion::V4 && !scenario.tcp.dont_fragment;
+    fn fault(&self, what: String) -> Problem {
+        let (packet_bytes, mss_bytes) = (self.bytes, self.mss_bytes);
+        Problem::PacketTooLarge { packet_bytes, mss_bytes, what }
+    }
+    /// The key that says how long it is, and where that stands.
+    fn mss(&self, file: &File) -> (String, Option<At<()>>) {
+        let own = file.tcp_of.iter().flat_map(|at| &at.value.0);
+        let mut own = own.filter(|(name, _)| name.value == self.protocol);
+        match own.find_map(|(_, table)| table.mss_bytes.as_ref()) {
+            Some(at) => (at.key.clone(), Some(at.place())),
+            None => {
+                let table = file.tcp.as_ref().map(|at| &at.value);
+                let at = table.and_then(|table| table.mss_bytes.as_ref().map(At::place));
+                ("tcp.mss_bytes".into(), at)
+            }
+        }
+    }
+}
+
+/// Refuse links and queues that a full-sized packet of a protocol of the scenario does not pass.
+pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology) -> Result<(), Fault> {
+    let compared = scenario.protocols.iter().copied();
+    let tables = scenario.tcp_of.iter().map(|(name, _)| *name);
+    let pinned = scenario.flows.iter().filter_map(|flow| flow.protocol);
+    let mut packets: Vec<Packet> = Vec::new();
+    for protocol in compared.chain(tables).chain(pinned) {
+        if packets.iter().all(|packet| packet.protocol != protocol) {
+            packets.push(Packet::of(scenario, protocol));
+        }
+    }
+    packets.iter().try_for_each(|packet| passes(packet, scenario, file, topology))
+}
+
+fn passes(
+    packet: &Packet,
+    scenario: &Scenario,
+    file: &File,
+    topology: &Topology,
+) -> Result<(), Fault> {
+    let (key, at_mss) = packet.mss(file);
+    if packet.bytes > u64::from(u16::MAX) {
+        let place = at_mss.unwrap_or_default();
+        return Err(place.fault(packet.fault("an IP packet can have (65535 bytes)".into())));
+    }
+    let fragments = scenario.ip_version == IpVersion::V4 && !packet.dont_fragment;
     for (link, origins) in scenario.links.iter().zip(&topology.origins) {
         for (wire, origin) in [&link.forward, &link.reverse].into_iter().zip(origins) {
             let mtu = wire.mtu_bytes;
             let place = || {
                 let ip = file.ip_version.as_ref().map(At::place);
-                origin.mtu.clone().or_else(at_mss).or(ip).unwrap_or_default()
+                origin.mtu.clone().or(at_mss.clone()).or(ip).unwrap_or_default()
             };
             if scenario.ip_version == IpVersion::V6 && mtu < MIN_IPV6_MTU_BYTES {
                 let expected = "at least 1280 bytes for IPv6 (RFC 8200)".to_string();
                 return Err(place().fault(Problem::OutOfRange { found: mtu.to_string(), expected }));
             }
-            if !fragments && packet_bytes > u64::from(mtu) {
+            if !fragments && packet.bytes > u64::from(mtu) {
                 let what = format!("the mtu_bytes of `{}` ({mtu})", link.name);
-                let headers = packet_bytes - u64::from(scenario.tcp.mss_bytes);
+                let headers = packet.bytes - u64::from(packet.mss_bytes);
                 let mss = u64::from(mtu).saturating_sub(headers);
-                let hint = format!("tcp.mss_bytes = {mss} fits");
-                return Err(place().fault(fault(what)).hint(hint));
+                let hint = format!("{key} = {mss} fits");
+                return Err(place().fault(packet.fault(what)).hint(hint));
             }
-            if !holds(wire, packet_bytes.min(mtu.into())) {
+            if !holds(wire, packet.bytes.min(mtu.into())) {
                 let what = format!("the queue of `{}` ({})", link.name, wire.queue);
-                return Err(origin.limit.fault(fault(what)));
+                return Err(origin.limit.fault(packet.fault(what)));
             }
         }
     }
     Ok(())
 }
 
-/// IP length of a full-sized packet.
-fn packet_bytes(scenario: &Scenario) -> u64 {
+/// IP length of a full-sized packet of a protocol, as its sender makes it.
+pub(super) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
     let ip = match scenario.ip_version {
         IpVersion::V4 => IPV4_HEADER_BYTES,
         IpVersion::V6 => IPV6_HEADER_BYTES,
     };
-    let options = if scenario.tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
-    u64::from(scenario.tcp.mss_bytes) + u64::from(ip) + TCP_HEADER_BYTES + options
+    let tcp = scenario.tcp_for(protocol);
+    let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
+    u64::from(tcp.mss_bytes) + u64::from(ip) + TCP_HEADER_BYTES + options
 }
 
 fn holds(wire: &Wire, packet_bytes: u64) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), then `topology`, `flows`, `events`, `tcp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! keys), then `topology`, `flows`, `events`, `tcp`, `tcp_of`, `inrpp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod build;
 mod builtin;
@@ -13,12 +13,14 @@ mod fields;
 mod file;
 mod fits;
 mod flows;
+mod inrpp;
 mod item;
 mod protocols;
 mod schema;
 mod set;
 mod source;
 mod tcp;
+mod tcp_of;
 mod text;
 mod topology;
 mod units;
@@ -29,6 +31,7 @@ mod tests;
 pub use builtin::{BUILTINS, Builtin};
 pub use error::{Place, Problem, ScenarioError};
 pub use file::FctClock;
+pub use inrpp::InrppNetwork;
 pub use schema::schema;
 
 use error::Fault;
@@ -61,8 +64,12 @@ pub struct Scenario {
     pub start_jitter: Span,
     /// IP version of the address plan.
     pub ip_version: IpVersion,
-    /// Configuration of all connections.
+    /// Configuration of connections; that of a protocol is [`Scenario::tcp_for`].
     pub tcp: TcpConfig,
+    /// Protocols with a configuration of their own.
+    pub tcp_of: Vec<(&'static str, TcpConfig)>,
+    /// INRPP: which routers run it, and their settings.
+    pub inrpp: InrppNetwork,
     /// Algorithms whose parameters the scenario gives; the others have their defaults.
     pub specs: Vec<Spec>,
     /// Nodes; [`NodeId`] is the index.
@@ -198,6 +205,22 @@ impl Scenario {
         text::write(self)
     }
 
+    /// What a reader of its results should know: settings that are allowed and seldom meant.
+    pub fn notes(&self) -> Vec<String> {
+        self.inrpp_notes()
+    }
+
+    /// The protocols of a run under `protocol`: that one, then those that flows name.
+    pub(crate) fn protocols_under(&self, protocol: &'static str) -> Vec<&'static str> {
+        let mut names = vec![protocol];
+        for pinned in self.flows.iter().filter_map(|flow| flow.protocol) {
+            if !names.contains(&pinned) {
+                names.push(pinned);
+            }
+        }
+        names
+    }
+
     /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
@@ -231,7 +254,8 @@ fn read(
     let specs = protocols::specs(file.protocol.as_ref())?;
     let protocols = protocols::compared(file.protocols.as_ref())?;
     let (until, measure_from, sample) = times(&file, &flows)?;
-    let scenario = Scenario {
+    let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology)?;
+    let mut scenario = Scenario {
         description: description(&file)?,
         protocols,
         until,
@@ -241,13 +265,18 @@ fn read(
         start_jitter: file.start_jitter.as_ref().map_or(DEFAULT_START_JITTER, |at| at.value),
         ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
         tcp,
+        tcp_of: Vec::new(),
+        inrpp,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),
         flows,
         events,
     };
+    // The flows say how large the buffers of some protocols are.
+    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref())?;
     fits::check(&scenario, &file, &topology)?;
+    inrpp::check(&scenario, file.inrpp.as_ref())?;
     Ok(scenario)
 }
 

@@ -1,4 +1,4 @@
-//! The `[tcp]` table and the configuration that it stands for.
+//! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
 use super::error::{Fault, Problem};
 use super::fields::{At, Field};
@@ -12,22 +12,33 @@ use forebay_cc::{AckPolicy, LossPolicy};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
 
 /// Most bytes that may be sent and not acknowledged: sequence numbers must stay unambiguous.
-const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
+pub(super) const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
 /// Smallest payload of a full-sized packet that is accepted.
 const MIN_MSS_BYTES: u16 = 64;
 
-/// The configuration that a table stands for.
+/// The configuration that `[tcp]` stands for.
 pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
-    let mut config = preset(tcp)?;
+    let base = preset(tcp)?.unwrap_or(PRESETS[0].config);
+    let top = At { value: (), loc: whole(0), key: "tcp".into() };
+    overwritten(tcp, base, &top)
+}
+
+/// `base` with what the table at `owner` gives.
+pub(super) fn overwritten(tcp: &Tcp, base: TcpConfig, owner: &At<()>) -> Result<TcpConfig, Fault> {
+    let mut config = base;
     apply(tcp, &mut config);
-    check(tcp, &config)?;
+    check(tcp, &config).map_err(|fault| match fault.loc {
+        Some(_) => fault,
+        None => Fault { loc: Some(owner.loc), key: owner.key.clone(), ..fault },
+    })?;
     Ok(config)
 }
 
-fn preset(tcp: &Tcp) -> Result<TcpConfig, Fault> {
-    let Some(name) = &tcp.preset else { return Ok(PRESETS[0].config) };
+/// The preset that a table names.
+pub(super) fn preset(tcp: &Tcp) -> Result<Option<TcpConfig>, Fault> {
+    let Some(name) = &tcp.preset else { return Ok(None) };
     let found = PRESETS.iter().find(|p| p.name == name.value);
-    found.map(|p| p.config).ok_or_else(|| {
+    found.map(|p| Some(p.config)).ok_or_else(|| {
         let problem = Problem::UnknownName { kind: "preset", name: name.value.clone() };
         name.fault(problem).suggest(&name.value, PRESETS.iter().map(|p| p.name))
     })
@@ -100,7 +111,8 @@ fn pacing(rule: PacingRule) -> Pacing {
     }
 }
 
-/// Refuse values that no connection can work with. Presets pass, so each fault has the place of an override.
+/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an override; none where that
+/// made a value wrong that it does not give.
 fn check(tcp: &Tcp, config: &TcpConfig) -> Result<(), Fault> {
     let mss = u64::from(config.mss_bytes);
     let buffer = format!("at least one segment ({mss}) and at most 2^30 bytes");
@@ -130,7 +142,7 @@ fn check(tcp: &Tcp, config: &TcpConfig) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A fault at `at` unless `holds`. A value that the preset gave and an override made wrong has no place of its own.
+/// A fault at `at` unless `holds`.
 fn at_least<T: Field>(at: &Option<At<T>>, holds: bool, expected: &str) -> Result<(), Fault> {
     if holds {
         return Ok(());
@@ -145,9 +157,10 @@ fn at_least<T: Field>(at: &Option<At<T>>, holds: bool, expected: &str) -> Result
             at.fault(Problem::OutOfRange { found, expected: expected.into() })
         }
         None => {
-            let text =
-                format!("a value of the preset does not fit the others: expected {expected}");
-            Fault::at(whole(0), "tcp", Problem::Conflict(text))
+            let text = format!(
+                "a value that is not given here does not fit the others: expected {expected}"
+            );
+            Fault::nowhere(Problem::Conflict(text))
         }
     })
 }
@@ -216,6 +229,40 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         }),
         dont_fragment: some(dont_fragment),
     }
+}
+
+/// The table of what `config` has otherwise than `base`.
+pub(super) fn describe_difference(config: &TcpConfig, base: &TcpConfig) -> Tcp {
+    let mut table = describe(config);
+    macro_rules! drop_same {
+        ($($key:ident),* $(,)?) => { $(
+            if config.$key == base.$key {
+                table.$key = None;
+            }
+        )* };
+    }
+    drop_same!(
+        mss_bytes,
+        initial_window_segments,
+        initial_ssthresh_bytes,
+        initial_rto,
+        min_rto,
+        max_rto,
+        max_retries,
+        ack_policy,
+        loss_policy,
+        recovery,
+        sack,
+        timestamps,
+        window_scaling,
+        receive_buffer_bytes,
+        send_buffer_bytes,
+        limited_transmit,
+        ecn,
+        pacing,
+        dont_fragment,
+    );
+    table
 }
 
 fn ack_rule(policy: AckPolicy) -> AckRule {

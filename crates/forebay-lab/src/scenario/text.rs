@@ -7,7 +7,7 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, protocols, tcp};
+use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, tcp, tcp_of};
 use forebay_base::Time;
 use std::fmt::Write;
 
@@ -45,7 +45,7 @@ pub(super) fn write(scenario: &Scenario) -> String {
 
 /// A table under its header, its own tables under theirs if they are tables of parameters.
 fn put_table(text: &mut String, key: &str, value: &toml::Value) {
-    let nested = key == "protocol";
+    let nested = matches!(key, "protocol" | "tcp_of");
     if !nested {
         let _ = writeln!(text, "\n[{key}]");
     }
@@ -81,6 +81,8 @@ fn file(scenario: &Scenario) -> File {
         start_jitter: some(scenario.start_jitter),
         ip_version: some(scenario.ip_version),
         tcp: some(tcp::describe(&scenario.tcp)),
+        tcp_of: some(tcp_of::describe(scenario)),
+        inrpp: inrpp::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         routers: some(all(of(false).map(|n| n.name.clone()))),

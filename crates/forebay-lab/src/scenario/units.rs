@@ -45,6 +45,7 @@ const SIZE_UNITS: Units = &[
 const RATE_EXPECTED: &str = "a rate such as \"10Mbit/s\"";
 const TIME_EXPECTED: &str = "a time such as \"5ms\"";
 const SIZE_EXPECTED: &str = "a size such as 10000 or \"10kB\"";
+const ROOM_EXPECTED: &str = "a size such as \"10MB\" or a time such as \"8s\"";
 const LIMIT_EXPECTED: &str =
     "a queue limit such as \"64kB\", \"100packets\", \"50ms\" or \"1.5BDP\"";
 
@@ -321,6 +322,70 @@ impl Field for Limit {
     }
     fn schema() -> Json {
         json!({ "type": "string", "examples": ["62500B", "100packets", "50ms", "1.5BDP"] })
+    }
+}
+
+/// A volume of data: bytes, or what an interface sends in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// So many bytes.
+    Bytes(u64),
+    /// The bytes that the interface transmits in this time.
+    Time(Span),
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room::Bytes(0)
+    }
+}
+
+impl Field for Room {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let text = match &item.value {
+            Value::String(text) => text,
+            Value::Integer(_) => return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0)),
+            _ => return Err(item.expected(key, ROOM_EXPECTED)),
+        };
+        let unit = quantity(text).map_err(|why| unread(item, key, ROOM_EXPECTED, text, why))?.unit;
+        if TIME_UNITS.iter().any(|u| u.0 == unit) {
+            return Span::read(item, key).map(Room::Time);
+        }
+        if SIZE_UNITS.iter().any(|u| u.0 == unit) {
+            return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0));
+        }
+        let units: Vec<&str> = SIZE_UNITS.iter().chain(TIME_UNITS).map(|u| u.0).collect();
+        let (problem, hint) = unit_problem(ROOM_EXPECTED, text, &units);
+        Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            Room::Bytes(bytes) => Bytes(*bytes).write(),
+            Room::Time(span) => span.write(),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [Bytes::schema(), Span::schema()] })
+    }
+}
+
+/// A finite number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Number(pub f64);
+
+impl Field for Number {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Integer(i) => Ok(Number(i as f64)),
+            Value::Float(x) if x.is_finite() => Ok(Number(x)),
+            _ => Err(item.expected(key, "a number")),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Float(self.0)
+    }
+    fn schema() -> Json {
+        json!({ "type": "number" })
     }
 }
 

@@ -1,0 +1,89 @@
+//! `[tcp_of.NAME]`: what is different in the transport of one protocol.
+//!
+//! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than its own, so one `[tcp]` does not
+//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`Bundle`], room for
+//! options); what `[tcp_of.NAME]` says.
+
+use super::error::Fault;
+use super::fields::{At, Field, join};
+use super::file::Tcp;
+use super::item::{Item, Value};
+use super::{Scenario, protocols, tcp};
+use crate::protocol::Bundle;
+use forebay_cc::TABLE;
+use forebay_transport::TcpConfig;
+use serde_json::{Map, Value as Json, json};
+
+/// Tables of transport keys, by protocol.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TcpOf(pub Vec<(At<String>, Tcp)>);
+
+impl Field for TcpOf {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Table(entries) = &item.value else {
+            return Err(item.expected(key, "a table of tables, one per protocol"));
+        };
+        let tables = entries.iter().map(|entry| {
+            let key = join(key, &entry.key);
+            let table = Tcp::read(&entry.item, &key)?;
+            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
+        });
+        tables.collect::<Result<_, _>>().map(TcpOf)
+    }
+    fn write(&self) -> toml::Value {
+        let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
+        toml::Value::Table(tables.collect())
+    }
+    fn schema() -> Json {
+        let tables: Map<String, Json> =
+            TABLE.iter().map(|entry| (entry.name.to_string(), Tcp::schema())).collect();
+        json!({ "type": "object", "properties": tables, "additionalProperties": false })
+    }
+}
+
+impl Scenario {
+    /// Configuration of the connections of a protocol.
+    pub fn tcp_for(&self, protocol: &'static str) -> TcpConfig {
+        let given = self.tcp_of.iter().find(|(name, _)| *name == protocol);
+        given.map_or_else(|| self.fitted(protocol, self.tcp), |(_, config)| *config)
+    }
+
+    /// `config` with what `protocol` needs of it.
+    fn fitted(&self, protocol: &'static str, config: TcpConfig) -> TcpConfig {
+        let mut config = config;
+        if Bundle::of(protocol).buffers_hold_a_flow {
+            let most = tcp::MAX_SEND_BUFFER_BYTES;
+            let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
+            let largest = sizes.max().unwrap_or(0);
+            config.send_buffer_bytes = config.send_buffer_bytes.max(largest);
+            config.receive_buffer_bytes = config.receive_buffer_bytes.max(largest);
+            // Without it the receiver could not offer its buffer.
+            config.window_scaling = true;
+        }
+        config
+    }
+}
+
+/// The configurations that tables are given for, in their order.
+pub(super) fn resolve(
+    scenario: &Scenario,
+    given: Option<&At<TcpOf>>,
+) -> Result<Vec<(&'static str, TcpConfig)>, Fault> {
+    let tables = given.iter().flat_map(|at| &at.value.0);
+    let resolved = tables.map(|(name, table)| {
+        let protocol = protocols::lookup(name)?;
+        let start = tcp::preset(table)?.unwrap_or(scenario.tcp);
+        let base = scenario.fitted(protocol, start);
+        Ok((protocol, tcp::overwritten(table, base, &name.place())?))
+    });
+    resolved.collect()
+}
+
+/// The tables that stand for the configurations: only what differs from what the protocol would have without.
+pub(super) fn describe(scenario: &Scenario) -> TcpOf {
+    let tables = scenario.tcp_of.iter().map(|(name, config)| {
+        let base = scenario.fitted(name, scenario.tcp);
+        (At::new(name.to_string()), tcp::describe_difference(config, &base))
+    });
+    TcpOf(tables.collect())
+}
