@@ -11,9 +11,11 @@ mod droptail;
 mod egress;
 mod meter;
 mod pipeline;
+mod rcp;
 
 pub use discipline::{AnyDiscipline, Discipline, Overflow};
 pub use droptail::{DropTailBytes, DropTailPackets};
 pub use egress::{AnyEgress, Egress, Leaving};
 pub use meter::{AnyMeter, Meter};
 pub use pipeline::{Pipeline, PortContext};
+pub use rcp::{RcpMeter, RcpPortParams, rcp_pipeline};

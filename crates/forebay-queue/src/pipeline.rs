@@ -3,7 +3,7 @@
 use crate::discipline::{AnyDiscipline, Discipline, Overflow};
 use crate::egress::{AnyEgress, Egress, Leaving};
 use crate::meter::{AnyMeter, Meter};
-use forebay_base::{Arena, DropLog, DropReason, Packet, Time};
+use forebay_base::{Arena, DropLog, DropReason, Packet, Rate, Time};
 
 /// What a port machine works with during one call.
 pub struct PortContext<'a> {
@@ -59,7 +59,8 @@ impl Pipeline {
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
     pub fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         debug_assert!(self.second.is_none(), "the transmitter took only half of a split packet");
-        match self.egress.leave(packet, cx) {
+        let advertised = self.meter.advertised(cx.now);
+        match self.egress.leave(packet, advertised, cx) {
             Leaving::One(packet) => packet,
             Leaving::Two(first, second) => {
                 *cx.split += 1;
@@ -87,6 +88,15 @@ impl Pipeline {
     /// The time asked for has come; afterwards the driver tries [`Pipeline::dequeue`] if the transmitter is free.
     pub fn on_timeout(&mut self, now: Time) {
         self.meter.on_timeout(now, self.discipline.backlog_bytes());
+    }
+    /// What the port grants a flow at `now`, if its meter measures that.
+    pub fn advertised(&self, now: Time) -> Option<Rate> {
+        self.meter.advertised(now)
+    }
+    /// The link runs at `rate` from `now` on.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.on_timeout(now); // what is due belongs to the old rate
+        self.meter.set_rate(now, rate);
     }
     /// Give up everything held.
     pub fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {

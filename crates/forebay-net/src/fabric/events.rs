@@ -16,7 +16,7 @@ impl<D: Driver> Fabric<D> {
     pub fn on_event(&mut self, now: Time, event: &NetEvent) {
         self.now = now;
         match *event {
-            NetEvent::Rate(link, rate) => self.queued(link).set_rate(rate),
+            NetEvent::Rate(link, rate) => self.queued(link).set_rate(now, rate),
             NetEvent::Delay(link, delay) => self.queued(link).set_delay(delay),
             NetEvent::Loss(link, loss) => self.queued(link).set_loss(loss),
             NetEvent::Down(link) => {

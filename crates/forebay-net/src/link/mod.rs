@@ -97,6 +97,13 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
+    /// What its port grants a flow, if it measures that (RCP).
+    pub fn advertised(&self, now: Time) -> Option<Rate> {
+        match self {
+            AnyLink::Fifo(_) => None,
+            AnyLink::Queued(l) => l.advertised(now),
+        }
+    }
     /// Counts and times until `now`.
     pub fn stats(&self, now: Time) -> LinkStats {
         each!(self, l => l.stats(now))

@@ -152,6 +152,10 @@ impl QueuedLink {
     pub fn rate(&self, now: Time) -> Rate {
         self.channel.rate(now)
     }
+    /// See [`crate::AnyLink::advertised`].
+    pub fn advertised(&self, now: Time) -> Option<Rate> {
+        self.pipeline.advertised(now)
+    }
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, _: Time) -> LinkStats {
         self.stats.clone()
@@ -173,7 +177,8 @@ impl QueuedLink {
     }
 
     /// The rate changes; the packet in transmission keeps its own.
-    pub fn set_rate(&mut self, rate: Rate) {
+    pub fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.pipeline.set_rate(now, rate);
         self.channel.set_rate(rate);
     }
     /// The delay changes, for packets that leave from now on: they may overtake others when it falls.

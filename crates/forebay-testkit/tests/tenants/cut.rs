@@ -26,7 +26,7 @@ struct Cutter {
 }
 
 impl Egress for Cutter {
-    fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Leaving {
+    fn leave(&mut self, packet: Packet, _: Option<Rate>, cx: &mut PortContext<'_>) -> Leaving {
         if packet.payload_len() < 1000 {
             return Leaving::One(packet);
         }
@@ -124,7 +124,7 @@ fn two_pieces_are_the_datagram_byte_for_byte() {
     let (mut drops, mut split) = (DropLog::default(), 0);
     let now = Time::ZERO;
     let mut cx = PortContext { now, arena: &mut arena, drops: &mut drops, split: &mut split };
-    let Leaving::Two(first, second) = Cutter { next: 42 }.leave(whole, &mut cx) else {
+    let Leaving::Two(first, second) = Cutter { next: 42 }.leave(whole, None, &mut cx) else {
         panic!("not cut")
     };
     assert_eq!(first.wire_len(), 20 + 8 * (20 + 42));
