@@ -1,0 +1,99 @@
+//! Who wants to send on a detour over which interface of this router: the answering side.
+
+use super::control::Probe;
+use super::meter::LoadMeter;
+use super::pair::{FRESH_INTERVALS, MAX_INTERVAL};
+use alloc::collections::BTreeMap;
+use forebay_base::signal::inrpp::RouterId;
+use forebay_base::{PortId, Span, Time};
+
+/// Contenders for one interface that are counted. More are answered all the same.
+const MAX_CONTENDERS: usize = 4096;
+
+/// The last probe of one contender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    pub target: RouterId,
+    pub sent: Time,
+    expires: Time,
+}
+
+/// Contenders by interface, port to the asker, and primary interface of the asker.
+type Contender = (PortId, PortId, PortId);
+
+/// Probes that came, and the traffic that came with them.
+#[derive(Clone, Debug)]
+pub(super) struct Asks {
+    probe_interval: Span,
+    asks: BTreeMap<Contender, Ask>,
+    /// By interface and port to the asker: what is relayed.
+    relayed: BTreeMap<(PortId, PortId), LoadMeter>,
+    fresh: LoadMeter,
+}
+
+fn all_over(interface: PortId) -> core::ops::RangeInclusive<Contender> {
+    (interface, PortId(0), PortId(0))..=(interface, PortId(u16::MAX), PortId(u16::MAX))
+}
+
+impl Asks {
+    pub fn new(probe_interval: Span, fresh: LoadMeter) -> Asks {
+        Asks { probe_interval, asks: BTreeMap::new(), relayed: BTreeMap::new(), fresh }
+    }
+
+    /// The interval of the asker, within what is sensible.
+    pub fn interval_of(&self, probe: &Probe) -> Span {
+        probe.interval.clamp(self.probe_interval, MAX_INTERVAL.max(self.probe_interval))
+    }
+
+    /// A contender for `interface`, behind `port`, asks.
+    pub fn remember(&mut self, now: Time, interface: PortId, port: PortId, probe: &Probe) {
+        self.forget_old(now, interface);
+        let key = (interface, port, probe.primary);
+        if !self.asks.contains_key(&key) && self.contenders(now, interface) >= MAX_CONTENDERS {
+            return;
+        }
+        let expires = now + self.interval_of(probe) * FRESH_INTERVALS;
+        self.asks.insert(key, Ask { target: probe.target, sent: probe.sent, expires });
+        self.relayed.entry((interface, port)).or_insert_with(|| self.fresh.clone());
+    }
+
+    /// A contender for `interface` gives up.
+    pub fn forget(&mut self, interface: PortId, port: PortId, primary: PortId) {
+        self.asks.remove(&(interface, port, primary));
+    }
+
+    fn forget_old(&mut self, now: Time, interface: PortId) {
+        let old = |(_, ask): &(&Contender, &Ask)| ask.expires < now;
+        while let Some((&key, _)) = self.asks.range(all_over(interface)).find(old) {
+            self.asks.remove(&key);
+        }
+    }
+
+    /// Contenders for `interface` that have asked within three of their intervals.
+    pub fn of(&self, now: Time, interface: PortId) -> impl Iterator<Item = (PortId, PortId, Ask)> {
+        let asks = self.asks.range(all_over(interface));
+        asks.filter(move |(_, ask)| now <= ask.expires).map(|(key, ask)| (key.1, key.2, *ask))
+    }
+
+    pub fn contenders(&self, now: Time, interface: PortId) -> usize {
+        self.of(now, interface).count()
+    }
+
+    /// A packet on a detour came by `port` and is put on `interface`.
+    pub fn relay(&mut self, now: Time, port: PortId, interface: PortId, bytes: u32) {
+        if let Some(meter) = self.relayed.get_mut(&(interface, port)) {
+            meter.add(now, bytes);
+        }
+    }
+
+    /// What the router behind `port` has on `interface`, in bytes per second.
+    pub fn relayed(&mut self, now: Time, port: PortId, interface: PortId) -> f64 {
+        self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.load(now))
+    }
+
+    /// What all askers have on `interface`, in bytes per second.
+    pub fn all_relayed(&mut self, now: Time, interface: PortId) -> f64 {
+        let ports = (interface, PortId(0))..=(interface, PortId(u16::MAX));
+        self.relayed.range_mut(ports).map(|(_, meter)| meter.load(now)).sum()
+    }
+}

@@ -1,0 +1,353 @@
+//! What neighbouring routers tell each other: lists of neighbours, probes, and rate feedback.
+//!
+//! The paper says that a link-state protocol and probe packets exist, and leaves both open. Here they are IPv4 packets of
+//! protocol 253 (for experiments, RFC 3692), one hop long: TTL 1, DSCP CS6 (network control, RFC 4594), DF, from and to
+//! [`LINK_ADDRESS`]. Big-endian; fields that are drawn as 0 must be 0; the checksum (RFC 1071) covers the message.
+//!
+//! ```text
+//!        0         2    3      4         6         8                   12
+//!       +---------+----+------+---------+---------+-------------------+
+//! probe |  F0BE   | 1  | want |checksum | primary |       from        |  target(4) sent(8) interval(8) 0(12)
+//! answer|  F0BE   | 2  | open |checksum | primary |       from        |  target(4) sent(8) increase(8) cap(8) decrease(4)
+//! list  |  F0BE   | 3  | last |checksum |  chunk  |       from        |  0(4) version(8) seen(8) router(4)...
+//!       +---------+----+------+---------+---------+-------------------+
+//! ```
+//!
+//! Probe and answer are 64 bytes with the IP header; a list takes as many packets of at most 1500 bytes as it needs.
+//! An IPv6 run has none of them, and no detours: the tag of a packet on a detour is an IPv4 option.
+
+use alloc::vec::Vec;
+use core::fmt;
+use forebay_base::signal::inrpp::RouterId;
+use forebay_base::{Addr, Arena, Cold, IpVersion, Kind, Packet, PortId, Span, Time};
+
+/// Source and destination of every control message: "whoever is at the other end of this link".
+/// It is 10.255.255.255 under the default address plan, the last of its addresses.
+pub const LINK_ADDRESS: Addr = Addr(0x00FF_FFFF);
+/// First octet of [`LINK_ADDRESS`] on the wire: that of the default address plan.
+const NETWORK: u8 = 10;
+/// The IP protocol number for experiments (RFC 3692 section 2.1).
+pub const PROTOCOL: u8 = 253;
+/// Length on the wire of a probe and of its answer, in bytes, IP header included.
+pub const PROBE_BYTES: u16 = 64;
+/// Routers that one packet of a list names at most: 20 + 32 + 4 * 362 = 1500 bytes.
+pub const LIST_CHUNK: usize = 362;
+
+const IP_HEADER: usize = 20;
+const PROBE_MESSAGE: usize = PROBE_BYTES as usize - IP_HEADER;
+const LIST_HEADER: usize = 32;
+const MAGIC: u16 = 0xF0BE;
+const CHECKSUM: usize = 4;
+const CS6: u8 = 48;
+const DONT_FRAGMENT: u16 = 0x4000;
+
+/// How much of a detour to `target` is to be had: sent each T_p while the primary interface wants one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probe {
+    /// Who asks.
+    pub from: RouterId,
+    /// The router for which traffic would be detoured.
+    pub target: RouterId,
+    /// The asking router's own interface that is congested: two links to one target are two contenders.
+    pub primary: PortId,
+    /// False in the last probe: the asker no longer contends.
+    pub wants: bool,
+    /// When it was sent, on the asker's clock; the answer echoes it.
+    pub sent: Time,
+    /// Time between probes as the asker does it now: T_p, or its round trip if that is longer.
+    pub interval: Span,
+}
+
+/// Delta+ and Delta- of one interface for one asker (paper, equation 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Feedback {
+    /// Who answers.
+    pub from: RouterId,
+    /// As in the probe.
+    pub target: RouterId,
+    /// As in the probe.
+    pub primary: PortId,
+    /// As in the last probe.
+    pub sent: Time,
+    /// True if the interface to the target is in the push state. If false, the rates are zero.
+    pub open: bool,
+    /// Delta+ in bytes per second.
+    pub increase: u64,
+    /// Delta- in units of 2^-32; `u32::MAX` stands for 1.
+    pub decrease: u32,
+    /// The capacity that others leave: no more than this, in bytes per second.
+    pub cap: u64,
+}
+
+/// One packet of the list of a router's neighbours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Neighbours {
+    /// Whose.
+    pub from: RouterId,
+    /// Rises with every change of the list, and over restarts.
+    pub version: u64,
+    /// The version of the last complete list that came from the other end; 0: none came.
+    pub seen: u64,
+    /// Which packet of the list this is, from 0.
+    pub chunk: u16,
+    /// True in the last packet of the list.
+    pub last: bool,
+    /// Routers at the other ends of links that are up; at most [`LIST_CHUNK`].
+    pub routers: Vec<RouterId>,
+}
+
+/// A message between neighbouring routers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// A question.
+    Probe(Probe),
+    /// An answer, or news that comes unasked.
+    Feedback(Feedback),
+    /// Part of a list.
+    Neighbours(Neighbours),
+}
+
+/// Why bytes of protocol 253 are no control message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ControlError {
+    /// Longer or shorter than its kind is.
+    Length,
+    /// It was damaged.
+    Checksum,
+    /// Not of this protocol, or a kind that it does not have.
+    Kind,
+    /// A field has a value that nobody sends.
+    Field,
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ControlError::Length => "control message of a wrong length",
+            ControlError::Checksum => "control message with a wrong checksum",
+            ControlError::Kind => "control message of an unknown kind",
+            ControlError::Field => "control message with a field out of range",
+        })
+    }
+}
+
+impl core::error::Error for ControlError {}
+
+impl Control {
+    /// The router that sent it.
+    pub fn from(&self) -> RouterId {
+        match self {
+            Control::Probe(probe) => probe.from,
+            Control::Feedback(feedback) => feedback.from,
+            Control::Neighbours(list) => list.from,
+        }
+    }
+
+    /// The packet that carries it over one link.
+    pub fn to_packet(&self, arena: &mut Arena) -> Packet {
+        let message = self.to_bytes();
+        let mut bytes = Vec::with_capacity(IP_HEADER + message.len());
+        bytes.extend_from_slice(&ip_header(message.len()));
+        bytes.extend_from_slice(&message);
+        let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+        let ends = (LINK_ADDRESS, LINK_ADDRESS);
+        let mut packet = Packet::opaque(IpVersion::V4, ends, None, cold, arena);
+        packet.set_ttl(1);
+        packet.set_dont_fragment(true);
+        packet
+    }
+
+    /// The message in `packet`; None if it is no control packet at all, which is then forwarded like any other.
+    pub fn of_packet(packet: &Packet, arena: &Arena) -> Option<Result<Control, ControlError>> {
+        if packet.kind() != Kind::Opaque || packet.dst() != LINK_ADDRESS {
+            return None;
+        }
+        let bytes = packet.cold_part(arena)?.body.as_ref()?;
+        // An IPv4 header with options, or a fragment, is nothing that a router sends.
+        let (header, message) = bytes.split_first_chunk::<IP_HEADER>()?;
+        let whole = u16::from_be_bytes([header[6], header[7]]) & !DONT_FRAGMENT == 0;
+        (header[0] == 0x45 && header[9] == PROTOCOL && whole).then(|| Control::parse(message))
+    }
+
+    /// The message behind the IP header.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (kind, flag, third) = match self {
+            Control::Probe(probe) => (1, probe.wants, probe.primary.0),
+            Control::Feedback(feedback) => (2, feedback.open, feedback.primary.0),
+            Control::Neighbours(list) => (3, list.last, list.chunk),
+        };
+        let mut out = Writer(Vec::with_capacity(PROBE_MESSAGE));
+        out.u16(MAGIC).u8(kind).u8(u8::from(flag)).u16(0).u16(third).u32(self.from().0);
+        match self {
+            Control::Probe(probe) => {
+                out.u32(probe.target.0).u64(probe.sent.as_nanos());
+                out.u64(probe.interval.as_nanos()).u64(0).u32(0);
+            }
+            Control::Feedback(feedback) => {
+                out.u32(feedback.target.0).u64(feedback.sent.as_nanos());
+                out.u64(feedback.increase).u64(feedback.cap).u32(feedback.decrease);
+            }
+            Control::Neighbours(list) => {
+                assert!(list.routers.len() <= LIST_CHUNK, "a list is cut into packets");
+                out.u32(0).u64(list.version).u64(list.seen);
+                list.routers.iter().for_each(|router| {
+                    out.u32(router.0);
+                });
+            }
+        }
+        let mut bytes = out.0;
+        let sum = checksum(&bytes);
+        bytes[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+        bytes
+    }
+
+    /// The inverse of [`Control::to_bytes`], for any bytes: it accepts nothing that `to_bytes` would not give back.
+    pub fn parse(bytes: &[u8]) -> Result<Control, ControlError> {
+        let mut from = Reader(bytes);
+        if from.u16()? != MAGIC {
+            return Err(ControlError::Kind);
+        }
+        let (kind, flag, stated, third) = (from.u8()?, from.u8()?, from.u16()?, from.u16()?);
+        let length_fits = match kind {
+            1 | 2 => bytes.len() == PROBE_MESSAGE,
+            3 => {
+                let listed = bytes.len().checked_sub(LIST_HEADER).ok_or(ControlError::Length)?;
+                listed.is_multiple_of(4) && listed / 4 <= LIST_CHUNK
+            }
+            _ => return Err(ControlError::Kind),
+        };
+        if !length_fits {
+            return Err(ControlError::Length);
+        }
+        // One's complement has two zeros; a sum over bytes that are not all zero gives only one of them.
+        if checksum(bytes) != 0 || stated == 0xffff {
+            return Err(ControlError::Checksum);
+        }
+        if flag > 1 {
+            return Err(ControlError::Field);
+        }
+        let head = Head { flag: flag == 1, third, from: RouterId(from.u32()?) };
+        match kind {
+            1 => head.probe(from),
+            2 => head.feedback(from),
+            _ => head.neighbours(from),
+        }
+    }
+}
+
+/// The first 12 bytes of a message.
+struct Head {
+    flag: bool,
+    third: u16,
+    from: RouterId,
+}
+
+impl Head {
+    fn probe(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+        let probe = Probe {
+            from: self.from,
+            target: RouterId(rest.u32()?),
+            primary: PortId(self.third),
+            wants: self.flag,
+            sent: Time::from_nanos(rest.u64()?),
+            interval: Span::from_nanos(rest.u64()?),
+        };
+        let zero = rest.u64()? == 0 && rest.u32()? == 0;
+        zero.then_some(Control::Probe(probe)).ok_or(ControlError::Field)
+    }
+
+    fn feedback(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+        let feedback = Feedback {
+            from: self.from,
+            target: RouterId(rest.u32()?),
+            primary: PortId(self.third),
+            open: self.flag,
+            sent: Time::from_nanos(rest.u64()?),
+            increase: rest.u64()?,
+            cap: rest.u64()?,
+            decrease: rest.u32()?,
+        };
+        let silent = feedback.increase == 0 && feedback.cap == 0 && feedback.decrease == 0;
+        (feedback.open || silent).then_some(Control::Feedback(feedback)).ok_or(ControlError::Field)
+    }
+
+    fn neighbours(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+        let zero = rest.u32()? == 0;
+        let (version, seen) = (rest.u64()?, rest.u64()?);
+        let (ids, _) = rest.0.as_chunks::<4>();
+        let routers = ids.iter().map(|id| RouterId(u32::from_be_bytes(*id))).collect();
+        if !zero || version == 0 {
+            return Err(ControlError::Field);
+        }
+        let (from, chunk, last) = (self.from, self.third, self.flag);
+        Ok(Control::Neighbours(Neighbours { from, version, seen, chunk, last, routers }))
+    }
+}
+
+/// The IPv4 header (RFC 791 section 3.1) before a message of `len` bytes.
+fn ip_header(len: usize) -> [u8; IP_HEADER] {
+    let [_, b, c, d] = LINK_ADDRESS.0.to_be_bytes();
+    let total_len = u16::try_from(IP_HEADER + len).expect("messages fit 1500 bytes").to_be_bytes();
+    let mut header = [0; IP_HEADER];
+    header[..2].copy_from_slice(&[0x45, CS6 << 2]);
+    header[2..4].copy_from_slice(&total_len);
+    header[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    header[8..10].copy_from_slice(&[1, PROTOCOL]);
+    header[12..16].copy_from_slice(&[NETWORK, b, c, d]);
+    header[16..20].copy_from_slice(&[NETWORK, b, c, d]);
+    let sum = checksum(&header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    header
+}
+
+/// The complement of the one's complement sum of 16-bit words (RFC 1071); `bytes` are even in number.
+fn checksum(bytes: &[u8]) -> u16 {
+    let (words, _) = bytes.as_chunks::<2>();
+    let sum: u32 = words.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();
+    // 1500 bytes have fewer than 2^16 words: two folds do.
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn u8(&mut self, value: u8) -> &mut Writer {
+        self.0.push(value);
+        self
+    }
+    fn u16(&mut self, value: u16) -> &mut Writer {
+        self.0.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+    fn u32(&mut self, value: u32) -> &mut Writer {
+        self.0.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+    fn u64(&mut self, value: u64) -> &mut Writer {
+        self.0.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], ControlError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(ControlError::Length)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+    fn u8(&mut self) -> Result<u8, ControlError> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+    fn u16(&mut self) -> Result<u16, ControlError> {
+        self.take().map(u16::from_be_bytes)
+    }
+    fn u32(&mut self) -> Result<u32, ControlError> {
+        self.take().map(u32::from_be_bytes)
+    }
+    fn u64(&mut self) -> Result<u64, ControlError> {
+        self.take().map(u64::from_be_bytes)
+    }
+}

@@ -1,0 +1,233 @@
+//! Equations (1) to (3): how fast a detour may be (paper, section III-B).
+//!
+//! As printed:
+//!
+//! ```text
+//! (1)  SC = alpha T_p RB - beta Q                    RB = C - L
+//! (2)  D+ = SC / N, D- = 0  if SC > 0;  D- = SC / L, D+ = 0  otherwise
+//! (3)  r <- r + D+ - r D-
+//! ```
+//!
+//! SC is in bytes, so D+ cannot be added to a rate and D- is a time, not a ratio; and with SC < 0, D- is negative, so that (3)
+//! would raise r under congestion. TeXCP (Kandula et al., SIGCOMM 2005), after which it is modelled, divides by the
+//! interval and takes the magnitude. In use here, all rates in bytes per second:
+//!
+//! ```text
+//! (1')  phi = alpha (C - L) - (beta / T) Q
+//! (2')  D+ = phi / N, D- = 0  if phi > 0;  D- = min(1, -phi / L), D+ = 0  otherwise
+//! (2")  N >= 2:  h = max(0, gamma L_d - |phi|),  D+ += h / N,  D- += h / L_d
+//! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - (L - own)
+//! ```
+//!
+//! * T is the interval at which the asker adjusts its rate: T_p, or its round trip where that is longer.
+//! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a router that comes to a full
+//!   detour gets nothing, which is not the "fair allocation" that the paper is after. It is the shuffling of XCP (Katabi,
+//!   Handley, Rohrs, SIGCOMM 2002, section 3.5.2, gamma = 0.1), with the load L_d of detours in the place of all traffic, because
+//!   nothing else obeys. It moves nothing in sum, and the split halves its distance from fair in 7 steps.
+//! * The bound in (3') is what others leave of the capacity. `own` is what this asker has put on the interface within the
+//!   same intervals as L: r itself in its place would subtract what was not yet there, and turn each decrease into one
+//!   with a gain of 1, which oscillates.
+//! * Both interfaces of the detour are evaluated, the asker's own and the one of the router that answers, and the smaller
+//!   rate counts. Without (2") that is the same as the smaller D+ and the larger D-.
+
+use core::f64::consts::SQRT_2;
+use forebay_base::Span;
+
+/// gamma of (2"): part of the detoured load that changes hands per step.
+pub const SHUFFLE: f64 = 0.1;
+
+/// D- of 1 in the units that a message has.
+const ONE: f64 = 4_294_967_296.0;
+
+/// alpha and beta.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gains {
+    alpha: f64,
+    beta: f64,
+}
+
+/// What an interface knows about itself. Rates in bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// C.
+    pub capacity: f64,
+    /// L: everything that was put on it.
+    pub load: f64,
+    /// L_d: of that, what is on a detour.
+    pub detoured: f64,
+    /// Of that, what belongs to the asker.
+    pub own: f64,
+    /// Q.
+    pub queue_bytes: u64,
+    /// N: those who want to send on a detour over it, each (router, primary interface) once.
+    pub contenders: usize,
+}
+
+/// D+ and D- of one interface, and its bound.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Delta {
+    /// D+ in bytes per second.
+    pub increase: f64,
+    /// D-, in [0, 1].
+    pub decrease: f64,
+    /// C - (L - own), in bytes per second.
+    pub cap: f64,
+}
+
+impl Gains {
+    /// beta = alpha^2 sqrt 2. Panics outside 0 < alpha < pi / (4 sqrt 2), where the loop is unstable even without delay.
+    pub fn new(alpha: f64) -> Gains {
+        let bound = core::f64::consts::PI / (4.0 * SQRT_2);
+        assert!(alpha > 0.0 && alpha < bound, "alpha {alpha} outside (0, {bound})");
+        Gains { alpha, beta: alpha * alpha * SQRT_2 }
+    }
+
+    /// (1') and (2'), and (2") where several contend.
+    pub fn delta(&self, reading: &Reading, interval: Span) -> Delta {
+        let Reading { capacity, load, detoured, own, .. } = *reading;
+        let queue = reading.queue_bytes as f64 / interval.as_secs_f64();
+        let phi = self.alpha * (capacity - load) - self.beta * queue;
+        let contenders = reading.contenders.max(1) as f64;
+        let (mut increase, mut decrease) = if phi > 0.0 {
+            (phi / contenders, 0.0)
+        } else if load > 0.0 {
+            (0.0, (-phi / load).min(1.0))
+        } else {
+            // Nothing came for a whole interval, and yet a queue waits: stop.
+            (0.0, if phi < 0.0 { 1.0 } else { 0.0 })
+        };
+        if reading.contenders >= 2 && detoured > 0.0 {
+            let shuffled = (SHUFFLE * detoured - phi.abs()).max(0.0);
+            increase += shuffled / contenders;
+            decrease = (decrease + shuffled / detoured).min(1.0);
+        }
+        let others = (load - own).max(0.0);
+        Delta { increase, decrease, cap: (capacity - others).max(0.0) }
+    }
+}
+
+impl Delta {
+    /// (3') for one interface: the next rate after `rate`, in bytes per second.
+    pub fn apply(&self, rate: f64) -> f64 {
+        (rate * (1.0 - self.decrease) + self.increase).min(self.cap).max(0.0)
+    }
+
+    /// D+, D- and the bound as integers, rounded so that the rate is not higher for it.
+    pub fn to_wire(self) -> (u64, u32, u64) {
+        // Conversions of floats saturate: a decrease of 1 becomes the largest number.
+        (self.increase as u64, (self.decrease * ONE + 0.5) as u32, self.cap as u64)
+    }
+
+    /// The inverse.
+    pub fn from_wire(increase: u64, decrease: u32, cap: u64) -> Delta {
+        let decrease = if decrease == u32::MAX { 1.0 } else { f64::from(decrease) / ONE };
+        Delta { increase: increase as f64, decrease, cap: cap as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use alloc::collections::VecDeque;
+    use alloc::vec::Vec;
+
+    const T_P: Span = Span::from_millis(10);
+    /// 10 Mbit/s in bytes per second.
+    const C: f64 = 1_250_000.0;
+
+    fn reading(load: f64, queue_bytes: u64, contenders: usize) -> Reading {
+        Reading { capacity: C, load, detoured: 0.0, own: 0.0, queue_bytes, contenders }
+    }
+
+    #[test]
+    fn equations_by_hand() {
+        let gains = Gains::new(0.4);
+        // Half of the link free, nothing waits: 0.4 * 625000 = 250000 bytes per second for two.
+        let spare = gains.delta(&reading(625_000.0, 0, 2), T_P);
+        assert_eq!(spare, Delta { increase: 125_000.0, decrease: 0.0, cap: 625_000.0 });
+        // Full, and 12500 bytes (10 ms) wait: beta = 0.16 sqrt 2 = 0.2262742; phi = -0.2262742 * 1250000 B/s.
+        let full = gains.delta(&reading(C, 12_500, 1), T_P);
+        assert!((full.decrease - 0.226_274_169_98).abs() < 1e-9 && full.increase == 0.0);
+        // The same queue, adjusted every 20 ms, asks for half the rate.
+        let slower = gains.delta(&reading(C, 12_500, 1), T_P * 2);
+        assert!((slower.decrease - 0.113_137_084_99).abs() < 1e-9);
+        // Overload of a quarter: phi = -0.4 * 312500; relative to L = 1562500 that is 0.08.
+        let over = gains.delta(&reading(1_562_500.0, 0, 5), T_P);
+        assert!((over.decrease - 0.08).abs() < 1e-12);
+        assert!(
+            (over.apply(1_000_000.0) - 0.0).abs() < 1e-9,
+            "others alone are more than the link takes"
+        );
+        let all_queue = gains.delta(&reading(100.0, 10_000_000, 1), T_P);
+        assert_eq!(all_queue.decrease, 1.0);
+        assert_eq!(gains.delta(&reading(0.0, 10_000_000, 1), T_P).decrease, 1.0);
+    }
+
+    #[test]
+    fn shuffling_moves_nothing_in_sum_and_needs_two() {
+        let gains = Gains::new(0.4);
+        let full = |contenders| Reading { detoured: 800_000.0, ..reading(C, 0, contenders) };
+        let Delta { increase, decrease, .. } = gains.delta(&full(2), T_P);
+        assert!((increase - 40_000.0).abs() < 1e-6 && (decrease - 0.1).abs() < 1e-12);
+        let (a, b) = (700_000.0, 100_000.0);
+        let moved = 2.0 * increase - decrease * (a + b);
+        assert!(moved.abs() < 1e-6, "{moved}");
+        let alone = gains.delta(&full(1), T_P);
+        assert_eq!((alone.increase, alone.decrease), (0.0, 0.0));
+        // A spare capacity beyond what would be shuffled is only given, not moved.
+        let spare = Reading { detoured: 100_000.0, ..reading(C / 2.0, 0, 2) };
+        assert_eq!(gains.delta(&spare, T_P).decrease, 0.0);
+    }
+
+    #[test]
+    fn the_wire_keeps_rates_to_a_byte_and_ratios_to_2_to_minus_32() {
+        for decrease in [0.0, 1e-9, 0.08, 0.5, 0.999_999, 1.0] {
+            let delta = Delta { increase: 123_456.7, decrease, cap: 5e10 };
+            let (a, b, c) = delta.to_wire();
+            let back = Delta::from_wire(a, b, c);
+            assert!((back.decrease - decrease).abs() <= 1.0 / ONE, "{decrease}");
+            assert_eq!((back.increase, back.cap), (123_456.0, 5e10));
+        }
+        assert_eq!(Delta::from_wire(0, u32::MAX, u64::MAX).apply(1e12), 0.0);
+    }
+
+    // Roots of largest magnitude of the linear loop, worked out apart from this code: r_k+1 = r_k + alpha (C - L_k), with a lag
+    // of one interval in L, the filter weight w, and feedback that is d further intervals late.
+    #[test]
+    fn the_loop_contracts_and_diverges_with_the_radii_of_the_linear_analysis() {
+        let cases = [
+            (0.4, 1.0, [0.63, 0.88, 0.98, 1.02]),
+            (0.4, 1.0 / 3.0, [0.89, 0.96, 1.006, 1.03]),
+            (0.1, 1.0 / 3.0, [0.84, 0.86, 0.89, 0.91]),
+        ];
+        for (alpha, weight, radii) in cases {
+            for (d, expected) in radii.into_iter().enumerate() {
+                let measured = measured_radius(alpha, weight, d);
+                assert!((measured - expected).abs() < 0.006, "{alpha} {weight} {d}: {measured}");
+            }
+        }
+    }
+
+    /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex roots dominates, e_k^2 - e_k+1 e_k-1
+    /// shrinks by |lambda|^2 per step, whatever the phase.
+    fn measured_radius(alpha: f64, weight: f64, d: usize) -> f64 {
+        let gains = Gains::new(alpha);
+        let (mut rate, mut load) = (C + 12.0, C);
+        let mut late: VecDeque<Delta> = VecDeque::new();
+        let mut errors = Vec::new();
+        for _ in 0..80 {
+            late.push_back(gains.delta(&reading(load, 0, 1), T_P));
+            load += weight * (rate - load);
+            errors.push(rate - C);
+            if late.len() > d {
+                let delta = late.pop_front().expect("more than d");
+                rate = Delta { cap: f64::INFINITY, ..delta }.apply(rate);
+            }
+        }
+        let (first, last) = if d == 0 { (8, 20) } else { (40, 70) };
+        let size = |k: usize| errors[k] * errors[k] - errors[k + 1] * errors[k - 1];
+        let ratio = size(last) / size(first);
+        f64::powf(ratio, 0.5 / (last - first) as f64)
+    }
+}

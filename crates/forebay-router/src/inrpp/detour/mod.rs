@@ -1,0 +1,510 @@
+//! Detours of one hop: which there are, and how fast each may be (paper, sections II-A, III-A, III-B).
+//!
+//! A packet for the congested interface to D may leave by another interface, to a router X that is adjacent to D. For that
+//!
+//! * routers tell each other their neighbours ([`Neighbours`]), at the start and on change;
+//! * while an interface has excess, each of its detours is probed ([`Probe`]), at once and then every T_p, and X answers with
+//!   what its interface to D has to spare ([`Feedback`]);
+//! * each answer adjusts the rate r of the detour by equations (1) to (3), see `law`; packets are paced at r.
+//!
+//! Both interfaces of a detour must be in the push state; when one is not, r = 0.
+//!
+//! **T_p and the round trip.** The paper asks that T_p be longer than the round trip of the probed path, and with 10 ms it is
+//! not where links take 5 ms. Here a probe leaves T_p after the last one or when that one is answered, whichever is later.
+//! Then the feedback of a step sees what the step before did, and the loop has the shortest delay that there can be.
+//!
+//! **T_d.** A detour that had to close because an interface left the push state opens again T_d after the last such sign at
+//! the earliest. Rates follow each answer, not T_d: 5 times slower they would miss the short gaps that detours live on. Several
+//! detours of one primary are not weighed against each other: excess is greedy, so that each detour is filled to its share.
+//!
+//! **Idle** routers send nothing and have no timeout.
+//!
+//! Inside, rates are bytes per second; those that [`Detours::rates`] reports are bits per second.
+
+mod adjacency;
+mod asks;
+mod control;
+mod law;
+mod meter;
+mod pair;
+
+#[cfg(test)]
+mod control_tests;
+#[cfg(test)]
+mod tests;
+
+pub use control::{
+    Control, ControlError, Feedback, LINK_ADDRESS, LIST_CHUNK, Neighbours, PROBE_BYTES, PROTOCOL,
+    Probe,
+};
+
+use super::Settings;
+use adjacency::Adjacency;
+use alloc::vec::Vec;
+use asks::Asks;
+use core::ops::Range;
+use forebay_base::signal::inrpp::RouterId;
+use forebay_base::{PortId, Rate, Span, Time};
+use law::{Delta, Gains, Reading};
+use meter::LoadMeter;
+use pair::Pair;
+
+/// What the machine may know of the interfaces of its router.
+pub trait Interfaces {
+    /// True in the push state.
+    fn is_push(&self, port: PortId) -> bool;
+    /// C: the rate of the link.
+    fn rate(&self, port: PortId) -> Rate;
+    /// Q: what waits in the queue, the cache not counted.
+    fn queue_bytes(&self, port: PortId) -> u64;
+    /// False while the link is down.
+    fn is_up(&self, port: PortId) -> bool;
+}
+
+/// Messages to send, each by a port.
+pub type Outbox = Vec<(PortId, Control)>;
+
+/// One port.
+#[derive(Clone, Debug)]
+struct Port {
+    adjacency: Adjacency,
+    /// Everything that is put on it.
+    load: LoadMeter,
+    /// The interface has excess.
+    wants: bool,
+    /// Where the detours over it stand in `Detours::pairs`.
+    pairs: Range<usize>,
+    /// Of those the ones with r > 0.
+    open: Vec<usize>,
+    /// The primary that sent last over it.
+    turn: PortId,
+}
+
+/// The detours of one router, and its answers to those who ask for detours through it.
+#[derive(Clone, Debug)]
+pub struct Detours {
+    me: RouterId,
+    enabled: bool,
+    gains: Gains,
+    probe_interval: Span,
+    decision_interval: Span,
+    fresh: LoadMeter,
+    ports: Vec<Port>,
+    /// By (via, primary).
+    pairs: Vec<Pair>,
+    asks: Asks,
+    /// Of the list of neighbours that was told last; 0: none was.
+    version: u64,
+    next: Option<Time>,
+}
+
+impl Detours {
+    /// The machine of router `me` with one entry per port: the router at the other end, None for a host.
+    ///
+    /// Panics on settings out of their ranges.
+    pub fn new(me: RouterId, neighbours: &[Option<RouterId>], settings: &Settings) -> Detours {
+        let fresh = LoadMeter::new(settings.probe_interval, settings.load_weight);
+        let port = |&neighbour: &Option<RouterId>| Port {
+            adjacency: Adjacency::new(neighbour),
+            load: fresh.clone(),
+            wants: false,
+            pairs: 0..0,
+            open: Vec::new(),
+            turn: PortId(0),
+        };
+        let enabled = settings.detours;
+        let alone = neighbours.iter().all(Option::is_none);
+        Detours {
+            me,
+            enabled,
+            gains: Gains::new(settings.alpha),
+            probe_interval: settings.probe_interval,
+            decision_interval: settings.decision_interval,
+            ports: neighbours.iter().map(port).collect(),
+            pairs: Vec::new(),
+            asks: Asks::new(settings.probe_interval, fresh.clone()),
+            fresh,
+            version: 0,
+            next: (enabled && !alone).then_some(Time::ZERO),
+        }
+    }
+
+    /// A packet of `bytes` is put on `port`: on a detour or not, data or not.
+    #[inline]
+    pub fn sent(&mut self, now: Time, port: PortId, bytes: u32) {
+        self.ports[port.index()].load.add(now, bytes);
+    }
+
+    /// A packet on a detour that came in by `from` is put on `port`; [`Detours::sent`] is called for it too.
+    pub fn relayed(&mut self, now: Time, from: PortId, port: PortId, bytes: u32) {
+        self.asks.relay(now, from, port, bytes);
+    }
+
+    /// `primary` has excess, or no longer: its detours are probed, or closed. No more than that if it is no change.
+    pub fn demand(&mut self, now: Time, primary: PortId, wants: bool, out: &mut Outbox) {
+        if self.ports[primary.index()].wants == wants {
+            return;
+        }
+        self.ports[primary.index()].wants = wants;
+        for at in 0..self.pairs.len() {
+            if self.pairs[at].primary == primary {
+                self.set_wants(now, at, wants, out);
+            }
+        }
+        self.rearm();
+    }
+
+    /// `port` enters or leaves the push state. When it leaves, everyone who sends on a detour over it is told to stop.
+    pub fn on_state(&mut self, now: Time, port: PortId, is_push: bool, out: &mut Outbox) {
+        for at in self.ports[port.index()].pairs.clone() {
+            self.close(now, at);
+        }
+        if !is_push {
+            for (from, primary, ask) in self.asks.of(now, port) {
+                let closed = self.closed(ask.target, primary, ask.sent);
+                out.push((from, Control::Feedback(closed)));
+            }
+        }
+        self.rearm();
+    }
+
+    /// The link of `port` goes down or comes up: everyone is told the new list of neighbours.
+    pub fn on_link(&mut self, now: Time, port: PortId, up: bool, out: &mut Outbox) {
+        if self.ports[port.index()].adjacency.up == up {
+            return;
+        }
+        self.ports[port.index()].adjacency.set_up(up);
+        self.find_pairs(now, out);
+        if self.version > 0 && self.ports[port.index()].adjacency.neighbour.is_some() {
+            self.tell_all(now, out);
+        }
+        self.rearm();
+    }
+
+    /// A control message came in by `port`. One that is not from the router known to be there is ignored.
+    pub fn on_message(
+        &mut self,
+        now: Time,
+        port: PortId,
+        message: Control,
+        view: &impl Interfaces,
+        out: &mut Outbox,
+    ) {
+        let router = self.ports[port.index()].adjacency.router();
+        if !self.enabled || router != Some(message.from()) {
+            return;
+        }
+        match message {
+            Control::Probe(probe) => self.on_probe(now, port, &probe, view, out),
+            Control::Feedback(feedback) => self.on_feedback(now, port, &feedback, view, out),
+            Control::Neighbours(part) => self.on_list(now, port, part, out),
+        }
+    }
+
+    /// The primary interface whose detour over `via` may send a packet now, the next in turn of those that `able` says have
+    /// one. The turn passes on with [`Detours::charge`].
+    pub fn next_for(
+        &self,
+        now: Time,
+        via: PortId,
+        able: impl Fn(PortId) -> bool,
+    ) -> Option<PortId> {
+        let port = &self.ports[via.index()];
+        let split = port.open.partition_point(|&at| self.pairs[at].primary <= port.turn);
+        let in_turn = port.open[split..].iter().chain(&port.open[..split]);
+        in_turn
+            .map(|&at| &self.pairs[at])
+            .find(|pair| pair.ready().is_some_and(|ready| ready <= now) && able(pair.primary))
+            .map(|pair| pair.primary)
+    }
+
+    /// A packet of `bytes` of `primary` leaves on its detour over `via` now; [`Detours::sent`] is called for it too.
+    /// Panics if there is no such detour.
+    pub fn charge(&mut self, now: Time, primary: PortId, via: PortId, bytes: u32) {
+        let at = self.find(via, primary).expect("a detour that next_for has named");
+        self.pairs[at].charge(now, bytes);
+        self.ports[via.index()].turn = primary;
+    }
+
+    /// When [`Detours::next_for`] may next name one of the primaries that `able` says have a packet; in the past if it would
+    /// now; None while nothing is paced.
+    pub fn next_pace(&self, via: PortId, able: impl Fn(PortId) -> bool) -> Option<Time> {
+        let open = self.ports[via.index()].open.iter().map(|&at| &self.pairs[at]);
+        open.filter(|pair| able(pair.primary)).filter_map(Pair::ready).min()
+    }
+
+    /// When [`Detours::on_timeout`] is due. It changes in every method that has an outbox. None in an idle router.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// The time asked for has come. Early calls do nothing, late ones are legal.
+    pub fn on_timeout(&mut self, now: Time, view: &impl Interfaces, out: &mut Outbox) {
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        if self.version == 0 {
+            for at in 0..self.ports.len() {
+                self.ports[at].adjacency.up = view.is_up(PortId(at as u16));
+            }
+            self.tell_all(now, out);
+        }
+        for at in 0..self.ports.len() {
+            if self.ports[at].adjacency.due().is_some_and(|due| due <= now) {
+                self.tell(now, PortId(at as u16), out);
+            }
+        }
+        for at in 0..self.pairs.len() {
+            if self.pairs[at].rate() > 0.0 && self.pairs[at].stale_at(self.probe_interval) <= now {
+                self.set_rate(now, at, 0.0);
+            }
+            if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
+                self.probe(now, at, out);
+            }
+        }
+        self.rearm();
+    }
+
+    /// The detours there are: (primary, via, r in bits per second), by via and primary.
+    pub fn rates(&self) -> impl Iterator<Item = (PortId, PortId, u64)> {
+        self.pairs.iter().map(|pair| (pair.primary, pair.via, (pair.rate() * 8.0) as u64))
+    }
+
+    /// The port by which this router reaches its neighbour `router`: the first one whose link is up. Packets on a detour
+    /// leave by it, and probes are answered for it.
+    pub fn port_to(&self, router: RouterId) -> Option<PortId> {
+        let at = self.ports.iter().position(|port| port.adjacency.router() == Some(router))?;
+        Some(PortId(at as u16))
+    }
+
+    /// The router at the other end of `port`: what packets that are detoured for it are tagged with.
+    pub fn neighbour(&self, port: PortId) -> Option<RouterId> {
+        self.ports[port.index()].adjacency.neighbour
+    }
+}
+
+/// Discovery.
+impl Detours {
+    fn tell_all(&mut self, now: Time, out: &mut Outbox) {
+        // Rises over a restart too, for time has passed.
+        self.version = (now.as_nanos() + 1).max(self.version + 1);
+        for at in 0..self.ports.len() {
+            self.ports[at].adjacency.renew();
+            self.tell(now, PortId(at as u16), out);
+        }
+    }
+
+    fn on_list(&mut self, now: Time, port: PortId, part: Neighbours, out: &mut Outbox) {
+        let heard = self.ports[port.index()].adjacency.hear(part, self.version);
+        if heard.changed {
+            self.find_pairs(now, out);
+        }
+        // Before its first timeout a router has no list to tell; it tells everyone then.
+        if heard.answer && self.version > 0 {
+            self.tell(now, port, out);
+        }
+        self.rearm();
+    }
+
+    fn tell(&mut self, now: Time, port: PortId, out: &mut Outbox) {
+        if self.ports[port.index()].adjacency.router().is_none() {
+            return;
+        }
+        let mut routers: Vec<RouterId> =
+            self.ports.iter().filter_map(|port| port.adjacency.router()).collect();
+        routers.sort_unstable();
+        routers.dedup();
+        let ours = (self.version, routers.as_slice());
+        self.ports[port.index()].adjacency.tell(now, (port, self.me), ours, out);
+    }
+
+    /// Which detours there are, after a list or a link has changed. Those that stay keep their state.
+    fn find_pairs(&mut self, now: Time, out: &mut Outbox) {
+        let mut before = core::mem::take(&mut self.pairs).into_iter().peekable();
+        for via in 0..self.ports.len() {
+            let first = self.pairs.len();
+            for primary in 0..self.ports.len() {
+                let Some(target) = self.target(via, primary) else { continue };
+                let key = (PortId(via as u16), PortId(primary as u16));
+                while before.next_if(|pair| (pair.via, pair.primary) < key).is_some() {}
+                let same = before.next_if(|pair| (pair.via, pair.primary) == key);
+                let new = || Pair::new(key.0, key.1, target, self.fresh.clone());
+                self.pairs.push(same.unwrap_or_else(new));
+            }
+            self.ports[via].pairs = first..self.pairs.len();
+        }
+        for at in 0..self.pairs.len() {
+            let wants = self.ports[self.pairs[at].primary.index()].wants;
+            if wants && !self.pairs[at].wants() {
+                self.set_wants(now, at, true, out);
+            }
+        }
+        for port in &mut self.ports {
+            port.open = port.pairs.clone().filter(|&at| self.pairs[at].rate() > 0.0).collect();
+        }
+    }
+
+    /// The router to which packets for port `primary` may be detoured over port `via`.
+    fn target(&self, via: usize, primary: usize) -> Option<RouterId> {
+        let target = self.ports[primary].adjacency.router()?;
+        let over = self.ports[via].adjacency.router()?;
+        let adjacent = self.ports[via].adjacency.knows(target);
+        (via != primary && over != target && adjacent).then_some(target)
+    }
+
+    fn find(&self, via: PortId, primary: PortId) -> Option<usize> {
+        let range = self.ports[via.index()].pairs.clone();
+        let at = self.pairs[range.clone()].binary_search_by_key(&primary, |pair| pair.primary);
+        at.ok().map(|at| range.start + at)
+    }
+}
+
+/// The asking side.
+impl Detours {
+    fn set_wants(&mut self, now: Time, at: usize, wants: bool, out: &mut Outbox) {
+        if wants {
+            self.probe(now, at, out);
+        } else if self.pairs[at].wants() {
+            self.set_rate(now, at, 0.0);
+            let last = self.pairs[at].stop(self.me, now, self.probe_interval);
+            out.push((self.pairs[at].via, Control::Probe(last)));
+        }
+    }
+
+    fn probe(&mut self, now: Time, at: usize, out: &mut Outbox) {
+        let pair = &mut self.pairs[at];
+        out.push((pair.via, Control::Probe(pair.ask(self.me, now, self.probe_interval))));
+    }
+
+    fn on_feedback(
+        &mut self,
+        now: Time,
+        via: PortId,
+        feedback: &Feedback,
+        view: &impl Interfaces,
+        out: &mut Outbox,
+    ) {
+        let Some(at) = self.find(via, feedback.primary) else { return };
+        if self.pairs[at].target != feedback.target || !self.pairs[at].wants() {
+            return;
+        }
+        let news = self.pairs[at].hear(now, feedback.sent);
+        // That an interface is closed counts however often it is said: it may come unasked.
+        if !feedback.open || !view.is_push(via) || !view.is_up(via) {
+            self.close(now, at);
+        } else if news && !self.pairs[at].is_closed(now) {
+            let Feedback { increase, decrease, cap, .. } = *feedback;
+            let remote = Delta::from_wire(increase, decrease, cap);
+            let local = self.local_delta(now, at, view);
+            let rate = self.pairs[at].rate();
+            self.set_rate(now, at, remote.apply(rate).min(local.apply(rate)));
+        }
+        if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
+            self.probe(now, at, out);
+        }
+        // Every other deadline stays what it was: no need to look at them all for each answer.
+        let due = self.pairs[at].due(self.probe_interval);
+        self.next = self.next.into_iter().chain(due).min();
+    }
+
+    /// D+ and D- of the own interface of a detour.
+    fn local_delta(&mut self, now: Time, at: usize, view: &impl Interfaces) -> Delta {
+        let via = self.pairs[at].via;
+        let own = self.pairs[at].own.load(now);
+        let interval = self.pairs[at].interval(self.probe_interval);
+        let reading = self.reading(now, via, own, view);
+        self.gains.delta(&reading, interval)
+    }
+
+    fn close(&mut self, now: Time, at: usize) {
+        self.set_rate(now, at, 0.0);
+        self.pairs[at].close(now, self.decision_interval, self.probe_interval);
+    }
+
+    fn set_rate(&mut self, now: Time, at: usize, rate: f64) {
+        let was_open = self.pairs[at].rate() > 0.0;
+        self.pairs[at].set_rate(now, rate);
+        let is_open = self.pairs[at].rate() > 0.0;
+        let open = &mut self.ports[self.pairs[at].via.index()].open;
+        match open.binary_search(&at) {
+            Err(place) if is_open => open.insert(place, at),
+            Ok(place) if !is_open => {
+                open.remove(place);
+            }
+            found => debug_assert!(was_open == is_open && found.is_ok() == is_open),
+        }
+    }
+
+    fn rearm(&mut self) {
+        if self.version == 0 {
+            return; // the first timeout, which tells the list, is still to come
+        }
+        let pairs = self.pairs.iter().filter_map(|pair| pair.due(self.probe_interval));
+        let lists = self.ports.iter().filter_map(|port| port.adjacency.due());
+        self.next = pairs.chain(lists).min();
+    }
+}
+
+/// The answering side.
+impl Detours {
+    fn on_probe(
+        &mut self,
+        now: Time,
+        port: PortId,
+        probe: &Probe,
+        view: &impl Interfaces,
+        out: &mut Outbox,
+    ) {
+        let interface = self.port_to(probe.target).filter(|&interface| interface != port);
+        let Some(interface) = interface else {
+            if probe.wants {
+                let closed = self.closed(probe.target, probe.primary, probe.sent);
+                out.push((port, Control::Feedback(closed)));
+            }
+            return;
+        };
+        if !probe.wants {
+            return self.asks.forget(interface, port, probe.primary);
+        }
+        self.asks.remember(now, interface, port, probe);
+        let mut answer = self.closed(probe.target, probe.primary, probe.sent);
+        if view.is_push(interface) && view.is_up(interface) {
+            let own = self.asks.relayed(now, port, interface);
+            let reading = self.reading(now, interface, own, view);
+            let delta = self.gains.delta(&reading, self.asks.interval_of(probe));
+            let (increase, decrease, cap) = delta.to_wire();
+            answer = Feedback { open: true, increase, decrease, cap, ..answer };
+        }
+        out.push((port, Control::Feedback(answer)));
+    }
+
+    fn closed(&self, target: RouterId, primary: PortId, sent: Time) -> Feedback {
+        let from = self.me;
+        Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
+    }
+
+    /// What `interface` knows about itself, for someone who has `own` bytes per second on it.
+    fn reading(
+        &mut self,
+        now: Time,
+        interface: PortId,
+        own: f64,
+        view: &impl Interfaces,
+    ) -> Reading {
+        let relayed = self.asks.all_relayed(now, interface);
+        let asking = self.asks.contenders(now, interface);
+        let port = &mut self.ports[interface.index()];
+        let load = port.load.load(now);
+        let pairs = &mut self.pairs[port.pairs.clone()];
+        let local: f64 = pairs.iter_mut().map(|pair| pair.own.load(now)).sum();
+        let wanting = pairs.iter().filter(|pair| pair.wants()).count();
+        Reading {
+            capacity: view.rate(interface).bps() as f64 / 8.0,
+            load,
+            detoured: relayed + local,
+            own,
+            queue_bytes: view.queue_bytes(interface),
+            contenders: asking + wanting,
+        }
+    }
+}

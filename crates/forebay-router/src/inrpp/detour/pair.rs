@@ -1,0 +1,202 @@
+//! One detour: packets of a primary interface to D that leave by another interface, over the router X at its other end.
+//!
+//! What is kept here is the asker's side: when to probe, what rate there is, when the next packet may leave.
+
+use super::control::Probe;
+use super::meter::LoadMeter;
+use forebay_base::signal::inrpp::RouterId;
+use forebay_base::{PortId, Span, Time};
+
+/// Feedback counts for this many intervals.
+pub(super) const FRESH_INTERVALS: u64 = 3;
+/// A decision to reopen waits for as many intervals at least (paper: T_d >= 5 T_p).
+const DECISION_INTERVALS: u64 = 5;
+/// No probe waits longer for its answer, and no interval is longer.
+pub(super) const MAX_INTERVAL: Span = Span::from_secs(1);
+/// What a detour that opens has to earn before its first packet leaves. Without it one that opens and closes with each
+/// probe would send a packet each time, at whatever rate.
+const FIRST_BYTES: f64 = 1500.0;
+
+/// When to ask, and what is known of the last question.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    /// When the last probe left.
+    sent: Time,
+    /// True if it was answered.
+    answered: bool,
+    /// When the probe left whose answer was the last to count.
+    applied: Option<Time>,
+    /// Round trip of that probe.
+    rtt: Span,
+    /// Probes since then.
+    misses: u32,
+}
+
+/// A detour of `primary` over `via`.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub via: PortId,
+    pub primary: PortId,
+    /// D: the router at the other end of the primary interface.
+    pub target: RouterId,
+    /// What this pair has put on `via`, to be told from what others have.
+    pub own: LoadMeter,
+    asking: Option<Asking>,
+    /// When feedback came last.
+    heard: Time,
+    /// It stays closed until then.
+    closed_until: Time,
+    /// r in bytes per second; 0: closed.
+    rate: f64,
+    /// When the next packet may leave, while r > 0.
+    ready: Time,
+    /// Bytes to earn before the next packet, while r = 0.
+    owed_bytes: f64,
+}
+
+impl Pair {
+    pub fn new(via: PortId, primary: PortId, target: RouterId, own: LoadMeter) -> Pair {
+        Pair {
+            via,
+            primary,
+            target,
+            own,
+            asking: None,
+            heard: Time::ZERO,
+            closed_until: Time::ZERO,
+            rate: 0.0,
+            ready: Time::ZERO,
+            owed_bytes: 0.0,
+        }
+    }
+
+    pub fn wants(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    /// r in bytes per second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// T: the time between two adjustments. Feedback that sees what the last one did takes a round trip, and adjusting more
+    /// often than that is what makes the loop unstable (paper: T_p > RTT of the probed path).
+    pub fn interval(&self, probe_interval: Span) -> Span {
+        let rtt = self.asking.map_or(Span::ZERO, |asking| asking.rtt);
+        probe_interval.max(rtt.min(MAX_INTERVAL))
+    }
+
+    /// A probe leaves now.
+    pub fn ask(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
+        let asking = match self.asking {
+            Some(last) => {
+                let misses = if last.answered { 0 } else { last.misses.saturating_add(1) };
+                Asking { sent: now, answered: false, misses, ..last }
+            }
+            None => {
+                Asking { sent: now, answered: false, applied: None, rtt: Span::ZERO, misses: 0 }
+            }
+        };
+        self.asking = Some(asking);
+        self.probe(me, now, probe_interval)
+    }
+
+    /// The primary wants no more: r = 0, and a last probe that says so.
+    pub fn stop(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
+        self.set_rate(now, 0.0);
+        let last = Probe { wants: false, ..self.probe(me, now, probe_interval) };
+        self.asking = None;
+        last
+    }
+
+    fn probe(&self, from: RouterId, sent: Time, probe_interval: Span) -> Probe {
+        let (target, primary) = (self.target, self.primary);
+        let interval = self.interval(probe_interval);
+        Probe { from, target, primary, wants: true, sent, interval }
+    }
+
+    /// When something is due: a probe, or the end of a rate that nobody confirms.
+    ///
+    /// The next probe leaves T_p after the last, but not before that one's answer: the round trip becomes the interval where
+    /// it is longer. A probe that stays unanswered for 1.5 intervals is taken for lost; then twice that, and so on.
+    pub fn due(&self, probe_interval: Span) -> Option<Time> {
+        let probe = self.probe_due(probe_interval)?;
+        let stale = self.stale_at(probe_interval);
+        Some(if self.rate > 0.0 { probe.min(stale) } else { probe })
+    }
+
+    pub fn probe_due(&self, probe_interval: Span) -> Option<Time> {
+        let asking = self.asking?;
+        let wait = if asking.answered {
+            probe_interval
+        } else {
+            let patience =
+                self.interval(probe_interval).mul_div(3, 2) * (1 << asking.misses.min(10));
+            patience.min(MAX_INTERVAL.max(probe_interval * 2))
+        };
+        Some(asking.sent + wait)
+    }
+
+    /// When the last feedback is too old to send by.
+    pub fn stale_at(&self, probe_interval: Span) -> Time {
+        self.heard + self.interval(probe_interval) * FRESH_INTERVALS
+    }
+
+    /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of this pair, and later than
+    /// the last that counted.
+    pub fn hear(&mut self, now: Time, sent: Time) -> bool {
+        let Some(asking) = &mut self.asking else { return false };
+        if sent > asking.sent || asking.applied.is_some_and(|applied| sent <= applied) {
+            return false;
+        }
+        asking.applied = Some(sent);
+        asking.answered |= sent == asking.sent;
+        asking.rtt = now.since(sent);
+        self.heard = now;
+        true
+    }
+
+    /// One of the two interfaces is not in the push state: r = 0, and again for T_d after the last such sign. Without the wait
+    /// an interface that goes back and forth between push and store would pulse what is detoured over it.
+    pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
+        self.set_rate(now, 0.0);
+        let wait = decision_interval.max(self.interval(probe_interval) * DECISION_INTERVALS);
+        self.closed_until = now + wait;
+    }
+
+    pub fn is_closed(&self, now: Time) -> bool {
+        now < self.closed_until
+    }
+
+    /// A new r in bytes per second. What the last packet still has to wait for is earned at the new rate.
+    pub fn set_rate(&mut self, now: Time, rate: f64) {
+        let rate = if rate < 1.0 { 0.0 } else { rate };
+        if self.rate > 0.0 {
+            if now >= self.ready && rate > 0.0 {
+                self.rate = rate;
+                return;
+            }
+            self.owed_bytes = self.ready.since(now).as_secs_f64() * self.rate;
+        } else if rate > 0.0 {
+            self.owed_bytes = self.owed_bytes.max(FIRST_BYTES);
+        }
+        self.rate = rate;
+        if rate > 0.0 {
+            self.ready = now + Span::from_secs_f64(self.owed_bytes / rate);
+        }
+    }
+
+    /// When a packet may leave; None while closed.
+    pub fn ready(&self) -> Option<Time> {
+        (self.rate > 0.0).then_some(self.ready)
+    }
+
+    /// A packet of `bytes` leaves now. One that was late lets the next follow at once, so no more than two leave together.
+    pub fn charge(&mut self, now: Time, bytes: u32) {
+        self.own.add(now, bytes);
+        if self.rate > 0.0 {
+            let gap = Span::from_secs_f64(f64::from(bytes) / self.rate);
+            self.ready = self.ready.max(now - gap) + gap;
+        }
+    }
+}
