@@ -21,6 +21,7 @@ mod testbed;
 pub mod cubic;
 pub mod hystart;
 pub mod newreno;
+pub mod rcp;
 
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
