@@ -14,7 +14,7 @@ pub struct Limits {
     /// Rate at which packets may leave; None: as fast as the window allows.
     pub pacing_rate: Option<Rate>,
     /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed
-    /// loop).
+    /// loop). The retransmission of a timeout needs none.
     pub credits: Option<u64>,
 }
 
@@ -235,6 +235,15 @@ pub enum LossPolicy {
     },
     /// The retransmission timer alone.
     TimeoutOnly,
+    /// RACK (RFC 8985 section 6) for paths that hold packets for seconds and bring them out of
+    /// order (INRPP, doi:10.1109/TNET.2021.3128384, which disables fast retransmit for the
+    /// reordering of its detours). No number of duplicate ACKs and no tail loss probe. A packet is
+    /// lost if one sent later has arrived, and `max(RTO, RTT of that one + 3 W)` has passed since it
+    /// was sent; W is a quarter of the smoothed RTT (more after each DSACK, as in RFC 8985), or what
+    /// a packet was late behind a later one, if that is more, and at most the smoothed RTT. The RTO
+    /// is 1 s or more (RFC 6298 eq. 2.4), starts anew with every ACK that brings news, and takes
+    /// only the first packet for lost.
+    Patient,
 }
 
 /// When a receiver sends ACKs.
@@ -338,7 +347,9 @@ pub trait Controller: Send {
     /// The last congestion event or timeout was spurious: give back what it took (RFC 4015), if
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
-    /// How losses are to be found; None: as the transport is configured.
+    /// How losses are to be found; None: as the transport is configured. Asked when the handshake
+    /// is over; where [`Controller::stamps`], again after each ACK with options: what the path says
+    /// of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
@@ -346,7 +357,7 @@ pub trait Controller: Send {
     fn ack_policy(&self) -> Option<AckPolicy> {
         None
     }
-    /// Who limits sending in recovery.
+    /// Who limits sending in recovery. Asked when [`Controller::loss_policy`] is.
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Transport
     }

@@ -20,6 +20,7 @@ mod testbed;
 
 pub mod cubic;
 pub mod hystart;
+pub mod inrpp;
 pub mod newreno;
 pub mod rcp;
 

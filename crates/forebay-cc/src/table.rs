@@ -9,7 +9,7 @@
 
 use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
-use crate::{cubic, newreno, rcp};
+use crate::{cubic, inrpp, newreno, rcp};
 use alloc::boxed::Box;
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +166,8 @@ algorithms! { $
         "Additive increase of one segment per round trip, halving on loss.";
     Cubic cubic: "cubic", "CUBIC", "#D55E00", Square, "RFC 9438",
         "Window as a cubic of the time since the last loss; HyStart++ slow start.";
+    Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "#009E73", Triangle, "doi:10.1109/TNET.2021.3128384",
+        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "#CC79A7", Diamond, "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
 }

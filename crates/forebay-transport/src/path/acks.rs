@@ -1,7 +1,7 @@
 //! An acknowledgment came: what it says has arrived, and what follows from that.
 
 use super::input::Incoming;
-use super::loss::Evidence;
+use super::loss::{Detector, Evidence};
 use super::recovery::Rule;
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Doubt, Path};
@@ -132,10 +132,10 @@ impl Path {
             news.newest = Some(*s);
         }
         self.rate.add_delivered(cx.now, s.len as u64);
-        if let Some(rack) = self.detector.rack() {
+        if self.detector.wants_arrivals() {
             let sent_below = if repeated { self.board.sent_below(s.number) } else { None };
             let older = news.echo_ms.is_some() && !news.echoes(s);
-            rack.on_arrival(cx.now, s, sent_below, older, self.rtt.min());
+            self.detector.on_arrival(cx.now, s, sent_below, older, self.rtt.min());
         }
         if self.declared.wants_packets {
             let unambiguous = !repeated || news.echoes(s);
@@ -254,6 +254,9 @@ impl Path {
             self.on_ecn_echo(cx);
         }
         self.tell_controller(cx, news, sample, options);
+        if self.declared.stamps && options.is_some() {
+            self.adopt_policy(cx);
+        }
         if ends {
             self.leave_recovery(cx);
         } else {
@@ -278,7 +281,7 @@ impl Path {
         clear.then(|| cx.now.since(newest.sent_at))
     }
     pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
-        self.rtt.sample(r, cx.bounds());
+        self.rtt.sample(r, cx.config.max_rto);
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }
@@ -294,6 +297,7 @@ impl Path {
             may_enter: self.episode.is_none() && self.beyond_recovery_point(),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
+            rto: self.rtt.base(),
         }
     }
     /// RFC 6582 section 3.2 step 2 without SACK ("more than recover"); RFC 6675 section 5 with it.
@@ -338,6 +342,9 @@ impl Path {
         if !news.advanced() {
             if news.sacked > 0 {
                 self.timers.probe = Time::MAX;
+                if let Detector::Patient(_) = self.detector {
+                    self.rearm_rto(cx); // the path is alive, the hole has its own patience
+                }
             }
             return;
         }

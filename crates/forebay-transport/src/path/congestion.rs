@@ -1,15 +1,32 @@
 //! Losses, congestion, recovery and timeouts: what the controller is told, and what is sent again.
 
 use super::acks::News;
-use super::loss::{Detector, Losses};
+use super::loss::{Detector, Losses, MIN_RTO};
 use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
 use super::{Cx, Doubt, Path, Probe, State};
 use crate::config::Recovery;
-use forebay_base::Time;
+use forebay_base::{Span, Time};
 use forebay_cc::{Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout};
 
 impl Path {
+    /// Ask the controller how losses are found and who limits their repair. It may change its mind with the path.
+    pub(super) fn adopt_policy(&mut self, cx: &Cx<'_>) {
+        let policy = self.controller.loss_policy().unwrap_or(cx.config.loss_policy);
+        self.detector.adopt(policy, self.agreed.sack);
+        let floor = match self.detector {
+            Detector::Patient(_) => MIN_RTO,
+            _ => Span::ZERO,
+        };
+        self.rtt.set_min_rto(cx.config.min_rto.max(floor));
+        self.declared.owner = self.controller.recovery_owner();
+        if self.declared.owner == RecoveryOwner::Controller
+            && let Some(episode) = &mut self.episode
+        {
+            episode.rule = Rule::Controller;
+        }
+    }
+
     /// Look for losses and answer them. Returns true if there were any.
     pub(super) fn find_losses(&mut self, cx: &mut Cx<'_>, news: &News, ends: bool) -> bool {
         if let Some(rack) = self.detector.rack() {
@@ -103,7 +120,7 @@ impl Path {
         let target = self.controller.limits().cwnd_bytes;
         let rule = match (self.declared.owner, cx.config.recovery) {
             (RecoveryOwner::Controller, _) => Rule::Controller,
-            (_, Recovery::NewReno) if !matches!(self.detector, Detector::Rack(_)) => {
+            (_, Recovery::NewReno) if !self.detector.wants_arrivals() => {
                 Rule::NewReno(NewReno::new(target, self.mss()))
             }
             _ if !self.agreed.sack && matches!(self.detector, Detector::DupThresh) => {
@@ -164,7 +181,7 @@ impl Path {
         self.reduce(cx, CongestionCause::Ecn);
         if at_floor {
             // One segment is already the least: send the next one when the timer would expire.
-            let rto = self.rtt.rto(cx.bounds());
+            let rto = self.rtt.rto(cx.config.max_rto);
             self.pacer.hold(cx.now + rto);
         }
     }
@@ -241,7 +258,8 @@ impl Path {
         self.controller.on_rto(cx.now, &Timeout { flight_size_bytes: flight, first });
     }
 
-    /// With RACK the first segment and what is old enough; otherwise everything that is outstanding.
+    /// With RACK the first segment and what is old enough; the first one where the path may still hold the others; otherwise
+    /// everything that is outstanding.
     fn mark_all_lost(&mut self, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx);
         let patience = match &self.detector {
@@ -249,7 +267,11 @@ impl Path {
             _ => None,
         };
         let mut losses = Losses::none(cx.now, &mut self.controller, &mut self.rate, cx.counters);
-        for index in 0..self.board.len() {
+        let count = match &self.detector {
+            Detector::Patient(_) => 1, // the board is not empty
+            _ => self.board.len(),
+        };
+        for index in 0..count {
             let s = self.board.get(index);
             let old = patience.is_none_or(|p| s.sent_at + p <= cx.now);
             if s.outstanding() && (index == 0 || old) {

@@ -1,7 +1,6 @@
 //! Opening a path: SYN, SYN-ACK, ACK, and what they negotiate.
 
 use super::input::Incoming;
-use super::loss::Detector;
 use super::scoreboard::REPEATED;
 use super::{Agreed, Cx, Path, State};
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
@@ -80,8 +79,7 @@ impl Path {
         let used = data_option_bytes(self.agreed.timestamps, self.controller.option_bytes());
         self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
         self.cut = self.mss;
-        let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);
-        self.detector = Detector::new(policy, self.agreed.sack);
+        self.adopt_policy(cx);
         self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);
         self.who.peer_isn = segment.seq;
         self.recv.start(1);
@@ -170,6 +168,7 @@ impl Path {
         self.retries = 0;
         self.rearm_rto(cx);
         self.controller.on_established(cx.now, &self.rtt.view(), options);
+        self.adopt_policy(cx);
     }
 
     /// The first window that the peer announces, never scaled.

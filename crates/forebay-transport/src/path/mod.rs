@@ -33,7 +33,7 @@ use mapping::Mappings;
 use pacer::Pacer;
 use rate::RateSampler;
 use recovery::{Episode, Rule};
-use rtt::{RtoBounds, RttEstimator};
+use rtt::RttEstimator;
 use scoreboard::{Scoreboard, Segment};
 use spurious::Doubt;
 use timers::Timers;
@@ -90,7 +90,7 @@ impl Identity {
     }
 }
 
-/// What a controller says of itself once for all.
+/// What a controller says of itself: `owner` may change, see [`Path::adopt_policy`].
 struct Declared {
     wants_packets: bool,
     stamps: bool,
@@ -121,9 +121,6 @@ impl<'a> Cx<'a> {
     /// For a path that carries the whole stream.
     pub(crate) fn of_only(now: Time, config: &'a TcpConfig, counters: &'a mut Counters) -> Cx<'a> {
         Cx { now, config, counters, data_ack: None, data_end: None }
-    }
-    fn bounds(&self) -> RtoBounds {
-        RtoBounds { min: self.config.min_rto, max: self.config.max_rto }
     }
 }
 
@@ -232,7 +229,7 @@ impl Path {
         Path {
             board: Scoreboard::default(),
             next_number: 0,
-            rtt: RttEstimator::new(config.initial_rto),
+            rtt: RttEstimator::new(config.initial_rto, config.min_rto),
             rate: RateSampler::new(controller.wants_rate()),
             timers: Timers::default(),
             peer_edge: 0,
@@ -401,8 +398,8 @@ impl Path {
         let (slow_start_percent, avoidance_percent) = percents;
         let srtt = self.rtt.srtt().filter(|s| !s.is_zero())?;
         let cwnd = self.cwnd(limits);
-        if cwnd == u64::MAX {
-            return None;
+        if cwnd >= Limits::MAX_CWND_BYTES {
+            return None; // no window
         }
         let ssthresh = self.controller.observe().ssthresh_bytes.unwrap_or(u64::MAX);
         let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };

@@ -80,7 +80,7 @@ impl Path {
         let limits = self.controller.limits();
         if self.state == State::Established {
             // A handshake needs no leave of the controller.
-            if limits.credits == Some(0) {
+            if limits.credits == Some(0) && !self.timeout_asks() {
                 return None;
             }
             if !self.pacer.ready(cx.now) {
@@ -95,6 +95,11 @@ impl Path {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
         }
         Some(packet)
+    }
+
+    /// A timeout has its segment sent whatever limits there are.
+    fn timeout_asks(&self) -> bool {
+        self.force_repeat && self.in_timeout_recovery() && self.board.lost_segments() > 0
     }
 
     /// The common case of a receiver: nothing to send at all.

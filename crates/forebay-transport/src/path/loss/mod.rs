@@ -2,13 +2,16 @@
 
 mod dupthresh;
 mod packet_timer;
+mod patient;
 mod rack;
 
+pub(crate) use patient::{MIN_RTO, Patient};
 pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
 use crate::connection::Counters;
+use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
 
@@ -20,12 +23,18 @@ pub(crate) const DUP_THRESH: u32 = 3;
 pub(crate) enum Detector {
     DupThresh,
     Rack(Rack),
-    PacketTimer { num: u32, den: u32 },
+    PacketTimer {
+        num: u32,
+        den: u32,
+    },
     TimeoutOnly,
+    /// On the heap: most paths have no use for it.
+    Patient(Box<Patient>),
 }
 
 impl Detector {
-    /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold.
+    /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold. Patience works without: then only
+    /// what a cumulative ACK covers is known to have arrived.
     pub(crate) fn new(policy: LossPolicy, sack: bool) -> Detector {
         match policy {
             LossPolicy::RackTlp if sack => Detector::Rack(Rack::default()),
@@ -35,12 +44,50 @@ impl Detector {
                 Detector::PacketTimer { num, den }
             }
             LossPolicy::TimeoutOnly => Detector::TimeoutOnly,
+            LossPolicy::Patient => Detector::Patient(Box::default()),
         }
+    }
+    /// Another policy is in force. What RACK knows of arrivals is kept where the new one goes by it as well.
+    pub(crate) fn adopt(&mut self, policy: LossPolicy, sack: bool) {
+        let new = Detector::new(policy, sack);
+        *self = match (core::mem::replace(self, Detector::TimeoutOnly), new) {
+            (Detector::Rack(rack), Detector::Patient(_)) => {
+                Detector::Patient(Box::new(Patient::from_rack(rack)))
+            }
+            (Detector::Patient(patient), Detector::Rack(_)) => Detector::Rack(patient.rack),
+            (old @ Detector::Rack(_), Detector::Rack(_)) => old,
+            (old @ Detector::Patient(_), Detector::Patient(_)) => old,
+            (_, new) => new,
+        };
     }
     pub(crate) fn rack(&mut self) -> Option<&mut Rack> {
         match self {
             Detector::Rack(rack) => Some(rack),
+            Detector::Patient(patient) => Some(&mut patient.rack),
             _ => None,
+        }
+    }
+    /// True if every transmission that is known to have arrived is to be shown to [`Detector::on_arrival`].
+    #[inline]
+    pub(crate) fn wants_arrivals(&self) -> bool {
+        matches!(self, Detector::Rack(_) | Detector::Patient(_))
+    }
+    /// `s` has arrived: see [`Rack::on_arrival`].
+    #[inline]
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Time,
+        s: &Segment,
+        sent_below: Option<u64>,
+        echo_is_older: bool,
+        min_rtt: Span,
+    ) {
+        match self {
+            Detector::Rack(rack) => rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt),
+            Detector::Patient(patient) => {
+                patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
+            }
+            _ => {}
         }
     }
 }
@@ -57,6 +104,8 @@ pub(crate) struct Evidence {
     pub may_enter: bool,
     pub srtt: Option<Span>,
     pub min_rtt: Span,
+    /// Retransmission timeout, not backed off.
+    pub rto: Span,
 }
 
 /// Where losses are declared: the scoreboard, the counts and the controller learn of them together.
@@ -115,6 +164,7 @@ impl Detector {
         match self {
             Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
+            Detector::Patient(patient) => patient.rack.is_due(board),
             Detector::PacketTimer { .. } => !board.is_empty(),
             Detector::TimeoutOnly => false,
         }
@@ -125,7 +175,7 @@ impl Detector {
         match self {
             Detector::DupThresh | Detector::TimeoutOnly => true,
             Detector::Rack(rack) => rack.is_settled(una),
-            Detector::PacketTimer { .. } => false,
+            Detector::PacketTimer { .. } | Detector::Patient(_) => false,
         }
     }
     /// Such an ACK came; `newest` is the last segment that it covers.
@@ -152,6 +202,7 @@ impl Detector {
                 packet_timer::detect((*num, *den), evidence, board, losses)
             }
             Detector::TimeoutOnly => None,
+            Detector::Patient(patient) => patient.detect(evidence, board, losses),
         }
     }
 }

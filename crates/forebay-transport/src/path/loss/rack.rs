@@ -119,6 +119,18 @@ impl Rack {
         let wnd = evidence.min_rtt.mul_div(self.reo_wnd_mult, 4);
         evidence.srtt.map_or(wnd, |srtt| wnd.min(srtt))
     }
+    /// RTT of the newest arrival.
+    pub(super) fn rtt(&self) -> Span {
+        self.rtt
+    }
+    /// `s` was sent before the newest arrival.
+    pub(super) fn is_older(&self, s: &Segment) -> bool {
+        self.newest.is_some_and(|(number, _)| s.number < number)
+    }
+    /// A window as DSACKs have widened it.
+    pub(super) fn widened(&self, window: Span) -> Span {
+        window * self.reo_wnd_mult
+    }
     /// A segment older than this is lost when the timer expires (section 6.3).
     pub(crate) fn patience(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
         self.rtt + self.reo_wnd(evidence, board)
@@ -131,9 +143,19 @@ impl Rack {
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
+        self.detect_after(self.patience(evidence, board), evidence.now, board, losses)
+    }
+    /// The same for a given patience.
+    #[inline]
+    pub(super) fn detect_after(
+        &self,
+        patience: Span,
+        now: Time,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
         let (newest, _) = self.newest?;
-        let patience = self.patience(evidence, board);
-        let waits = |s: &Segment| s.sent_at + patience > evidence.now;
+        let waits = |s: &Segment| s.sent_at + patience > now;
         while let Some(at) = board.first_original() {
             let s = board.get(at);
             if s.number >= newest || s.end() > self.horizon || waits(s) {
@@ -150,7 +172,7 @@ impl Rack {
         }
         let original = board.last_original_below(self.horizon);
         let latest = [original, board.last_repeat_below(newest)].into_iter().flatten();
-        latest.map(|i| board.get(i).sent_at + patience).filter(|&due| due > evidence.now).max()
+        latest.map(|i| board.get(i).sent_at + patience).filter(|&due| due > now).max()
     }
 }
 
