@@ -6,6 +6,7 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
+use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, Limit, Probability, Seconds};
@@ -49,8 +50,6 @@ choices! {
         RackTlp = "rack-tlp",
         /// The retransmission timer alone.
         TimeoutOnly = "timeout-only",
-        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
-        Patient = "patient",
     }
     /// How recovery is limited.
     pub(super) enum RecoveryName {
@@ -90,6 +89,8 @@ sections! {
             tcp_of: TcpOf,
             /// Routers of INRPP.
             inrpp: InrppTable,
+            /// Ports of routers under RCP.
+            rcp: RcpTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
@@ -263,7 +264,7 @@ sections! {
         optional {
             /// Named configuration to start from; default "modern".
             preset: String,
-            /// Payload of a full-sized packet in bytes, timestamps not counted.
+            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that puts options of its own on all data has as many bytes less, unless `tcp_of` says otherwise.
             mss_bytes: u16,
             /// Initial window in segments.
             initial_window_segments: u32,

@@ -11,8 +11,6 @@ use forebay_transport::TcpConfig;
 
 /// TCP header without options, in bytes.
 const TCP_HEADER_BYTES: u64 = 20;
-/// The timestamps option with its padding, in bytes (RFC 7323 appendix A).
-const TIMESTAMPS_BYTES: u64 = 12;
 /// Every IPv6 link carries packets of this length (RFC 8200 section 5), in bytes.
 const MIN_IPV6_MTU_BYTES: u16 = 1280;
 
@@ -33,16 +31,16 @@ impl Packet {
         let (packet_bytes, mss_bytes) = (self.bytes, self.mss_bytes);
         Problem::PacketTooLarge { packet_bytes, mss_bytes, what }
     }
-    /// The key that says how long it is, and where that stands.
-    fn mss(&self, file: &File) -> (String, Option<At<()>>) {
+    /// The key that says how long it is, its value, and where that stands.
+    fn mss(&self, scenario: &Scenario, file: &File) -> (String, u16, Option<At<()>>) {
         let own = file.tcp_of.iter().flat_map(|at| &at.value.0);
         let mut own = own.filter(|(name, _)| name.value == self.protocol);
         match own.find_map(|(_, table)| table.mss_bytes.as_ref()) {
-            Some(at) => (at.key.clone(), Some(at.place())),
+            Some(at) => (at.key.clone(), at.value, Some(at.place())),
             None => {
                 let table = file.tcp.as_ref().map(|at| &at.value);
                 let at = table.and_then(|table| table.mss_bytes.as_ref().map(At::place));
-                ("tcp.mss_bytes".into(), at)
+                ("tcp.mss_bytes".into(), scenario.tcp.mss_bytes, at)
             }
         }
     }
@@ -50,16 +48,9 @@ impl Packet {
 
 /// Refuse links and queues that a full-sized packet of a protocol of the scenario does not pass.
 pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology) -> Result<(), Fault> {
-    let compared = scenario.protocols.iter().copied();
-    let tables = scenario.tcp_of.iter().map(|(name, _)| *name);
-    let pinned = scenario.flows.iter().filter_map(|flow| flow.protocol);
-    let mut packets: Vec<Packet> = Vec::new();
-    for protocol in compared.chain(tables).chain(pinned) {
-        if packets.iter().all(|packet| packet.protocol != protocol) {
-            packets.push(Packet::of(scenario, protocol));
-        }
-    }
-    packets.iter().try_for_each(|packet| passes(packet, scenario, file, topology))
+    let names = scenario.named_protocols().into_iter();
+    let mut packets = names.map(|name| Packet::of(scenario, name));
+    packets.try_for_each(|packet| passes(&packet, scenario, file, topology))
 }
 
 fn passes(
@@ -68,7 +59,7 @@ fn passes(
     file: &File,
     topology: &Topology,
 ) -> Result<(), Fault> {
-    let (key, at_mss) = packet.mss(file);
+    let (key, mss_bytes, at_mss) = packet.mss(scenario, file);
     if packet.bytes > u64::from(u16::MAX) {
         let place = at_mss.unwrap_or_default();
         return Err(place.fault(packet.fault("an IP packet can have (65535 bytes)".into())));
@@ -87,8 +78,7 @@ fn passes(
             }
             if !fragments && packet.bytes > u64::from(mtu) {
                 let what = format!("the mtu_bytes of `{}` ({mtu})", link.name);
-                let headers = packet.bytes - u64::from(packet.mss_bytes);
-                let mss = u64::from(mtu).saturating_sub(headers);
+                let mss = u64::from(mss_bytes).saturating_sub(packet.bytes - u64::from(mtu));
                 let hint = format!("{key} = {mss} fits");
                 return Err(place().fault(packet.fault(what)).hint(hint));
             }
@@ -107,9 +97,9 @@ pub(super) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
         IpVersion::V4 => IPV4_HEADER_BYTES,
         IpVersion::V6 => IPV6_HEADER_BYTES,
     };
-    let tcp = scenario.tcp_for(protocol);
-    let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
-    u64::from(tcp.mss_bytes) + u64::from(ip) + TCP_HEADER_BYTES + options
+    let payload = scenario.tcp_for(protocol).mss_bytes;
+    let options = scenario.data_option_bytes(protocol);
+    u64::from(payload) + u64::from(ip) + TCP_HEADER_BYTES + u64::from(options)
 }
 
 fn holds(wire: &Wire, packet_bytes: u64) -> bool {

@@ -273,7 +273,9 @@ impl Scenario {
 
     /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are one.
     pub(super) fn check_caches(&self, routers: &BTreeSet<NodeId>) -> Result<(), Problem> {
-        let packet_bytes = fits::packet_bytes(self, "inrpp");
+        let names = self.named_protocols().into_iter();
+        let packet_bytes = names.map(|name| fits::packet_bytes(self, name)).max();
+        let packet_bytes = packet_bytes.expect("at least one protocol is compared");
         let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
             [(link.a, &link.forward, 2 * k), (link.b, &link.reverse, 2 * k + 1)]
         });

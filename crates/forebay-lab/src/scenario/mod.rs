@@ -2,7 +2,7 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), then `topology`, `flows`, `events`, `tcp`, `tcp_of`, `inrpp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! keys), then `topology`, `flows`, `events`, `tcp`, `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod build;
 mod builtin;
@@ -16,6 +16,7 @@ mod flows;
 mod inrpp;
 mod item;
 mod protocols;
+mod rcp;
 mod schema;
 mod set;
 mod source;
@@ -40,6 +41,7 @@ use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
+use forebay_queue::RcpPortParams;
 use forebay_transport::TcpConfig;
 use source::Sources;
 use std::fmt;
@@ -70,6 +72,8 @@ pub struct Scenario {
     pub tcp_of: Vec<(&'static str, TcpConfig)>,
     /// INRPP: which routers run it, and their settings.
     pub inrpp: InrppNetwork,
+    /// Ports of routers under RCP.
+    pub rcp: RcpPortParams,
     /// Algorithms whose parameters the scenario gives; the others have their defaults.
     pub specs: Vec<Spec>,
     /// Nodes; [`NodeId`] is the index.
@@ -221,6 +225,18 @@ impl Scenario {
         names
     }
 
+    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each once.
+    fn named_protocols(&self) -> Vec<&'static str> {
+        let mut names = self.protocols.clone();
+        let pinned = self.flows.iter().filter_map(|flow| flow.protocol);
+        for name in pinned.chain(self.tcp_of.iter().map(|(name, _)| *name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
@@ -267,6 +283,7 @@ fn read(
         tcp,
         tcp_of: Vec::new(),
         inrpp,
+        rcp: rcp::resolve(file.rcp.as_ref())?,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),

@@ -37,9 +37,12 @@ pub(super) fn compared(names: Option<&At<Vec<At<String>>>>) -> Result<Vec<&'stat
     Ok(found)
 }
 
-/// The algorithms whose parameters are given, with those and the defaults of the others.
+/// The algorithms whose parameters are given, with those and the defaults of the others, by name.
 pub(super) fn specs(protocols: Option<&At<Protocols>>) -> Result<Vec<Spec>, Fault> {
-    protocols.iter().flat_map(|at| &at.value.0).map(spec).collect()
+    let specs = protocols.iter().flat_map(|at| &at.value.0).map(spec);
+    let mut specs = specs.collect::<Result<Vec<_>, _>>()?;
+    specs.sort_by_key(Spec::name);
+    Ok(specs)
 }
 
 fn spec(table: &ProtocolTable) -> Result<Spec, Fault> {

@@ -10,7 +10,8 @@ use super::file::Tcp;
 use super::item::{Item, Value};
 use super::{Scenario, protocols, tcp};
 use crate::protocol::Bundle;
-use forebay_cc::TABLE;
+use forebay_base::{Rng, Stream};
+use forebay_cc::{Controller, Init, TABLE};
 use forebay_transport::TcpConfig;
 use serde_json::{Map, Value as Json, json};
 
@@ -51,6 +52,10 @@ impl Scenario {
     /// `config` with what `protocol` needs of it.
     fn fitted(&self, protocol: &'static str, config: TcpConfig) -> TcpConfig {
         let mut config = config;
+        // Full-sized packets are as long as those of a protocol without options of its own.
+        let plain = data_option_bytes(config.timestamps, 0);
+        let more = data_option_bytes(config.timestamps, self.stamped_bytes(protocol)) - plain;
+        config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
         if Bundle::of(protocol).buffers_hold_a_flow {
             let most = tcp::MAX_SEND_BUFFER_BYTES;
             let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
@@ -62,21 +67,50 @@ impl Scenario {
         }
         config
     }
+
+    /// Bytes of options that the sender of a protocol puts on all data.
+    fn stamped_bytes(&self, protocol: &str) -> u16 {
+        let spec = self.spec(protocol).expect("the name is in the table");
+        let init = Init {
+            mss_bytes: self.tcp.mss_bytes.into(),
+            initial_window_bytes: self.tcp.mss_bytes.into(),
+            initial_ssthresh_bytes: u64::MAX,
+            paced: false,
+            rng: Rng::new(0, Stream::Controller, 0),
+        };
+        spec.build(init).option_bytes()
+    }
+
+    /// Bytes of the options of a full-sized data packet, with their padding.
+    pub(super) fn data_option_bytes(&self, protocol: &'static str) -> u16 {
+        data_option_bytes(self.tcp_for(protocol).timestamps, self.stamped_bytes(protocol))
+    }
 }
 
-/// The configurations that tables are given for, in their order.
+/// The timestamps option, not padded, in bytes (RFC 7323).
+const TIMESTAMP_BYTES: u16 = 10;
+
+/// Timestamps, and what the sender stamps, packed and padded to whole words.
+fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
+    let stamps = if timestamps { TIMESTAMP_BYTES } else { 0 };
+    (stamps + stamped).next_multiple_of(4)
+}
+
+/// The configurations that tables are given for, by name.
 pub(super) fn resolve(
     scenario: &Scenario,
     given: Option<&At<TcpOf>>,
 ) -> Result<Vec<(&'static str, TcpConfig)>, Fault> {
     let tables = given.iter().flat_map(|at| &at.value.0);
-    let resolved = tables.map(|(name, table)| {
+    let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
         let protocol = protocols::lookup(name)?;
         let start = tcp::preset(table)?.unwrap_or(scenario.tcp);
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });
-    resolved.collect()
+    let mut resolved = resolved.collect::<Result<Vec<_>, _>>()?;
+    resolved.sort_by_key(|(name, _)| *name);
+    Ok(resolved)
 }
 
 /// The tables that stand for the configurations: only what differs from what the protocol would have without.

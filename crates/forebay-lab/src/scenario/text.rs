@@ -7,7 +7,7 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, tcp, tcp_of};
+use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, rcp, tcp, tcp_of};
 use forebay_base::Time;
 use std::fmt::Write;
 
@@ -83,6 +83,7 @@ fn file(scenario: &Scenario) -> File {
         tcp: some(tcp::describe(&scenario.tcp)),
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
+        rcp: rcp::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         routers: some(all(of(false).map(|n| n.name.clone()))),

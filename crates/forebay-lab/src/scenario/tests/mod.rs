@@ -4,6 +4,7 @@ mod errors;
 mod expansion;
 mod files;
 mod mutations;
+mod protocols;
 
 use super::*;
 
