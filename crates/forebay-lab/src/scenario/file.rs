@@ -50,6 +50,8 @@ choices! {
         RackTlp = "rack-tlp",
         /// The retransmission timer alone.
         TimeoutOnly = "timeout-only",
+        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
+        Patient = "patient",
     }
     /// How recovery is limited.
     pub(super) enum RecoveryName {

@@ -87,6 +87,7 @@ fn loss_policy(rule: LossRule) -> LossPolicy {
         LossRule::Named(LossPolicyName::DupThresh) => LossPolicy::DupThresh,
         LossRule::Named(LossPolicyName::RackTlp) => LossPolicy::RackTlp,
         LossRule::Named(LossPolicyName::TimeoutOnly) => LossPolicy::TimeoutOnly,
+        LossRule::Named(LossPolicyName::Patient) => LossPolicy::Patient,
         LossRule::Timer(timer) => {
             LossPolicy::PerPacketTimer { num: timer.num.value, den: timer.den.value }
         }
@@ -281,6 +282,7 @@ fn loss_rule(policy: LossPolicy) -> LossRule {
         LossPolicy::DupThresh => LossRule::Named(LossPolicyName::DupThresh),
         LossPolicy::RackTlp => LossRule::Named(LossPolicyName::RackTlp),
         LossPolicy::TimeoutOnly => LossRule::Named(LossPolicyName::TimeoutOnly),
+        LossPolicy::Patient => LossRule::Named(LossPolicyName::Patient),
         LossPolicy::PerPacketTimer { num, den } => {
             LossRule::Timer(PacketTimer { num: At::new(num), den: At::new(den) })
         }
