@@ -1,6 +1,7 @@
 //! What single protocols need: transport of their own, routers of their own. Numbers and messages by hand.
 
 use super::*;
+use forebay_net::QueueSpec;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 
 fn small(set: &[&str]) -> Scenario {
@@ -315,4 +316,92 @@ fn wrong_gains_of_rcp() {
     for (set, expected) in cases {
         assert_eq!(refused(&[&format!("rcp.{set}")]), expected);
     }
+}
+
+#[test]
+fn the_dumbbell_of_the_inrpp_paper() {
+    let scenario = builtin("inrpp/dumbbell");
+    assert_eq!(scenario.protocols, ["inrpp", "rcp", "newreno", "cubic"]);
+    assert_eq!((scenario.start_jitter, scenario.fct), (Span::ZERO, FctClock::Established));
+    assert_eq!((scenario.nodes.len(), scenario.links.len(), scenario.flows.len()), (11, 11, 3));
+    for link in &scenario.links {
+        let mbps = match link.name.as_str() {
+            "4-0" | "2-3" => 10_000,
+            "0-2" | "0-1" | "1-2" => 10,
+            _ => 40,
+        };
+        assert_eq!(link.forward, link.reverse);
+        let Wire { rate, delay, overhead_bytes, queue, .. } = link.forward;
+        assert_eq!((rate, delay), (Rate::mbps(mbps), Span::from_millis(5)), "{}", link.name);
+        // 50 ms of the rate: mbps x 1e6 x 0.05 / 8.
+        assert_eq!((overhead_bytes, queue), (2, QueueLimit::Bytes(mbps * 6_250)), "{}", link.name);
+    }
+    let starts: Vec<u64> = scenario.flows.iter().map(|flow| flow.start.as_millis()).collect();
+    assert_eq!(starts, [1_000, 2_000, 3_000]);
+    assert!(scenario.flows.iter().all(|flow| flow.bytes == Some(10_000_000)));
+    // Frames of TCP and RCP have 1500 bytes with the 2 of PPP, those of INRPP 1496.
+    let frame = |name| fits::packet_bytes(&scenario, name) + 2;
+    assert_eq!(["newreno", "cubic", "rcp", "inrpp"].map(frame), [1500, 1500, 1500, 1496]);
+    let inrpp = scenario.tcp_for("inrpp");
+    assert_eq!((inrpp.mss_bytes, inrpp.timestamps), (1446, false));
+    let rcp = scenario.tcp_for("rcp");
+    assert_eq!((rcp.mss_bytes, rcp.timestamps, rcp.send_buffer_bytes), (1434, true, 4 << 20));
+    // A flow of INRPP fits its buffers whole.
+    assert_eq!((inrpp.send_buffer_bytes, inrpp.receive_buffer_bytes), (10_000_000, 10_000_000));
+    assert!(inrpp.window_scaling);
+    let figures =
+        CacheLimits { low_bytes: 5_000_000, high_bytes: 10_000_000, total_bytes: 12_500_000 };
+    assert_eq!(scenario.inrpp.settings.cache, CacheSize::Bytes(figures));
+    assert_eq!((scenario.rcp.alpha, scenario.rcp.beta), (0.1, 1.0));
+    assert_eq!(scenario.notes(), [""; 0]);
+}
+
+#[test]
+fn the_caches_of_the_papers_text() {
+    let set = ["total=1.25MB", "high=1MB", "low=0.5MB"].map(|set| format!("inrpp.cache.{set}"));
+    let options = LoadOptions { set: set.to_vec(), base: None };
+    let scenario = Scenario::load("inrpp/dumbbell", &options).expect("loads");
+    let text = CacheLimits { low_bytes: 500_000, high_bytes: 1_000_000, total_bytes: 1_250_000 };
+    assert_eq!(scenario.inrpp.settings.cache, CacheSize::Bytes(text));
+}
+
+#[test]
+fn round_trips_of_230_430_and_830_ms() {
+    let scenario = builtin("inrpp/dumbbell-rtt");
+    let delay = |name: &str| {
+        let link = scenario.links.iter().find(|l| l.name == name).expect("the link is there");
+        link.forward.delay.as_nanos() / 1_000_000
+    };
+    let core = delay("4-0") + delay("0-2") + delay("2-3");
+    let rtt = |i: u32| 2 * (delay(&format!("s{i}-4")) + core + delay(&format!("r{i}-3")));
+    assert_eq!([1, 2, 3].map(rtt), [230, 430, 830]);
+    let (equal, other) = (builtin("inrpp/dumbbell"), scenario);
+    assert_eq!((equal.tcp_of, equal.inrpp, equal.flows.len()), (other.tcp_of, other.inrpp, 3));
+}
+
+#[test]
+fn an_endless_flow_of_inrpp_has_the_largest_buffers() {
+    let scenario = builtin("inrpp/detour-100");
+    assert_eq!(scenario.tcp_for("inrpp").send_buffer_bytes, 1 << 30);
+    assert_eq!(scenario.flows.len(), 100);
+    // 1448 bytes of payload less the 8 of the echo.
+    assert_eq!(scenario.tcp_for("inrpp").mss_bytes, 1440);
+    // 100 ms of 1 Gbit/s.
+    let limits = scenario.inrpp.settings.cache.at(Rate::mbps(1000));
+    let [low, high, total] = [limits.low_bytes, limits.high_bytes, limits.total_bytes];
+    assert_eq!([low, high, total], [5_000_000, 10_000_000, 12_500_000]);
+}
+
+#[test]
+fn ports_of_routers_stamp_rates_while_a_flow_runs_rcp() {
+    let stamps = |scenario: &Scenario, protocol: &str| -> Vec<bool> {
+        let spec = scenario.build(protocol, 1).expect("builds");
+        let links = spec.links.iter();
+        links.map(|link| matches!(link.queue, QueueSpec::Custom(_))).collect()
+    };
+    // Links of the small scenario: left-right, s0-left, s1-left, d-right. Hosts stamp nothing.
+    let routers = [true, true, false, true, false, true, false, true];
+    assert_eq!(stamps(&small(&[]), "rcp"), routers);
+    assert_eq!(stamps(&small(&[]), "cubic"), [false; 8]);
+    assert_eq!(stamps(&small(&["flows.0.protocol=rcp"]), "cubic"), routers);
 }
