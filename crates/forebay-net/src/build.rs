@@ -10,8 +10,10 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
+use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Addr, FlowId, IpVersion, LinkId, NodeId, PortId, Rng, SocketId, Stream};
 use forebay_queue::{AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Pipeline};
+use forebay_router::inrpp::{Inrpp, PortInfo};
 use forebay_router::{AnyForwarding, PlainIp, Routes};
 use forebay_transport::Role;
 use forebay_wire::AddressPlan;
@@ -100,7 +102,7 @@ impl Network {
         let sockets = count_sockets(spec, &ports);
         let (mut routes, addresses) = assign_addresses(spec, &ports, &sockets);
         shortest_paths(spec, &ports, &mut routes);
-        let mut nodes = build_nodes(spec, seed, &addresses);
+        let mut nodes = build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = build_flows(spec, seed, &addresses, &mut nodes);
         check_routes(spec, &ports, &routes, &workload)?;
         if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
@@ -219,7 +221,13 @@ fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
     }
 }
 
-fn build_nodes(spec: &NetSpec, seed: u64, addresses: &[Vec<Addr>]) -> Vec<Node> {
+fn build_nodes(
+    spec: &NetSpec,
+    seed: u64,
+    ports: &PortTable,
+    addresses: &[Vec<Addr>],
+) -> Vec<Node> {
+    let rng = |i: usize| Rng::new(seed, Stream::Forwarding, i as u64);
     let build = |(i, node): (usize, &crate::spec::NodeSpec)| match &node.kind {
         NodeKind::Host => {
             let mut host = Host::default();
@@ -227,12 +235,32 @@ fn build_nodes(spec: &NetSpec, seed: u64, addresses: &[Vec<Addr>]) -> Vec<Node> 
             Node::Host(host)
         }
         NodeKind::Router(ForwardingSpec::PlainIp) => Node::Router(AnyForwarding::PlainIp(PlainIp)),
+        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => {
+            let ports = inrpp_ports(spec, ports.links_of(NodeId(i as u32)));
+            let router = Inrpp::new(RouterId(i as u32), &ports, settings, rng(i));
+            Node::Router(AnyForwarding::Inrpp(Box::new(router)))
+        }
         NodeKind::Router(ForwardingSpec::Custom(make)) => {
-            let rng = Rng::new(seed, Stream::Forwarding, i as u64);
-            Node::Router(AnyForwarding::Custom(make(NodeId(i as u32), rng)))
+            Node::Router(AnyForwarding::Custom(make(NodeId(i as u32), rng(i))))
         }
     };
     spec.nodes.iter().enumerate().map(build).collect()
+}
+
+/// What the ports of an INRPP router lead to. Detour tags are an IPv4 option: with IPv6 no router has neighbours for detours.
+fn inrpp_ports(spec: &NetSpec, links: &[LinkId]) -> Vec<PortInfo> {
+    let info = |link: &LinkId| {
+        let link = &spec.links[link.index()];
+        let kind = &spec.nodes[link.to.index()].kind;
+        let speaks = matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
+        let neighbour = (speaks && spec.version == IpVersion::V4).then_some(RouterId(link.to.0));
+        let rate = match &link.channel {
+            ChannelSpec::Constant(rate) => *rate,
+            ChannelSpec::Trace(trace) => trace.mean_rate(),
+        };
+        PortInfo { rate, neighbour }
+    };
+    links.iter().map(info).collect()
 }
 
 type Ends = Vec<[(NodeId, SocketId); 2]>;
@@ -319,11 +347,11 @@ fn needs_queued(spec: &NetSpec) -> Vec<bool> {
         .links
         .iter()
         .map(|l| {
-            let custom = matches!(
+            let pulls = matches!(
                 spec.nodes[l.from.index()].kind,
-                NodeKind::Router(ForwardingSpec::Custom(_))
+                NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_))
             );
-            custom || l.loss > 0.0 || !l.jitter.is_zero()
+            pulls || l.loss > 0.0 || !l.jitter.is_zero()
         })
         .collect();
     for event in &spec.events {

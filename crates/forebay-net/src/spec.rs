@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_queue::Pipeline;
-use forebay_router::Forwarding;
+use forebay_router::{Forwarding, inrpp};
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -54,6 +54,8 @@ pub enum NodeKind {
 pub enum ForwardingSpec {
     /// Plain IP.
     PlainIp,
+    /// INRPP.
+    Inrpp(Arc<inrpp::Settings>),
     /// Made by this function, for the node given, with its random stream.
     Custom(Arc<dyn Fn(NodeId, Rng) -> Box<dyn Forwarding> + Send + Sync>),
 }

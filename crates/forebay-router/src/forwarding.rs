@@ -1,5 +1,6 @@
 //! The machine inside a node that decides where a packet goes, and that may hold it.
 
+use crate::inrpp::Inrpp;
 use crate::plain::PlainIp;
 use crate::routes::Routes;
 use alloc::boxed::Box;
@@ -14,6 +15,8 @@ pub trait Ports {
     fn has_room(&self, port: PortId, wire_len: u16) -> bool;
     /// The rate of the link behind a port.
     fn rate(&self, port: PortId) -> Rate;
+    /// Longest IP packet that the link behind a port takes, in bytes.
+    fn mtu_bytes(&self, port: PortId) -> u16;
     /// False while that link is down.
     fn is_up(&self, port: PortId) -> bool;
 }
@@ -52,6 +55,8 @@ pub enum Verdict {
     Forward(PortId, Packet),
     /// Forwarding keeps it.
     Held,
+    /// It was for this node.
+    Consumed(Packet),
     /// It ends here.
     Drop(Packet, DropReason),
 }
@@ -87,6 +92,8 @@ pub trait Forwarding: Send {
     }
     /// The time asked for has come. Early calls do nothing, late ones are legal.
     fn on_timeout(&mut self, _cx: &mut NodeContext<'_>) {}
+    /// The link behind `port` has failed, or works again; so has its other direction.
+    fn on_link(&mut self, _port: PortId, _up: bool, _cx: &mut NodeContext<'_>) {}
     /// The node restarts: everything held and learnt is lost.
     fn restart(&mut self, _cx: &mut NodeContext<'_>) {}
 }
@@ -95,6 +102,8 @@ pub trait Forwarding: Send {
 pub enum AnyForwarding {
     /// Plain IP.
     PlainIp(PlainIp),
+    /// INRPP.
+    Inrpp(Box<Inrpp>),
     /// Brought from outside.
     Custom(Box<dyn Forwarding>),
 }
@@ -103,6 +112,7 @@ macro_rules! each {
     ($self:expr, $f:ident => $call:expr) => {
         match $self {
             AnyForwarding::PlainIp($f) => $call,
+            AnyForwarding::Inrpp($f) => $call,
             AnyForwarding::Custom($f) => $call,
         }
     };
@@ -133,6 +143,9 @@ impl Forwarding for AnyForwarding {
     }
     fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
         each!(self, f => f.on_timeout(cx))
+    }
+    fn on_link(&mut self, port: PortId, up: bool, cx: &mut NodeContext<'_>) {
+        each!(self, f => f.on_link(port, up, cx))
     }
     fn restart(&mut self, cx: &mut NodeContext<'_>) {
         each!(self, f => f.restart(cx))

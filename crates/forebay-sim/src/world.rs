@@ -7,6 +7,8 @@ use crate::trace::{LinkHash, trace_hash};
 use forebay_base::{Arena, DropLog, FlowId, LinkId, NodeId, Packet, PortId, Time};
 use forebay_net::{Conservation, Deadline, Driver, EndId, EventSpec, Fabric};
 use forebay_net::{NetSpec, PacketEvent, SpecError, Workload};
+use forebay_router::AnyForwarding;
+use forebay_router::inrpp::InterfaceView;
 use forebay_transport::Connection;
 use std::collections::VecDeque;
 
@@ -263,6 +265,14 @@ impl Simulation {
     /// How a link has fared so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
         LinkOutcome { link: self.fabric.link(link), now: self.now }
+    }
+    /// The interface of an INRPP router that feeds a link; None if another kind of node does.
+    pub fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
+        let (node, _) = self.fabric.link_nodes(link);
+        match self.fabric.forwarding(node)? {
+            AnyForwarding::Inrpp(router) => Some(router.view(self.fabric.port_of(link))),
+            AnyForwarding::PlainIp(_) | AnyForwarding::Custom(_) => None,
+        }
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod duel;
+pub mod pool;
 pub mod random;
+pub mod random_pool;
 pub mod realtime;
 pub mod tap;
 pub mod world;

@@ -23,6 +23,7 @@ impl<D: Driver> Fabric<D> {
                 let queued = self.links[link.index()].link.as_queued();
                 queued.expect(CAN_CHANGE).fail(&mut port_context!(self));
                 self.show_drops(self.links[link.index()].from);
+                self.tell_link(link, false);
             }
             NetEvent::Up(link) => {
                 let queued = self.links[link.index()].link.as_queued();
@@ -30,6 +31,7 @@ impl<D: Driver> Fabric<D> {
                 self.show_drops(self.links[link.index()].from);
                 self.sync_link(link);
                 self.after_room(link);
+                self.tell_link(link, true);
             }
             NetEvent::Restart(node) => self.restart(node),
             NetEvent::Route { node, dst, via } => {

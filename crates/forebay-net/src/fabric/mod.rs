@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use forebay_base::{
     Addr, Arena, DropLog, DropReason, FlowId, LinkId, NodeId, Packet, PortId, SocketId, Time,
 };
-use forebay_router::{Forwarding, Routes, Work};
+use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
@@ -217,6 +217,17 @@ impl<D: Driver> Fabric<D> {
             Node::Host(host) => host.sockets()[end.socket.index()].connection(),
             Node::Router(_) => None,
         }
+    }
+    /// The forwarding of a node; None if it is a host.
+    pub fn forwarding(&self, node: NodeId) -> Option<&AnyForwarding> {
+        match &self.nodes[node.index()] {
+            Node::Host(_) => None,
+            Node::Router(forwarding) => Some(forwarding),
+        }
+    }
+    /// The port of its node that feeds a link.
+    pub fn port_of(&self, link: LinkId) -> PortId {
+        self.ports.port(link)
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {

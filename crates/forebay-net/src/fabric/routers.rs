@@ -29,6 +29,9 @@ impl Ports for PortView<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.slot(port).link.rate(self.now)
     }
+    fn mtu_bytes(&self, port: PortId) -> u16 {
+        self.slot(port).mtu_bytes
+    }
     fn is_up(&self, port: PortId) -> bool {
         self.slot(port).link.is_up()
     }
@@ -95,8 +98,15 @@ impl<D: Driver> Fabric<D> {
                 self.send(node, link, packet);
             }
             Verdict::Held => {}
+            Verdict::Consumed(packet) => self.consumed(packet),
             Verdict::Drop(packet, reason) => self.end(node, packet, reason),
         }
+    }
+
+    /// A packet has come to the router that it was for.
+    fn consumed(&mut self, packet: Packet) {
+        self.count.delivered += 1;
+        self.arena.free(packet);
     }
 
     /// The queue of `link` had no room for `packet`.
@@ -115,6 +125,7 @@ impl<D: Driver> Fabric<D> {
                 }
             }
             Verdict::Held => {}
+            Verdict::Consumed(packet) => self.consumed(packet),
             Verdict::Drop(packet, reason) => self.end(node, packet, reason),
         }
     }
@@ -163,6 +174,16 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.with_forwarding(node, |f, cx| f.on_timeout(cx));
         self.serve(node);
+    }
+
+    /// The link behind a port of a router has failed, or works again.
+    pub(super) fn tell_link(&mut self, link: LinkId, up: bool) {
+        let node = self.links[link.index()].from;
+        if let Node::Router(_) = &self.nodes[node.index()] {
+            let port = self.ports.port(link);
+            self.with_forwarding(node, |f, cx| f.on_link(port, up, cx));
+            self.serve(node);
+        }
     }
 
     pub(super) fn sync_router(&mut self, node: NodeId) {

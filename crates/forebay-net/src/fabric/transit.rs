@@ -64,7 +64,7 @@ impl<D: Driver> Fabric<D> {
                     Err(reason) => self.end(node, packet, reason),
                 }
             }
-            Node::Router(AnyForwarding::Custom(_)) => self.router_packet(node, in_port, packet),
+            Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Host(_) => self.host_packet(node, packet),
         }
     }
@@ -156,7 +156,7 @@ impl<D: Driver> Fabric<D> {
                 self.pump_port(node, self.ports.port(link));
             }
             Node::Router(AnyForwarding::PlainIp(_)) => {}
-            Node::Router(AnyForwarding::Custom(_)) => {
+            Node::Router(_) => {
                 self.pull(node, self.ports.port(link));
                 self.check_idle_ports(node);
             }

@@ -1,6 +1,25 @@
 //! INRPP: in-network resource pooling (Rene, Ascigil, Psaras, Pavlou, IEEE/ACM Transactions on Networking 2021,
 //! doi:10.1109/TNET.2021.3128384).
+//!
+//! A router keeps what a link cannot take at once in a cache, sends it in turns over the link and over detours of one hop, and
+//! when the cache fills asks those upstream for one packet per ACK. [`Inrpp`] is the router: it reads packets, and owns per port an
+//! [`Interface`], the machine with the states, and one machine for the detours of the node.
 
+mod cache;
+pub mod detour;
+mod held;
+mod interface;
+mod key;
+mod log;
+mod router;
 mod settings;
 
+#[cfg(test)]
+mod interface_tests;
+
+pub use cache::Cached;
+pub use interface::{Interface, Kept, State};
+pub use key::{Class, FlowKey};
+pub use log::{FlowTotals, InterfaceView};
+pub use router::{Inrpp, PortInfo};
 pub use settings::{CacheLimits, CacheSize, Settings};

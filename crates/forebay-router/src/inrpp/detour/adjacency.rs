@@ -3,7 +3,7 @@
 //! A list is sent again until the other end has confirmed its version, in its own list; five times, and then no more: a
 //! neighbour that does not answer speaks no INRPP. So a network in which nothing changes is quiet.
 
-use super::control::{Control, LIST_CHUNK, Neighbours};
+use super::control::{LIST_CHUNK, Message, Neighbours};
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Span, Time};
@@ -95,7 +95,7 @@ impl Adjacency {
         now: Time,
         (port, me): (PortId, RouterId),
         (version, routers): (u64, &[RouterId]),
-        out: &mut Vec<(PortId, Control)>,
+        out: &mut Vec<(PortId, Message)>,
     ) {
         let again = !self.confirmed && self.tries < MAX_TRIES;
         self.due = again.then(|| now + RETRY * (1 << self.tries));
@@ -112,7 +112,7 @@ impl Adjacency {
                 last: chunk + 1 == chunks,
                 routers: part.to_vec(),
             };
-            out.push((port, Control::Neighbours(list)));
+            out.push((port, Message::Neighbours(list)));
         }
     }
 

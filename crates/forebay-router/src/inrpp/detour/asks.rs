@@ -80,7 +80,7 @@ impl Asks {
     }
 
     /// A packet on a detour came by `port` and is put on `interface`.
-    pub fn relay(&mut self, now: Time, port: PortId, interface: PortId, bytes: u32) {
+    pub fn relay(&mut self, now: Time, port: PortId, interface: PortId, bytes: u16) {
         if let Some(meter) = self.relayed.get_mut(&(interface, port)) {
             meter.add(now, bytes);
         }

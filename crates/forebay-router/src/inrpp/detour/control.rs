@@ -2,7 +2,7 @@
 //!
 //! The paper says that a link-state protocol and probe packets exist, and leaves both open. Here they are IPv4 packets of
 //! protocol 253 (for experiments, RFC 3692), one hop long: TTL 1, DSCP CS6 (network control, RFC 4594), DF, from and to
-//! [`LINK_ADDRESS`]. Big-endian; fields that are drawn as 0 must be 0; the checksum (RFC 1071) covers the message.
+//! [`ALL_ROUTERS`]. Big-endian; fields that are drawn as 0 must be 0; the checksum (RFC 1071) covers the message.
 //!
 //! ```text
 //!        0         2    3      4         6         8                   12
@@ -23,8 +23,8 @@ use forebay_base::{Addr, Arena, Cold, IpVersion, Kind, Packet, PortId, Span, Tim
 
 /// Source and destination of every control message: "whoever is at the other end of this link".
 /// It is 10.255.255.255 under the default address plan, the last of its addresses.
-pub const LINK_ADDRESS: Addr = Addr(0x00FF_FFFF);
-/// First octet of [`LINK_ADDRESS`] on the wire: that of the default address plan.
+pub const ALL_ROUTERS: Addr = Addr(0x00FF_FFFF);
+/// First octet of [`ALL_ROUTERS`] on the wire: that of the default address plan.
 const NETWORK: u8 = 10;
 /// The IP protocol number for experiments (RFC 3692 section 2.1).
 pub const PROTOCOL: u8 = 253;
@@ -98,7 +98,7 @@ pub struct Neighbours {
 
 /// A message between neighbouring routers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Control {
+pub enum Message {
     /// A question.
     Probe(Probe),
     /// An answer, or news that comes unasked.
@@ -109,7 +109,7 @@ pub enum Control {
 
 /// Why bytes of protocol 253 are no control message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ControlError {
+pub enum MessageError {
     /// Longer or shorter than its kind is.
     Length,
     /// It was damaged.
@@ -120,26 +120,26 @@ pub enum ControlError {
     Field,
 }
 
-impl fmt::Display for ControlError {
+impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ControlError::Length => "control message of a wrong length",
-            ControlError::Checksum => "control message with a wrong checksum",
-            ControlError::Kind => "control message of an unknown kind",
-            ControlError::Field => "control message with a field out of range",
+            MessageError::Length => "control message of a wrong length",
+            MessageError::Checksum => "control message with a wrong checksum",
+            MessageError::Kind => "control message of an unknown kind",
+            MessageError::Field => "control message with a field out of range",
         })
     }
 }
 
-impl core::error::Error for ControlError {}
+impl core::error::Error for MessageError {}
 
-impl Control {
+impl Message {
     /// The router that sent it.
     pub fn from(&self) -> RouterId {
         match self {
-            Control::Probe(probe) => probe.from,
-            Control::Feedback(feedback) => feedback.from,
-            Control::Neighbours(list) => list.from,
+            Message::Probe(probe) => probe.from,
+            Message::Feedback(feedback) => feedback.from,
+            Message::Neighbours(list) => list.from,
         }
     }
 
@@ -150,7 +150,7 @@ impl Control {
         bytes.extend_from_slice(&ip_header(message.len()));
         bytes.extend_from_slice(&message);
         let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
-        let ends = (LINK_ADDRESS, LINK_ADDRESS);
+        let ends = (ALL_ROUTERS, ALL_ROUTERS);
         let mut packet = Packet::opaque(IpVersion::V4, ends, None, cold, arena);
         packet.set_ttl(1);
         packet.set_dont_fragment(true);
@@ -158,36 +158,36 @@ impl Control {
     }
 
     /// The message in `packet`; None if it is no control packet at all, which is then forwarded like any other.
-    pub fn of_packet(packet: &Packet, arena: &Arena) -> Option<Result<Control, ControlError>> {
-        if packet.kind() != Kind::Opaque || packet.dst() != LINK_ADDRESS {
+    pub fn of_packet(packet: &Packet, arena: &Arena) -> Option<Result<Message, MessageError>> {
+        if packet.kind() != Kind::Opaque || packet.dst() != ALL_ROUTERS {
             return None;
         }
         let bytes = packet.cold_part(arena)?.body.as_ref()?;
         // An IPv4 header with options, or a fragment, is nothing that a router sends.
         let (header, message) = bytes.split_first_chunk::<IP_HEADER>()?;
         let whole = u16::from_be_bytes([header[6], header[7]]) & !DONT_FRAGMENT == 0;
-        (header[0] == 0x45 && header[9] == PROTOCOL && whole).then(|| Control::parse(message))
+        (header[0] == 0x45 && header[9] == PROTOCOL && whole).then(|| Message::parse(message))
     }
 
     /// The message behind the IP header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (kind, flag, third) = match self {
-            Control::Probe(probe) => (1, probe.wants, probe.primary.0),
-            Control::Feedback(feedback) => (2, feedback.open, feedback.primary.0),
-            Control::Neighbours(list) => (3, list.last, list.chunk),
+            Message::Probe(probe) => (1, probe.wants, probe.primary.0),
+            Message::Feedback(feedback) => (2, feedback.open, feedback.primary.0),
+            Message::Neighbours(list) => (3, list.last, list.chunk),
         };
         let mut out = Writer(Vec::with_capacity(PROBE_MESSAGE));
         out.u16(MAGIC).u8(kind).u8(u8::from(flag)).u16(0).u16(third).u32(self.from().0);
         match self {
-            Control::Probe(probe) => {
+            Message::Probe(probe) => {
                 out.u32(probe.target.0).u64(probe.sent.as_nanos());
                 out.u64(probe.interval.as_nanos()).u64(0).u32(0);
             }
-            Control::Feedback(feedback) => {
+            Message::Feedback(feedback) => {
                 out.u32(feedback.target.0).u64(feedback.sent.as_nanos());
                 out.u64(feedback.increase).u64(feedback.cap).u32(feedback.decrease);
             }
-            Control::Neighbours(list) => {
+            Message::Neighbours(list) => {
                 assert!(list.routers.len() <= LIST_CHUNK, "a list is cut into packets");
                 out.u32(0).u64(list.version).u64(list.seen);
                 list.routers.iter().for_each(|router| {
@@ -201,30 +201,30 @@ impl Control {
         bytes
     }
 
-    /// The inverse of [`Control::to_bytes`], for any bytes: it accepts nothing that `to_bytes` would not give back.
-    pub fn parse(bytes: &[u8]) -> Result<Control, ControlError> {
+    /// The inverse of [`Message::to_bytes`], for any bytes: it accepts nothing that `to_bytes` would not give back.
+    pub fn parse(bytes: &[u8]) -> Result<Message, MessageError> {
         let mut from = Reader(bytes);
         if from.u16()? != MAGIC {
-            return Err(ControlError::Kind);
+            return Err(MessageError::Kind);
         }
         let (kind, flag, stated, third) = (from.u8()?, from.u8()?, from.u16()?, from.u16()?);
         let length_fits = match kind {
             1 | 2 => bytes.len() == PROBE_MESSAGE,
             3 => {
-                let listed = bytes.len().checked_sub(LIST_HEADER).ok_or(ControlError::Length)?;
+                let listed = bytes.len().checked_sub(LIST_HEADER).ok_or(MessageError::Length)?;
                 listed.is_multiple_of(4) && listed / 4 <= LIST_CHUNK
             }
-            _ => return Err(ControlError::Kind),
+            _ => return Err(MessageError::Kind),
         };
         if !length_fits {
-            return Err(ControlError::Length);
+            return Err(MessageError::Length);
         }
         // One's complement has two zeros; a sum over bytes that are not all zero gives only one of them.
         if checksum(bytes) != 0 || stated == 0xffff {
-            return Err(ControlError::Checksum);
+            return Err(MessageError::Checksum);
         }
         if flag > 1 {
-            return Err(ControlError::Field);
+            return Err(MessageError::Field);
         }
         let head = Head { flag: flag == 1, third, from: RouterId(from.u32()?) };
         match kind {
@@ -243,7 +243,7 @@ struct Head {
 }
 
 impl Head {
-    fn probe(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+    fn probe(self, mut rest: Reader<'_>) -> Result<Message, MessageError> {
         let probe = Probe {
             from: self.from,
             target: RouterId(rest.u32()?),
@@ -253,10 +253,10 @@ impl Head {
             interval: Span::from_nanos(rest.u64()?),
         };
         let zero = rest.u64()? == 0 && rest.u32()? == 0;
-        zero.then_some(Control::Probe(probe)).ok_or(ControlError::Field)
+        zero.then_some(Message::Probe(probe)).ok_or(MessageError::Field)
     }
 
-    fn feedback(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+    fn feedback(self, mut rest: Reader<'_>) -> Result<Message, MessageError> {
         let feedback = Feedback {
             from: self.from,
             target: RouterId(rest.u32()?),
@@ -268,25 +268,25 @@ impl Head {
             decrease: rest.u32()?,
         };
         let silent = feedback.increase == 0 && feedback.cap == 0 && feedback.decrease == 0;
-        (feedback.open || silent).then_some(Control::Feedback(feedback)).ok_or(ControlError::Field)
+        (feedback.open || silent).then_some(Message::Feedback(feedback)).ok_or(MessageError::Field)
     }
 
-    fn neighbours(self, mut rest: Reader<'_>) -> Result<Control, ControlError> {
+    fn neighbours(self, mut rest: Reader<'_>) -> Result<Message, MessageError> {
         let zero = rest.u32()? == 0;
         let (version, seen) = (rest.u64()?, rest.u64()?);
         let (ids, _) = rest.0.as_chunks::<4>();
         let routers = ids.iter().map(|id| RouterId(u32::from_be_bytes(*id))).collect();
         if !zero || version == 0 {
-            return Err(ControlError::Field);
+            return Err(MessageError::Field);
         }
         let (from, chunk, last) = (self.from, self.third, self.flag);
-        Ok(Control::Neighbours(Neighbours { from, version, seen, chunk, last, routers }))
+        Ok(Message::Neighbours(Neighbours { from, version, seen, chunk, last, routers }))
     }
 }
 
 /// The IPv4 header (RFC 791 section 3.1) before a message of `len` bytes.
 fn ip_header(len: usize) -> [u8; IP_HEADER] {
-    let [_, b, c, d] = LINK_ADDRESS.0.to_be_bytes();
+    let [_, b, c, d] = ALL_ROUTERS.0.to_be_bytes();
     let total_len = u16::try_from(IP_HEADER + len).expect("messages fit 1500 bytes").to_be_bytes();
     let mut header = [0; IP_HEADER];
     header[..2].copy_from_slice(&[0x45, CS6 << 2]);
@@ -333,21 +333,21 @@ impl Writer {
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], ControlError> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(ControlError::Length)?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], MessageError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(MessageError::Length)?;
         self.0 = rest;
         Ok(*taken)
     }
-    fn u8(&mut self) -> Result<u8, ControlError> {
+    fn u8(&mut self) -> Result<u8, MessageError> {
         self.take::<1>().map(|[byte]| byte)
     }
-    fn u16(&mut self) -> Result<u16, ControlError> {
+    fn u16(&mut self) -> Result<u16, MessageError> {
         self.take().map(u16::from_be_bytes)
     }
-    fn u32(&mut self) -> Result<u32, ControlError> {
+    fn u32(&mut self) -> Result<u32, MessageError> {
         self.take().map(u32::from_be_bytes)
     }
-    fn u64(&mut self) -> Result<u64, ControlError> {
+    fn u64(&mut self) -> Result<u64, MessageError> {
         self.take().map(u64::from_be_bytes)
     }
 }

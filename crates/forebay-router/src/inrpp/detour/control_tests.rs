@@ -1,7 +1,7 @@
-//! Control messages against the drawing in `control`, against `forebay-wire`, and against hostile bytes.
+//! Message messages against the drawing in `control`, against `forebay-wire`, and against hostile bytes.
 
 use super::control::{
-    Control, ControlError, Feedback, LINK_ADDRESS, LIST_CHUNK, Neighbours, PROBE_BYTES, Probe,
+    ALL_ROUTERS, Feedback, LIST_CHUNK, Message, MessageError, Neighbours, PROBE_BYTES, Probe,
 };
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::RouterId;
@@ -19,13 +19,13 @@ fn probe() -> Probe {
     }
 }
 
-fn any_message(rng: &mut Rng) -> Control {
+fn any_message(rng: &mut Rng) -> Message {
     let ids = (RouterId(rng.next_u64() as u32), RouterId(rng.next_u64() as u32));
     let (primary, flag) = (PortId(rng.next_u64() as u16), rng.next_u64() & 1 == 1);
     let (from, target) = ids;
     let mut rate = || if flag { rng.next_u64() } else { 0 };
     match (rate(), rate()) {
-        (increase, cap) if flag => Control::Feedback(Feedback {
+        (increase, cap) if flag => Message::Feedback(Feedback {
             decrease: (increase ^ cap) as u32,
             sent: Time::from_nanos(cap),
             ..Feedback {
@@ -42,7 +42,7 @@ fn any_message(rng: &mut Rng) -> Control {
         _ if rng.below(2) == 0 => {
             let (sent, interval) = (rng.next_u64(), rng.next_u64());
             let (sent, interval) = (Time::from_nanos(sent), Span::from_nanos(interval));
-            Control::Probe(Probe {
+            Message::Probe(Probe {
                 from,
                 target,
                 primary,
@@ -56,7 +56,7 @@ fn any_message(rng: &mut Rng) -> Control {
             let routers = (0..count).map(|_| RouterId(rng.next_u64() as u32)).collect();
             let (version, seen) = (rng.next_u64().max(1), rng.next_u64());
             let (chunk, last) = (primary.0, rng.below(2) == 0);
-            Control::Neighbours(Neighbours { from, version, seen, chunk, last, routers })
+            Message::Neighbours(Neighbours { from, version, seen, chunk, last, routers })
         }
     }
 }
@@ -64,7 +64,7 @@ fn any_message(rng: &mut Rng) -> Control {
 #[test]
 fn the_bytes_are_those_of_the_drawing() {
     let mut arena = Arena::default();
-    let packet = Control::Probe(probe()).to_packet(&mut arena);
+    let packet = Message::Probe(probe()).to_packet(&mut arena);
     assert_eq!((packet.wire_len(), packet.kind(), packet.ttl()), (PROBE_BYTES, Kind::Opaque, 1));
     let body = packet.cold_part(&arena).unwrap().body.clone().unwrap();
     // Header sum by hand: 45c0 + 0040 + 4000 + 01fd + 2 (0aff + ffff) = 29df9; 9df9 + 2 = 9dfb; ~ = 6204.
@@ -91,8 +91,8 @@ fn what_a_machine_says_a_wire_carries() {
         assert_eq!(bytes[..], packet.cold_part(&arena).unwrap().body.as_ref().unwrap()[..]);
         let back = parse(&bytes, &plan, &mut arena).expect("a right IP header and known addresses");
         assert_eq!(back.digest(&arena), packet.digest(&arena));
-        assert_eq!(back.dst(), LINK_ADDRESS);
-        assert_eq!(Control::of_packet(&back, &arena), Some(Ok(message)));
+        assert_eq!(back.dst(), ALL_ROUTERS);
+        assert_eq!(Message::of_packet(&back, &arena), Some(Ok(message)));
     }
 }
 
@@ -114,17 +114,17 @@ fn accepted_bytes_are_given_back_and_damage_is_seen() {
                 bytes[b] = bytes[b].wrapping_sub(by);
             }
         }
-        if let Ok(message) = Control::parse(&bytes) {
+        if let Ok(message) = Message::parse(&bytes) {
             assert_eq!(message.to_bytes(), bytes);
             accepted += 1;
         }
     }
     assert!(accepted > 1_000, "the mutations must reach beyond the checksum: {accepted}");
-    let clean = Control::Probe(probe()).to_bytes();
+    let clean = Message::Probe(probe()).to_bytes();
     for bit in 0..clean.len() * 8 {
         let mut bytes = clean.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        assert!(Control::parse(&bytes).is_err(), "bit {bit}");
+        assert!(Message::parse(&bytes).is_err(), "bit {bit}");
     }
 }
 
@@ -137,23 +137,23 @@ fn each_refusal_has_its_reason() {
         let sum = sum % 0xffff;
         let field = if sum == 0 { 0 } else { !(sum as u16) };
         bytes[4..6].copy_from_slice(&field.to_be_bytes());
-        Control::parse(&bytes)
+        Message::parse(&bytes)
     };
-    let clean = Control::Probe(probe()).to_bytes();
+    let clean = Message::Probe(probe()).to_bytes();
     let with = |at: usize, value: u8| {
         let mut bytes = clean.clone();
         bytes[at] = value;
         sealed(bytes)
     };
-    assert_eq!(sealed(clean.clone()), Ok(Control::Probe(probe())));
-    assert_eq!(with(0, 0), Err(ControlError::Kind));
-    assert_eq!(with(2, 4), Err(ControlError::Kind));
-    assert_eq!(with(2, 0), Err(ControlError::Kind));
-    assert_eq!(with(3, 2), Err(ControlError::Field));
-    assert_eq!(with(43, 1), Err(ControlError::Field), "what is drawn as zero is zero");
-    assert_eq!(sealed(clean[..42].to_vec()), Err(ControlError::Length));
-    assert_eq!(Control::parse(&clean[..3]), Err(ControlError::Length));
+    assert_eq!(sealed(clean.clone()), Ok(Message::Probe(probe())));
+    assert_eq!(with(0, 0), Err(MessageError::Kind));
+    assert_eq!(with(2, 4), Err(MessageError::Kind));
+    assert_eq!(with(2, 0), Err(MessageError::Kind));
+    assert_eq!(with(3, 2), Err(MessageError::Field));
+    assert_eq!(with(43, 1), Err(MessageError::Field), "what is drawn as zero is zero");
+    assert_eq!(sealed(clean[..42].to_vec()), Err(MessageError::Length));
+    assert_eq!(Message::parse(&clean[..3]), Err(MessageError::Length));
     let mut closed = clean.clone();
     closed[2..4].copy_from_slice(&[2, 0]);
-    assert_eq!(sealed(closed), Err(ControlError::Field), "closed, and yet with rates");
+    assert_eq!(sealed(closed), Err(MessageError::Field), "closed, and yet with rates");
 }

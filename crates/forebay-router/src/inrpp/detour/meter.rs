@@ -31,7 +31,7 @@ impl LoadMeter {
 
     /// `bytes` are put on the interface now.
     #[inline]
-    pub fn add(&mut self, now: Time, bytes: u32) {
+    pub fn add(&mut self, now: Time, bytes: u16) {
         if now >= self.end {
             self.end_intervals(now);
         }
@@ -92,7 +92,7 @@ mod tests {
     fn the_filter_is_the_recurrence() {
         let mut meter = LoadMeter::new(T_P, 0.25);
         let (mut by_hand, mut now) = (0.0, Time::ZERO);
-        for bytes in [800u32, 0, 1_600, 1_600, 0, 0, 400] {
+        for bytes in [800u16, 0, 1_600, 1_600, 0, 0, 400] {
             meter.add(now, bytes);
             now += T_P;
             by_hand = 0.75 * by_hand + 0.25 * f64::from(bytes) / 0.01;

@@ -34,7 +34,7 @@ mod control_tests;
 mod tests;
 
 pub use control::{
-    Control, ControlError, Feedback, LINK_ADDRESS, LIST_CHUNK, Neighbours, PROBE_BYTES, PROTOCOL,
+    ALL_ROUTERS, Feedback, LIST_CHUNK, Message, MessageError, Neighbours, PROBE_BYTES, PROTOCOL,
     Probe,
 };
 
@@ -62,7 +62,7 @@ pub trait Interfaces {
 }
 
 /// Messages to send, each by a port.
-pub type Outbox = Vec<(PortId, Control)>;
+pub type Outbox = Vec<(PortId, Message)>;
 
 /// One port.
 #[derive(Clone, Debug)]
@@ -76,8 +76,10 @@ struct Port {
     pairs: Range<usize>,
     /// Of those the ones with r > 0.
     open: Vec<usize>,
-    /// The primary that sent last over it.
+    /// The primary whose turn it was last.
     turn: PortId,
+    /// Ports over which this one has detours with r > 0.
+    open_through: Vec<PortId>,
 }
 
 /// The detours of one router, and its answers to those who ask for detours through it.
@@ -95,7 +97,10 @@ pub struct Detours {
     asks: Asks,
     /// Of the list of neighbours that was told last; 0: none was.
     version: u64,
+    /// When a probe, a list or the end of a rate is due.
     next: Option<Time>,
+    /// When a packet that is paced may leave.
+    pace: Option<Time>,
 }
 
 impl Detours {
@@ -111,6 +116,7 @@ impl Detours {
             pairs: 0..0,
             open: Vec::new(),
             turn: PortId(0),
+            open_through: Vec::new(),
         };
         let enabled = settings.detours;
         let alone = neighbours.iter().all(Option::is_none);
@@ -126,43 +132,42 @@ impl Detours {
             fresh,
             version: 0,
             next: (enabled && !alone).then_some(Time::ZERO),
+            pace: None,
         }
     }
 
     /// A packet of `bytes` is put on `port`: on a detour or not, data or not.
     #[inline]
-    pub fn sent(&mut self, now: Time, port: PortId, bytes: u32) {
+    pub fn sent(&mut self, now: Time, port: PortId, bytes: u16) {
         self.ports[port.index()].load.add(now, bytes);
     }
 
     /// A packet on a detour that came in by `from` is put on `port`; [`Detours::sent`] is called for it too.
-    pub fn relayed(&mut self, now: Time, from: PortId, port: PortId, bytes: u32) {
+    pub fn relayed(&mut self, now: Time, from: PortId, port: PortId, bytes: u16) {
         self.asks.relay(now, from, port, bytes);
     }
 
-    /// `primary` has excess, or no longer: its detours are probed, or closed. No more than that if it is no change.
-    pub fn demand(&mut self, now: Time, primary: PortId, wants: bool, out: &mut Outbox) {
-        if self.ports[primary.index()].wants == wants {
+    /// `port` leaves the push state (`excess`), or returns to it.
+    ///
+    /// While it has excess, its own detours are probed. As part of other routers' detours it is closed at once: those who
+    /// asked for it are told without waiting for their next probe.
+    pub fn demand(&mut self, now: Time, port: PortId, excess: bool, out: &mut Outbox) {
+        if self.ports[port.index()].wants == excess {
             return;
         }
-        self.ports[primary.index()].wants = wants;
-        for at in 0..self.pairs.len() {
-            if self.pairs[at].primary == primary {
-                self.set_wants(now, at, wants, out);
-            }
-        }
-        self.rearm();
-    }
-
-    /// `port` enters or leaves the push state. When it leaves, everyone who sends on a detour over it is told to stop.
-    pub fn on_state(&mut self, now: Time, port: PortId, is_push: bool, out: &mut Outbox) {
+        self.ports[port.index()].wants = excess;
         for at in self.ports[port.index()].pairs.clone() {
             self.close(now, at);
         }
-        if !is_push {
+        if excess {
             for (from, primary, ask) in self.asks.of(now, port) {
                 let closed = self.closed(ask.target, primary, ask.sent);
-                out.push((from, Control::Feedback(closed)));
+                out.push((from, Message::Feedback(closed)));
+            }
+        }
+        for at in 0..self.pairs.len() {
+            if self.pairs[at].primary == port {
+                self.set_wants(now, at, excess, out);
             }
         }
         self.rearm();
@@ -186,8 +191,8 @@ impl Detours {
         &mut self,
         now: Time,
         port: PortId,
-        message: Control,
-        view: &impl Interfaces,
+        message: Message,
+        view: &dyn Interfaces,
         out: &mut Outbox,
     ) {
         let router = self.ports[port.index()].adjacency.router();
@@ -195,51 +200,63 @@ impl Detours {
             return;
         }
         match message {
-            Control::Probe(probe) => self.on_probe(now, port, &probe, view, out),
-            Control::Feedback(feedback) => self.on_feedback(now, port, &feedback, view, out),
-            Control::Neighbours(part) => self.on_list(now, port, part, out),
+            Message::Probe(probe) => self.on_probe(now, port, &probe, view, out),
+            Message::Feedback(feedback) => self.on_feedback(now, port, &feedback, view, out),
+            Message::Neighbours(part) => self.on_list(now, port, part, out),
         }
     }
 
-    /// The primary interface whose detour over `via` may send a packet now, the next in turn of those that `able` says have
-    /// one. The turn passes on with [`Detours::charge`].
-    pub fn next_for(
-        &self,
-        now: Time,
-        via: PortId,
-        able: impl Fn(PortId) -> bool,
-    ) -> Option<PortId> {
+    /// The primary interfaces whose detours over `via` may send a packet now, the next in turn first.
+    pub fn due_for(&self, now: Time, via: PortId) -> impl Iterator<Item = PortId> {
         let port = &self.ports[via.index()];
         let split = port.open.partition_point(|&at| self.pairs[at].primary <= port.turn);
         let in_turn = port.open[split..].iter().chain(&port.open[..split]);
-        in_turn
-            .map(|&at| &self.pairs[at])
-            .find(|pair| pair.ready().is_some_and(|ready| ready <= now) && able(pair.primary))
-            .map(|pair| pair.primary)
+        let due = in_turn.map(|&at| &self.pairs[at]).filter(move |pair| pair.is_ready(now));
+        due.map(|pair| pair.primary)
+    }
+
+    /// The first of [`Detours::due_for`].
+    pub fn next_for(&self, now: Time, via: PortId) -> Option<PortId> {
+        self.due_for(now, via).next()
+    }
+
+    /// `primary` has nothing that may leave over `via`: the turn passes to the next.
+    pub fn skip(&mut self, primary: PortId, via: PortId) {
+        self.ports[via.index()].turn = primary;
     }
 
     /// A packet of `bytes` of `primary` leaves on its detour over `via` now; [`Detours::sent`] is called for it too.
     /// Panics if there is no such detour.
-    pub fn charge(&mut self, now: Time, primary: PortId, via: PortId, bytes: u32) {
+    pub fn charge(&mut self, now: Time, primary: PortId, via: PortId, bytes: u16) {
         let at = self.find(via, primary).expect("a detour that next_for has named");
         self.pairs[at].charge(now, bytes);
         self.ports[via.index()].turn = primary;
+        self.pace_at(now, at);
     }
 
-    /// When [`Detours::next_for`] may next name one of the primaries that `able` says have a packet; in the past if it would
-    /// now; None while nothing is paced.
-    pub fn next_pace(&self, via: PortId, able: impl Fn(PortId) -> bool) -> Option<Time> {
-        let open = self.ports[via.index()].open.iter().map(|&at| &self.pairs[at]);
-        open.filter(|pair| able(pair.primary)).filter_map(Pair::ready).min()
+    /// The ports over which `primary` has an open detour: more excess may give them work.
+    pub fn open_through(&self, primary: PortId) -> impl Iterator<Item = PortId> {
+        self.ports[primary.index()].open_through.iter().copied()
     }
 
-    /// When [`Detours::on_timeout`] is due. It changes in every method that has an outbox. None in an idle router.
+    /// After [`Detours::on_timeout`]: the ports over which a detour may send now.
+    pub fn woken(&self, now: Time) -> impl Iterator<Item = PortId> {
+        let due = move |via: &PortId| self.due_for(now, *via).next().is_some();
+        (0..self.ports.len()).map(|at| PortId(at as u16)).filter(due)
+    }
+
+    /// When [`Detours::on_timeout`] is due: a message, or a paced packet. None in an idle router.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.next
+        self.next.into_iter().chain(self.pace).min()
     }
 
     /// The time asked for has come. Early calls do nothing, late ones are legal.
-    pub fn on_timeout(&mut self, now: Time, view: &impl Interfaces, out: &mut Outbox) {
+    pub fn on_timeout(&mut self, now: Time, view: &dyn Interfaces, out: &mut Outbox) {
+        if self.pace.is_some_and(|pace| pace <= now) {
+            let open = self.ports.iter().flat_map(|port| &port.open);
+            let ready = open.filter_map(|&at| self.pairs[at].ready());
+            self.pace = ready.filter(|&ready| ready > now).min();
+        }
         if self.next.is_none_or(|next| now < next) {
             return;
         }
@@ -340,7 +357,12 @@ impl Detours {
             }
         }
         for port in &mut self.ports {
-            port.open = port.pairs.clone().filter(|&at| self.pairs[at].rate() > 0.0).collect();
+            port.open.clear();
+            port.open_through.clear();
+        }
+        for (at, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.rate() > 0.0) {
+            self.ports[pair.via.index()].open.push(at);
+            self.ports[pair.primary.index()].open_through.push(pair.via);
         }
     }
 
@@ -367,13 +389,13 @@ impl Detours {
         } else if self.pairs[at].wants() {
             self.set_rate(now, at, 0.0);
             let last = self.pairs[at].stop(self.me, now, self.probe_interval);
-            out.push((self.pairs[at].via, Control::Probe(last)));
+            out.push((self.pairs[at].via, Message::Probe(last)));
         }
     }
 
     fn probe(&mut self, now: Time, at: usize, out: &mut Outbox) {
         let pair = &mut self.pairs[at];
-        out.push((pair.via, Control::Probe(pair.ask(self.me, now, self.probe_interval))));
+        out.push((pair.via, Message::Probe(pair.ask(self.me, now, self.probe_interval))));
     }
 
     fn on_feedback(
@@ -381,7 +403,7 @@ impl Detours {
         now: Time,
         via: PortId,
         feedback: &Feedback,
-        view: &impl Interfaces,
+        view: &dyn Interfaces,
         out: &mut Outbox,
     ) {
         let Some(at) = self.find(via, feedback.primary) else { return };
@@ -408,7 +430,7 @@ impl Detours {
     }
 
     /// D+ and D- of the own interface of a detour.
-    fn local_delta(&mut self, now: Time, at: usize, view: &impl Interfaces) -> Delta {
+    fn local_delta(&mut self, now: Time, at: usize, view: &dyn Interfaces) -> Delta {
         let via = self.pairs[at].via;
         let own = self.pairs[at].own.load(now);
         let interval = self.pairs[at].interval(self.probe_interval);
@@ -422,17 +444,18 @@ impl Detours {
     }
 
     fn set_rate(&mut self, now: Time, at: usize, rate: f64) {
-        let was_open = self.pairs[at].rate() > 0.0;
         self.pairs[at].set_rate(now, rate);
-        let is_open = self.pairs[at].rate() > 0.0;
-        let open = &mut self.ports[self.pairs[at].via.index()].open;
-        match open.binary_search(&at) {
-            Err(place) if is_open => open.insert(place, at),
-            Ok(place) if !is_open => {
-                open.remove(place);
-            }
-            found => debug_assert!(was_open == is_open && found.is_ok() == is_open),
-        }
+        let (via, primary) = (self.pairs[at].via, self.pairs[at].primary);
+        let open = self.pairs[at].rate() > 0.0;
+        keep_sorted(&mut self.ports[via.index()].open, at, open);
+        keep_sorted(&mut self.ports[primary.index()].open_through, via, open);
+        self.pace_at(now, at);
+    }
+
+    /// A timeout for the next packet of a detour, if it has to wait for it.
+    fn pace_at(&mut self, now: Time, at: usize) {
+        let ready = self.pairs[at].ready().filter(|&ready| ready > now);
+        self.pace = self.pace.into_iter().chain(ready).min();
     }
 
     fn rearm(&mut self) {
@@ -445,6 +468,15 @@ impl Detours {
     }
 }
 
+/// Have `item` in an ordered list, or not.
+fn keep_sorted<T: Ord>(list: &mut Vec<T>, item: T, there: bool) {
+    match list.binary_search(&item) {
+        Err(place) if there => list.insert(place, item),
+        Ok(place) if !there => drop(list.remove(place)),
+        _ => {}
+    }
+}
+
 /// The answering side.
 impl Detours {
     fn on_probe(
@@ -452,14 +484,14 @@ impl Detours {
         now: Time,
         port: PortId,
         probe: &Probe,
-        view: &impl Interfaces,
+        view: &dyn Interfaces,
         out: &mut Outbox,
     ) {
         let interface = self.port_to(probe.target).filter(|&interface| interface != port);
         let Some(interface) = interface else {
             if probe.wants {
                 let closed = self.closed(probe.target, probe.primary, probe.sent);
-                out.push((port, Control::Feedback(closed)));
+                out.push((port, Message::Feedback(closed)));
             }
             return;
         };
@@ -475,7 +507,7 @@ impl Detours {
             let (increase, decrease, cap) = delta.to_wire();
             answer = Feedback { open: true, increase, decrease, cap, ..answer };
         }
-        out.push((port, Control::Feedback(answer)));
+        out.push((port, Message::Feedback(answer)));
     }
 
     fn closed(&self, target: RouterId, primary: PortId, sent: Time) -> Feedback {
@@ -489,7 +521,7 @@ impl Detours {
         now: Time,
         interface: PortId,
         own: f64,
-        view: &impl Interfaces,
+        view: &dyn Interfaces,
     ) -> Reading {
         let relayed = self.asks.all_relayed(now, interface);
         let asking = self.asks.contenders(now, interface);

@@ -191,8 +191,12 @@ impl Pair {
         (self.rate > 0.0).then_some(self.ready)
     }
 
+    pub fn is_ready(&self, now: Time) -> bool {
+        self.rate > 0.0 && self.ready <= now
+    }
+
     /// A packet of `bytes` leaves now. One that was late lets the next follow at once, so no more than two leave together.
-    pub fn charge(&mut self, now: Time, bytes: u32) {
+    pub fn charge(&mut self, now: Time, bytes: u16) {
         self.own.add(now, bytes);
         if self.rate > 0.0 {
             let gap = Span::from_secs_f64(f64::from(bytes) / self.rate);

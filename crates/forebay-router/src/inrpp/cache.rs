@@ -1,0 +1,338 @@
+//! The cache of one interface: a queue per flow, served by deficit round robin among those that may send.
+//!
+//! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow that may not send, for its first
+//! packet is held and has no credit, is *parked* outside the ring. It is parked when its turn comes, not when it is held, so
+//! that holding a nonce costs nothing per flow.
+
+use super::key::{Class, FlowKey};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use forebay_base::signal::inrpp::Nonce;
+
+/// A packet in a cache; `T` is what the owner of the cache stores.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cached<T> {
+    /// What its sender echoed.
+    pub echo: Option<Nonce>,
+    /// Length on the wire in bytes.
+    pub wire_len: u16,
+    /// The packet.
+    pub what: T,
+}
+
+/// Where a flow with packets is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    Ring,
+    Parked(Nonce),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Queue<T> {
+    key: FlowKey,
+    packets: VecDeque<Cached<T>>,
+    bytes: u64,
+    deficit_bytes: u32,
+    /// Packets that may leave though they are held.
+    credits: u32,
+    place: Place,
+}
+
+/// Which interfaces downstream hold what passes here.
+pub(super) trait Holds {
+    /// Under which nonce a packet of `flow` with this echo is held; None if it is not.
+    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce>;
+    /// Take a credit that any packet under `nonce` may use. False if there is none.
+    fn take_pooled(&mut self, nonce: Nonce) -> bool;
+    /// True if there is such a credit.
+    fn has_pooled(&self, nonce: Nonce) -> bool;
+    /// `flow` has no packets left to use these credits.
+    fn give_back(&mut self, flow: FlowKey, echo: Option<Nonce>, credits: u32);
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cache<T> {
+    slots: Vec<Option<Queue<T>>>,
+    free: Vec<u32>,
+    index: BTreeMap<FlowKey, u32>,
+    /// Flows in turn; those that may not send are found out when it is theirs.
+    ring: VecDeque<u32>,
+    parked: BTreeMap<Nonce, BTreeSet<u32>>,
+    quantum_bytes: u32,
+    /// Of pooled and tagged packets.
+    bytes: u64,
+    /// Of plain packets.
+    plain_bytes: u64,
+    packets: u64,
+}
+
+impl<T> Cache<T> {
+    pub fn new(quantum_bytes: u32) -> Cache<T> {
+        assert!(quantum_bytes > 0, "a flow must be served at last");
+        Cache {
+            slots: Vec::new(),
+            free: Vec::new(),
+            index: BTreeMap::new(),
+            ring: VecDeque::new(),
+            parked: BTreeMap::new(),
+            quantum_bytes,
+            bytes: 0,
+            plain_bytes: 0,
+            packets: 0,
+        }
+    }
+    /// Bytes of INRPP data held: the S_i of the paper.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Bytes of other packets held.
+    pub fn plain_bytes(&self) -> u64 {
+        self.plain_bytes
+    }
+    /// Packets held.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+    /// True if `flow` has packets here.
+    pub fn has(&self, flow: FlowKey) -> bool {
+        self.index.contains_key(&flow)
+    }
+    /// Bytes of `flow` here.
+    pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
+        self.index.get(&flow).map_or(0, |&slot| self.queue(slot).bytes)
+    }
+    /// Flows with packets here, and the bytes of each.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowKey, u64)> {
+        self.index.iter().map(|(&key, &slot)| (key, self.queue(slot).bytes))
+    }
+
+    fn queue(&self, slot: u32) -> &Queue<T> {
+        self.slots[slot as usize].as_ref().expect("a flow that is listed has packets")
+    }
+    fn queue_mut(&mut self, slot: u32) -> &mut Queue<T> {
+        self.slots[slot as usize].as_mut().expect("a flow that is listed has packets")
+    }
+    fn count_mut(&mut self, class: Class) -> &mut u64 {
+        if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
+    }
+
+    /// Append a packet.
+    pub fn push(&mut self, flow: FlowKey, packet: Cached<T>) {
+        *self.count_mut(flow.class()) += packet.wire_len as u64;
+        self.packets += 1;
+        let slot = match self.index.get(&flow) {
+            Some(&slot) => slot,
+            None => self.open(flow),
+        };
+        let queue = self.queue_mut(slot);
+        queue.bytes += packet.wire_len as u64;
+        queue.packets.push_back(packet);
+    }
+    /// A flow without packets gets its first.
+    fn open(&mut self, key: FlowKey) -> u32 {
+        let queue = Queue {
+            key,
+            packets: VecDeque::new(),
+            bytes: 0,
+            deficit_bytes: self.quantum_bytes,
+            credits: 0,
+            place: Place::Ring,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(None);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.slots[slot as usize] = Some(queue);
+        self.index.insert(key, slot);
+        self.ring.push_back(slot);
+        slot
+    }
+    /// The last packet of a flow has left. Its unused credits.
+    fn close(&mut self, slot: u32) -> u32 {
+        let queue = self.slots[slot as usize].take().expect("closed once");
+        debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
+        self.index.remove(&queue.key);
+        self.free.push(slot);
+        queue.credits
+    }
+
+    /// Under which nonce the first packet of a flow may not leave; None if it may.
+    fn barred(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
+        let queue = self.queue(slot);
+        if queue.key.class() != Class::Pooled || queue.credits > 0 {
+            return None;
+        }
+        let first = queue.packets.front().expect("a flow that is listed has packets");
+        holds.holder(queue.key, first.echo).filter(|&nonce| !holds.has_pooled(nonce))
+    }
+    /// Park flows at the head of the ring until one may send. False if none may.
+    pub fn settle(&mut self, holds: &impl Holds) -> bool {
+        while let Some(&slot) = self.ring.front() {
+            let Some(nonce) = self.barred(slot, holds) else { return true };
+            self.ring.pop_front();
+            self.queue_mut(slot).place = Place::Parked(nonce);
+            self.parked.entry(nonce).or_default().insert(slot);
+        }
+        false
+    }
+    /// True if a flow may send now.
+    pub fn has_eligible(&self, holds: &impl Holds) -> bool {
+        self.ring.iter().any(|&slot| self.barred(slot, holds).is_none())
+    }
+    /// True if a flow may send now on a detour.
+    pub fn has_eligible_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> bool {
+        let mut ring = self.ring.iter();
+        ring.any(|&slot| self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none())
+    }
+    fn may_detour(&self, slot: u32, max_wire_len: u16) -> bool {
+        let queue = self.queue(slot);
+        let fits = queue.packets.front().is_some_and(|p| p.wire_len <= max_wire_len);
+        queue.key.class() == Class::Pooled && fits
+    }
+
+    /// The next packet in turn, for the interface itself.
+    pub fn pull(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
+        while self.settle(holds) {
+            if let Some(packet) = self.serve_first(holds) {
+                self.settle(holds);
+                return Some(packet);
+            }
+        }
+        None
+    }
+    /// The next packet in turn that may take a detour and is no longer than `max_wire_len`. Others keep their turn.
+    pub fn pull_for_detour(
+        &mut self,
+        max_wire_len: u16,
+        holds: &mut impl Holds,
+    ) -> Option<(FlowKey, Cached<T>)> {
+        // Each flow is passed over at most once without having gained a quantum.
+        let mut passed = 0;
+        while passed < self.ring.len() && self.settle(holds) {
+            let slot = *self.ring.front().expect("settled on a flow");
+            if !self.may_detour(slot, max_wire_len) {
+                self.ring.rotate_left(1);
+                passed += 1;
+            } else if let Some(packet) = self.serve_first(holds) {
+                self.settle(holds);
+                return Some(packet);
+            }
+        }
+        None
+    }
+    /// Serve the flow at the head, which may send; or let it gain a quantum and wait for its next turn.
+    fn serve_first(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
+        let slot = *self.ring.front().expect("a flow may send");
+        let quantum_bytes = self.quantum_bytes;
+        let queue = self.queue_mut(slot);
+        let first = queue.packets.front().expect("a flow that is listed has packets");
+        let wire_len = first.wire_len;
+        if queue.deficit_bytes < wire_len as u32 {
+            queue.deficit_bytes += quantum_bytes;
+            self.ring.rotate_left(1);
+            return None;
+        }
+        let holder = match queue.key.class() {
+            Class::Pooled => holds.holder(queue.key, first.echo),
+            Class::Tagged | Class::Plain => None,
+        };
+        queue.deficit_bytes -= wire_len as u32;
+        if let Some(nonce) = holder {
+            if queue.credits > 0 {
+                queue.credits -= 1;
+            } else {
+                let taken = holds.take_pooled(nonce);
+                debug_assert!(taken, "a flow that is held has sent without a credit");
+            }
+        }
+        Some(self.take_first(slot, holds))
+    }
+    /// Take the first packet of the flow at the head of the ring.
+    fn take_first(&mut self, slot: u32, holds: &mut impl Holds) -> (FlowKey, Cached<T>) {
+        let queue = self.queue_mut(slot);
+        let key = queue.key;
+        let packet = queue.packets.pop_front().expect("a flow that is listed has packets");
+        queue.bytes -= packet.wire_len as u64;
+        if queue.packets.is_empty() {
+            self.ring.pop_front();
+            let credits = self.close(slot);
+            if credits > 0 {
+                holds.give_back(key, packet.echo, credits);
+            }
+        }
+        self.left(key, &packet);
+        (key, packet)
+    }
+    fn left(&mut self, key: FlowKey, packet: &Cached<T>) {
+        *self.count_mut(key.class()) -= packet.wire_len as u64;
+        self.packets -= 1;
+    }
+
+    /// A credit for a flow that waits under `nonce`: the first after `after` gets it. None if none waits.
+    pub fn credit_any(&mut self, nonce: Nonce, after: u32) -> Option<u32> {
+        let waiting = self.parked.get(&nonce)?;
+        let next = waiting.range(after.saturating_add(1)..).next().or_else(|| waiting.first());
+        let slot = *next?;
+        self.queue_mut(slot).credits += 1;
+        self.unpark(slot, nonce);
+        Some(slot)
+    }
+    /// True if a flow waits under `nonce`.
+    pub fn waits(&self, nonce: Nonce) -> bool {
+        self.parked.contains_key(&nonce)
+    }
+    /// Nothing is held under `nonce` any more.
+    pub fn release(&mut self, nonce: Nonce) {
+        for slot in self.parked.remove(&nonce).unwrap_or_default() {
+            self.enter_ring(slot);
+        }
+    }
+    fn unpark(&mut self, slot: u32, nonce: Nonce) {
+        let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
+        let listed = waiting.remove(&slot);
+        debug_assert!(listed, "a parked flow is listed");
+        if waiting.is_empty() {
+            self.parked.remove(&nonce);
+        }
+        self.enter_ring(slot);
+    }
+    fn enter_ring(&mut self, slot: u32) {
+        let quantum_bytes = self.quantum_bytes;
+        let queue = self.queue_mut(slot);
+        queue.place = Place::Ring;
+        queue.deficit_bytes = quantum_bytes;
+        self.ring.push_back(slot);
+    }
+
+    /// The longest flow, in bytes of INRPP data, the first of equals in order of keys.
+    pub fn longest(&self) -> Option<(FlowKey, u64)> {
+        let pooled = self.flows().filter(|(key, _)| key.class() != Class::Plain);
+        pooled.reduce(|best, next| if next.1 > best.1 { next } else { best })
+    }
+    /// Take the last packet of a flow that has some.
+    pub fn push_out(&mut self, flow: FlowKey) -> Cached<T> {
+        let slot = self.index[&flow];
+        let queue = self.queue_mut(slot);
+        let packet = queue.packets.pop_back().expect("a flow that is listed has packets");
+        queue.bytes -= packet.wire_len as u64;
+        let (empty, place) = (queue.packets.is_empty(), queue.place);
+        if empty {
+            if let Place::Parked(nonce) = place {
+                self.unpark(slot, nonce);
+            }
+            self.ring.retain(|&other| other != slot);
+            self.close(slot);
+        }
+        self.left(flow, &packet);
+        packet
+    }
+    /// Take everything out.
+    pub fn drain(&mut self) -> impl Iterator<Item = T> {
+        let emptied = core::mem::replace(self, Cache::new(self.quantum_bytes));
+        emptied.slots.into_iter().flatten().flat_map(|q| q.packets).map(|p| p.what)
+    }
+}

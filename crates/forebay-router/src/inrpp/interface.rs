@@ -1,0 +1,381 @@
+//! The machine of one interface: a cache, four states, and what it tells upstream and hears from downstream.
+//!
+//! ```text
+//!            queue full                 S > S_high
+//!   P  ───────────────────►  S&D  ───────────────────►  B
+//!   ▲  ◄───────────────────   ▲                         │ ▲
+//!   │        S = 0            │ all told, or time is up │ │ S > S_high
+//!   └─────────────────────────┴────────────  DB  ◄──────┘ │
+//!        (S = 0)                             └────────────┘
+//!                                               S < S_low
+//! ```
+//!
+//! * **P**, push: packets go to the queue of the link.
+//! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its detours.
+//! * **B**, back-pressure: ACKs of the flows that pass ask them to slow down. Held until S < S_low.
+//! * **DB**: the same ACKs tell that it is over, once to each flow that had been asked.
+//!
+//! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and S_high, tells one flow only, and moves
+//! only when an ACK comes, this machine moves with every packet and tells every flow.
+//!
+//! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
+
+use super::cache::{Cache, Cached, Holds};
+use super::held::Held;
+use super::key::{Class, FlowKey};
+use super::settings::{CacheLimits, Settings};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_base::{Rng, Span, Time};
+
+/// Flows that are remembered as asked to slow down; of more, some hear of the end from the next interface or by time.
+const MAX_ASKED: usize = 1 << 16;
+/// What this does not bound, time does: a cancellation is not told for longer.
+const LONGEST_CANCEL: Span = Span::from_secs(30);
+
+/// The state of an interface (paper, section II-A).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum State {
+    /// P: push.
+    Push = 0,
+    /// S&D: store and detour.
+    StoreDetour = 1,
+    /// B: back-pressure.
+    BackPressure = 2,
+    /// DB: back-pressure is being taken back.
+    Disable = 3,
+}
+
+impl State {
+    /// All states in order of their numbers.
+    pub const ALL: [State; 4] =
+        [State::Push, State::StoreDetour, State::BackPressure, State::Disable];
+    /// The paper's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Push => "P",
+            State::StoreDetour => "S&D",
+            State::BackPressure => "B",
+            State::Disable => "DB",
+        }
+    }
+}
+
+/// Times that an interface goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Timing {
+    cancel_for: Span,
+    forget_after: Span,
+    watchdog: Span,
+}
+
+/// See the module. `T` is what stands for a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Interface<T> {
+    limits: CacheLimits,
+    timing: Timing,
+    state: State,
+    /// The alias under which it asks; drawn anew each time that B begins.
+    nonce: Option<Nonce>,
+    /// Flows that were asked to slow down since then, and when last.
+    asked: BTreeMap<FlowKey, Time>,
+    /// The longest time between two ACKs of one of them.
+    longest_gap: Span,
+    /// DB ends.
+    cancel_until: Time,
+    cache: Cache<T>,
+    held: Held,
+}
+
+/// What a packet that came to a cache did to it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kept<T> {
+    /// The last packets of the longest flow, which had to leave for it.
+    pub pushed_out: Vec<T>,
+    /// The packet itself, if there is no room for it.
+    pub refused: Option<T>,
+}
+
+impl<T> Interface<T> {
+    /// An empty interface.
+    pub fn new(limits: CacheLimits, settings: &Settings) -> Interface<T> {
+        Interface {
+            limits,
+            timing: Timing {
+                cancel_for: settings.cancel_for,
+                forget_after: settings.forget_after,
+                watchdog: settings.watchdog,
+            },
+            state: State::Push,
+            nonce: None,
+            asked: BTreeMap::new(),
+            longest_gap: Span::ZERO,
+            cancel_until: Time::ZERO,
+            cache: Cache::new(settings.quantum_bytes),
+            held: Held::default(),
+        }
+    }
+    /// The state.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+    /// The sizes of its cache.
+    pub fn limits(&self) -> CacheLimits {
+        self.limits
+    }
+    /// Bytes of INRPP data in the cache: S_i.
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache.bytes()
+    }
+    /// Bytes of other packets in the cache.
+    pub fn plain_bytes(&self) -> u64 {
+        self.cache.plain_bytes()
+    }
+    /// Packets in the cache.
+    pub fn cache_packets(&self) -> u64 {
+        self.cache.packets()
+    }
+    /// Flows with packets in the cache, and the bytes of each.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowKey, u64)> {
+        self.cache.flows()
+    }
+    /// Congested interfaces downstream that it holds packets for.
+    pub fn nonces(&self) -> usize {
+        self.held.len()
+    }
+
+    /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of its flow waits here, and no other
+    /// flow that could send does. (Packets that only wait for credits keep nobody back: section II-A3.)
+    #[inline]
+    pub fn passes(&mut self, flow: FlowKey, echo: Option<Nonce>) -> bool {
+        if self.cache.packets() == 0 && self.held.is_empty() {
+            return true;
+        }
+        !(self.held.holder(flow, echo).is_some()
+            || self.cache.has(flow)
+            || self.cache.settle(&self.held))
+    }
+    /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets.
+    pub fn keep(
+        &mut self,
+        now: Time,
+        flow: FlowKey,
+        packet: Cached<T>,
+        plain_limit_bytes: u64,
+        rng: &mut Rng,
+    ) -> Kept<T> {
+        let mut kept = Kept { pushed_out: Vec::new(), refused: None };
+        match self.has_room(flow, packet.wire_len, plain_limit_bytes, &mut kept.pushed_out) {
+            true => self.cache.push(flow, packet),
+            false => kept.refused = Some(packet.what),
+        }
+        self.move_on(now, rng);
+        kept
+    }
+    /// Make room in a full cache at the cost of the longest flow. False if that is the flow itself.
+    fn has_room(
+        &mut self,
+        flow: FlowKey,
+        wire_len: u16,
+        plain_limit_bytes: u64,
+        pushed_out: &mut Vec<T>,
+    ) -> bool {
+        let wire_len = wire_len as u64;
+        if flow.class() == Class::Plain {
+            return self.cache.plain_bytes() + wire_len <= plain_limit_bytes;
+        }
+        while self.cache.bytes() + wire_len > self.limits.total_bytes {
+            let own = self.cache.flow_bytes(flow) + wire_len;
+            let Some((longest, _)) = self.cache.longest().filter(|&(_, bytes)| bytes > own) else {
+                return false;
+            };
+            pushed_out.push(self.cache.push_out(longest).what);
+        }
+        true
+    }
+    /// The next packet for the link of the interface.
+    pub fn pull(&mut self, now: Time, rng: &mut Rng) -> Option<(FlowKey, Cached<T>)> {
+        let pulled = self.cache.pull(&mut self.held)?;
+        self.move_on(now, rng);
+        Some(pulled)
+    }
+    /// The next packet that may leave on a detour and is no longer than `max_wire_len`.
+    pub fn pull_for_detour(
+        &mut self,
+        now: Time,
+        max_wire_len: u16,
+        rng: &mut Rng,
+    ) -> Option<(FlowKey, Cached<T>)> {
+        let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.held)?;
+        self.move_on(now, rng);
+        Some(pulled)
+    }
+    /// True if [`Interface::pull`] would give a packet.
+    pub fn has_eligible(&self) -> bool {
+        self.cache.has_eligible(&self.held)
+    }
+    /// True if [`Interface::pull_for_detour`] would give a packet.
+    pub fn has_eligible_for_detour(&self, max_wire_len: u16) -> bool {
+        self.cache.has_eligible_for_detour(max_wire_len, &self.held)
+    }
+
+    /// An ACK of `flow` came in over this interface with this option: what it carries on.
+    ///
+    /// What downstream asks is read first; what this interface asks is written last.
+    pub fn on_ack(&mut self, now: Time, flow: FlowKey, mut option: BackPressure) -> BackPressure {
+        option.routers = option.routers.saturating_add(1);
+        if let Some(nonce) = option.nonce {
+            match option.ask {
+                Ask::SlowDown => {
+                    self.slow_down(now, nonce, flow);
+                    // It ends here, unless this interface is congested itself: see below.
+                    option.ask = Ask::Nothing;
+                }
+                Ask::Nothing | Ask::Cancel => self.release(nonce),
+            }
+        }
+        match (self.state, option.ask, option.nonce) {
+            (State::BackPressure, _, None) => {
+                let nonce = self.nonce.expect("drawn when B began");
+                self.note_asked(now, flow);
+                BackPressure { ask: Ask::SlowDown, nonce: Some(nonce), ..option }
+            }
+            // Those upstream hold it under the nonce that it carries.
+            (State::BackPressure, Ask::Nothing, Some(_)) => {
+                BackPressure { ask: Ask::SlowDown, ..option }
+            }
+            (State::Disable, _, nonce) => {
+                self.asked.remove(&flow);
+                match nonce.is_none() || nonce == self.nonce {
+                    true => BackPressure { ask: Ask::Cancel, nonce: self.nonce, ..option },
+                    false => option,
+                }
+            }
+            _ => option,
+        }
+    }
+    /// The interface `nonce` downstream asks `flow` to slow down, with an ACK that is worth one packet.
+    fn slow_down(&mut self, now: Time, nonce: Nonce, flow: FlowKey) {
+        if let Some(forgotten) = self.held.hear(now, nonce, flow) {
+            self.release(forgotten);
+        }
+        self.let_go(now, nonce);
+        // What waits for a credit from now on is known to wait.
+        self.cache.settle(&self.held);
+    }
+    /// One packet may leave: of the flow under `nonce` whose turn it is, else the next that comes.
+    ///
+    /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have none, and never get one.
+    fn let_go(&mut self, now: Time, nonce: Nonce) {
+        let Some(hold) = self.held.get_mut(nonce) else { return };
+        hold.credited = now;
+        match self.cache.credit_any(nonce, hold.served) {
+            Some(served) => hold.served = served,
+            None => hold.pooled = hold.pooled.saturating_add(1),
+        }
+    }
+    /// Nothing is held for `nonce` any more.
+    fn release(&mut self, nonce: Nonce) {
+        if self.held.forget(nonce) {
+            self.cache.release(nonce);
+        }
+    }
+    fn note_asked(&mut self, now: Time, flow: FlowKey) {
+        if let Some(last) = self.asked.get_mut(&flow) {
+            self.longest_gap = self.longest_gap.max(now.since(*last));
+            *last = now;
+        } else if self.asked.len() < MAX_ASKED {
+            self.asked.insert(flow, now);
+        }
+    }
+
+    /// Go to the state that the cache and the time ask for.
+    fn move_on(&mut self, now: Time, rng: &mut Rng) {
+        // Each round ends in another state; the longest way is DB, S&D, B.
+        for _ in 0..State::ALL.len() {
+            let bytes = self.cache.bytes();
+            let over = now >= self.cancel_until || self.asked.is_empty();
+            let next = match self.state {
+                State::Push if bytes > 0 => State::StoreDetour,
+                State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
+                State::StoreDetour if bytes == 0 => State::Push,
+                State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
+                State::Disable if bytes > self.limits.high_bytes => State::BackPressure,
+                State::Disable if over && bytes > 0 => State::StoreDetour,
+                State::Disable if over => State::Push,
+                _ => return,
+            };
+            self.enter(now, next, rng);
+        }
+    }
+    fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
+        match next {
+            State::BackPressure => {
+                self.asked.clear();
+                self.longest_gap = Span::ZERO;
+                self.nonce = Some(draw(rng, self.nonce));
+            }
+            State::Disable => {
+                let longest = (self.longest_gap * 4).min(LONGEST_CANCEL);
+                self.cancel_until = now + self.timing.cancel_for.max(longest);
+            }
+            State::Push | State::StoreDetour => self.nonce = None,
+        }
+        self.state = next;
+    }
+
+    /// When [`Interface::on_timeout`] is due. May lie in the past only until it is called.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let disable = (self.state == State::Disable).then_some(self.cancel_until);
+        let held = self.held.iter().map(|(nonce, hold)| {
+            let forget = hold.heard + self.timing.forget_after.max(hold.gap * 4);
+            match self.cache.waits(nonce) {
+                true => forget.min(hold.credited + self.timing.watchdog.max(hold.gap * 2)),
+                false => forget,
+            }
+        });
+        held.chain(disable).min()
+    }
+    /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK comes: without it nothing would
+    /// be under way, and no ACK would ever come.
+    pub fn on_timeout(&mut self, now: Time, rng: &mut Rng) {
+        let late = |(nonce, hold): (Nonce, &super::held::Hold)| {
+            let forget = hold.heard + self.timing.forget_after.max(hold.gap * 4);
+            let starve = hold.credited + self.timing.watchdog.max(hold.gap * 2);
+            if now >= forget {
+                Some((nonce, true))
+            } else {
+                (now >= starve && self.cache.waits(nonce)).then_some((nonce, false))
+            }
+        };
+        let late: Vec<(Nonce, bool)> = self.held.iter().filter_map(late).collect();
+        for (nonce, forget) in late {
+            match forget {
+                true => self.release(nonce),
+                false => self.let_go(now, nonce),
+            }
+        }
+        self.move_on(now, rng);
+    }
+    /// Lose everything: what was cached.
+    pub fn restart(&mut self) -> Vec<T> {
+        let lost = self.cache.drain().collect();
+        self.held = Held::default();
+        self.asked.clear();
+        (self.state, self.nonce) = (State::Push, None);
+        lost
+    }
+}
+
+/// A nonce other than the last.
+fn draw(rng: &mut Rng, last: Option<Nonce>) -> Nonce {
+    loop {
+        let nonce = Nonce::new(rng.next_u64() as u32);
+        if let Some(nonce) = nonce.filter(|&n| Some(n) != last) {
+            return nonce;
+        }
+    }
+}

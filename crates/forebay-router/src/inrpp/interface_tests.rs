@@ -1,0 +1,252 @@
+//! The interface machine by hand: each sequence is worked out from the rules of the paper, as corrected in the module.
+
+use super::cache::Cached;
+use super::interface::{Interface, State};
+use super::key::{Class, FlowKey};
+use super::settings::{CacheLimits, Settings};
+use alloc::vec::Vec;
+use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_base::{Rng, Span, Stream, Time};
+
+const LIMITS: CacheLimits =
+    CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
+const PACKET: u16 = 1_000;
+
+struct Bench {
+    interface: Interface<u32>,
+    rng: Rng,
+    next: u32,
+}
+
+fn flow(n: u32) -> FlowKey {
+    FlowKey::new((n, 1), (9, 2), Class::Pooled)
+}
+fn ms(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+fn asks(ask: Ask, nonce: u32) -> BackPressure {
+    BackPressure { ask, routers: 1, nonce: Nonce::new(nonce) }
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let settings = Settings { quantum_bytes: PACKET as u32, ..Settings::default() };
+        let rng = Rng::new(1, Stream::Forwarding, 0);
+        Bench { interface: Interface::new(LIMITS, &settings), rng, next: 0 }
+    }
+    /// A packet of flow `n` comes; numbered from 1. What had to go for it.
+    fn put(&mut self, at: Time, n: u32, echo: u32) -> Vec<u32> {
+        self.next += 1;
+        let cached = Cached { echo: Nonce::new(echo), wire_len: PACKET, what: self.next };
+        let kept = self.interface.keep(at, flow(n), cached, 0, &mut self.rng);
+        kept.pushed_out.into_iter().chain(kept.refused).collect()
+    }
+    fn pull(&mut self, at: Time) -> Option<(FlowKey, u32)> {
+        let eligible = self.interface.has_eligible();
+        let pulled = self.interface.pull(at, &mut self.rng);
+        assert_eq!(eligible, pulled.is_some(), "what is eligible is pulled, and nothing else");
+        pulled.map(|(flow, cached)| (flow, cached.what))
+    }
+    fn ack(&mut self, at: Time, n: u32, option: BackPressure) -> BackPressure {
+        self.interface.on_ack(at, flow(n), option)
+    }
+    fn state(&self) -> State {
+        self.interface.state()
+    }
+}
+
+#[test]
+fn the_states_follow_the_thresholds_with_hysteresis() {
+    let mut b = Bench::new();
+    assert_eq!(b.state(), State::Push);
+    for packets in 1..=6 {
+        b.put(ms(0), 1, 0);
+        assert_eq!(b.state(), State::StoreDetour, "{packets} kB: S_high is 6 kB, and not passed");
+    }
+    b.put(ms(0), 1, 0);
+    assert_eq!(b.state(), State::BackPressure, "7 kB");
+    b.ack(ms(1), 1, BackPressure::default());
+    for left in [6, 5, 4, 3] {
+        b.pull(ms(2)).unwrap();
+        assert_eq!(b.state(), State::BackPressure, "{left} kB: S_low is 3 kB, and not passed");
+    }
+    b.pull(ms(2)).unwrap();
+    assert_eq!(b.state(), State::Disable, "2 kB");
+    (0..5).for_each(|_| drop(b.put(ms(3), 1, 0)));
+    assert_eq!(b.state(), State::BackPressure, "7 kB again");
+}
+
+#[test]
+fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
+    let mut b = Bench::new();
+    (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    let told = b.ack(ms(1), 1, BackPressure::default());
+    assert_eq!((told.ask, told.routers), (Ask::SlowDown, 1));
+    let nonce = told.nonce.expect("an alias");
+    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).nonce, Some(nonce), "one per episode");
+    (0..5).for_each(|_| assert!(b.pull(ms(3)).is_some()));
+    assert_eq!(b.state(), State::Disable);
+    let cancelled = b.ack(ms(4), 2, BackPressure::default());
+    assert_eq!((cancelled.ask, cancelled.nonce), (Ask::Cancel, Some(nonce)));
+    b.put(ms(4), 1, 0);
+    assert_eq!(b.state(), State::Disable, "flow 1 has not been told");
+    assert_eq!(b.ack(ms(5), 1, BackPressure::default()).ask, Ask::Cancel);
+    b.put(ms(5), 1, 0);
+    assert_eq!(b.state(), State::StoreDetour, "all have been told");
+    (0..4).for_each(|_| drop(b.put(ms(6), 1, 0)));
+    let again = b.ack(ms(7), 1, BackPressure::default());
+    assert_eq!(again.ask, Ask::SlowDown);
+    assert_ne!(again.nonce, Some(nonce), "drawn anew: a late cancel means nothing now");
+}
+
+#[test]
+fn a_flow_that_sends_no_more_acks_holds_up_the_end_of_back_pressure_for_200_ms_only() {
+    let mut b = Bench::new();
+    (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    b.ack(ms(1), 1, BackPressure::default());
+    (0..5).for_each(|_| assert!(b.pull(ms(10)).is_some()));
+    assert_eq!(b.interface.next_timeout(), Some(ms(210)));
+    b.interface.on_timeout(ms(209), &mut b.rng);
+    assert_eq!(b.state(), State::Disable, "early calls do nothing");
+    b.interface.on_timeout(ms(210), &mut b.rng);
+    assert_eq!((b.state(), b.interface.next_timeout()), (State::StoreDetour, None));
+}
+
+#[test]
+fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
+    let mut b = Bench::new();
+    let first = b.ack(ms(0), 1, asks(Ask::SlowDown, 77));
+    // This interface is not congested: nobody further up need slow down, but all must echo the nonce.
+    assert_eq!((first.ask, first.nonce, first.routers), (Ask::Nothing, Nonce::new(77), 2));
+    assert!(!b.interface.passes(flow(1), Nonce::new(77)), "held by its echo");
+    assert!(!b.interface.passes(flow(1), None), "held though it left before its sender knew");
+    assert!(b.interface.passes(flow(2), None), "another flow is not");
+    (0..3).for_each(|_| drop(b.put(ms(1), 1, 77)));
+    assert_eq!(b.pull(ms(1)), Some((flow(1), 1)), "the first ACK was worth a packet");
+    assert_eq!(b.pull(ms(1)), None);
+    assert!(b.interface.passes(flow(2), None), "held packets keep nobody back");
+    b.ack(ms(2), 1, asks(Ask::SlowDown, 77));
+    assert!(!b.interface.passes(flow(2), None), "but one that may leave now has its turn first");
+    assert_eq!((b.pull(ms(2)), b.pull(ms(2))), (Some((flow(1), 2)), None));
+    let cancel = b.ack(ms(3), 1, asks(Ask::Cancel, 77));
+    assert_eq!((cancel.ask, cancel.nonce), (Ask::Cancel, Nonce::new(77)), "goes on to the sender");
+    assert_eq!((b.pull(ms(3)), b.state()), (Some((flow(1), 3)), State::Push));
+}
+
+#[test]
+fn credits_of_a_flow_without_packets_go_to_those_that_wait_under_the_same_nonce_in_turn() {
+    let mut b = Bench::new();
+    for n in [1, 2] {
+        (0..2).for_each(|_| drop(b.put(ms(0), n, 5)));
+        b.ack(ms(0), n, asks(Ask::SlowDown, 5));
+        assert_eq!(b.pull(ms(0)).map(|(of, _)| of), Some(flow(n)), "one credit each");
+        assert_eq!(b.pull(ms(0)), None);
+    }
+    b.ack(ms(1), 3, asks(Ask::SlowDown, 5));
+    let one = b.pull(ms(1)).expect("flow 3 has no packet: its credit is for anyone").0;
+    assert_eq!(b.pull(ms(1)), None);
+    b.ack(ms(1), 3, asks(Ask::SlowDown, 5));
+    let other = b.pull(ms(1)).expect("the next").0;
+    assert_ne!(one, other);
+}
+
+#[test]
+fn without_acks_one_packet_is_let_go_each_200_ms_and_the_nonce_is_forgotten_after_1_s() {
+    let mut b = Bench::new();
+    b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+    (0..9).for_each(|_| drop(b.put(ms(0), 1, 5)));
+    let mut left = Vec::new();
+    loop {
+        let before = left.len();
+        while b.pull(ms(0)).is_some() {
+            left.push(b.interface.next_timeout());
+        }
+        let Some(at) = b.interface.next_timeout() else { break };
+        assert!(left.len() > before, "each timeout lets something go");
+        b.interface.on_timeout(at, &mut b.rng);
+    }
+    // The ACK's own, then at 200, 400, 600 and 800 ms; at 1 s all.
+    let due: Vec<Option<Time>> =
+        [200, 400, 600, 800, 1000].into_iter().map(|t| Some(ms(t))).collect();
+    assert_eq!((&left[..5], left.len()), (&due[..], 9));
+}
+
+#[test]
+fn what_a_router_between_has_cleared_releases_those_further_up() {
+    let mut b = Bench::new();
+    b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+    b.put(ms(0), 1, 5);
+    b.put(ms(0), 1, 5);
+    b.pull(ms(0)).unwrap();
+    assert_eq!(b.pull(ms(0)), None);
+    b.ack(ms(1), 1, asks(Ask::Nothing, 5));
+    assert!(b.pull(ms(1)).is_some());
+}
+
+#[test]
+fn two_congested_interfaces_in_series_share_one_option() {
+    let mut b = Bench::new();
+    (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    // Congested itself: the nonce from downstream goes on as a slow-down, for those upstream hold under it.
+    let on = b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
+    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
+    let on = b.ack(ms(2), 1, asks(Ask::Nothing, 5));
+    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
+    let own = b.ack(ms(3), 1, BackPressure::default());
+    assert_eq!(own.ask, Ask::SlowDown);
+    assert!(own.nonce.is_some() && own.nonce != Nonce::new(5), "under its own name now");
+    // A slow-down of another is never overwritten by one's own cancel; it ends here.
+    (0..5).for_each(|_| assert!(b.pull(ms(4)).is_some()));
+    assert_eq!(b.state(), State::Disable);
+    let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
+    assert_eq!((on.ask, on.nonce), (Ask::Nothing, Nonce::new(6)));
+}
+
+#[test]
+fn a_full_cache_takes_from_the_longest_flow_and_never_more_than_it_holds() {
+    let mut b = Bench::new();
+    for _ in 0..8 {
+        assert_eq!(b.put(ms(0), 1, 0), []);
+    }
+    assert_eq!((b.put(ms(0), 2, 0), b.put(ms(0), 2, 0)), (Vec::new(), Vec::new()));
+    assert_eq!(b.interface.cache_bytes(), LIMITS.total_bytes);
+    assert_eq!(b.put(ms(0), 2, 0), [8], "the last of flow 1");
+    assert_eq!(b.put(ms(0), 1, 0), [12], "flow 1 would take from itself");
+    for n in 3..8 {
+        assert_eq!(b.put(ms(0), n, 0).len(), 1);
+        assert_eq!(b.interface.cache_bytes(), LIMITS.total_bytes);
+    }
+}
+
+#[test]
+fn flows_leave_in_turn_whatever_their_backlog() {
+    let mut b = Bench::new();
+    for n in [1, 1, 1, 1, 2, 2, 3] {
+        b.put(ms(0), n, 0);
+    }
+    let order: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
+    assert_eq!(order, [1, 5, 7, 2, 6, 3, 4]);
+}
+
+#[test]
+fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_long() {
+    let mut b = Bench::new();
+    b.ack(ms(0), 4, asks(Ask::SlowDown, 5));
+    let classes = [(1, Class::Tagged), (2, Class::Plain), (3, Class::Pooled), (4, Class::Pooled)];
+    for (n, class) in classes {
+        let key = FlowKey::new((n, 1), (9, 2), class);
+        for _ in 0..2 {
+            let cached = Cached { echo: None, wire_len: PACKET, what: n };
+            b.interface.keep(ms(0), key, cached, 5_000, &mut b.rng);
+        }
+    }
+    let mut detour = |max| b.interface.pull_for_detour(ms(0), max, &mut b.rng).map(|(_, c)| c.what);
+    assert_eq!(detour(PACKET - 1), None);
+    // Flow 4 has one credit, from the ACK.
+    let mut taken = [detour(PACKET), detour(PACKET), detour(PACKET)];
+    taken.sort();
+    assert_eq!((taken, detour(PACKET)), ([Some(3), Some(3), Some(4)], None));
+    let rest: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
+    assert_eq!(rest, [1, 2, 1, 2], "the link takes all but the held one");
+    assert_eq!(b.interface.cache_bytes(), PACKET as u64);
+}

@@ -1,0 +1,457 @@
+//! The router: what comes in is read, kept or passed on; what a port has room for is taken from caches.
+
+use super::cache::Cached;
+use super::detour::{self, Detours, Message};
+use super::interface::{Interface, Kept, State};
+use super::key::{Class, FlowKey};
+use super::log::{InterfaceView, Log};
+use super::settings::Settings;
+use crate::forwarding::{Forwarding, NodeContext, Ports, Verdict};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use forebay_base::signal::inrpp::{
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId,
+};
+use forebay_base::{
+    Arena, DropReason, Kind, OptionList, Packet, PortId, Rate, Rng, Span, TcpFlags, Time,
+};
+
+/// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).
+const PLAIN_ROOM: Span = Span::from_millis(50);
+/// ACKs that found the queue of the link full, per port.
+const MAX_EXPRESS: usize = 4096;
+/// The longest packet on links without room for tags.
+const USUAL_BYTES: u16 = 1492;
+/// Routers that a packet may pass between leaving the direct way and coming back to it.
+const DETOUR_BUDGET: u8 = 1;
+
+/// What a port leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortInfo {
+    /// Rate of the link at the start.
+    pub rate: Rate,
+    /// The INRPP router at its other end, if there is one.
+    pub neighbour: Option<RouterId>,
+}
+
+struct Port {
+    interface: Interface<Packet>,
+    /// ACKs that the queue of the link had no room for: they go first, and are never cached.
+    express: VecDeque<Packet>,
+    log: Log,
+    plain_limit_bytes: u64,
+    neighbour: Option<RouterId>,
+}
+
+/// What a packet carries for INRPP.
+#[derive(Clone, Copy)]
+struct Signals {
+    back_pressure: Option<BackPressure>,
+    echo: Option<Echo>,
+    tag: Option<DetourTag>,
+}
+
+impl Signals {
+    const NONE: Signals = Signals { back_pressure: None, echo: None, tag: None };
+
+    #[inline]
+    fn of(packet: &Packet, arena: &Arena) -> Signals {
+        let Some(cold) = packet.cold_part(arena) else { return Signals::NONE };
+        if packet.kind() != Kind::Tcp {
+            return Signals::NONE;
+        }
+        let options = &cold.tcp_options;
+        Signals {
+            back_pressure: BackPressure::find(options),
+            echo: Echo::find(options),
+            tag: DetourTag::find(&cold.ip_options),
+        }
+    }
+}
+
+/// The forwarding of an INRPP router. See the module.
+pub struct Inrpp {
+    id: RouterId,
+    settings: Settings,
+    ports: Vec<Port>,
+    detours: Detours,
+    rng: Rng,
+    /// No interface has a deadline before this.
+    wake: Option<Time>,
+    /// Messages to send, kept for their memory.
+    outbox: detour::Outbox,
+}
+
+/// What the detour machine may know of interfaces.
+struct View<'a> {
+    ports: &'a [Port],
+    links: &'a dyn Ports,
+}
+
+impl detour::Interfaces for View<'_> {
+    fn is_push(&self, port: PortId) -> bool {
+        self.ports[port.index()].interface.state() == State::Push
+    }
+    fn rate(&self, port: PortId) -> Rate {
+        self.links.rate(port)
+    }
+    fn queue_bytes(&self, port: PortId) -> u64 {
+        self.links.backlog_bytes(port)
+    }
+    fn is_up(&self, port: PortId) -> bool {
+        self.links.is_up(port)
+    }
+}
+
+impl Inrpp {
+    /// A router with these ports; its own stream of random numbers gives the nonces.
+    pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
+        let port = |info: &PortInfo| Port {
+            interface: Interface::new(settings.cache.at(info.rate), settings),
+            express: VecDeque::new(),
+            log: Log::default(),
+            plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
+            neighbour: info.neighbour,
+        };
+        let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
+        Inrpp {
+            id,
+            settings: settings.clone(),
+            ports: ports.iter().map(port).collect(),
+            detours: Detours::new(id, &neighbours, settings),
+            rng,
+            wake: None,
+            outbox: Vec::new(),
+        }
+    }
+    /// One interface.
+    pub fn view(&self, port: PortId) -> InterfaceView<'_> {
+        let port = &self.ports[port.index()];
+        InterfaceView { interface: &port.interface, log: &port.log }
+    }
+    /// The detours.
+    pub fn detours(&self) -> &Detours {
+        &self.detours
+    }
+
+    /// The way of a packet: where its tag says, else where the routes say. The tag is taken off where the detour ends, or cannot go on.
+    fn way(
+        &self,
+        packet: &mut Packet,
+        tag: Option<DetourTag>,
+        cx: &mut NodeContext<'_>,
+    ) -> Result<(PortId, bool), DropReason> {
+        if let Some(tag) = tag {
+            let named = self.ports.iter().position(|p| p.neighbour == Some(tag.next_hop));
+            let open = named.map(|i| PortId(i as u16)).filter(|&port| cx.ports.is_up(port));
+            if let Some(port) = open.filter(|_| tag.budget > 0 && tag.next_hop != self.id) {
+                let spent = DetourTag { budget: tag.budget - 1, ..tag };
+                set_tag(packet, Some(spent), cx.arena);
+                return Ok((port, true));
+            }
+            set_tag(packet, None, cx.arena);
+        }
+        let port = cx.routes.port(cx.node, packet.dst()).ok_or(DropReason::NoRoute)?;
+        Ok((port, false))
+    }
+
+    /// Something happened to the interface of `port`: note its state and deadline, and ask for what may leave.
+    fn after(&mut self, port: PortId, cx: &mut NodeContext<'_>) {
+        let Port { interface, log, .. } = &mut self.ports[port.index()];
+        let before = log.state();
+        log.look(cx.now, interface);
+        let after = interface.state();
+        if let Some(at) = interface.next_timeout() {
+            self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+        }
+        if (before == State::Push) != (after == State::Push) {
+            self.detours.demand(cx.now, port, after != State::Push, &mut self.outbox);
+            self.send_messages(cx);
+        }
+    }
+    /// `port` may have something to send; and its detours, if it had nothing before. Those that had are paced, and wake by time.
+    fn wake_ports(&self, port: PortId, had: bool, cx: &mut NodeContext<'_>) {
+        cx.work.ready.push(port);
+        if !had {
+            cx.work.ready.extend(self.detours.open_through(port));
+        }
+    }
+    fn send_messages(&mut self, cx: &mut NodeContext<'_>) {
+        for (port, message) in self.outbox.drain(..) {
+            cx.work.send.push((port, message.to_packet(cx.arena)));
+        }
+    }
+
+    /// A message of a neighbour.
+    fn on_message(&mut self, in_port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) {
+        // What does not parse is no message of ours: it ends here all the same, for it was addressed to this router alone.
+        if let Some(Ok(message)) = Message::of_packet(packet, cx.arena) {
+            let view = View { ports: &self.ports, links: cx.ports };
+            self.detours.on_message(cx.now, in_port, message, &view, &mut self.outbox);
+            self.send_messages(cx);
+            cx.work.ready.push(in_port);
+        }
+    }
+
+    /// An ACK has come in over `port`: the data that it acknowledges leaves there.
+    fn on_ack(
+        &mut self,
+        port: PortId,
+        option: BackPressure,
+        packet: &mut Packet,
+        cx: &mut NodeContext<'_>,
+    ) {
+        let flow = FlowKey::acknowledged_by(packet);
+        let interface = &mut self.ports[port.index()].interface;
+        let had = interface.has_eligible();
+        let written = interface.on_ack(cx.now, flow, option);
+        let there = written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
+        debug_assert!(there, "it was read from there");
+        if interface.cache_packets() > 0 || interface.next_timeout().is_some() {
+            self.after(port, cx);
+            self.wake_ports(port, had, cx);
+        }
+    }
+
+    /// A packet that leaves through `port`, if it need not wait.
+    fn pass(
+        &mut self,
+        port: PortId,
+        (flow, echo): (FlowKey, Option<Nonce>),
+        packet: Packet,
+        cx: &mut NodeContext<'_>,
+    ) -> Verdict {
+        let out = &mut self.ports[port.index()];
+        out.log.offered_bytes += packet.wire_len() as u64;
+        if !out.interface.passes(flow, echo) {
+            return self.keep(port, (flow, echo), packet, cx);
+        }
+        self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
+        Verdict::Forward(port, packet)
+    }
+    fn count_sent(&mut self, port: PortId, flow: FlowKey, wire: u16, payload: u16, now: Time) {
+        self.detours.sent(now, port, wire);
+        let log = &mut self.ports[port.index()].log;
+        log.sent_bytes += wire as u64;
+        if self.settings.flow_totals && payload > 0 {
+            *log.passed.entry(flow).or_default() += payload as u64;
+        }
+    }
+    fn keep(
+        &mut self,
+        port: PortId,
+        (flow, echo): (FlowKey, Option<Nonce>),
+        packet: Packet,
+        cx: &mut NodeContext<'_>,
+    ) -> Verdict {
+        let out = &mut self.ports[port.index()];
+        let had = out.interface.has_eligible();
+        let (limit, wire_len) = (out.plain_limit_bytes, packet.wire_len());
+        let cached = Cached { echo, wire_len, what: packet };
+        let Kept { pushed_out, refused } =
+            out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
+        for packet in pushed_out {
+            out.log.dropped_packets += 1;
+            cx.drops.record(packet, DropReason::CacheFull, cx.arena);
+        }
+        let reason = match flow.class() {
+            Class::Plain => DropReason::Full,
+            Class::Pooled | Class::Tagged => DropReason::CacheFull,
+        };
+        if refused.is_some() && reason == DropReason::CacheFull {
+            out.log.dropped_packets += 1;
+        }
+        self.after(port, cx);
+        self.wake_ports(port, had, cx);
+        refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
+    }
+
+    /// The next packet for the interface of `port` itself.
+    fn pull_own(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
+        let out = &mut self.ports[port.index()];
+        if let Some(packet) = out.express.pop_front() {
+            self.detours.sent(cx.now, port, packet.wire_len());
+            return Some(packet);
+        }
+        let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
+        let packet = cached.what;
+        self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
+        self.after(port, cx);
+        Some(packet)
+    }
+    /// The next packet of another interface that takes a detour through `port`.
+    fn pull_detour(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
+        let max_wire_len = cx.ports.mtu_bytes(port).saturating_sub(DETOUR_TAG_BYTES);
+        let primary = self.due(cx.now, port, max_wire_len)?;
+        let from = &mut self.ports[primary.index()];
+        let (flow, cached) = from
+            .interface
+            .pull_for_detour(cx.now, max_wire_len, &mut self.rng)
+            .expect("it was seen to have one");
+        let mut packet = cached.what;
+        let next_hop = from.neighbour.expect("detours lead to routers");
+        set_tag(&mut packet, Some(DetourTag { next_hop, budget: DETOUR_BUDGET }), cx.arena);
+        from.log.sent_bytes += cached.wire_len as u64;
+        from.log.detoured_bytes += cached.wire_len as u64;
+        if self.settings.flow_totals {
+            *from.log.passed.entry(flow).or_default() += packet.payload_len() as u64;
+        }
+        let wire_len = packet.wire_len();
+        self.detours.sent(cx.now, port, wire_len);
+        self.detours.charge(cx.now, primary, port, wire_len);
+        self.after(primary, cx);
+        Some(packet)
+    }
+    /// The next primary that may send over `port` now and has a packet for it.
+    fn due(&self, now: Time, port: PortId, max_wire_len: u16) -> Option<PortId> {
+        let able = |primary: &PortId| {
+            self.ports[primary.index()].interface.has_eligible_for_detour(max_wire_len)
+        };
+        self.detours.due_for(now, port).find(able)
+    }
+    fn is_message(packet: &Packet) -> bool {
+        packet.kind() == Kind::Opaque && packet.dst() == detour::ALL_ROUTERS
+    }
+}
+
+/// Put the tag on, replace it, or take it off.
+fn set_tag(packet: &mut Packet, tag: Option<DetourTag>, arena: &mut Arena) {
+    let mut options = OptionList::EMPTY;
+    if let Some(cold) = packet.cold_part(arena) {
+        for option in cold.ip_options.iter().filter(|option| option.kind != DETOUR_KIND) {
+            options.push(option.kind, option.data).expect("they were there before");
+        }
+    }
+    if let Some(tag) = tag {
+        // Nothing that Forebay sends has other IP options; with 40 bytes of foreign ones a packet just takes no detour again.
+        tag.push(&mut options).expect("a tag fits beside no other options");
+    }
+    packet.set_ip_options(options, arena).expect("tagged packets are IPv4 and TCP");
+}
+
+/// Which flow a packet belongs to here, and what it echoes.
+fn flow_of(packet: &Packet, signals: &Signals, tagged: bool) -> (FlowKey, Option<Nonce>) {
+    let Some(Echo(echo)) = signals.echo else { return (FlowKey::of(packet, Class::Plain), None) };
+    let class = if tagged { Class::Tagged } else { Class::Pooled };
+    (FlowKey::of(packet, class), echo)
+}
+
+/// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows have no turn yet.
+fn is_express(packet: &Packet) -> bool {
+    let tcp = packet.tcp_fields();
+    tcp.is_some_and(|tcp| packet.payload_len() == 0 && !tcp.flags.has(TcpFlags::FIN))
+}
+
+impl Forwarding for Inrpp {
+    fn on_packet(
+        &mut self,
+        in_port: PortId,
+        mut packet: Packet,
+        cx: &mut NodeContext<'_>,
+    ) -> Verdict {
+        if Inrpp::is_message(&packet) {
+            self.on_message(in_port, &packet, cx);
+            return Verdict::Consumed(packet);
+        }
+        if !packet.decrement_ttl() {
+            return Verdict::Drop(packet, DropReason::Ttl);
+        }
+        let signals = Signals::of(&packet, cx.arena);
+        if let Some(option) = signals.back_pressure {
+            self.on_ack(in_port, option, &mut packet, cx);
+        }
+        let (port, tagged) = match self.way(&mut packet, signals.tag, cx) {
+            Ok(way) => way,
+            Err(reason) => return Verdict::Drop(packet, reason),
+        };
+        if is_express(&packet) {
+            self.detours.sent(cx.now, port, packet.wire_len());
+            return Verdict::Forward(port, packet);
+        }
+        if tagged {
+            self.detours.relayed(cx.now, in_port, port, packet.wire_len());
+        }
+        let flow = flow_of(&packet, &signals, tagged);
+        self.pass(port, flow, packet, cx)
+    }
+
+    fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        if is_express(&packet) {
+            let express = &mut self.ports[port.index()].express;
+            if express.len() == MAX_EXPRESS {
+                return Verdict::Drop(packet, DropReason::Full);
+            }
+            express.push_back(packet);
+            return Verdict::Held;
+        }
+        let signals = Signals::of(&packet, cx.arena);
+        if signals.echo.is_none() || Inrpp::is_message(&packet) {
+            return Verdict::Drop(packet, DropReason::Full);
+        }
+        let flow = flow_of(&packet, &signals, signals.tag.is_some());
+        let log = &mut self.ports[port.index()].log;
+        log.sent_bytes -= packet.wire_len() as u64;
+        if let Some(passed) = log.passed.get_mut(&flow.0) {
+            *passed -= packet.payload_len() as u64;
+        }
+        self.keep(port, flow, packet, cx)
+    }
+
+    fn pull(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
+        self.pull_own(port, cx).or_else(|| self.pull_detour(port, cx))
+    }
+
+    fn has_eligible(&self, port: PortId, now: Time) -> bool {
+        let own = &self.ports[port.index()];
+        // The links of the driver bound how long a packet on a detour may be: one that fits any is one that fits the usual.
+        !own.express.is_empty()
+            || own.interface.has_eligible()
+            || self.due(now, port, USUAL_BYTES).is_some()
+    }
+    fn held_packets(&self) -> u64 {
+        let held = |port: &Port| port.interface.cache_packets() + port.express.len() as u64;
+        self.ports.iter().map(held).sum()
+    }
+    fn held_bytes(&self, port: PortId) -> u64 {
+        let port = &self.ports[port.index()];
+        let express: u64 = port.express.iter().map(|p| p.wire_len() as u64).sum();
+        port.interface.cache_bytes() + port.interface.plain_bytes() + express
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        [self.wake, self.detours.next_timeout()].into_iter().flatten().min()
+    }
+    fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
+        if self.wake.is_some_and(|wake| wake <= cx.now) {
+            self.wake = None;
+            for i in 0..self.ports.len() {
+                let interface = &mut self.ports[i].interface;
+                let Some(at) = interface.next_timeout() else { continue };
+                if at <= cx.now {
+                    let had = interface.has_eligible();
+                    interface.on_timeout(cx.now, &mut self.rng);
+                    self.wake_ports(PortId(i as u16), had, cx);
+                }
+                self.after(PortId(i as u16), cx);
+            }
+        }
+        let view = View { ports: &self.ports, links: cx.ports };
+        self.detours.on_timeout(cx.now, &view, &mut self.outbox);
+        self.send_messages(cx);
+        cx.work.ready.extend(self.detours.woken(cx.now));
+    }
+    fn on_link(&mut self, port: PortId, up: bool, cx: &mut NodeContext<'_>) {
+        self.detours.on_link(cx.now, port, up, &mut self.outbox);
+        self.send_messages(cx);
+        cx.work.ready.push(port);
+    }
+    fn restart(&mut self, cx: &mut NodeContext<'_>) {
+        for port in &mut self.ports {
+            let lost = port.interface.restart().into_iter().chain(port.express.drain(..));
+            lost.for_each(|p| cx.drops.record(p, DropReason::NodeRestart, cx.arena));
+            port.log.look(cx.now, &port.interface);
+        }
+        self.wake = None;
+        let neighbours: Vec<_> = self.ports.iter().map(|port| port.neighbour).collect();
+        self.detours = Detours::new(self.id, &neighbours, &self.settings);
+    }
+}

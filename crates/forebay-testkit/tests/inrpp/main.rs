@@ -1,0 +1,3 @@
+//! INRPP as a system: routers, hosts and detours in the simulator.
+
+mod dumbbell;
