@@ -377,3 +377,275 @@ impl Feedback for InrppReceiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::{CongestionCause, Controller};
+    use crate::testbed::{MSS, ack, congestion, init, sent};
+    use alloc::vec::Vec;
+    use forebay_base::kind;
+
+    const NOW: Time = Time::from_secs(1);
+
+    fn signal(ask: Ask, routers: u8, nonce: u32) -> BackPressure {
+        BackPressure { ask, routers, nonce: Nonce::new(nonce) }
+    }
+    fn carried(signal: BackPressure) -> OptionList {
+        let mut options = OptionList::EMPTY;
+        signal.push(&mut options).unwrap();
+        options
+    }
+    /// A sender past a handshake in which the SYN-ACK carried `signal`.
+    fn established(signal: BackPressure) -> Inrpp {
+        let mut inrpp = Inrpp::new(&Params::default(), init(10));
+        inrpp.on_established(NOW, &ack(0).rtt, Some(&carried(signal)));
+        inrpp
+    }
+    fn open() -> Inrpp {
+        established(signal(Ask::Nothing, 3, 0))
+    }
+    /// An ACK of one segment.
+    fn hear(inrpp: &mut Inrpp, signal: BackPressure) {
+        let options = carried(signal);
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+    }
+    fn send(inrpp: &mut Inrpp) {
+        inrpp.on_sent(NOW, &sent(false));
+    }
+    fn expire(inrpp: &mut Inrpp, first: bool) {
+        inrpp.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first });
+    }
+    fn echo(inrpp: &mut Inrpp) -> Option<u32> {
+        let next =
+            NextPacket { number: 0, syn: false, retransmission: false, payload_bytes: MSS as u32 };
+        let options = inrpp.stamp(NOW, &next).options.unwrap();
+        assert_eq!(options.len(), usize::from(inrpp.option_bytes()));
+        Echo::find(&options).unwrap().0.map(Nonce::get)
+    }
+    fn phase(inrpp: &Inrpp) -> &'static str {
+        inrpp.observe().phase
+    }
+
+    #[test]
+    fn each_ack_opens_or_closes_the_loop() {
+        use Ask::{Cancel, Nothing, SlowDown};
+        let mut inrpp = open();
+        let limitless = Limits::window(1 << 30);
+        assert_eq!(inrpp.limits(), limitless);
+        // (what the ACK says, its nonce; phase and echo then): the rules of the head comment.
+        let script = [
+            (Nothing, 0, "open", None),
+            (Nothing, 7, "open", Some(7)), // a router holds: only the name passes on
+            (SlowDown, 7, "closed", Some(7)),
+            (SlowDown, 9, "closed", Some(9)),
+            (Nothing, 9, "open", Some(9)),
+            (SlowDown, 9, "closed", Some(9)),
+            (Cancel, 9, "open", None),
+            (Nothing, 0, "open", None),
+        ];
+        for (step, (ask, nonce, loop_then, echo_then)) in script.into_iter().enumerate() {
+            hear(&mut inrpp, signal(ask, 3, nonce));
+            assert_eq!((phase(&inrpp), echo(&mut inrpp)), (loop_then, echo_then), "step {step}");
+            assert_eq!(inrpp.limits().credits.is_some(), loop_then == "closed");
+            assert_eq!(inrpp.limits().cwnd_bytes, 1 << 30);
+        }
+        assert_eq!(inrpp.limits(), limitless, "credits are gone with the closed loop");
+    }
+
+    #[test]
+    fn one_packet_for_each_ack_duplicates_too_and_no_more_than_two_kept() {
+        let mut inrpp = open();
+        let slow = signal(Ask::SlowDown, 3, 7);
+        let credits = |inrpp: &Inrpp| inrpp.limits().credits.unwrap();
+        hear(&mut inrpp, slow);
+        assert_eq!(credits(&inrpp), 1, "the ACK that closes the loop is worth a packet");
+        send(&mut inrpp);
+        assert_eq!(credits(&inrpp), 0);
+        // Duplicates, with and without the option, the option repeating the last word.
+        let options = carried(slow);
+        let duplicate = Ack { duplicate: true, acked_bytes: 0, ..ack(0) };
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..duplicate });
+        assert_eq!(credits(&inrpp), 1);
+        inrpp.on_ack(NOW, &duplicate);
+        assert_eq!(credits(&inrpp), 2);
+        hear(&mut inrpp, slow);
+        assert_eq!(credits(&inrpp), 2, "two at most");
+        // An ACK number on data of the other direction is no ACK packet.
+        send(&mut inrpp);
+        inrpp.on_ack(NOW, &ack(0));
+        assert_eq!(credits(&inrpp), 1);
+        // Retransmissions pay as well; that of a timeout may leave without.
+        for left in [0, 0] {
+            inrpp.on_sent(NOW, &Sent { retransmission: true, ..sent(false) });
+            assert_eq!(credits(&inrpp), left);
+        }
+    }
+
+    #[test]
+    fn a_syn_ack_may_slow_down_and_brings_the_first_credit() {
+        let mut inrpp = established(signal(Ask::SlowDown, 1, 5));
+        assert_eq!(inrpp.limits().credits, Some(1), "else nothing would ever leave");
+        assert_eq!(echo(&mut inrpp), Some(5));
+    }
+
+    #[test]
+    fn a_timeout_of_a_flow_never_slowed_down_changes_nothing() {
+        let mut inrpp = open();
+        expire(&mut inrpp, true);
+        assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    }
+
+    #[test]
+    fn a_flow_once_slowed_down_ramps_after_a_timeout() {
+        let mut inrpp = open();
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
+        expire(&mut inrpp, true);
+        // Doubled by the ACKs of each round: 1, 2, 4, 8 segments; "nothing" is no request.
+        for window in [1, 2, 4, 8] {
+            assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
+            (0..window).for_each(|_| hear(&mut inrpp, signal(Ask::Nothing, 3, 7)));
+        }
+        // One ACK for a hundred segments adds two.
+        inrpp.on_ack(NOW, &ack(100 * MSS));
+        assert_eq!(inrpp.limits().cwnd_bytes, 18 * MSS);
+        expire(&mut inrpp, false);
+        assert_eq!(inrpp.limits().cwnd_bytes, MSS);
+        let mut cancelled = established(signal(Ask::SlowDown, 1, 5));
+        expire(&mut cancelled, true);
+        assert_eq!((phase(&cancelled), cancelled.limits().credits), ("ramp", None));
+        hear(&mut cancelled, signal(Ask::Cancel, 3, 5));
+        assert_eq!(phase(&cancelled), "open");
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        assert_eq!(inrpp.limits().credits, Some(1));
+    }
+
+    #[test]
+    fn a_spurious_timeout_gives_the_loop_back_unless_a_router_has_spoken_since() {
+        let closed = || {
+            let mut inrpp = open();
+            (0..2).for_each(|_| hear(&mut inrpp, signal(Ask::SlowDown, 3, 7)));
+            inrpp
+        };
+        let mut inrpp = closed();
+        expire(&mut inrpp, true);
+        expire(&mut inrpp, false);
+        inrpp.on_spurious(NOW);
+        assert_eq!(inrpp.limits().credits, Some(2));
+        let mut inrpp = closed();
+        expire(&mut inrpp, true);
+        hear(&mut inrpp, signal(Ask::Cancel, 3, 7));
+        inrpp.on_spurious(NOW);
+        assert_eq!(phase(&inrpp), "open");
+    }
+
+    #[test]
+    fn the_ramp_ends_where_the_window_limits_nothing() {
+        let mut inrpp = open();
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        expire(&mut inrpp, true);
+        let acks = ((1 << 30) - MSS).div_ceil(2 * MSS);
+        (1..acks).for_each(|_| inrpp.on_ack(NOW, &ack(2 * MSS)));
+        assert_eq!(phase(&inrpp), "ramp");
+        inrpp.on_ack(NOW, &ack(2 * MSS));
+        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+    }
+
+    #[test]
+    fn losses_change_nothing_where_routers_hold() {
+        let mut inrpp = open();
+        inrpp.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
+        assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+        assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Controller);
+        assert_eq!(inrpp.loss_policy(), Some(LossPolicy::Patient));
+        assert_eq!(inrpp.ack_policy(), Some(AckPolicy::EveryPacket));
+    }
+
+    #[test]
+    fn without_routers_it_is_cubic() {
+        let none = signal(Ask::Nothing, 0, 0);
+        let mut unheard = Inrpp::new(&Params::default(), init(10));
+        unheard.on_established(NOW, &ack(0).rtt, None);
+        for mut inrpp in [established(none), unheard] {
+            let mut cubic = Cubic::new(&cubic::Params::default(), init(10));
+            let mut seen = Vec::new();
+            for step in 0..400 {
+                for c in [&mut inrpp as &mut dyn Controller, &mut cubic] {
+                    c.on_sent(NOW, &sent(false));
+                    c.on_ack(NOW, &ack(MSS));
+                    match step % 150 {
+                        50 => c.on_congestion(NOW, &congestion(CongestionCause::Loss, 20.0)),
+                        60 => c.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(9 * MSS) }),
+                        100 => c.on_rto(NOW, &Timeout { flight_size_bytes: 7 * MSS, first: true }),
+                        105 => c.on_spurious(NOW),
+                        _ => {}
+                    }
+                }
+                assert_eq!(inrpp.limits(), cubic.limits(), "step {step}");
+                assert_eq!(inrpp.observe(), cubic.observe(), "step {step}");
+                seen.push(cubic.limits().cwnd_bytes);
+            }
+            assert!(seen.contains(&MSS) && seen.iter().any(|&w| w > 20 * MSS), "it was exercised");
+            assert_eq!(inrpp.loss_policy(), None);
+            assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Transport);
+            assert_eq!(echo(&mut inrpp), None, "it still says that it speaks INRPP");
+        }
+    }
+
+    #[test]
+    fn eight_acks_in_a_row_change_sides() {
+        let (held, alone) = (signal(Ask::Nothing, 2, 0), signal(Ask::Nothing, 0, 0));
+        let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
+        let mut inrpp = open();
+        for _ in 0..7 {
+            hear(&mut inrpp, alone);
+        }
+        hear(&mut inrpp, held);
+        for _ in 0..7 {
+            hear(&mut inrpp, alone);
+            inrpp.on_ack(NOW, &ack(MSS)); // says nothing of routers
+        }
+        assert!(pooled(&inrpp), "seven, twice");
+        hear(&mut inrpp, alone);
+        assert!(!pooled(&inrpp));
+        let start = Cubic::new(&cubic::Params::default(), init(10)).limits().cwnd_bytes;
+        assert_eq!(inrpp.limits().cwnd_bytes, start + MSS, "a new CUBIC, one ACK old");
+        for at in 1..=8 {
+            assert!(!pooled(&inrpp), "{at}");
+            hear(&mut inrpp, held);
+        }
+        assert!(pooled(&inrpp));
+        assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    }
+
+    #[test]
+    fn the_first_count_decides_at_once() {
+        let mut server = Inrpp::new(&Params::default(), init(10));
+        server.on_established(NOW, &ack(0).rtt, None);
+        hear(&mut server, signal(Ask::Nothing, 1, 0));
+        assert_eq!(phase(&server), "open");
+    }
+
+    fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
+        let ecn = forebay_base::Ecn::NotEct;
+        DatagramView { payload_bytes: 0, wire_len: 40, ecn, options, in_order: false }
+    }
+
+    #[test]
+    fn a_receiver_leaves_room_for_routers_once_the_peer_speaks_inrpp() {
+        let mut receiver = InrppReceiver::new(&Params::default());
+        let mut options = OptionList::EMPTY;
+        assert_eq!(receiver.on_datagram(NOW, &datagram(None)), AckDemand::Policy);
+        receiver.fill(NOW, &mut options);
+        assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
+        receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+        receiver.on_datagram(NOW, &datagram(None));
+        receiver.fill(NOW, &mut options);
+        assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));
+        let mut full = OptionList::EMPTY;
+        full.push(kind::SACK, &[0; 29]).unwrap();
+        receiver.fill(NOW, &mut full);
+        assert_eq!(full.len(), 31, "31 + 10 do not fit into 40");
+    }
+}

@@ -4,6 +4,7 @@
 //! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
 //! [`Controller`]. A failure names algorithm and seed.
 
+use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
@@ -41,6 +42,8 @@ struct Sender {
     in_recovery: bool,
     timeouts: u32,
     rtt: RttView,
+    /// Routers write on ACKs.
+    signalled: bool,
     /// All outputs so far, condensed.
     digest: u64,
     name: &'static str,
@@ -69,6 +72,7 @@ impl Sender {
             in_recovery: false,
             timeouts: 0,
             rtt: RttView { srtt: None, rttvar: Span::ZERO, min: Span::MAX, latest: None },
+            signalled: true,
             digest: 0,
             name: spec.name(),
         };
@@ -165,6 +169,7 @@ impl Sender {
             app_limited: self.rng.chance(0.1),
             lost_bytes: 0,
         });
+        let options = (self.signalled && self.rng.chance(0.7)).then(|| self.ack_options());
         let acked_bytes = count * u64::from(MSS);
         let snd_una = self.delivered_bytes;
         let ack = Ack {
@@ -183,7 +188,7 @@ impl Sender {
             in_recovery: self.in_recovery,
             ecn_echo,
             rate,
-            options: None,
+            options: options.as_ref(),
         };
         let now = self.now;
         // Who says that it does not look at the rate must not miss it.
@@ -192,6 +197,19 @@ impl Sender {
         variant.on_ack(now, &ack);
         boxed.on_ack(now, &blind);
         self.timeouts = 0;
+    }
+
+    /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves it alone.
+    fn ack_options(&mut self) -> OptionList {
+        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel];
+        let signal = BackPressure {
+            ask: asks[self.rng.below(4) as usize],
+            routers: (self.rng.below(16) / 2) as u8,
+            nonce: Nonce::new(self.rng.below(3) as u32),
+        };
+        let mut options = OptionList::EMPTY;
+        signal.push(&mut options).expect("10 bytes fit into 40");
+        options
     }
 
     fn congestion(&mut self, cause: CongestionCause) {
@@ -332,6 +350,7 @@ fn every_algorithm_keeps_the_laws_and_equals_itself_behind_the_door() {
 fn the_window_falls_on_loss_where_the_transport_owns_recovery() {
     for entry in TABLE {
         let mut sender = Sender::new(&(entry.spec)(), 1);
+        sender.signalled = false; // what routers say may change who owns recovery
         if sender.twins[0].recovery_owner() != RecoveryOwner::Transport {
             continue;
         }
