@@ -15,6 +15,8 @@ const MAX_CONTENDERS: usize = 4096;
 pub(super) struct Ask {
     pub target: RouterId,
     pub sent: Time,
+    /// Nothing else limits it.
+    pub shares: bool,
     expires: Time,
 }
 
@@ -53,7 +55,8 @@ impl Asks {
             return;
         }
         let expires = now + self.interval_of(probe) * FRESH_INTERVALS;
-        self.asks.insert(key, Ask { target: probe.target, sent: probe.sent, expires });
+        let (target, sent, shares) = (probe.target, probe.sent, !probe.limited);
+        self.asks.insert(key, Ask { target, sent, shares, expires });
         self.relayed.entry((interface, port)).or_insert_with(|| self.fresh.clone());
     }
 
@@ -91,9 +94,21 @@ impl Asks {
         self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.load(now))
     }
 
-    /// What all askers have on `interface`, in bytes per second.
-    pub fn all_relayed(&mut self, now: Time, interface: PortId) -> f64 {
-        let ports = (interface, PortId(0))..=(interface, PortId(u16::MAX));
-        self.relayed.range_mut(ports).map(|(_, meter)| meter.load(now)).sum()
+    /// Contenders for `interface` that nothing else limits, and what they have on it in bytes per second. If several of one router
+    /// do not agree whether they are limited, all that it relays counts.
+    pub fn sharing(&mut self, now: Time, interface: PortId) -> (usize, f64) {
+        let (mut count, mut load, mut last) = (0, 0.0, None);
+        let Asks { asks, relayed, .. } = self;
+        for ((_, port, _), ask) in asks.range(all_over(interface)) {
+            if now > ask.expires || !ask.shares {
+                continue;
+            }
+            count += 1;
+            if last != Some(*port) {
+                last = Some(*port);
+                load += relayed.get_mut(&(interface, *port)).map_or(0.0, |meter| meter.load(now));
+            }
+        }
+        (count, load)
     }
 }

@@ -7,14 +7,14 @@
 //! ```text
 //!        0         2    3      4         6         8                   12
 //!       +---------+----+------+---------+---------+-------------------+
-//! probe |  F0BE   | 1  | want |checksum | primary |       from        |  target(4) sent(8) interval(8) 0(12)
+//! probe |  F0BE   | 1  | bits |checksum | primary |       from        |  target(4) sent(8) interval(8) 0(12)
 //! answer|  F0BE   | 2  | open |checksum | primary |       from        |  target(4) sent(8) increase(8) cap(8) decrease(4)
 //! list  |  F0BE   | 3  | last |checksum |  chunk  |       from        |  0(4) version(8) seen(8) router(4)...
 //!       +---------+----+------+---------+---------+-------------------+
 //! ```
 //!
 //! Probe and answer are 64 bytes with the IP header; a list takes as many packets of at most 1500 bytes as it needs.
-//! An IPv6 run has none of them, and no detours: the tag of a packet on a detour is an IPv4 option.
+//! The bits are 1, wants, and 2, limited; the other flags are 0 or 1. An IPv6 run has none of them, and no detours: the tag of a packet on a detour is an IPv4 option.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -54,6 +54,8 @@ pub struct Probe {
     pub wants: bool,
     /// When it was sent, on the asker's clock; the answer echoes it.
     pub sent: Time,
+    /// True if something else limits it: it would not use a larger share of this interface.
+    pub limited: bool,
     /// Time between probes as the asker does it now: T_p, or its round trip if that is longer.
     pub interval: Span,
 }
@@ -171,13 +173,15 @@ impl Message {
 
     /// The message behind the IP header.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (kind, flag, third) = match self {
-            Message::Probe(probe) => (1, probe.wants, probe.primary.0),
-            Message::Feedback(feedback) => (2, feedback.open, feedback.primary.0),
-            Message::Neighbours(list) => (3, list.last, list.chunk),
+        let (kind, bits, third) = match self {
+            Message::Probe(probe) => {
+                (1, u8::from(probe.wants) | u8::from(probe.limited) << 1, probe.primary.0)
+            }
+            Message::Feedback(feedback) => (2, u8::from(feedback.open), feedback.primary.0),
+            Message::Neighbours(list) => (3, u8::from(list.last), list.chunk),
         };
         let mut out = Writer(Vec::with_capacity(PROBE_MESSAGE));
-        out.u16(MAGIC).u8(kind).u8(u8::from(flag)).u16(0).u16(third).u32(self.from().0);
+        out.u16(MAGIC).u8(kind).u8(bits).u16(0).u16(third).u32(self.from().0);
         match self {
             Message::Probe(probe) => {
                 out.u32(probe.target.0).u64(probe.sent.as_nanos());
@@ -207,7 +211,7 @@ impl Message {
         if from.u16()? != MAGIC {
             return Err(MessageError::Kind);
         }
-        let (kind, flag, stated, third) = (from.u8()?, from.u8()?, from.u16()?, from.u16()?);
+        let (kind, bits, stated, third) = (from.u8()?, from.u8()?, from.u16()?, from.u16()?);
         let length_fits = match kind {
             1 | 2 => bytes.len() == PROBE_MESSAGE,
             3 => {
@@ -223,10 +227,10 @@ impl Message {
         if checksum(bytes) != 0 || stated == 0xffff {
             return Err(MessageError::Checksum);
         }
-        if flag > 1 {
+        if bits > if kind == 1 { 3 } else { 1 } {
             return Err(MessageError::Field);
         }
-        let head = Head { flag: flag == 1, third, from: RouterId(from.u32()?) };
+        let head = Head { bits, third, from: RouterId(from.u32()?) };
         match kind {
             1 => head.probe(from),
             2 => head.feedback(from),
@@ -237,7 +241,7 @@ impl Message {
 
 /// The first 12 bytes of a message.
 struct Head {
-    flag: bool,
+    bits: u8,
     third: u16,
     from: RouterId,
 }
@@ -248,7 +252,8 @@ impl Head {
             from: self.from,
             target: RouterId(rest.u32()?),
             primary: PortId(self.third),
-            wants: self.flag,
+            wants: self.bits & 1 == 1,
+            limited: self.bits & 2 == 2,
             sent: Time::from_nanos(rest.u64()?),
             interval: Span::from_nanos(rest.u64()?),
         };
@@ -261,7 +266,7 @@ impl Head {
             from: self.from,
             target: RouterId(rest.u32()?),
             primary: PortId(self.third),
-            open: self.flag,
+            open: self.bits == 1,
             sent: Time::from_nanos(rest.u64()?),
             increase: rest.u64()?,
             cap: rest.u64()?,
@@ -279,7 +284,7 @@ impl Head {
         if !zero || version == 0 {
             return Err(MessageError::Field);
         }
-        let (from, chunk, last) = (self.from, self.third, self.flag);
+        let (from, chunk, last) = (self.from, self.third, self.bits == 1);
         Ok(Message::Neighbours(Neighbours { from, version, seen, chunk, last, routers }))
     }
 }

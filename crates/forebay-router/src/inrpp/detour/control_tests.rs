@@ -14,6 +14,7 @@ fn probe() -> Probe {
         target: RouterId(0x0506_0708),
         primary: PortId(0x090A),
         wants: true,
+        limited: false,
         sent: Time::from_nanos(0x1112_1314_1516_1718),
         interval: Span::from_nanos(0x2122_2324_2526_2728),
     }
@@ -42,7 +43,9 @@ fn any_message(rng: &mut Rng) -> Message {
         _ if rng.below(2) == 0 => {
             let (sent, interval) = (rng.next_u64(), rng.next_u64());
             let (sent, interval) = (Time::from_nanos(sent), Span::from_nanos(interval));
+            let limited = rng.below(2) == 0;
             Message::Probe(Probe {
+                limited,
                 from,
                 target,
                 primary,
@@ -149,7 +152,8 @@ fn each_refusal_has_its_reason() {
     assert_eq!(with(0, 0), Err(MessageError::Kind));
     assert_eq!(with(2, 4), Err(MessageError::Kind));
     assert_eq!(with(2, 0), Err(MessageError::Kind));
-    assert_eq!(with(3, 2), Err(MessageError::Field));
+    assert_eq!(with(3, 3), Ok(Message::Probe(Probe { limited: true, ..probe() })));
+    assert_eq!(with(3, 4), Err(MessageError::Field));
     assert_eq!(with(43, 1), Err(MessageError::Field), "what is drawn as zero is zero");
     assert_eq!(sealed(clean[..42].to_vec()), Err(MessageError::Length));
     assert_eq!(Message::parse(&clean[..3]), Err(MessageError::Length));

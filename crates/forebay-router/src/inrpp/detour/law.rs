@@ -15,7 +15,7 @@
 //! ```text
 //! (1')  phi = alpha (C - L) - (beta / T) Q
 //! (2')  D+ = phi / N, D- = 0  if phi > 0;  D- = min(1, -phi / L), D+ = 0  otherwise
-//! (2")  N >= 2:  h = max(0, gamma L_d - |phi|),  D+ += h / N,  D- += h / L_d
+//! (2")  M >= 2:  h = max(0, gamma L_d - |phi|),  D+ += h / M,  D- += h / L_d
 //! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - (L - own)
 //! ```
 //!
@@ -23,7 +23,9 @@
 //! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a router that comes to a full
 //!   detour gets nothing, which is not the "fair allocation" that the paper is after. It is the shuffling of XCP (Katabi,
 //!   Handley, Rohrs, SIGCOMM 2002, section 3.5.2, gamma = 0.1), with the load L_d of detours in the place of all traffic, because
-//!   nothing else obeys. It moves nothing in sum, and the split halves its distance from fair in 7 steps.
+//!   nothing else obeys. It moves nothing in sum, and the split halves its distance from fair in 7 steps. M and L_d are
+//!   those of the contenders that say that nothing else limits them: one that cannot use what it is given would leave up to
+//!   gamma / alpha (M - 1) / M of the load unused.
 //! * The bound in (3') is what others leave of the capacity. `own` is what this asker has put on the interface within the
 //!   same intervals as L: r itself in its place would subtract what was not yet there, and turn each decrease into one
 //!   with a gain of 1, which oscillates.
@@ -53,14 +55,16 @@ pub(super) struct Reading {
     pub capacity: f64,
     /// L: everything that was put on it.
     pub load: f64,
-    /// L_d: of that, what is on a detour.
-    pub detoured: f64,
     /// Of that, what belongs to the asker.
     pub own: f64,
     /// Q.
     pub queue_bytes: u64,
     /// N: those who want to send on a detour over it, each (router, primary interface) once.
     pub contenders: usize,
+    /// M: of those the ones that nothing else limits; 0 if the asker is not one of them.
+    pub sharing: usize,
+    /// L_d: what they have on it.
+    pub shared: f64,
 }
 
 /// D+ and D- of one interface, and its bound.
@@ -84,7 +88,7 @@ impl Gains {
 
     /// (1') and (2'), and (2") where several contend.
     pub fn delta(&self, reading: &Reading, interval: Span) -> Delta {
-        let Reading { capacity, load, detoured, own, .. } = *reading;
+        let Reading { capacity, load, own, shared, .. } = *reading;
         let queue = reading.queue_bytes as f64 / interval.as_secs_f64();
         let phi = self.alpha * (capacity - load) - self.beta * queue;
         let contenders = reading.contenders.max(1) as f64;
@@ -96,10 +100,10 @@ impl Gains {
             // Nothing came for a whole interval, and yet a queue waits: stop.
             (0.0, if phi < 0.0 { 1.0 } else { 0.0 })
         };
-        if reading.contenders >= 2 && detoured > 0.0 {
-            let shuffled = (SHUFFLE * detoured - phi.abs()).max(0.0);
-            increase += shuffled / contenders;
-            decrease = (decrease + shuffled / detoured).min(1.0);
+        if reading.sharing >= 2 && shared > 0.0 {
+            let shuffled = (SHUFFLE * shared - phi.abs()).max(0.0);
+            increase += shuffled / reading.sharing as f64;
+            decrease = (decrease + shuffled / shared).min(1.0);
         }
         let others = (load - own).max(0.0);
         Delta { increase, decrease, cap: (capacity - others).max(0.0) }
@@ -137,7 +141,8 @@ mod tests {
     const C: f64 = 1_250_000.0;
 
     fn reading(load: f64, queue_bytes: u64, contenders: usize) -> Reading {
-        Reading { capacity: C, load, detoured: 0.0, own: 0.0, queue_bytes, contenders }
+        let (own, sharing, shared) = (0.0, contenders, 0.0);
+        Reading { capacity: C, load, own, queue_bytes, contenders, sharing, shared }
     }
 
     #[test]
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn shuffling_moves_nothing_in_sum_and_needs_two() {
         let gains = Gains::new(0.4);
-        let full = |contenders| Reading { detoured: 800_000.0, ..reading(C, 0, contenders) };
+        let full = |contenders| Reading { shared: 800_000.0, ..reading(C, 0, contenders) };
         let Delta { increase, decrease, .. } = gains.delta(&full(2), T_P);
         assert!((increase - 40_000.0).abs() < 1e-6 && (decrease - 0.1).abs() < 1e-12);
         let (a, b) = (700_000.0, 100_000.0);
@@ -176,7 +181,7 @@ mod tests {
         let alone = gains.delta(&full(1), T_P);
         assert_eq!((alone.increase, alone.decrease), (0.0, 0.0));
         // A spare capacity beyond what would be shuffled is only given, not moved.
-        let spare = Reading { detoured: 100_000.0, ..reading(C / 2.0, 0, 2) };
+        let spare = Reading { shared: 100_000.0, ..reading(C / 2.0, 0, 2) };
         assert_eq!(gains.delta(&spare, T_P).decrease, 0.0);
     }
 

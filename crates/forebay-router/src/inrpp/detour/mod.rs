@@ -47,7 +47,7 @@ use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Rate, Span, Time};
 use law::{Delta, Gains, Reading};
 use meter::LoadMeter;
-use pair::Pair;
+use pair::{Pair, Side};
 
 /// What the machine may know of the interfaces of its router.
 pub trait Interfaces {
@@ -273,7 +273,7 @@ impl Detours {
         }
         for at in 0..self.pairs.len() {
             if self.pairs[at].rate() > 0.0 && self.pairs[at].stale_at(self.probe_interval) <= now {
-                self.set_rate(now, at, 0.0);
+                self.stop(now, at);
             }
             if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
                 self.probe(now, at, out);
@@ -387,8 +387,8 @@ impl Detours {
         if wants {
             self.probe(now, at, out);
         } else if self.pairs[at].wants() {
-            self.set_rate(now, at, 0.0);
             let last = self.pairs[at].stop(self.me, now, self.probe_interval);
+            self.note_rate(now, at);
             out.push((self.pairs[at].via, Message::Probe(last)));
         }
     }
@@ -416,10 +416,10 @@ impl Detours {
             self.close(now, at);
         } else if news && !self.pairs[at].is_closed(now) {
             let Feedback { increase, decrease, cap, .. } = *feedback;
-            let remote = Delta::from_wire(increase, decrease, cap);
-            let local = self.local_delta(now, at, view);
-            let rate = self.pairs[at].rate();
-            self.set_rate(now, at, remote.apply(rate).min(local.apply(rate)));
+            let there = Delta::from_wire(increase, decrease, cap);
+            let here = self.local_delta(now, at, view);
+            self.pairs[at].adjust(now, &here, &there);
+            self.note_rate(now, at);
         }
         if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
             self.probe(now, at, out);
@@ -434,17 +434,23 @@ impl Detours {
         let via = self.pairs[at].via;
         let own = self.pairs[at].own.load(now);
         let interval = self.pairs[at].interval(self.probe_interval);
-        let reading = self.reading(now, via, own, view);
+        let shares = self.pairs[at].shares(Side::Here);
+        let reading = self.reading(now, via, (own, shares), view);
         self.gains.delta(&reading, interval)
     }
 
     fn close(&mut self, now: Time, at: usize) {
-        self.set_rate(now, at, 0.0);
         self.pairs[at].close(now, self.decision_interval, self.probe_interval);
+        self.note_rate(now, at);
     }
 
-    fn set_rate(&mut self, now: Time, at: usize, rate: f64) {
-        self.pairs[at].set_rate(now, rate);
+    fn stop(&mut self, now: Time, at: usize) {
+        self.pairs[at].set_rate(now, 0.0);
+        self.note_rate(now, at);
+    }
+
+    /// r has changed.
+    fn note_rate(&mut self, now: Time, at: usize) {
         let (via, primary) = (self.pairs[at].via, self.pairs[at].primary);
         let open = self.pairs[at].rate() > 0.0;
         keep_sorted(&mut self.ports[via.index()].open, at, open);
@@ -502,7 +508,7 @@ impl Detours {
         let mut answer = self.closed(probe.target, probe.primary, probe.sent);
         if view.is_push(interface) && view.is_up(interface) {
             let own = self.asks.relayed(now, port, interface);
-            let reading = self.reading(now, interface, own, view);
+            let reading = self.reading(now, interface, (own, !probe.limited), view);
             let delta = self.gains.delta(&reading, self.asks.interval_of(probe));
             let (increase, decrease, cap) = delta.to_wire();
             answer = Feedback { open: true, increase, decrease, cap, ..answer };
@@ -515,28 +521,32 @@ impl Detours {
         Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
     }
 
-    /// What `interface` knows about itself, for someone who has `own` bytes per second on it.
+    /// What `interface` knows about itself, for someone who has `own` bytes per second on it, and shares it unless limited.
     fn reading(
         &mut self,
         now: Time,
         interface: PortId,
-        own: f64,
+        (own, shares): (f64, bool),
         view: &dyn Interfaces,
     ) -> Reading {
-        let relayed = self.asks.all_relayed(now, interface);
-        let asking = self.asks.contenders(now, interface);
+        let (mut sharing, mut shared) = self.asks.sharing(now, interface);
+        let mut contenders = self.asks.contenders(now, interface);
         let port = &mut self.ports[interface.index()];
-        let load = port.load.load(now);
-        let pairs = &mut self.pairs[port.pairs.clone()];
-        let local: f64 = pairs.iter_mut().map(|pair| pair.own.load(now)).sum();
-        let wanting = pairs.iter().filter(|pair| pair.wants()).count();
+        for pair in &mut self.pairs[port.pairs.clone()] {
+            contenders += usize::from(pair.wants());
+            if pair.shares(Side::Here) {
+                sharing += 1;
+                shared += pair.own.load(now);
+            }
+        }
         Reading {
             capacity: view.rate(interface).bps() as f64 / 8.0,
-            load,
-            detoured: relayed + local,
+            load: port.load.load(now),
             own,
             queue_bytes: view.queue_bytes(interface),
-            contenders: asking + wanting,
+            contenders,
+            sharing: if shares { sharing } else { 0 },
+            shared,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! What is kept here is the asker's side: when to probe, what rate there is, when the next packet may leave.
 
 use super::control::Probe;
+use super::law::Delta;
 use super::meter::LoadMeter;
 use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Span, Time};
@@ -32,6 +33,18 @@ struct Asking {
     misses: u32,
 }
 
+/// One of the two interfaces of a detour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    /// The asker's own, to X.
+    Here,
+    /// That of X, to D.
+    There,
+}
+
+/// Adjustments with little use after which a detour counts as limited by what there is to send.
+const UNUSED: u32 = 3;
+
 /// A detour of `primary` over `via`.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
@@ -46,6 +59,10 @@ pub(super) struct Pair {
     heard: Time,
     /// It stays closed until then.
     closed_until: Time,
+    /// Which of its two interfaces gave the smaller rate last.
+    narrow: Option<Side>,
+    /// Adjustments in a row for which less than half of r was used.
+    unused: u32,
     /// r in bytes per second; 0: closed.
     rate: f64,
     /// When the next packet may leave, while r > 0.
@@ -64,6 +81,8 @@ impl Pair {
             asking: None,
             heard: Time::ZERO,
             closed_until: Time::ZERO,
+            narrow: None,
+            unused: 0,
             rate: 0.0,
             ready: Time::ZERO,
             owed_bytes: 0.0,
@@ -105,14 +124,15 @@ impl Pair {
     pub fn stop(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
         self.set_rate(now, 0.0);
         let last = Probe { wants: false, ..self.probe(me, now, probe_interval) };
-        self.asking = None;
+        (self.asking, self.narrow, self.unused) = (None, None, 0);
         last
     }
 
     fn probe(&self, from: RouterId, sent: Time, probe_interval: Span) -> Probe {
         let (target, primary) = (self.target, self.primary);
         let interval = self.interval(probe_interval);
-        Probe { from, target, primary, wants: true, sent, interval }
+        let limited = !self.shares(Side::There);
+        Probe { from, target, primary, wants: true, limited, sent, interval }
     }
 
     /// When something is due: a probe, or the end of a rate that nobody confirms.
@@ -156,10 +176,25 @@ impl Pair {
         true
     }
 
+    /// True if neither the other interface nor a lack of packets limits it: it would use a larger share of this one.
+    pub fn shares(&self, side: Side) -> bool {
+        self.wants() && self.unused < UNUSED && self.narrow.is_none_or(|narrow| narrow == side)
+    }
+
+    /// (3'): r follows the feedback of both interfaces.
+    pub fn adjust(&mut self, now: Time, here: &Delta, there: &Delta) {
+        let used = self.own.load(now) * 2.0 >= self.rate;
+        self.unused = if used { 0 } else { self.unused.saturating_add(1) };
+        let (by_here, by_there) = (here.apply(self.rate), there.apply(self.rate));
+        self.narrow = Some(if by_here < by_there { Side::Here } else { Side::There });
+        self.set_rate(now, by_here.min(by_there));
+    }
+
     /// One of the two interfaces is not in the push state: r = 0, and again for T_d after the last such sign. Without the wait
     /// an interface that goes back and forth between push and store would pulse what is detoured over it.
     pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
         self.set_rate(now, 0.0);
+        (self.narrow, self.unused) = (None, 0);
         let wait = decision_interval.max(self.interval(probe_interval) * DECISION_INTERVALS);
         self.closed_until = now + wait;
     }
