@@ -75,6 +75,9 @@ pub struct RunArgs {
     /// Print every packet event of a flow (its number) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
+    /// Do not work out what an ideal network would have done
+    #[arg(long)]
+    pub no_reference: bool,
     /// Also write packets.pcapng, for Wireshark (one per run); needs --out
     #[arg(long, requires = "out")]
     pub pcap: bool,

@@ -8,6 +8,7 @@ mod bench;
 mod metrics;
 mod observe;
 mod protocol;
+pub mod reference;
 mod run;
 pub mod scenario;
 mod statistics;
@@ -19,9 +20,10 @@ pub use bench::{
     BENCH_DATA_VARIABLE, BENCH_NAMES, BenchError, BenchOptions, BenchReport, BenchRow, PEERS, Peer,
     Skipped, bench,
 };
-pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics, Reference};
+pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
+pub use reference::Reference;
 pub use run::{Progress, RunError, RunOptions, RunResult, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};

@@ -42,6 +42,8 @@ pub struct Aggregate {
     pub metrics: BTreeMap<&'static str, Interval>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
+    /// Numbers of [`crate::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
+    pub reference: BTreeMap<&'static str, Interval>,
 }
 
 /// A run without a result.
@@ -91,9 +93,13 @@ impl Aggregate {
     fn of(protocol: &str, runs: &[&RunResult]) -> Aggregate {
         let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for run in runs {
             for (name, value) in run.metrics.numbers() {
                 values.entry(name).or_default().extend(value);
+            }
+            for (name, value) in run.reference.numbers() {
+                reference.entry(name).or_default().extend(value);
             }
             for (link, &share) in &run.metrics.utilisation {
                 utilisation.entry(link.clone()).or_default().push(share);
@@ -113,6 +119,7 @@ impl Aggregate {
             drops: intervals(drops),
             metrics: intervals(values),
             utilisation: intervals(utilisation),
+            reference: intervals(reference),
         }
     }
     /// The same run again and again is no sample: its spread says nothing.
@@ -120,6 +127,7 @@ impl Aggregate {
         self.drops.values_mut().for_each(|interval| interval.ci95 = None);
         self.metrics.values_mut().for_each(|interval| interval.ci95 = None);
         self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
+        self.reference.values_mut().for_each(|interval| interval.ci95 = None);
     }
 }
 
@@ -201,7 +209,8 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Metrics, Reference};
+    use crate::metrics::Metrics;
+    use crate::reference::Reference;
     use crate::scenario::LoadOptions;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {

@@ -1,5 +1,6 @@
 //! Many seeds and protocols, side by side.
 
+use crate::reference::Known;
 use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
 use crate::scenario::Scenario;
 use crate::summary::Missing;
@@ -69,7 +70,9 @@ pub struct Sweep {
 pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     assert!(options.jobs > 0, "a sweep needs a job");
     let keys = keys_of(plan);
-    let board = Board::new(keys.len(), options);
+    let (board, known) = (Board::new(keys.len(), options), Known::default());
+    let run = RunOptions { known: Some(&known), ..options.run };
+    let options = &SweepOptions { run, ..*options };
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.min(keys.len()) {
             scope.spawn(|| work(plan, &keys, &board, options));

@@ -100,6 +100,7 @@ fn simulate(
             store,
             capture: args.pcap.then(CaptureLimit::default),
             events: filter.map(|filter| (filter, &writer)),
+            without_reference: args.no_reference,
             ..RunOptions::default()
         },
         progress: Some(&tell),

@@ -26,6 +26,9 @@ pub fn text(
     let table = results(scenario, &summary.aggregate, published);
     let _ = write!(text, "\n{}", table.render(paint));
     let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
+    if let Some(line) = ideal(&summary.runs) {
+        let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
+    }
     // What is missing is told at the end, in ranges of seeds.
     for note in summary.notes.iter().filter(|note| !note.starts_with("missing:")) {
         text.push_str(&paint.note(note));
@@ -67,6 +70,11 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
             Some(Estimate { mean: value * row.scale, half: None })
         });
         add(row.label, row.unit, ours.chain(theirs).collect());
+        if row.metric == "afct_s" {
+            let ratio =
+                aggregates.iter().map(|a| Some(estimate(a.reference.get("afct_ratio")?, 1.0)));
+            add("mean FCT by ideal", Unit::Plain, ratio.chain(others()).collect());
+        }
     }
     if let Some(link) = bottleneck(aggregates) {
         let ours = aggregates.iter().map(|a| Some(estimate(a.utilisation.get(link)?, 1.0)));
@@ -104,6 +112,19 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
         table.push(title(&aggregate.protocol), cells);
     }
     table
+}
+
+/// What "ideal" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which
+/// counts for each: the cost is that of the dearest.
+fn ideal(runs: &[RunResult]) -> Option<String> {
+    let known: Vec<_> =
+        runs.iter().map(|run| &run.reference).filter(|r| r.kind != "none").collect();
+    let dearest_s = known.iter().map(|r| r.cpu_s).reduce(f64::max)?;
+    let mut kinds: Vec<String> = known.iter().map(|r| format!("{} ({})", r.mode, r.kind)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let kinds = kinds.join(", ");
+    Some(format!("ideal: a fluid shared max-min fair, {kinds}; {dearest_s:.2} s of CPU"))
 }
 
 /// How text calls a protocol.

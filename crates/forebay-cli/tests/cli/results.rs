@@ -16,6 +16,7 @@ fn without_costs(mut summary: Value) -> Value {
         for cost in ["wall_s", "cpu_s"] {
             assert!(run[cost].take().is_number(), "{cost}");
         }
+        assert!(run["reference"]["cpu_s"].take().is_number());
     }
     summary
 }

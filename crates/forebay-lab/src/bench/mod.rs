@@ -160,7 +160,12 @@ fn measure(
     scenario: &Scenario,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
-    let run_options = RunOptions { name, cancel: options.cancel, ..RunOptions::default() };
+    let run_options = RunOptions {
+        name,
+        cancel: options.cancel,
+        without_reference: true,
+        ..RunOptions::default()
+    };
     let protocol = scenario.protocols[0];
     memory::reset_peak();
     let first = run_one(scenario, protocol, 1, &run_options)?;

@@ -85,17 +85,6 @@ pub struct FlowResult {
     pub end: &'static str,
 }
 
-/// What an ideal network would have done with the same flows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reference {
-    /// Mean flow completion time of the reference, in seconds.
-    pub afct_s: Option<f64>,
-    /// "exact", "approx" or "none".
-    pub kind: &'static str,
-    /// Why there is none.
-    pub why: &'static str,
-}
-
 /// A metric, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricDoc {
@@ -107,13 +96,6 @@ pub struct MetricDoc {
     pub meaning: &'static str,
     /// Formula, what it counts and when, where a line does not say it; else empty.
     pub more: &'static str,
-}
-
-impl Reference {
-    /// No reference, for this reason.
-    pub(crate) const fn none(why: &'static str) -> Reference {
-        Reference { afct_s: None, kind: "none", why }
-    }
 }
 
 const fn doc(name: &'static str, unit: &'static str, meaning: &'static str) -> MetricDoc {

@@ -6,10 +6,9 @@ mod names;
 
 pub(crate) use names::LinkNames;
 
-use crate::metrics::{
-    Bounds, FlowResult, Mark, Metrics, Reference, clock_seconds, flows_of, metrics_of,
-};
+use crate::metrics::{Bounds, FlowResult, Mark, Metrics, clock_seconds, flows_of, metrics_of};
 use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
+use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::store::{Store, StoreError};
 use clock::Cost;
@@ -19,7 +18,7 @@ use forebay_net::{NetSpec, SpecError};
 use forebay_sim::{Conservation, Options, Simulation};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
 #[derive(Clone, Copy, Default)]
@@ -40,6 +39,10 @@ pub struct RunOptions<'a> {
     pub capture: Option<CaptureLimit>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
+    /// Do not work out what an ideal network would have done.
+    pub without_reference: bool,
+    /// References that other runs of the scenario have worked out; None: this run asks no other.
+    pub known: Option<&'a Known>,
 }
 
 /// How far a run is.
@@ -155,6 +158,7 @@ pub fn run_one(
         series: series.as_mut().map(|writer| (writer, scenario.sample)),
         cost: Cost::default(),
     };
+    let reference = reference(drive.spec, seed, (&bounds, options))?;
     let mark = drive.run()?;
     let cost = drive.cost;
     watch.finish()?;
@@ -162,7 +166,42 @@ pub fn run_one(
     let run = (protocol, seed);
     check_conservation(simulation.conservation(), simulation.now(), options, run);
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
-    Ok(measured.result((protocol, seed), &simulation, &cost))
+    let mut result = measured.result((protocol, seed), &simulation, &cost);
+    result.reference = reference.beside(&result.per_flow);
+    Ok(result)
+}
+
+/// What an ideal network would have done, worked out before the run so that waiting for it looks like waiting for the run.
+fn reference(
+    spec: &NetSpec,
+    seed: u64,
+    (bounds, options): (&Bounds, &RunOptions<'_>),
+) -> Result<Reference, RunError> {
+    if options.without_reference {
+        return Ok(Reference::none("not asked for"));
+    }
+    let flows = spec.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    let until = Some(bounds.until).filter(|&until| until < Time::MAX);
+    let mut look = |_| {
+        if let Some(tell) = options.progress {
+            tell(&Progress { now: Time::ZERO, until, completed: 0, flows });
+        }
+        !options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    };
+    let Bounds { from, until, clock, .. } = *bounds;
+    let wanted = Wanted { spec, seed, from, until, clock };
+    let mut work = || {
+        let mut cost = Cost::default();
+        let (worked, _) = cost.charge(|| fluid_reference(&wanted, &mut look));
+        let with_cost = |reference| Reference { cpu_s: cost.cpu.as_secs_f64(), ..reference };
+        worked.map(|reference| reference.map(with_cost))
+    };
+    let found = match options.known {
+        Some(known) => known.or_else(&wanted, work),
+        None => work(),
+    };
+    let found = found.map_err(|error| RunError::Network(describe(&error, spec), error))?;
+    found.ok_or(RunError::Cancelled)
 }
 
 /// Everything that turns a simulation into a result.
@@ -197,12 +236,10 @@ impl Measured<'_> {
             drops: drops_of(simulation),
             metrics,
             per_flow,
-            reference: Reference::none(NO_REFERENCE),
+            reference: Reference::default(),
         }
     }
 }
-
-const NO_REFERENCE: &str = "the fluid reference is not part of this version";
 
 fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
     let counts = DropReason::ALL.iter().map(|&reason| (reason, simulation.drops().count(reason)));

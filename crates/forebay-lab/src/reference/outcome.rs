@@ -1,0 +1,148 @@
+//! The reference of a run, in the terms of its results.
+
+use super::sharing::{Horizon, Served};
+use super::ways::{Setting, clock_seconds};
+use super::wire::WireCost;
+use super::{Mode, NoReference, mode_of};
+use crate::metrics::FlowResult;
+use crate::scenario::FctClock;
+use crate::statistics::{jain, mean};
+use forebay_base::Time;
+use forebay_net::{NetSpec, Network, SpecError};
+use serde::Serialize;
+
+/// What an ideal network would have done with the same flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reference {
+    /// Mean flow completion time of the flows that complete, in seconds.
+    pub afct_s: Option<f64>,
+    /// "exact" (up to rounding), "approx" or "none".
+    pub kind: &'static str,
+    /// Why there is none, or why it is not exact; empty otherwise.
+    pub why: &'static str,
+    /// "single-path" or "pooled"; "mixed" if flows of both kinds are in the run, each compared with its own.
+    pub mode: &'static str,
+    /// Mean completion time of the run by that of the reference, both over the flows that complete in both.
+    pub afct_ratio: Option<f64>,
+    /// Flows that complete before the end of the run is due.
+    pub completed: usize,
+    /// Jain's index over the goodputs of the flows, in the window of the run's metric of that name.
+    pub jain_goodput: Option<f64>,
+    /// Bytes served in the window, as bits per second.
+    pub goodput_bps: Option<f64>,
+    /// CPU time that it took when it was worked out, in seconds. Runs with the same flows share one reference.
+    pub cpu_s: f64,
+    /// Completion time of each flow, in seconds; None if it does not complete.
+    pub per_flow_fct_s: Vec<Option<f64>>,
+}
+
+impl Reference {
+    /// No reference, for this reason.
+    pub(crate) fn none(why: &'static str) -> Reference {
+        Reference { kind: "none", why, ..Reference::default() }
+    }
+
+    /// Its numbers that are compared with those of runs, by name.
+    pub fn numbers(&self) -> [(&'static str, Option<f64>); 4] {
+        [
+            ("afct_s", self.afct_s),
+            ("afct_ratio", self.afct_ratio),
+            ("jain_goodput", self.jain_goodput),
+            ("goodput_bps", self.goodput_bps),
+        ]
+    }
+
+    /// With the ratio for the flows of a run.
+    pub(crate) fn beside(mut self, flows: &[FlowResult]) -> Reference {
+        let both = flows.iter().zip(&self.per_flow_fct_s);
+        let pairs: Vec<(f64, f64)> =
+            both.filter_map(|(flow, ideal)| Some((flow.fct_s?, (*ideal)?))).collect();
+        let (ours, ideal) =
+            pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        self.afct_ratio = (ideal > 0.0).then(|| ours / ideal);
+        self
+    }
+}
+
+/// What the reference of a run is to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The run.
+    pub spec: &'a NetSpec,
+    /// Its seed.
+    pub seed: u64,
+    /// From when goodput counts.
+    pub from: Time,
+    /// When the run ends at the latest; [`Time::MAX`]: when all flows have.
+    pub until: Time,
+    /// When the clock of a completion time starts.
+    pub clock: FctClock,
+}
+
+/// Work the reference out. `look` is told which share is done, and says whether to go on; None if it did not want to.
+pub(crate) fn fluid_reference(
+    wanted: &Wanted<'_>,
+    look: &mut dyn FnMut(f64) -> bool,
+) -> Result<Option<Reference>, SpecError> {
+    let spec = wanted.spec;
+    let network = Network::build(spec, wanted.seed, false)?;
+    let modes: Vec<Mode> = spec.transports.iter().map(|t| mode_of(&t.name)).collect();
+    let costs = spec.transports.iter().map(|t| WireCost::of(t, spec.version)).collect();
+    let setting = match Setting::new(spec, &network, &modes, costs) {
+        Ok(setting) => setting,
+        Err(NoReference(why)) => return Ok(Some(Reference::none(why))),
+    };
+    let until_s =
+        if wanted.until == Time::MAX { f64::INFINITY } else { clock_seconds(wanted.until) };
+    let horizon = Horizon { from_s: clock_seconds(wanted.from), until_s };
+    let Some(served) = setting.fluid.serve(horizon, look) else { return Ok(None) };
+    let mut reference = measure(wanted, &setting, &served, horizon);
+    reference.mode = mode_name(spec, &modes);
+    (reference.kind, reference.why) = match (served.exact, setting.averaged) {
+        (false, _) => ("approx", "the solver failed at times: some rates are too low"),
+        (true, true) => ("approx", "links that follow a trace count with their mean rate"),
+        (true, false) => ("exact", ""),
+    };
+    Ok(Some(reference))
+}
+
+fn mode_name(spec: &NetSpec, modes: &[Mode]) -> &'static str {
+    let mut used = spec.flows.iter().map(|flow| modes[flow.transport]);
+    let first = used.next().unwrap_or(Mode::SinglePath);
+    if used.all(|mode| mode == first) { first.name() } else { "mixed" }
+}
+
+fn measure(wanted: &Wanted<'_>, setting: &Setting, served: &Served, horizon: Horizon) -> Reference {
+    let flows = &wanted.spec.flows;
+    let arrived_s = |i: usize| {
+        let done_s = served.done_s[i]?;
+        let arrived_s = done_s + setting.last_byte_s(i, &flows[i], done_s);
+        (arrived_s <= horizon.until_s).then_some(arrived_s)
+    };
+    let arrived_s: Vec<Option<f64>> = (0..flows.len()).map(arrived_s).collect();
+    let last_s = arrived_s.iter().flatten().fold(served.end_s, |a, &b| a.max(b));
+    let end_s = if horizon.until_s.is_finite() { horizon.until_s } else { last_s };
+    let clock_s = |i: usize| match wanted.clock {
+        FctClock::Syn => clock_seconds(flows[i].start),
+        FctClock::Established => clock_seconds(flows[i].start) + setting.handshake_s[i],
+    };
+    let bytes = |i: usize| (served.bytes[i] - served.before[i]) * setting.density(&flows[i]);
+    let goodput = |i: usize| {
+        let over_s = arrived_s[i].unwrap_or(end_s) - clock_s(i).max(horizon.from_s);
+        (over_s > 0.0).then(|| bytes(i) * 8.0 / over_s)
+    };
+    let goodputs: Vec<f64> = (0..flows.len()).filter_map(goodput).collect();
+    let total_bytes: f64 = (0..flows.len()).map(bytes).sum();
+    let window_s = end_s - horizon.from_s;
+    let fct_s = |i: usize| Some(arrived_s[i]? - clock_s(i));
+    let per_flow_fct_s: Vec<Option<f64>> = (0..flows.len()).map(fct_s).collect();
+    let fcts: Vec<f64> = per_flow_fct_s.iter().copied().flatten().collect();
+    Reference {
+        afct_s: mean(&fcts),
+        completed: fcts.len(),
+        jain_goodput: jain(&goodputs),
+        goodput_bps: (window_s > 0.0).then(|| total_bytes * 8.0 / window_s),
+        per_flow_fct_s,
+        ..Reference::default()
+    }
+}

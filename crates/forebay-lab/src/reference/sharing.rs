@@ -1,0 +1,285 @@
+//! Processor sharing over time: flows come, are served at max-min fair rates, and leave.
+//!
+//! Between two events (a flow comes or leaves, a link changes) rates are constant, so that the next departure is known exactly.
+//! Flows that share a way have the same rate: each way has one clock of bytes served, and a flow leaves when it has advanced by
+//! what the flow needs.
+
+use super::max_min::{Demand, Detour, MaxMin, Use};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A flow of fluid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FluidFlow {
+    /// When it comes, in seconds.
+    pub from_s: f64,
+    /// Bytes to serve; None: without end.
+    pub bytes: Option<f64>,
+    /// Its way: an index into [`Fluid::ways`].
+    pub way: u32,
+}
+
+/// A link changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// The link.
+    pub link: u32,
+    /// Its capacity from then on, in bytes per second; 0 while it is down.
+    pub capacity: f64,
+}
+
+/// A network of fluid with its flows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fluid {
+    /// Capacity of each link at the start, in bytes per second.
+    pub capacity: Vec<f64>,
+    /// Detours.
+    pub detours: Vec<Detour>,
+    /// Ways through the network: how a flow on it loads the links.
+    pub ways: Vec<Vec<Use>>,
+    /// The flows.
+    pub flows: Vec<FluidFlow>,
+    /// Changes, in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// What is looked at, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Horizon {
+    /// From here on what is served counts for goodput, in seconds.
+    pub from_s: f64,
+    /// The end, in seconds; infinite: when nothing more happens.
+    pub until_s: f64,
+}
+
+/// How the flows fared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Served {
+    /// When each flow had been served; None if it had not at the end.
+    pub done_s: Vec<Option<f64>>,
+    /// Bytes of each flow served before [`Horizon::from_s`].
+    pub before: Vec<f64>,
+    /// Bytes of each flow served at the end.
+    pub bytes: Vec<f64>,
+    /// When it ended, in seconds.
+    pub end_s: f64,
+    /// False if the solver failed at times: then some rates were lower than they could be.
+    pub exact: bool,
+}
+
+/// Served bytes closer than this, relative, are the same.
+const SAME_BYTES: f64 = 1e-12;
+/// Events between two looks at the outside world.
+const LOOK_EVERY: u64 = 64;
+
+/// A flow in service, by the bytes at which it leaves; those bytes are positive, so that their bits sort.
+type Leaving = BinaryHeap<Reverse<(u64, u32)>>;
+
+/// The flows on one way.
+#[derive(Debug, Default)]
+struct Way {
+    /// Bytes that each flow here has been served since the way was last empty.
+    served: f64,
+    /// Bytes per second of each.
+    rate: f64,
+    sized: Leaving,
+    endless: Vec<u32>,
+}
+
+impl Way {
+    fn flows(&self) -> usize {
+        self.sized.len() + self.endless.len()
+    }
+    /// Seconds until the next flow leaves.
+    fn leaves_in(&self) -> f64 {
+        let Some(&Reverse((bits, _))) = self.sized.peek() else { return f64::INFINITY };
+        let left = (f64::from_bits(bits) - self.served).max(0.0);
+        if left == 0.0 { 0.0 } else { left / self.rate }
+    }
+    /// The next flow that has been served.
+    fn leave(&mut self) -> Option<u32> {
+        let &Reverse((bits, flow)) = self.sized.peek()?;
+        let tag = f64::from_bits(bits);
+        if tag - self.served > tag * SAME_BYTES {
+            return None;
+        }
+        self.sized.pop();
+        Some(flow)
+    }
+}
+
+struct Clock<'a> {
+    fluid: &'a Fluid,
+    solver: MaxMin,
+    capacity: Vec<f64>,
+    ways: Vec<Way>,
+    busy: BTreeSet<u32>,
+    /// What its way had served when a flow came; None before that and after it left.
+    entry: Vec<Option<f64>>,
+    now_s: f64,
+    served: Served,
+}
+
+impl Fluid {
+    /// Serve the flows. `look` is told several times a second which share of the flows has been served, and says whether to go
+    /// on; None if it did not want to.
+    pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
+        let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
+        order.sort_by(|&a, &b| self.flow(a).from_s.total_cmp(&self.flow(b).from_s));
+        let mut coming = order.into_iter().peekable();
+        let mut changes = self.changes.iter().peekable();
+        let mut clock = Clock::new(self);
+        let mut marked = false;
+        for event in 0u64.. {
+            if event.is_multiple_of(LOOK_EVERY) && !look(clock.share()) {
+                return None;
+            }
+            let came = coming.peek().map_or(f64::INFINITY, |&f| self.flow(f).from_s);
+            let changed = changes.peek().map_or(f64::INFINITY, |c| c.at_s);
+            let (way, left) = clock.next_departure();
+            let next_s = came.min(changed).min(left);
+            if !marked && horizon.from_s <= next_s.min(horizon.until_s) {
+                clock.advance(horizon.from_s.max(clock.now_s).min(horizon.until_s), None);
+                clock.mark();
+                marked = true;
+                continue;
+            }
+            if next_s >= horizon.until_s || next_s == f64::INFINITY {
+                let end_s = if horizon.until_s.is_finite() { horizon.until_s } else { clock.now_s };
+                clock.advance(end_s.max(clock.now_s), None);
+                break;
+            }
+            clock.advance(next_s, (left == next_s).then_some(way));
+            while let Some(&flow) = coming.peek().filter(|&&f| self.flow(f).from_s <= next_s) {
+                clock.come(flow);
+                coming.next();
+            }
+            while let Some(change) = changes.next_if(|c| c.at_s <= next_s) {
+                clock.capacity[change.link as usize] = change.capacity;
+            }
+            clock.share_out();
+        }
+        Some(clock.finish())
+    }
+
+    fn flow(&self, id: u32) -> &FluidFlow {
+        &self.flows[id as usize]
+    }
+}
+
+impl<'a> Clock<'a> {
+    fn new(fluid: &'a Fluid) -> Clock<'a> {
+        let flows = fluid.flows.len();
+        Clock {
+            fluid,
+            solver: MaxMin::new(fluid.capacity.len(), fluid.detours.clone()),
+            capacity: fluid.capacity.clone(),
+            ways: fluid.ways.iter().map(|_| Way::default()).collect(),
+            busy: BTreeSet::new(),
+            entry: vec![None; flows],
+            now_s: 0.0,
+            served: Served {
+                done_s: vec![None; flows],
+                before: vec![0.0; flows],
+                bytes: vec![0.0; flows],
+                ..Served::default()
+            },
+        }
+    }
+
+    fn share(&self) -> f64 {
+        let sized = self.fluid.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+        let done = self.served.done_s.iter().flatten().count();
+        done as f64 / sized.max(1) as f64
+    }
+
+    /// The way on which a flow leaves next, and when.
+    fn next_departure(&self) -> (u32, f64) {
+        let due = self.busy.iter().map(|&way| (way, self.ways[way as usize].leaves_in()));
+        let next = due.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY));
+        (next.0, self.now_s + next.1)
+    }
+
+    /// Serve until `to_s`. What has been served then leaves; on `way` that is its next flow, whatever rounding says.
+    fn advance(&mut self, to_s: f64, way: Option<u32>) {
+        let span_s = to_s - self.now_s;
+        self.now_s = to_s;
+        for &id in &self.busy {
+            let way = &mut self.ways[id as usize];
+            way.served += way.rate * span_s;
+        }
+        if let Some(way) = way {
+            let way = &mut self.ways[way as usize];
+            let &Reverse((bits, _)) = way.sized.peek().expect("a flow leaves");
+            way.served = way.served.max(f64::from_bits(bits));
+        }
+        let mut empty = Vec::new();
+        for &id in &self.busy {
+            let way = &mut self.ways[id as usize];
+            while let Some(flow) = way.leave() {
+                self.served.done_s[flow as usize] = Some(to_s);
+                self.served.bytes[flow as usize] =
+                    self.fluid.flow(flow).bytes.expect("an endless flow does not leave");
+                self.entry[flow as usize] = None;
+            }
+            if way.flows() == 0 {
+                *way = Way::default();
+                empty.push(id);
+            }
+        }
+        for way in empty {
+            self.busy.remove(&way);
+        }
+    }
+
+    fn come(&mut self, flow: u32) {
+        let &FluidFlow { bytes, way: id, .. } = self.fluid.flow(flow);
+        let way = &mut self.ways[id as usize];
+        match bytes {
+            Some(bytes) if bytes <= 0.0 => {
+                self.served.done_s[flow as usize] = Some(self.now_s);
+                return;
+            }
+            Some(bytes) => way.sized.push(Reverse(((way.served + bytes).to_bits(), flow))),
+            None => way.endless.push(flow),
+        }
+        self.entry[flow as usize] = Some(way.served);
+        self.busy.insert(id);
+    }
+
+    /// New rates.
+    fn share_out(&mut self) {
+        let demands: Vec<Demand<'_>> = self
+            .busy
+            .iter()
+            .map(|&id| Demand {
+                uses: &self.fluid.ways[id as usize],
+                flows: self.ways[id as usize].flows() as f64,
+            })
+            .collect();
+        let rates = self.solver.rates(&self.capacity, &demands);
+        for (&id, &rate) in self.busy.iter().zip(rates) {
+            self.ways[id as usize].rate = rate;
+        }
+    }
+
+    fn served_now(&self, flow: usize) -> f64 {
+        match self.entry[flow] {
+            Some(entry) => self.ways[self.fluid.flows[flow].way as usize].served - entry,
+            None => self.served.bytes[flow],
+        }
+    }
+
+    fn mark(&mut self) {
+        self.served.before = (0..self.entry.len()).map(|flow| self.served_now(flow)).collect();
+    }
+
+    fn finish(mut self) -> Served {
+        self.served.bytes = (0..self.entry.len()).map(|flow| self.served_now(flow)).collect();
+        self.served.end_s = self.now_s;
+        self.served.exact = !self.solver.degraded();
+        self.served
+    }
+}
