@@ -25,6 +25,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
+    /// Make the page report.html of a folder of results again
+    Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
     List,
     /// Explain a protocol, discipline, preset, scenario or metric
@@ -63,7 +65,7 @@ pub struct RunArgs {
     /// Runs side by side [default: all cores]
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
-    /// Write scenario, summary, flows and series to this folder
+    /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON object, and nothing else
@@ -81,6 +83,18 @@ pub struct RunArgs {
     /// Also write packets.pcapng, for Wireshark (one per run); needs --out
     #[arg(long, requires = "out")]
     pub pcap: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay run dumbbell --out results     writes results/report.html
+  forebay report results                 writes it again
+
+The page needs no network and no other file: open it in any browser.")]
+pub struct ReportArgs {
+    /// A folder that `forebay run --out` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod interrupt;
 mod list;
+mod report;
 mod run;
 mod schema;
 mod screen;
@@ -47,6 +48,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::List => list::list(&mut out, paint),
         Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
         Command::Schema => schema::schema(&mut out),
+        Command::Report(args) => report::report(&args, &mut out),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
     }?;
     out.flush()?;

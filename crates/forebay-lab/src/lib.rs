@@ -1,7 +1,8 @@
 //! The laboratory: scenario files, runs, metrics, the result store, the benchmark.
 //!
 //! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and protocols - [`RunResult`] with its
-//! [`Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk.
+//! [`Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk, with
+//! [`write_report`] the page that shows them.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -9,6 +10,7 @@ mod metrics;
 mod observe;
 mod protocol;
 pub mod reference;
+mod report;
 mod run;
 pub mod scenario;
 mod statistics;
@@ -24,6 +26,7 @@ pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
+pub use report::{ReportError, write_report};
 pub use run::{Progress, RunError, RunOptions, RunResult, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};

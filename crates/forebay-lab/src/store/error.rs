@@ -1,5 +1,6 @@
 //! Results cannot be written.
 
+use crate::report::ReportError;
 use std::path::{Path, PathBuf};
 
 /// Results cannot be written.
@@ -32,6 +33,9 @@ pub enum StoreError {
         /// Why not.
         why: String,
     },
+    /// The page that shows the results cannot be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// A capture outgrew its limit.
     #[error("the capture `{}` is longer than its limit of {limit_bytes} bytes", path.display())]
     CaptureTooLong {

@@ -6,6 +6,7 @@
 //! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
 //! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`], before them `run_protocol` and `seed` |
 //! | `series.parquet` | `t_ns, entity, metric, value` of each run, before them `run_protocol` and `seed` |
+//! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
 //! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything fails. When a sweep is
@@ -20,6 +21,7 @@ mod table;
 pub use error::StoreError;
 pub(crate) use series::SeriesWriter;
 
+use crate::report::{REPORT_NAME, write_report};
 use crate::run::LinkNames;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
@@ -83,9 +85,11 @@ impl Store {
         let parts: Vec<PathBuf> = parts.map(|name| self.place.file(&name)).collect();
         let parts: Vec<PathBuf> = parts.into_iter().filter(|path| path.exists()).collect();
         series::join(self.place.file("series.parquet"), &parts)?;
+        write_report(self.place.folder())?;
         let captures = summary.runs.iter().map(|run| capture_name(&run.protocol, run.seed));
         let captures: Vec<String> = captures.collect();
-        let whole = ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"];
+        let whole =
+            ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
         self.place.remove_others(|name| {
             whole.contains(&name) || captures.iter().any(|capture| capture == name)
         })?;

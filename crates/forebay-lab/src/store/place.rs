@@ -1,13 +1,15 @@
 //! A folder that appears whole or not at all.
 
 use super::error::StoreError;
+use crate::report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files that a folder of results may hold.
-const OWN_FILES: [&str; 4] = ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"];
+const OWN_FILES: [&str; 5] =
+    ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
 const CAPTURE_SUFFIX: &str = ".pcapng";
 
 /// A folder beside its final place. Dropped before [`Place::settle`], it is removed.
@@ -59,6 +61,10 @@ impl Place {
             self.made.push(folder);
         }
         Ok(())
+    }
+    /// The folder for now.
+    pub fn folder(&self) -> &Path {
+        &self.partial
     }
     /// Where it will be.
     pub fn target(&self) -> &Path {

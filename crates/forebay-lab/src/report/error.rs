@@ -1,0 +1,56 @@
+//! A report cannot be made.
+
+use std::path::{Path, PathBuf};
+
+/// A report cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The operating system refused.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried: "read", "write", "rename".
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is there and is not what a run writes.
+    #[error("`{}` {why}: a folder that `forebay run --out` wrote is expected", path.display())]
+    NotResults {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A Parquet file cannot be read.
+    #[error("cannot read `{}`: {why}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl ReportError {
+    /// For `map_err`: trying `what` at `path`.
+    pub(super) fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> ReportError {
+        let path = path.to_path_buf();
+        move |source| ReportError::Io { what, path: path.clone(), source }
+    }
+    /// For `map_err`: reading the Parquet file at `path`.
+    pub(super) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> ReportError {
+        let path = path.to_path_buf();
+        move |error| ReportError::Parquet { path: path.clone(), why: error.to_string() }
+    }
+    /// For `map_err`: what is wrong with the file at `path`.
+    pub(super) fn not_results<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> ReportError {
+        let path = path.to_path_buf();
+        move |error| ReportError::NotResults {
+            path: path.clone(),
+            why: format!("cannot be read ({error})"),
+        }
+    }
+}

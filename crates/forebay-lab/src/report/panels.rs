@@ -1,0 +1,317 @@
+//! The plots over time of one run: which lines stand together, and what a reader must know of them.
+
+use super::gather::{Entity, Lines, Metric};
+use super::thin::Trace;
+
+/// Most ports in a plot of queues.
+const QUEUES: usize = 8;
+/// Most interfaces whose caches are shown.
+const CACHES: usize = 6;
+/// A port whose peak is below this share of the highest one is not shown.
+const MATTERS: f64 = 0.05;
+/// Most flows whose sequence numbers are shown.
+const SEQUENCES: usize = 6;
+
+/// A line of a plot.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub label: String,
+    /// Number of its look: a colour, then dashes. None: the look of a total.
+    pub look: Option<usize>,
+    pub trace: Trace,
+    /// What values are rounded to.
+    pub step: f64,
+}
+
+/// A plot over time.
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    pub group: &'static str,
+    pub id: String,
+    pub title: String,
+    /// "bit/s", "B" or "s".
+    pub unit: &'static str,
+    pub lines: Vec<Line>,
+    /// The state of an interface, behind the lines.
+    pub states: Option<Trace>,
+    /// Thresholds.
+    pub marks: Vec<(&'static str, f64)>,
+    /// What is not shown.
+    pub omitted: Option<String>,
+}
+
+/// A group of plots: id, heading, and what they show.
+pub(super) const GROUPS: [(&str, &str, &str); 6] = [
+    (
+        "goodput",
+        "Goodput",
+        "What receivers got, each protocol on the same axes. The grey line is all flows together.",
+    ),
+    ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
+    ("queues", "Queues", "What waited at the ports of links, and the rate that RCP ports stamped."),
+    (
+        "caches",
+        "Caches",
+        "Bytes in the cache of an interface with its thresholds; what came in and went out, detours included. \
+         Behind them the state of the interface: push (blank), store and detour, back-pressure, disabled back-pressure.",
+    ),
+    (
+        "sequence",
+        "Sequence numbers",
+        "How far each flow was at its sender, behind each cache on its way, and at its receiver. \
+         The height between two lines is what is on the way or in a cache between them.",
+    ),
+    ("shares", "Cache shares", "Bytes of each flow in the cache of an interface."),
+];
+
+/// All plots of a run, in the order of [`GROUPS`]; those without data are left out.
+pub(super) fn panels(lines: &Lines, window: &str, flows: &[u32]) -> Vec<Panel> {
+    let run = Sorter { lines, window, flows };
+    let mut panels = vec![run.goodput()];
+    panels.extend(run.senders());
+    panels.extend([run.queues(), run.stamped()]);
+    let caches = run.interfaces();
+    panels.extend(run.caches(&caches));
+    panels.extend(run.sequences());
+    panels.extend(run.shares(&caches));
+    panels.retain(|panel| panel.lines.iter().any(|line| line.trace.samples().len() > 1));
+    panels
+}
+
+struct Sorter<'a> {
+    lines: &'a Lines,
+    window: &'a str,
+    flows: &'a [u32],
+}
+
+impl Panel {
+    fn new(group: &'static str, id: impl Into<String>, title: String, unit: &'static str) -> Panel {
+        let (lines, states, marks, omitted) = (Vec::new(), None, Vec::new(), None);
+        Panel { group, id: id.into(), title, unit, lines, states, marks, omitted }
+    }
+    fn push(&mut self, label: String, look: usize, trace: &Trace) {
+        let (trace, look) = (trace.clone(), Some(look));
+        let step = step_of(self.unit, trace.highest());
+        self.lines.push(Line { label, look, trace, step });
+    }
+}
+
+/// What values are rounded to: below a thousandth of the highest, and whole bytes where those are enough.
+fn step_of(unit: &str, highest: f64) -> f64 {
+    let fine = 10f64.powi((highest.max(1e-9) / 1e4).log10().floor() as i32);
+    if unit == "B" { fine.max(1.0) } else { fine }
+}
+
+impl<'a> Sorter<'a> {
+    fn levels(&self, metric: Metric) -> impl Iterator<Item = (&'a Entity, &'a Trace)> + use<'a> {
+        let of = self.lines.levels.iter().filter(move |((_, m), _)| *m == metric);
+        of.map(|((entity, _), trace)| (entity, trace))
+    }
+    fn level(&self, entity: &Entity, metric: Metric) -> Option<&'a Trace> {
+        self.lines.levels.get(&(entity.clone(), metric))
+    }
+    /// Label and look of a flow's path.
+    fn flow(&self, flow: u32, path: u32) -> (String, usize) {
+        let place = self.flows.binary_search(&flow);
+        let place = place.expect("only flows that were chosen have lines");
+        match path {
+            1 => (format!("flow {flow}"), place),
+            _ => {
+                (format!("flow {flow} path {path}"), place + (path as usize - 1) * self.flows.len())
+            }
+        }
+    }
+    /// A line for each flow that has the metric.
+    fn add_flows(&self, panel: &mut Panel, of: impl Iterator<Item = (&'a Entity, &'a Trace)>) {
+        for (entity, trace) in of {
+            if let Entity::Flow(flow, path) = entity {
+                let (label, look) = self.flow(*flow, *path);
+                panel.push(label, look, trace);
+            }
+        }
+    }
+
+    fn goodput(&self) -> Panel {
+        let received = self.lines.totals.contains_key(&Metric::Received);
+        let (metric, counted) = match received {
+            true => (Metric::Received, "in order at the receiver"),
+            false => (Metric::Delivered, "acknowledged at the sender"),
+        };
+        let title = format!("{counted}, over {}", self.window);
+        let mut panel = Panel::new("goodput", "goodput", title, "bit/s");
+        let rates = self.lines.rates.iter().filter(|((_, m), _)| *m == metric);
+        self.add_flows(&mut panel, rates.map(|((entity, _), trace)| (entity, trace)));
+        let total = self.lines.totals.get(&metric);
+        if let Some(trace) = total.filter(|_| panel.lines.len() > 1) {
+            let step = step_of("bit/s", trace.highest());
+            let (label, trace) = ("all flows".to_string(), trace.clone());
+            panel.lines.insert(0, Line { label, look: None, trace, step });
+        }
+        panel
+    }
+
+    fn senders(&self) -> [Panel; 3] {
+        let of = |id: &str, title: &str, unit, metric| {
+            let mut panel = Panel::new("senders", id, title.to_string(), unit);
+            self.add_flows(&mut panel, self.levels(metric));
+            panel
+        };
+        let mut srtt = of("srtt", "smoothed round-trip time", "s", Metric::Srtt);
+        for line in &mut srtt.lines {
+            line.trace = line.trace.scaled(1e-3);
+            line.step = step_of("s", line.trace.highest());
+        }
+        [
+            of("cwnd", "congestion window", "B", Metric::Cwnd),
+            of("pacing", "pacing rate", "bit/s", Metric::PacingRate),
+            srtt,
+        ]
+    }
+
+    /// Ports with a metric that matters, those with the highest peak first; and what is left out.
+    fn busiest(
+        &self,
+        metric: Metric,
+        most: usize,
+    ) -> (Vec<(&'a String, &'a Trace)>, Option<String>) {
+        let mut ports: Vec<(&String, &Trace)> = self
+            .levels(metric)
+            .filter_map(|(entity, trace)| match entity {
+                Entity::Port(name) if trace.highest() > 0.0 => Some((name, trace)),
+                _ => None,
+            })
+            .collect();
+        // A stable sort: of equals the first in the order of names.
+        ports.sort_by(|a, b| b.1.highest().total_cmp(&a.1.highest()));
+        let all = ports.len();
+        let highest = ports.first().map_or(0.0, |(_, trace)| trace.highest());
+        ports.retain(|(_, trace)| trace.highest() >= highest * MATTERS);
+        ports.truncate(most);
+        let (shown, left_out) = (ports.len(), all - ports.len());
+        let omitted = (left_out > 0).then(|| {
+            format!(
+                "{shown} ports of {all}, those with the highest peaks; all are in series.parquet"
+            )
+        });
+        (ports, omitted)
+    }
+
+    fn ports(&self, id: &str, title: &str, unit: &'static str, metric: Metric) -> Panel {
+        let mut panel = Panel::new("queues", id, title.to_string(), unit);
+        let (ports, omitted) = self.busiest(metric, QUEUES);
+        for (look, (port, trace)) in ports.into_iter().enumerate() {
+            panel.push(format!("port {port}"), look, trace);
+        }
+        panel.omitted = omitted;
+        panel
+    }
+    fn queues(&self) -> Panel {
+        self.ports("queue", "waiting at the port", "B", Metric::Queue)
+    }
+    fn stamped(&self) -> Panel {
+        self.ports("rcp", "rate stamped by RCP", "bit/s", Metric::RcpRate)
+    }
+
+    /// The interfaces whose caches are shown.
+    fn interfaces(&self) -> (Vec<&'a String>, Option<String>) {
+        let (mut ports, omitted) = self.busiest(Metric::Cache, CACHES);
+        // Upstream caches fill after downstream ones: in the order in which they began.
+        ports.sort_by_key(|(_, trace)| trace.first_positive_ns());
+        (ports.into_iter().map(|(port, _)| port).collect(), omitted)
+    }
+
+    /// Two plots for each interface: what is in the cache, and what comes and goes.
+    fn caches(&self, (ports, omitted): &(Vec<&'a String>, Option<String>)) -> Vec<Panel> {
+        let mut panels = Vec::new();
+        for port in ports {
+            let entity = Entity::Port((*port).clone());
+            let states = self.level(&entity, Metric::State).cloned();
+            let new = |id: &str, title: &str, unit| {
+                let mut panel =
+                    Panel::new("caches", format!("{id}-{port}"), format!("{port}: {title}"), unit);
+                panel.states = states.clone();
+                panel
+            };
+            let mut cache = new("cache", "in the cache", "B");
+            if let Some(trace) = self.level(&entity, Metric::Cache) {
+                cache.push("cache".to_string(), 0, trace);
+            }
+            let thresholds = [
+                ("low", Metric::CacheLow),
+                ("high", Metric::CacheHigh),
+                ("total", Metric::CacheTotal),
+            ];
+            for (name, metric) in thresholds {
+                let value = self.level(&entity, metric).and_then(Trace::last);
+                cache.marks.extend(value.map(|value| (name, value)));
+            }
+            cache.omitted.clone_from(omitted);
+            let mut rates = new("rates", &format!("in and out, over {}", self.window), "bit/s");
+            let flows =
+                [("in", Metric::Offered), ("out", Metric::Sent), ("detoured", Metric::Detoured)];
+            for (look, (name, metric)) in flows.into_iter().enumerate() {
+                let rate = self.lines.rates.get(&(entity.clone(), metric));
+                if let Some(rate) = rate.filter(|rate| rate.highest() > 0.0) {
+                    rates.push(name.to_string(), look, rate);
+                }
+            }
+            panels.extend([cache, rates]);
+        }
+        panels
+    }
+
+    fn sequences(&self) -> Vec<Panel> {
+        let mut panels = Vec::new();
+        for &flow in self.flows.iter().take(SEQUENCES) {
+            let own = Entity::Flow(flow, 1);
+            let title = format!("flow {flow}");
+            let mut panel = Panel::new("sequence", format!("sequence-{flow}"), title, "B");
+            let sent = self.level(&own, Metric::Sent).map(|trace| ("sent".to_string(), trace));
+            let received = self.level(&own, Metric::Received);
+            let received = received.map(|trace| ("received".to_string(), trace));
+            let lines = sent.into_iter().chain(self.passed(flow)).chain(received);
+            lines.enumerate().for_each(|(look, (name, trace))| panel.push(name, look, trace));
+            let more = self.flows.len().saturating_sub(SEQUENCES);
+            panel.omitted = (more > 0)
+                .then(|| format!("the first {SEQUENCES} flows; others are in series.parquet"));
+            if panel.lines.len() > 1 {
+                panels.push(panel);
+            }
+        }
+        panels
+    }
+    /// What left each interface for a flow, in the order in which it came there.
+    fn passed(&self, flow: u32) -> Vec<(String, &'a Trace)> {
+        let mut passed: Vec<(i64, &String, &Trace)> = self
+            .levels(Metric::Passed)
+            .filter_map(|(entity, trace)| match entity {
+                Entity::PortFlow(port, of) if *of == flow => {
+                    Some((trace.first_positive_ns()?, port, trace))
+                }
+                _ => None,
+            })
+            .collect();
+        passed.sort_by_key(|(first_ns, _, _)| *first_ns);
+        passed.into_iter().map(|(_, port, trace)| (format!("left {port}"), trace)).collect()
+    }
+
+    fn shares(&self, (ports, omitted): &(Vec<&'a String>, Option<String>)) -> Vec<Panel> {
+        let of = |port: &&String| {
+            let mut panel = Panel::new("shares", format!("share-{port}"), port.to_string(), "B");
+            for (entity, trace) in self.levels(Metric::Cache) {
+                match entity {
+                    Entity::PortFlow(at, flow) if at == *port && trace.highest() > 0.0 => {
+                        let (label, look) = self.flow(*flow, 1);
+                        panel.push(label, look, trace);
+                    }
+                    _ => {}
+                }
+            }
+            let state = self.level(&Entity::Port(port.to_string()), Metric::State);
+            panel.states = state.cloned();
+            panel.omitted.clone_from(omitted);
+            panel
+        };
+        ports.iter().map(of).collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! What a folder of results says in `summary.json` and `scenario.toml`.
+
+use super::error::ReportError;
+use crate::statistics::mean_and_interval;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// `summary.json`, as far as a report shows it. See [`crate::Summary`] for the meaning of the keys.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Results {
+    pub forebay: String,
+    pub scenario: String,
+    pub runs: Vec<Run>,
+    pub aggregate: Vec<Aggregate>,
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Of `scenario.toml`.
+    #[serde(skip)]
+    pub description: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Run {
+    pub protocol: String,
+    pub seed: u64,
+    pub ended_s: f64,
+    pub per_flow: Vec<Flow>,
+    #[serde(default)]
+    pub reference: Reference,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Flow {
+    pub id: u32,
+    pub src: String,
+    pub dst: String,
+    pub bytes: Option<u64>,
+    pub fct_s: Option<f64>,
+}
+
+/// What an ideal network does with the flows of a run.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Reference {
+    #[serde(default)]
+    pub afct_s: Option<f64>,
+    #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
+    pub mode: Option<String>,
+    #[serde(default)]
+    pub why: Option<String>,
+    /// In the order of `per_flow` of the run.
+    #[serde(default)]
+    pub per_flow_fct_s: Option<Vec<Option<f64>>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Aggregate {
+    pub protocol: String,
+    pub seeds: Vec<u64>,
+    pub flows: usize,
+    pub completed: usize,
+    pub drops: BTreeMap<String, Estimate>,
+    pub metrics: BTreeMap<String, Estimate>,
+    pub utilisation: BTreeMap<String, Estimate>,
+}
+
+/// A mean over seeds, and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(super) struct Estimate {
+    pub mean: f64,
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Estimate {
+    /// Half the width of the interval.
+    pub fn half(&self) -> Option<f64> {
+        self.ci95.map(|[low, high]| (high - low) / 2.0)
+    }
+}
+
+impl Results {
+    /// Read the folder.
+    pub fn read(folder: &Path) -> Result<Results, ReportError> {
+        let path = folder.join("summary.json");
+        let text = read_text(&path)?;
+        let mut results: Results = parse(&path, serde_json::from_str(&text))?;
+        let path = folder.join("scenario.toml");
+        let scenario: Described = parse(&path, toml::from_str(&read_text(&path)?))?;
+        results.description = scenario.description;
+        Ok(results)
+    }
+    /// The runs of a protocol.
+    pub fn runs_of<'a>(&'a self, protocol: &'a str) -> impl Iterator<Item = &'a Run> + Clone {
+        self.runs.iter().filter(move |run| run.protocol == protocol)
+    }
+    /// AFCT by that of the reference, over the seeds: of runs whose flows all completed, else it would compare other flows.
+    pub fn ratio(&self, aggregate: &Aggregate) -> Option<Estimate> {
+        let ratio = |run: &Run| {
+            let times: Option<Vec<f64>> = run.per_flow.iter().map(|flow| flow.fct_s).collect();
+            let times = times.filter(|times| !times.is_empty())?;
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            Some(mean / run.reference.afct_s.filter(|&afct_s| afct_s > 0.0)?)
+        };
+        let ratios: Vec<f64> = self.runs_of(&aggregate.protocol).filter_map(ratio).collect();
+        let of = mean_and_interval(&ratios)?;
+        // Where seeds do not differ, the summary gives no intervals.
+        let sampled = aggregate.metrics.get("afct_s").is_some_and(|afct| afct.ci95.is_some());
+        Some(Estimate { mean: of.mean, ci95: of.ci95.filter(|_| sampled) })
+    }
+}
+
+impl Run {
+    /// Simulated time, in whole nanoseconds, at least one.
+    pub fn span_ns(&self) -> i64 {
+        ((self.ended_s * 1e9).round() as i64).max(1)
+    }
+    /// Flow and its time in the reference, of flows that have both times.
+    pub fn against_reference(&self) -> impl Iterator<Item = (&Flow, f64, f64)> {
+        let ideal = self.reference.per_flow_fct_s.iter().flatten();
+        self.per_flow.iter().zip(ideal).filter_map(|(f, ideal)| Some((f, f.fct_s?, (*ideal)?)))
+    }
+}
+
+#[derive(Deserialize)]
+struct Described {
+    #[serde(default)]
+    description: String,
+}
+
+fn read_text(path: &Path) -> Result<String, ReportError> {
+    fs::read_to_string(path).map_err(ReportError::io("read", path))
+}
+
+fn parse<T: DeserializeOwned, E: std::fmt::Display>(
+    path: &Path,
+    parsed: Result<T, E>,
+) -> Result<T, ReportError> {
+    parsed.map_err(ReportError::not_results(path))
+}
