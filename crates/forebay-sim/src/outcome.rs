@@ -71,4 +71,8 @@ impl LinkOutcome<'_> {
     pub fn rate(&self) -> Rate {
         self.link.rate(self.now)
     }
+    /// The rate that its port grants flows now; None of a port that grants none.
+    pub fn advertised(&self) -> Option<Rate> {
+        self.link.advertised(self.now)
+    }
 }

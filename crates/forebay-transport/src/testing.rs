@@ -228,7 +228,8 @@ impl Pair {
         }
         let got = self.ends[1].progress();
         assert_eq!((got.received_bytes, got.stream_complete), (bytes, true));
-        assert_eq!(self.ends[0].progress().acked_bytes, bytes);
+        let sent = self.ends[0].progress();
+        assert_eq!((sent.sent_bytes, sent.acked_bytes), (bytes, bytes));
         assert_eq!(self.arena.live(), 0);
     }
     pub(crate) fn counters(&self) -> Counters {

@@ -1,6 +1,6 @@
 //! From a scenario to the network that a driver runs.
 
-use super::error::ScenarioError;
+use super::error::{Fault, ScenarioError};
 use super::source::Sources;
 use super::{Flow, Link, QueueLimit, Scenario, Wire, protocols};
 use crate::protocol::{Bundle, PortKind};
@@ -11,6 +11,8 @@ use forebay_net::{
     TransportSpec,
 };
 use forebay_queue::{AnyDiscipline, DropTailBytes, DropTailPackets, RcpPortParams, rcp_pipeline};
+use forebay_router::inrpp::Settings;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Scenario {
@@ -23,10 +25,12 @@ impl Scenario {
             found.expect("every protocol of a flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
+        let support = self.support(protocol, &names)?;
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
         Ok(NetSpec {
             version: self.ip_version,
-            nodes: self.nodes.iter().map(node).collect(),
-            links: self.links.iter().flat_map(|link| self.directions(link, &names)).collect(),
+            nodes: nodes.map(|(id, node)| support.node(id, node)).collect(),
+            links: self.links.iter().flat_map(|link| self.directions(link, &support)).collect(),
             transports: names.iter().map(|name| self.transport(name)).collect(),
             flows: flows
                 .map(|(flow, id)| self.flow(flow, id, seed, flow.protocol.map_or(0, place)))
@@ -52,25 +56,42 @@ impl Scenario {
         }
     }
 
+    /// What the network has for the protocols of a run.
+    fn support(
+        &self,
+        protocol: &'static str,
+        names: &[&'static str],
+    ) -> Result<Support, ScenarioError> {
+        let bundles: Vec<Bundle> = names.iter().map(|name| Bundle::of(name)).collect();
+        let inrpp_routers = self.inrpp_routers(protocol);
+        let checked = self.check_caches(&inrpp_routers);
+        checked.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
+        let stamps = bundles.iter().any(|bundle| bundle.ports == PortKind::Rcp);
+        Ok(Support {
+            rcp: stamps.then_some(self.rcp),
+            inrpp: Arc::new(self.inrpp.settings.clone()),
+            inrpp_routers,
+        })
+    }
+
     /// Both directions of a link, with what the protocols of the run need of it.
-    fn directions(&self, link: &Link, names: &[&'static str]) -> [LinkSpec; 2] {
-        let stamps = names.iter().any(|name| Bundle::of(name).ports == PortKind::Rcp);
-        let one = |from: NodeId, to: NodeId, wire: &Wire| {
-            let ports = match stamps && !self.nodes[from.index()].is_host {
-                true => Ports::Rcp(self.rcp),
-                false => Ports::Plain,
-            };
-            LinkSpec {
-                from,
-                to,
-                channel: ChannelSpec::Constant(wire.rate),
-                delay: wire.delay,
-                jitter: wire.jitter,
-                loss: wire.loss,
-                mtu_bytes: wire.mtu_bytes,
-                overhead_bytes: wire.overhead_bytes,
-                queue: queue(wire, ports),
-            }
+    fn directions(&self, link: &Link, support: &Support) -> [LinkSpec; 2] {
+        let is_host = |node: NodeId| self.nodes[node.index()].is_host;
+        let pools = |node: NodeId| support.inrpp_routers.contains(&node);
+        let room_bytes = match pools(link.a) && pools(link.b) {
+            true => Bundle::of("inrpp").mtu_room_bytes,
+            false => 0,
+        };
+        let one = |from: NodeId, to: NodeId, wire: &Wire| LinkSpec {
+            from,
+            to,
+            channel: ChannelSpec::Constant(wire.rate),
+            delay: wire.delay,
+            jitter: wire.jitter,
+            loss: wire.loss,
+            mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
+            overhead_bytes: wire.overhead_bytes,
+            queue: queue(wire, support.rcp.filter(|_| !is_host(from))),
         };
         [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
     }
@@ -89,23 +110,31 @@ impl Scenario {
     }
 }
 
-fn node(node: &super::Node) -> NodeSpec {
-    let kind = match node.is_host {
-        true => NodeKind::Host,
-        false => NodeKind::Router(ForwardingSpec::PlainIp),
-    };
-    NodeSpec { name: node.name.clone(), kind }
+/// What the network of a run has beside plain routers and queues: the union of what its protocols need.
+struct Support {
+    /// Ports of routers stamp rates.
+    rcp: Option<RcpPortParams>,
+    inrpp: Arc<Settings>,
+    /// Routers that run INRPP.
+    inrpp_routers: BTreeSet<NodeId>,
 }
 
-/// What the ports of routers have beside their queues.
-#[derive(Clone, Copy)]
-enum Ports {
-    Plain,
-    Rcp(RcpPortParams),
+impl Support {
+    fn node(&self, id: NodeId, node: &super::Node) -> NodeSpec {
+        let kind = match node.is_host {
+            true => NodeKind::Host,
+            false if self.inrpp_routers.contains(&id) => {
+                NodeKind::Router(ForwardingSpec::Inrpp(Arc::clone(&self.inrpp)))
+            }
+            false => NodeKind::Router(ForwardingSpec::PlainIp),
+        };
+        NodeSpec { name: node.name.clone(), kind }
+    }
 }
 
-fn queue(wire: &Wire, ports: Ports) -> QueueSpec {
-    let Ports::Rcp(params) = ports else {
+/// The queue of a port, which stamps rates if it has parameters for that.
+fn queue(wire: &Wire, rcp: Option<RcpPortParams>) -> QueueSpec {
+    let Some(params) = rcp else {
         return match wire.queue {
             QueueLimit::Bytes(bytes) => QueueSpec::DropTailBytes(bytes),
             QueueLimit::Packets(packets) => QueueSpec::DropTailPackets(packets),
@@ -119,4 +148,13 @@ fn queue(wire: &Wire, ports: Ports) -> QueueSpec {
         };
         rcp_pipeline(rate, overhead_bytes, discipline, params, rng)
     }))
+}
+
+/// Let INRPP routers count what each flow has had of each interface, which costs a look-up per packet.
+pub(crate) fn count_per_flow(spec: &mut NetSpec) {
+    for node in &mut spec.nodes {
+        if let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &mut node.kind {
+            Arc::make_mut(settings).flow_totals = true;
+        }
+    }
 }

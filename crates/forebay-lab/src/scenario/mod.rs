@@ -29,6 +29,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
 pub use error::{Place, Problem, ScenarioError};
 pub use file::FctClock;

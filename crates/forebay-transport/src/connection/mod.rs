@@ -197,9 +197,13 @@ impl Connection {
     /// How far it is.
     pub fn progress(&self) -> Progress {
         let first = &self.paths[0];
-        let (received_bytes, stream_complete, acked_bytes) = match &self.streams {
-            None => (first.received_bytes(), first.stream_complete(), first.acked_bytes()),
-            Some(streams) => streams.progress(),
+        let (received_bytes, stream_complete) = match &self.streams {
+            None => (first.received_bytes(), first.stream_complete()),
+            Some(streams) => streams.received(),
+        };
+        let (sent_bytes, acked_bytes) = match &self.streams {
+            None => (first.sent_bytes(), first.acked_bytes()),
+            Some(streams) => streams.sent(),
         };
         let times = &self.progress;
         Progress {
@@ -208,6 +212,7 @@ impl Connection {
             received_bytes,
             last_byte_at: times.last_byte_at,
             stream_complete,
+            sent_bytes,
             acked_bytes,
             ended: times.ended,
         }

@@ -46,19 +46,23 @@ impl Streams {
     }
     /// The next data offset expected, and the end of this side's stream where it may be told.
     pub(super) fn signals(&self) -> (Option<u64>, Option<u64>) {
-        let complete = self.progress().1;
+        let complete = self.received().1;
         let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client) || complete);
         (Some(self.expected), end)
     }
-    /// Received in order, complete, acknowledged.
-    pub(super) fn progress(&self) -> (u64, bool, u64) {
+    /// Bytes received in order, and whether those are all.
+    pub(super) fn received(&self) -> (u64, bool) {
         let received = self.fin_at.map_or(self.expected, |fin| self.expected.min(fin));
-        let complete = self.fin_at.is_some_and(|fin| self.expected > fin);
-        (received, complete, self.total.map_or(self.una, |n| n.min(self.una)))
+        (received, self.fin_at.is_some_and(|fin| self.expected > fin))
+    }
+    /// Bytes sent at least once, and those of them that are acknowledged.
+    pub(super) fn sent(&self) -> (u64, u64) {
+        let most = self.total.unwrap_or(u64::MAX);
+        (self.nxt.min(most), self.una.min(most))
     }
     /// Both directions are through, and both ends know it.
     pub(super) fn is_finished(&self) -> bool {
-        self.total.is_some_and(|total| self.una > total) && self.progress().1
+        self.total.is_some_and(|total| self.una > total) && self.received().1
     }
     /// The end of a stream without bytes rides on the FIN of a path.
     fn ends_empty(&self) -> bool {

@@ -69,6 +69,8 @@ pub struct Progress {
     pub last_byte_at: Option<Time>,
     /// True once the peer's FIN is in order: no more bytes will come.
     pub stream_complete: bool,
+    /// Bytes of this side's stream that were sent at least once.
+    pub sent_bytes: u64,
     /// Bytes of this side's stream that the peer acknowledged.
     pub acked_bytes: u64,
     /// Why and when it ended.

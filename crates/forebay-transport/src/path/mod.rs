@@ -290,6 +290,10 @@ impl Path {
     pub(crate) fn state(&self) -> State {
         self.state
     }
+    /// Payload bytes that were sent at least once.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.board.nxt().saturating_sub(1).min(self.send_end - 1)
+    }
     /// Payload bytes acknowledged in order.
     pub(crate) fn acked_bytes(&self) -> u64 {
         self.board.una().saturating_sub(1).min(self.send_end - 1)
