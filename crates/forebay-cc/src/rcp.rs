@@ -11,16 +11,19 @@
 //! 3. losses, timeouts and ECN change nothing: the rate is the routers'. What is lost is found as
 //!    the transport is configured, and leaves again at the granted rate;
 //! 4. a grant "not set" says that no RCP router is on the path: the flow is one of NewReno, from
-//!    the initial window on, until a rate comes. So it is before the first grant.
+//!    the initial window on, until a rate comes. So it is before the first grant;
+//! 5. a slow flow sends short packets, so that one leaves every `K = min(0.5 s, 2 min RTT)` and
+//!    returns with the rate of now: `wire_len <= max(K rate, 128 bytes)`.
 //!
 //! Rates in bit/s of IP packets.
 //!
-//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; losses, which that
-//! code repairs once all data are sent and two round trips have passed. A new rate times the
-//! packets that follow; one that waits already keeps its time (as in the port to ns-3), where that
-//! code times it again. There are no probes: a flow so slow that its packets leave more rarely than
-//! every `min(0.5 s, 2 min RTT)` learns of a new rate with the next of them, and after a pause
-//! it goes on at the last one. Routers count the bytes of their links, some more than those of IP.
+//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; 5, in whose place that
+//! code sends probes of 40 bytes, as often; losses, which it repairs once all data are sent and two
+//! round trips have passed. A new rate times the packets that follow; one that waits already keeps
+//! its time (as in the port to ns-3), where that code times it again. The peer's window holds here:
+//! on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at most. After a
+//! pause a flow goes on at the last rate. Routers count the bytes of their links, some more than
+//! those of IP.
 
 use crate::controller::{
     Ack, Congestion, Controller, Init, Limits, NextPacket, Observation, Recovered, RecoveryOwner,
@@ -32,6 +35,11 @@ use crate::table::ParamError;
 use forebay_base::signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
+
+/// Longest time between two looks at what routers grant, whatever the RTT (authors' code: SYN_DELAY).
+const LONGEST_SILENCE: Span = Span::from_millis(500);
+/// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with IPv4.
+const SHORTEST_PACKET_BYTES: u64 = 128;
 
 /// Parameters of RCP end points: there are none, all choices are the routers'.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +59,7 @@ impl Params {
 pub struct Rcp {
     granted: Option<Rate>,
     srtt: Option<Span>,
+    min_rtt: Span,
     /// What the flow is while no router grants a rate.
     tcp: NewReno,
     init: Init,
@@ -59,7 +68,7 @@ pub struct Rcp {
 impl Rcp {
     /// A sender without a rate.
     pub fn new(_params: &Params, init: Init) -> Rcp {
-        Rcp { granted: None, srtt: None, tcp: fresh_tcp(&init), init }
+        Rcp { granted: None, srtt: None, min_rtt: Span::MAX, tcp: fresh_tcp(&init), init }
     }
 
     /// Equations 2 and 4.
@@ -69,6 +78,12 @@ impl Rcp {
             self.tcp = fresh_tcp(&self.init);
         }
         self.granted = rate;
+    }
+
+    /// Equation 5; None: longer than any packet.
+    fn longest_packet(&self) -> Option<u16> {
+        let bytes = self.granted?.bytes_in(LONGEST_SILENCE.min(self.min_rtt * 2));
+        u16::try_from(bytes.max(SHORTEST_PACKET_BYTES)).ok()
     }
 }
 
@@ -87,7 +102,7 @@ impl Controller for Rcp {
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
-        self.srtt = rtt.srtt;
+        (self.srtt, self.min_rtt) = (rtt.srtt, rtt.min);
         self.take_grant(options);
         self.tcp.on_established(now, rtt, options);
     }
@@ -100,7 +115,7 @@ impl Controller for Rcp {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        self.srtt = ack.rtt.srtt;
+        (self.srtt, self.min_rtt) = (ack.rtt.srtt, ack.rtt.min);
         self.take_grant(ack.options);
         if self.granted.is_none() {
             self.tcp.on_ack(now, ack);
@@ -146,12 +161,12 @@ impl Controller for Rcp {
         REQUEST_BYTES
     }
 
-    /// Equation 1.
+    /// Equations 1 and 5.
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         let mut options = OptionList::EMPTY;
         let request = Request { rate: None, rtt: self.srtt };
         request.push(&mut options).expect("12 bytes fit into 40");
-        Stamp { options: Some(options), ..Stamp::default() }
+        Stamp { options: Some(options), max_wire_len: self.longest_packet(), dont_fragment: None }
     }
 
     fn observe(&self) -> Observation {
@@ -245,6 +260,24 @@ mod tests {
         // The ACKs of the testbed have 100 ms.
         let open = Request { rate: None, rtt: Some(ms(100)) };
         assert_eq!(request(&mut rcp, false), (open, usize::from(rcp.option_bytes())));
+    }
+
+    #[test]
+    fn slow_flows_send_short_packets_and_no_others() {
+        let next =
+            NextPacket { number: 1, syn: false, retransmission: false, payload_bytes: MSS as u32 };
+        let longest = |rate, min| {
+            let (mut rcp, rtt) = (rcp(), RttView { min, ..ack(0).rtt });
+            rcp.on_established(NOW, &rtt, Some(&grant(rate)));
+            rcp.stamp(NOW, &next).max_wire_len
+        };
+        // 1500 bytes in 200 ms are 60 kbit/s.
+        assert_eq!(longest(Rate::new(60_000), ms(100)), Some(1500));
+        assert_eq!(longest(Rate::new(30_000), ms(100)), Some(750));
+        assert_eq!(longest(Rate::new(30_000), ms(1_000)), Some(1875), "every 500 ms at least");
+        assert_eq!(longest(Rate::new(2_000), ms(100)), Some(128));
+        assert_eq!(longest(Some(Rate::MAX), ms(100)), None);
+        assert_eq!(longest(None, ms(100)), None, "a flow of TCP");
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn long_flows_share_what_the_port_fills() {
         (RcpPortParams::published(), 4),
         (RcpPortParams::default_ns2(), 4),
     ] {
-        let delays = vec![Span::from_millis(2); flows as usize];
+        let delays = vec![Span::from_millis(2); flows];
         let mut net = dumbbell(granting(Rate::mbps(50), delay, params), &delays, "rcp");
         for i in 0..flows {
             net.flow(i, Time::from_millis(100 + 37 * i as u64), None);
@@ -140,6 +140,21 @@ fn long_flows_share_what_the_port_fills() {
             assert!(mean < 2.0 * 1500.0, "{mean} bytes wait where a twentieth is spare");
         }
         assert_eq!(sim.drops().total(), 0);
+    }
+}
+
+/// All begin at the same time on a port that grants each the whole link: the shares come all the same, of a packet or less
+/// for a round trip.
+#[test]
+fn a_crowd_comes_to_its_shares() {
+    for params in [RcpPortParams::stable(), RcpPortParams::default_ns2()] {
+        let middle = granting(Rate::mbps(10), Span::from_millis(46), params);
+        let mut net = dumbbell(middle, &[Span::from_millis(2); 100], "rcp");
+        (0..100).for_each(|i| net.flow(i, SECOND(5), None));
+        let mut sim = net.run();
+        for rate in wire_rates(&mut sim, 100, SECOND(60), SECOND(90)) {
+            close_to(rate, 10e6 / 100.0, 0.02);
+        }
     }
 }
 
