@@ -89,9 +89,9 @@ impl Asks {
         }
     }
 
-    /// What the router behind `port` has on `interface`, in bytes per second.
+    /// What the router behind `port` has on `interface` over some intervals, in bytes per second.
     pub fn relayed(&mut self, now: Time, port: PortId, interface: PortId) -> f64 {
-        self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.load(now))
+        self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.slow_load(now))
     }
 
     /// Contenders for `interface` that nothing else limits, and what they have on it in bytes per second. If several of one router

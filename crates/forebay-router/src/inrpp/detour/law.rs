@@ -16,7 +16,7 @@
 //! (1')  phi = alpha (C - L) - (beta / T) Q
 //! (2')  D+ = phi / N, D- = 0  if phi > 0;  D- = min(1, -phi / L), D+ = 0  otherwise
 //! (2")  M >= 2:  h = max(0, gamma L_d - |phi|),  D+ += h / M,  D- += h / L_d
-//! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - (L - own)
+//! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - L_o
 //! ```
 //!
 //! * T is the interval at which the asker adjusts its rate: T_p, or its round trip where that is longer.
@@ -26,9 +26,13 @@
 //!   nothing else obeys. It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
 //!   those of the contenders that say that nothing else limits them: one that cannot use what it is given would leave up to
 //!   gamma / alpha (M - 1) / M of the load unused.
-//! * The bound in (3') is what others leave of the capacity. `own` is what this asker has put on the interface within the
-//!   same intervals as L: r itself in its place would subtract what was not yet there, and turn each decrease into one
-//!   with a gain of 1, which oscillates.
+//! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put on the interface within
+//!   the same intervals, both filtered. L - r in its place would subtract what was not yet there, and turn each decrease into
+//!   one with a gain of 1, which oscillates. The filter does no harm here, for what others send is outside the loop.
+//! * Q counts beyond two packets. Where links are slow one that waits for another is no sign of a queue, but would cost 7 %
+//!   of a link of 10 Mbit/s: in balance alpha (C - L) = beta Q / T.
+//! * C - L below zero counts beyond one packet per T_p, for a full link has sometimes one more in an interval and sometimes one
+//!   less. What stays of an excess that small shows in Q.
 //! * Both interfaces of the detour are evaluated, the asker's own and the one of the router that answers, and the smaller
 //!   rate counts. Without (2") that is the same as the smaller D+ and the larger D-.
 
@@ -39,6 +43,11 @@ use forebay_base::Span;
 /// waste by flows that are limited elsewhere, which do not take part here.
 const SHUFFLE: f64 = 0.3;
 
+/// Length of a packet on a detour at most, or nearly so.
+const PACKET_BYTES: f64 = 1500.0;
+/// Less than this is no queue.
+const BURST_BYTES: u64 = 3000;
+
 /// D- of 1 in the units that a message has.
 const ONE: f64 = 4_294_967_296.0;
 
@@ -47,6 +56,8 @@ const ONE: f64 = 4_294_967_296.0;
 pub(super) struct Gains {
     alpha: f64,
     beta: f64,
+    /// One packet per interval of the load meter, in bytes per second.
+    grain: f64,
 }
 
 /// What an interface knows about itself. Rates in bytes per second.
@@ -56,8 +67,8 @@ pub(super) struct Reading {
     pub capacity: f64,
     /// L: everything that was put on it.
     pub load: f64,
-    /// Of that, what belongs to the asker.
-    pub own: f64,
+    /// L less what belongs to the asker, over some more intervals.
+    pub others: f64,
     /// Q.
     pub queue_bytes: u64,
     /// N: those who want to send on a detour over it, each (router, primary interface) once.
@@ -75,23 +86,26 @@ pub(super) struct Delta {
     pub increase: f64,
     /// D-, in [0, 1].
     pub decrease: f64,
-    /// C - (L - own), in bytes per second.
+    /// C - L_o, in bytes per second.
     pub cap: f64,
 }
 
 impl Gains {
     /// beta = alpha^2 sqrt 2. Panics outside 0 < alpha < pi / (4 sqrt 2), where the loop is unstable even without delay.
-    pub fn new(alpha: f64) -> Gains {
+    pub fn new(alpha: f64, load_interval: Span) -> Gains {
         let bound = core::f64::consts::PI / (4.0 * SQRT_2);
         assert!(alpha > 0.0 && alpha < bound, "alpha {alpha} outside (0, {bound})");
-        Gains { alpha, beta: alpha * alpha * SQRT_2 }
+        let grain = PACKET_BYTES / load_interval.as_secs_f64();
+        Gains { alpha, beta: alpha * alpha * SQRT_2, grain }
     }
 
     /// (1') and (2'), and (2") where several contend.
     pub fn delta(&self, reading: &Reading, interval: Span) -> Delta {
-        let Reading { capacity, load, own, shared, .. } = *reading;
-        let queue = reading.queue_bytes as f64 / interval.as_secs_f64();
-        let phi = self.alpha * (capacity - load) - self.beta * queue;
+        let Reading { capacity, load, others, shared, .. } = *reading;
+        let queue = reading.queue_bytes.saturating_sub(BURST_BYTES) as f64 / interval.as_secs_f64();
+        let residual = capacity - load;
+        let residual = if residual < 0.0 { (residual + self.grain).min(0.0) } else { residual };
+        let phi = self.alpha * residual - self.beta * queue;
         let contenders = reading.contenders.max(1) as f64;
         let (mut increase, mut decrease) = if phi > 0.0 {
             (phi / contenders, 0.0)
@@ -106,8 +120,7 @@ impl Gains {
             increase += shuffled / reading.sharing as f64;
             decrease = (decrease + shuffled / shared).min(1.0);
         }
-        let others = (load - own).max(0.0);
-        Delta { increase, decrease, cap: (capacity - others).max(0.0) }
+        Delta { increase, decrease, cap: (capacity - others).clamp(0.0, capacity) }
     }
 }
 
@@ -142,29 +155,31 @@ mod tests {
     const C: f64 = 1_250_000.0;
 
     fn reading(load: f64, queue_bytes: u64, contenders: usize) -> Reading {
-        let (own, sharing, shared) = (0.0, contenders, 0.0);
-        Reading { capacity: C, load, own, queue_bytes, contenders, sharing, shared }
+        let (others, sharing, shared) = (load, contenders, 0.0);
+        Reading { capacity: C, load, others, queue_bytes, contenders, sharing, shared }
     }
 
     #[test]
     fn equations_by_hand() {
-        let gains = Gains::new(0.4);
+        let gains = Gains::new(0.4, T_P);
         // Half of the link free, nothing waits: 0.4 * 625000 = 250000 bytes per second for two.
         let spare = gains.delta(&reading(625_000.0, 0, 2), T_P);
         assert_eq!(spare, Delta { increase: 125_000.0, decrease: 0.0, cap: 625_000.0 });
-        // Full, and 12500 bytes (10 ms) wait: beta = 0.16 sqrt 2 = 0.2262742; phi = -0.2262742 * 1250000 B/s.
-        let full = gains.delta(&reading(C, 12_500, 1), T_P);
+        // Full, and 12500 bytes (10 ms) wait beyond two packets: beta = 0.16 sqrt 2 = 0.2262742; phi = -0.2262742 * 1250000 B/s.
+        let full = gains.delta(&reading(C, 15_500, 1), T_P);
         assert!((full.decrease - 0.226_274_169_98).abs() < 1e-9 && full.increase == 0.0);
         // The same queue, adjusted every 20 ms, asks for half the rate.
-        let slower = gains.delta(&reading(C, 12_500, 1), T_P * 2);
+        let slower = gains.delta(&reading(C, 15_500, 1), T_P * 2);
         assert!((slower.decrease - 0.113_137_084_99).abs() < 1e-9);
-        // Overload of a quarter: phi = -0.4 * 312500; relative to L = 1562500 that is 0.08.
-        let over = gains.delta(&reading(1_562_500.0, 0, 5), T_P);
-        assert!((over.decrease - 0.08).abs() < 1e-12);
+        // Overload by 312500 beyond a packet per 10 ms: phi = -0.4 * 312500; relative to L = 1712500 that is 0.0729927.
+        let over = gains.delta(&reading(1_712_500.0, 0, 5), T_P);
+        assert!((over.decrease - 0.072_992_700_73).abs() < 1e-9);
         assert!(
             (over.apply(1_000_000.0) - 0.0).abs() < 1e-9,
             "others alone are more than the link takes"
         );
+        let one_packet = gains.delta(&reading(C + 149_000.0, 3_000, 1), T_P);
+        assert_eq!((one_packet.increase, one_packet.decrease), (0.0, 0.0));
         let all_queue = gains.delta(&reading(100.0, 10_000_000, 1), T_P);
         assert_eq!(all_queue.decrease, 1.0);
         assert_eq!(gains.delta(&reading(0.0, 10_000_000, 1), T_P).decrease, 1.0);
@@ -172,7 +187,7 @@ mod tests {
 
     #[test]
     fn shuffling_moves_nothing_in_sum_and_needs_two() {
-        let gains = Gains::new(0.4);
+        let gains = Gains::new(0.4, T_P);
         let full = |contenders| Reading { shared: 800_000.0, ..reading(C, 0, contenders) };
         let Delta { increase, decrease, .. } = gains.delta(&full(2), T_P);
         assert!((increase - 120_000.0).abs() < 1e-6 && (decrease - 0.3).abs() < 1e-12);
@@ -218,7 +233,8 @@ mod tests {
     /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex roots dominates, e_k^2 - e_k+1 e_k-1
     /// shrinks by |lambda|^2 per step, whatever the phase.
     fn measured_radius(alpha: f64, weight: f64, d: usize) -> f64 {
-        let gains = Gains::new(alpha);
+        // In the linear analysis a link carries a fluid.
+        let gains = Gains { grain: 0.0, ..Gains::new(alpha, T_P) };
         let (mut rate, mut load) = (C + 12.0, C);
         let mut late: VecDeque<Delta> = VecDeque::new();
         let mut errors = Vec::new();

@@ -7,6 +7,8 @@ use forebay_base::{Span, Time};
 
 /// Silent intervals after which a filtered load counts as zero: (2/3)^64 of 400 Gbit/s is less than a byte per second.
 const FORGET_INTERVALS: u64 = 64;
+/// Weight of the last interval in the slow load: a span of five, as the paper has it.
+const SLOW_WEIGHT: f64 = 1.0 / 3.0;
 
 /// Bytes per interval, as a rate in bytes per second.
 #[derive(Clone, Debug)]
@@ -20,13 +22,22 @@ pub(super) struct LoadMeter {
     bytes: u64,
     /// L, in bytes per second.
     load: f64,
+    /// The same with [`SLOW_WEIGHT`].
+    slow_load: f64,
 }
 
 impl LoadMeter {
     /// A meter that has seen nothing. Panics on an interval of no length or a weight outside (0, 1].
     pub fn new(interval: Span, weight: f64) -> LoadMeter {
         assert!(!interval.is_zero() && weight > 0.0 && weight <= 1.0);
-        LoadMeter { interval, weight, end: Time::ZERO + interval, bytes: 0, load: 0.0 }
+        LoadMeter {
+            interval,
+            weight,
+            end: Time::ZERO + interval,
+            bytes: 0,
+            load: 0.0,
+            slow_load: 0.0,
+        }
     }
 
     /// `bytes` are put on the interface now.
@@ -46,15 +57,28 @@ impl LoadMeter {
         self.load
     }
 
+    /// L over some more intervals: for what others send, which is outside the control loop. An interval holds few packets where
+    /// links are slow, so that the last one alone says little.
+    pub fn slow_load(&mut self, now: Time) -> f64 {
+        if now >= self.end {
+            self.end_intervals(now);
+        }
+        self.slow_load
+    }
+
     #[cold]
     fn end_intervals(&mut self, now: Time) {
         let silent = now.since(self.end).as_nanos() / self.interval.as_nanos();
         let sample = self.bytes as f64 / self.interval.as_secs_f64();
         self.load += self.weight * (sample - self.load);
+        self.slow_load += SLOW_WEIGHT * (sample - self.slow_load);
         if silent > FORGET_INTERVALS {
-            self.load = 0.0;
+            (self.load, self.slow_load) = (0.0, 0.0);
         } else {
-            (0..silent).for_each(|_| self.load *= 1.0 - self.weight);
+            for _ in 0..silent {
+                self.load *= 1.0 - self.weight;
+                self.slow_load *= 1.0 - SLOW_WEIGHT;
+            }
         }
         self.bytes = 0;
         self.end += self.interval * (silent + 1);
@@ -98,8 +122,10 @@ mod tests {
             by_hand = 0.75 * by_hand + 0.25 * f64::from(bytes) / 0.01;
             assert!((meter.load(now) - by_hand).abs() < 1e-6);
         }
+        // (2/3)^k / 3 weighted: (800 * 64 + 1600 * 144 + 1600 * 216 + 400 * 729) / 2187 * 100.
+        assert!((meter.slow_load(now) - 42_011.888).abs() < 1e-3);
         let silent = meter.load(now + T_P * 3);
         assert!((silent - by_hand * 0.421_875).abs() < 1e-6, "0.75^3 of it");
-        assert_eq!(meter.load(now + Span::from_secs(1)), 0.0);
+        assert_eq!(meter.load(now + Span::from_secs(2)), 0.0);
     }
 }

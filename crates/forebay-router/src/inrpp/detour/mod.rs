@@ -123,7 +123,7 @@ impl Detours {
         Detours {
             me,
             enabled,
-            gains: Gains::new(settings.alpha),
+            gains: Gains::new(settings.alpha, settings.probe_interval),
             probe_interval: settings.probe_interval,
             decision_interval: settings.decision_interval,
             ports: neighbours.iter().map(port).collect(),
@@ -418,7 +418,7 @@ impl Detours {
             let Feedback { increase, decrease, cap, .. } = *feedback;
             let there = Delta::from_wire(increase, decrease, cap);
             let here = self.local_delta(now, at, view);
-            self.pairs[at].adjust(now, &here, &there);
+            self.pairs[at].adjust(now, &here, &there, self.probe_interval);
             self.note_rate(now, at);
         }
         if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
@@ -432,7 +432,7 @@ impl Detours {
     /// D+ and D- of the own interface of a detour.
     fn local_delta(&mut self, now: Time, at: usize, view: &dyn Interfaces) -> Delta {
         let via = self.pairs[at].via;
-        let own = self.pairs[at].own.load(now);
+        let own = self.pairs[at].own.slow_load(now);
         let interval = self.pairs[at].interval(self.probe_interval);
         let shares = self.pairs[at].shares(Side::Here);
         let reading = self.reading(now, via, (own, shares), view);
@@ -542,7 +542,7 @@ impl Detours {
         Reading {
             capacity: view.rate(interface).bps() as f64 / 8.0,
             load: port.load.load(now),
-            own,
+            others: (port.load.slow_load(now) - own).max(0.0),
             queue_bytes: view.queue_bytes(interface),
             contenders,
             sharing: if shares { sharing } else { 0 },

@@ -42,8 +42,8 @@ pub(super) enum Side {
     There,
 }
 
-/// Adjustments with little use after which a detour counts as limited by what there is to send.
-const UNUSED: u32 = 3;
+/// Of so many adjustments an idle detour asks for a share in one, in case that it is idle no longer.
+const TRY_AGAIN: u32 = 128;
 
 /// A detour of `primary` over `via`.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ pub(super) struct Pair {
     closed_until: Time,
     /// Which of its two interfaces gave the smaller rate last.
     narrow: Option<Side>,
-    /// Adjustments in a row for which less than half of r was used.
-    unused: u32,
+    /// Adjustments since one at which a packet might have left for a whole interval; 0 as soon as one leaves.
+    idle: u32,
     /// r in bytes per second; 0: closed.
     rate: f64,
     /// When the next packet may leave, while r > 0.
@@ -82,7 +82,7 @@ impl Pair {
             heard: Time::ZERO,
             closed_until: Time::ZERO,
             narrow: None,
-            unused: 0,
+            idle: 0,
             rate: 0.0,
             ready: Time::ZERO,
             owed_bytes: 0.0,
@@ -124,7 +124,7 @@ impl Pair {
     pub fn stop(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
         self.set_rate(now, 0.0);
         let last = Probe { wants: false, ..self.probe(me, now, probe_interval) };
-        (self.asking, self.narrow, self.unused) = (None, None, 0);
+        (self.asking, self.narrow, self.idle) = (None, None, 0);
         last
     }
 
@@ -178,13 +178,17 @@ impl Pair {
 
     /// True if neither the other interface nor a lack of packets limits it: it would use a larger share of this one.
     pub fn shares(&self, side: Side) -> bool {
-        self.wants() && self.unused < UNUSED && self.narrow.is_none_or(|narrow| narrow == side)
+        let greedy = self.wants() && self.idle.is_multiple_of(TRY_AGAIN);
+        greedy && self.narrow.is_none_or(|narrow| narrow == side)
     }
 
     /// (3'): r follows the feedback of both interfaces.
-    pub fn adjust(&mut self, now: Time, here: &Delta, there: &Delta) {
-        let used = self.own.load(now) * 2.0 >= self.rate;
-        self.unused = if used { 0 } else { self.unused.saturating_add(1) };
+    pub fn adjust(&mut self, now: Time, here: &Delta, there: &Delta, probe_interval: Span) {
+        let interval = self.interval(probe_interval);
+        let missed = self.ready().is_some_and(|ready| now >= ready + interval);
+        if missed || self.idle > 0 {
+            self.idle = self.idle.wrapping_add(1);
+        }
         let (by_here, by_there) = (here.apply(self.rate), there.apply(self.rate));
         self.narrow = Some(if by_here < by_there { Side::Here } else { Side::There });
         self.set_rate(now, by_here.min(by_there));
@@ -194,7 +198,7 @@ impl Pair {
     /// an interface that goes back and forth between push and store would pulse what is detoured over it.
     pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
         self.set_rate(now, 0.0);
-        (self.narrow, self.unused) = (None, 0);
+        (self.narrow, self.idle) = (None, 0);
         let wait = decision_interval.max(self.interval(probe_interval) * DECISION_INTERVALS);
         self.closed_until = now + wait;
     }
@@ -233,6 +237,7 @@ impl Pair {
     /// A packet of `bytes` leaves now. One that was late lets the next follow at once, so no more than two leave together.
     pub fn charge(&mut self, now: Time, bytes: u16) {
         self.own.add(now, bytes);
+        self.idle = 0;
         if self.rate > 0.0 {
             let gap = Span::from_secs_f64(f64::from(bytes) / self.rate);
             self.ready = self.ready.max(now - gap) + gap;

@@ -1,7 +1,5 @@
 //! Machines against each other over ideal links: routers, queues that drain at the rate of their link, constant cross traffic.
 
-extern crate std;
-
 use super::{Detours, Feedback, Interfaces, Message, Outbox};
 use crate::inrpp::Settings;
 use alloc::collections::BTreeMap;
@@ -58,8 +56,10 @@ impl Interfaces for View<'_> {
         self.ends[port.index()].rate
     }
     fn queue_bytes(&self, port: PortId) -> u64 {
+        // What is being sent waits no longer.
         let end = &self.ends[port.index()];
-        end.rate.bytes_in(end.busy_until.since(self.now))
+        let left = end.rate.bytes_in(end.busy_until.since(self.now));
+        left.div_ceil(u64::from(PACKET)).saturating_sub(1) * u64::from(PACKET)
     }
     fn is_up(&self, port: PortId) -> bool {
         self.ends[port.index()].up
