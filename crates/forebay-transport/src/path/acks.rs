@@ -1,7 +1,7 @@
 //! An acknowledgment came: what it says has arrived, and what follows from that.
 
 use super::input::Incoming;
-use super::loss::{Detector, Evidence};
+use super::loss::{Detector, Evidence, MIN_RTO};
 use super::recovery::Rule;
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Doubt, Path};
@@ -236,6 +236,7 @@ impl Path {
         let sample = self.rtt_of(cx, news);
         if let Some(r) = sample {
             self.take_sample(cx, r);
+            self.be_patient(cx);
         }
         if news.advanced() {
             self.retries = 0;
@@ -281,9 +282,16 @@ impl Path {
         clear.then(|| cx.now.since(newest.sent_at))
     }
     pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
-        self.rtt.sample(r, cx.config.max_rto);
+        self.rtt.sample(r, cx.bounds());
         self.histogram.record(r);
         self.sampled_since_probe = true;
+    }
+
+    /// Where the policy is patient, the timeout is as well.
+    pub(super) fn be_patient(&mut self, cx: &Cx<'_>) {
+        if let Detector::Patient(_) = self.detector {
+            self.rtt.be_patient(MIN_RTO, cx.bounds());
+        }
     }
 
     pub(super) fn evidence(&self, cx: &Cx<'_>) -> Evidence {

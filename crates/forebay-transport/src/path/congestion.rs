@@ -1,12 +1,12 @@
 //! Losses, congestion, recovery and timeouts: what the controller is told, and what is sent again.
 
 use super::acks::News;
-use super::loss::{Detector, Losses, MIN_RTO};
+use super::loss::{Detector, Losses};
 use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
 use super::{Cx, Doubt, Path, Probe, State};
 use crate::config::Recovery;
-use forebay_base::{Span, Time};
+use forebay_base::Time;
 use forebay_cc::{Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout};
 
 impl Path {
@@ -14,11 +14,7 @@ impl Path {
     pub(super) fn adopt_policy(&mut self, cx: &Cx<'_>) {
         let policy = self.controller.loss_policy().unwrap_or(cx.config.loss_policy);
         self.detector.adopt(policy, self.agreed.sack);
-        let floor = match self.detector {
-            Detector::Patient(_) => MIN_RTO,
-            _ => Span::ZERO,
-        };
-        self.rtt.set_min_rto(cx.config.min_rto.max(floor));
+        self.be_patient(cx);
         self.declared.owner = self.controller.recovery_owner();
         if self.declared.owner == RecoveryOwner::Controller
             && let Some(episode) = &mut self.episode
@@ -181,7 +177,7 @@ impl Path {
         self.reduce(cx, CongestionCause::Ecn);
         if at_floor {
             // One segment is already the least: send the next one when the timer would expire.
-            let rto = self.rtt.rto(cx.config.max_rto);
+            let rto = self.rtt.rto(cx.bounds());
             self.pacer.hold(cx.now + rto);
         }
     }

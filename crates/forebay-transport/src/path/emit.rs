@@ -1,5 +1,6 @@
 //! The packets of a path: what is written on them, and on the scoreboard.
 
+use super::loss::Detector;
 use super::recovery::Rule;
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::send::Choice;
@@ -282,7 +283,9 @@ impl Path {
             self.doubt.on_new_segment();
         }
         self.account(s, again);
-        if self.timers.rto == Time::MAX {
+        // A hole that was waited for may have used up the timer: its repair gets a full one.
+        let repair = again && matches!(self.detector, Detector::Patient(_));
+        if self.timers.rto == Time::MAX || repair {
             self.rearm_rto(cx);
         }
         if !again {

@@ -33,7 +33,7 @@ use mapping::Mappings;
 use pacer::Pacer;
 use rate::RateSampler;
 use recovery::{Episode, Rule};
-use rtt::RttEstimator;
+use rtt::{RtoBounds, RttEstimator};
 use scoreboard::{Scoreboard, Segment};
 use spurious::Doubt;
 use timers::Timers;
@@ -121,6 +121,9 @@ impl<'a> Cx<'a> {
     /// For a path that carries the whole stream.
     pub(crate) fn of_only(now: Time, config: &'a TcpConfig, counters: &'a mut Counters) -> Cx<'a> {
         Cx { now, config, counters, data_ack: None, data_end: None }
+    }
+    fn bounds(&self) -> RtoBounds {
+        RtoBounds { min: self.config.min_rto, max: self.config.max_rto }
     }
 }
 
@@ -229,7 +232,7 @@ impl Path {
         Path {
             board: Scoreboard::default(),
             next_number: 0,
-            rtt: RttEstimator::new(config.initial_rto, config.min_rto),
+            rtt: RttEstimator::new(config.initial_rto),
             rate: RateSampler::new(controller.wants_rate()),
             timers: Timers::default(),
             peer_edge: 0,

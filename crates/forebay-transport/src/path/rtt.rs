@@ -3,6 +3,13 @@
 use forebay_base::Span;
 use forebay_cc::RttView;
 
+/// Bounds of the timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RtoBounds {
+    pub min: Span,
+    pub max: Span,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Option<Span>,
@@ -13,15 +20,13 @@ pub(crate) struct RttEstimator {
     base: Span,
     /// Doublings since the last sample (5.5).
     backoff: u32,
-    /// Smallest RTO.
-    min_rto: Span,
 }
 
 /// RTO for data where the SYN timed out (RFC 6298 section 5.7).
 const RTO_AFTER_SYN_LOSS: Span = Span::from_secs(3);
 
 impl RttEstimator {
-    pub(crate) fn new(initial_rto: Span, min_rto: Span) -> RttEstimator {
+    pub(crate) fn new(initial_rto: Span) -> RttEstimator {
         RttEstimator {
             srtt: None,
             rttvar: Span::ZERO,
@@ -29,18 +34,12 @@ impl RttEstimator {
             latest: None,
             base: initial_rto,
             backoff: 0,
-            min_rto,
         }
-    }
-    /// The timeout is at least this; what is less than before holds from the next sample on.
-    pub(crate) fn set_min_rto(&mut self, min: Span) {
-        self.min_rto = min;
-        self.base = self.base.max(min);
     }
 
     /// A sample R (2.2, 2.3). The clock ticks in nanoseconds, so that G is nothing beside 4 RTTVAR.
     #[inline]
-    pub(crate) fn sample(&mut self, r: Span, max_rto: Span) {
+    pub(crate) fn sample(&mut self, r: Span, bounds: RtoBounds) {
         match self.srtt {
             None => {
                 self.srtt = Some(r);
@@ -57,20 +56,27 @@ impl RttEstimator {
         self.min = self.min.min(r);
         self.backoff = 0;
         let srtt = self.srtt.unwrap_or(r);
-        self.base = (srtt + self.rttvar * 4).max(self.min_rto).min(max_rto);
+        self.base = (srtt + self.rttvar * 4).max(bounds.min).min(bounds.max);
     }
 
     /// The timeout in force.
     #[inline]
-    pub(crate) fn rto(&self, max_rto: Span) -> Span {
+    pub(crate) fn rto(&self, bounds: RtoBounds) -> Span {
         if self.backoff == 0 {
-            return self.base.min(max_rto);
+            return self.base.min(bounds.max);
         }
-        (self.base * (1 << self.backoff.min(32))).min(max_rto)
+        (self.base * (1 << self.backoff.min(32))).min(bounds.max)
     }
     /// The same before back-off.
     pub(crate) fn base(&self) -> Span {
         self.base
+    }
+    /// Make the timeout that of a patient path: `floor` or more, and a quarter of SRTT beyond SRTT where 4 RTTVAR is less. What
+    /// holds packets for seconds shows little variation, and detours bring some of them later than that.
+    pub(crate) fn be_patient(&mut self, floor: Span, bounds: RtoBounds) {
+        if let Some(srtt) = self.srtt {
+            self.base = self.base.max(srtt + srtt / 4).max(floor).min(bounds.max);
+        }
     }
     /// The timer expired (5.5).
     pub(crate) fn back_off(&mut self) {
@@ -104,7 +110,7 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const MAX_RTO: Span = Span::from_secs(60);
+    const NO_FLOOR: RtoBounds = RtoBounds { min: Span::ZERO, max: Span::from_secs(60) };
 
     fn ms(x: f64) -> Span {
         Span::from_secs_f64(x * 1e-3)
@@ -122,42 +128,60 @@ mod tests {
             (100.0, 110.9375, 50.0, 310.9375),
             (300.0, 134.5703125, 84.765625, 473.6328125),
         ];
-        let mut rtt = RttEstimator::new(Span::from_secs(1), Span::ZERO);
+        let mut rtt = RttEstimator::new(Span::from_secs(1));
         for (sample, srtt, rttvar, rto) in table {
-            rtt.sample(ms(sample), MAX_RTO);
+            rtt.sample(ms(sample), NO_FLOOR);
             let view = rtt.view();
             assert!(close(view.srtt.unwrap(), srtt) && close(view.rttvar, rttvar), "{view:?}");
-            assert!(close(rtt.rto(MAX_RTO), rto));
+            assert!(close(rtt.rto(NO_FLOOR), rto));
         }
     }
 
     #[test]
     fn constant_samples_shrink_the_variation_by_a_quarter() {
-        let mut rtt = RttEstimator::new(Span::from_secs(1), Span::ZERO);
+        let mut rtt = RttEstimator::new(Span::from_secs(1));
         for rto in [300.0, 250.0, 212.5, 184.375, 163.28125, 147.4609375] {
-            rtt.sample(ms(100.0), MAX_RTO);
-            assert!(close(rtt.rto(MAX_RTO), rto));
+            rtt.sample(ms(100.0), NO_FLOOR);
+            assert!(close(rtt.rto(NO_FLOOR), rto));
         }
     }
 
     #[test]
     fn backs_off_to_the_cap_and_a_sample_ends_it() {
-        let mut rtt = RttEstimator::new(Span::from_secs(1), Span::from_secs(1));
+        let bounds = RtoBounds { min: Span::from_secs(1), max: Span::from_secs(60) };
+        let mut rtt = RttEstimator::new(Span::from_secs(1));
         let mut at = 0;
         for expected in [1, 3, 7, 15, 31, 63, 123, 183] {
-            at += rtt.rto(MAX_RTO).as_millis() / 1000;
+            at += rtt.rto(bounds).as_millis() / 1000;
             assert_eq!(at, expected);
             rtt.back_off();
         }
-        rtt.sample(ms(10.0), MAX_RTO);
-        assert_eq!(rtt.rto(MAX_RTO), Span::from_secs(1));
+        rtt.sample(ms(10.0), bounds);
+        assert_eq!(rtt.rto(bounds), Span::from_secs(1));
+    }
+
+    #[test]
+    fn patience_adds_a_quarter_where_variation_is_less() {
+        // By hand: SRTT 4 s, RTTVAR 2 s: 12 s; without variation 5 s. SRTT 100 ms: 1 s. SRTT 50 s: 62.5 s, but 60 at most.
+        let bounds = RtoBounds { min: Span::ZERO, max: Span::from_secs(60) };
+        let floor = Span::from_secs(1);
+        for (srtt_s, samples, rto_ms) in
+            [(4.0, 1, 12_000), (4.0, 200, 5_000), (0.1, 200, 1_000), (50.0, 200, 60_000)]
+        {
+            let mut rtt = RttEstimator::new(Span::from_secs(1));
+            for _ in 0..samples {
+                rtt.sample(Span::from_secs_f64(srtt_s), bounds);
+            }
+            rtt.be_patient(floor, bounds);
+            assert_eq!(rtt.rto(bounds), Span::from_millis(rto_ms), "{srtt_s} s");
+        }
     }
 
     #[test]
     fn three_seconds_after_a_lost_syn() {
-        let mut rtt = RttEstimator::new(Span::from_secs(1), Span::ZERO);
+        let mut rtt = RttEstimator::new(Span::from_secs(1));
         rtt.back_off();
         rtt.after_syn_loss();
-        assert_eq!(rtt.rto(MAX_RTO), Span::from_secs(3));
+        assert_eq!(rtt.rto(NO_FLOOR), Span::from_secs(3));
     }
 }

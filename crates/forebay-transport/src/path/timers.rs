@@ -104,7 +104,7 @@ impl Path {
         if self.timers.persist <= now {
             self.window_probe_due = true;
             self.rtt.back_off();
-            self.timers.persist = now + self.rtt.rto(cx.config.max_rto);
+            self.timers.persist = now + self.rtt.rto(cx.bounds());
         }
         if self.timers.rto <= now {
             self.on_rto(cx);
@@ -115,11 +115,8 @@ impl Path {
     /// Restart the retransmission timer if anything is outstanding, else stop it (RFC 6298 5.2, 5.3).
     #[inline]
     pub(super) fn rearm_rto(&mut self, cx: &Cx<'_>) {
-        self.timers.rto = if self.board.is_empty() {
-            Time::MAX
-        } else {
-            cx.now + self.rtt.rto(cx.config.max_rto)
-        };
+        self.timers.rto =
+            if self.board.is_empty() { Time::MAX } else { cx.now + self.rtt.rto(cx.bounds()) };
     }
 
     /// Arm the tail loss probe after new data or an ACK that advances (RFC 8985 section 7.2).
@@ -176,7 +173,7 @@ impl Path {
     /// Arm the persist timer while data waits for a window and nothing is outstanding that would bring an ACK.
     pub(super) fn rearm_persist(&mut self, cx: &Cx<'_>) {
         if self.timers.persist == Time::MAX {
-            self.timers.persist = cx.now + self.rtt.rto(cx.config.max_rto);
+            self.timers.persist = cx.now + self.rtt.rto(cx.bounds());
         }
     }
 }

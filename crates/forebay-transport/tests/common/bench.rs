@@ -1,10 +1,11 @@
 //! One connection against hand-made packets.
 
 use super::{MSS, Seg, Window, connection, control::Log, endpoint, plain};
+use forebay_base::signal::inrpp::BackPressure;
 use forebay_base::{
     Arena, Ecn, IpVersion, OptionList, Packet, Span, TcpFields, TcpFlags, Time, kind,
 };
-use forebay_cc::AnyFeedback;
+use forebay_cc::{AnyController, AnyFeedback};
 use forebay_transport::{Connection, TcpConfig};
 
 /// What a bench is set up with: the connection, and what the peer offers in its SYN.
@@ -12,6 +13,8 @@ use forebay_transport::{Connection, TcpConfig};
 pub struct Lab {
     pub config: TcpConfig,
     pub window: Window,
+    /// Makes another controller than `window`.
+    pub controller: Option<fn() -> AnyController>,
     pub send_bytes: Option<u64>,
     pub isn: u32,
     pub peer_isn: u32,
@@ -31,6 +34,7 @@ impl Default for Lab {
         Lab {
             config: plain(),
             window: Window::fixed(10),
+            controller: None,
             send_bytes: None,
             isn: u32::MAX - 4,
             peer_isn: 77_000,
@@ -130,6 +134,8 @@ pub struct Bench {
     pub fin_at: Option<i64>,
     /// Timestamps were agreed on: every packet of the peer carries them.
     pub stamps: bool,
+    /// What routers wrote on the packets of the peer.
+    pub signal: Option<BackPressure>,
 }
 
 impl Bench {
@@ -138,7 +144,7 @@ impl Bench {
             side,
             lab.config,
             lab.send_bytes,
-            vec![lab.window.clone().any()],
+            vec![lab.controller.map_or_else(|| lab.window.clone().any(), |make| make())],
             |_| lab.isn,
             lab.feedback,
         );
@@ -154,6 +160,7 @@ impl Bench {
             tsval: 0,
             fin_at: None,
             stamps: false,
+            signal: None,
         }
     }
     /// Opens it.
@@ -224,6 +231,9 @@ impl Bench {
         let mut packet = Packet::tcp(IpVersion::V4, from, to, fields, what.len);
         packet.set_ecn(what.ecn);
         let mut options = what.options;
+        if let Some(signal) = self.signal {
+            signal.push(&mut options).expect("the signal fits");
+        }
         if !what.sack.is_empty() {
             let words = what.sack.iter().flat_map(|&(a, b)| [a, b]);
             let bytes: Vec<u8> =

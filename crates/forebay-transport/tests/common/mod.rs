@@ -5,10 +5,12 @@
 pub mod bench;
 pub mod control;
 pub mod pair;
+pub mod road;
 
 pub use bench::{Bench, Inject, Lab};
 pub use control::{Log, Reaction, Told, Window};
 pub use pair::{Event, Fate, Hop, Pair, Wiring};
+pub use road::Road;
 
 use forebay_base::{
     Addr, Arena, Ecn, Endpoint, IpVersion, OptionList, Packet, PortId, Span, TcpFlags, Time, kind,
