@@ -32,6 +32,7 @@ use crate::controller::{
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
 use crate::table::ParamError;
+use alloc::boxed::Box;
 use forebay_base::signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -62,13 +63,20 @@ pub struct Rcp {
     min_rtt: Span,
     /// What the flow is while no router grants a rate.
     tcp: NewReno,
-    init: Init,
+    /// On the heap: only a new one of `tcp` needs it.
+    init: Box<Init>,
 }
 
 impl Rcp {
     /// A sender without a rate.
     pub fn new(_params: &Params, init: Init) -> Rcp {
-        Rcp { granted: None, srtt: None, min_rtt: Span::MAX, tcp: fresh_tcp(&init), init }
+        Rcp {
+            granted: None,
+            srtt: None,
+            min_rtt: Span::MAX,
+            tcp: fresh_tcp(&init),
+            init: Box::new(init),
+        }
     }
 
     /// Equations 2 and 4.
