@@ -58,7 +58,9 @@ pub struct TcpConfig {
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// Receive buffer in bytes: the largest window offered.
+    /// Receive buffer in bytes: the largest window offered. An INRPP flow has in flight whatever the caches hold: give it as much
+    /// as the flow is long, here and in the send buffer. The window of a SYN-ACK is never scaled (RFC 7323 section 2.2): the
+    /// first flight has 65 535 bytes at most.
     pub receive_buffer_bytes: u64,
     /// Send buffer in bytes: the most that may be sent and not acknowledged; at most 2^30.
     pub send_buffer_bytes: u64,

@@ -55,23 +55,14 @@ pub(crate) fn shift_for(bytes: u64) -> u8 {
     (0..MAX_SHIFT).find(|s| bytes >> s <= u16::MAX as u64).unwrap_or(MAX_SHIFT)
 }
 
-/// Add `more` behind `options` if both fit beside the timestamps; all or nothing.
-pub(crate) fn append(options: &mut OptionList, more: &OptionList, timestamps: bool) -> bool {
-    let reserved = if timestamps { TIMESTAMP_BYTES } else { 0 };
+/// Add `more` behind `options`. They must fit.
+pub(crate) fn append(options: &mut OptionList, more: &OptionList) {
     let mut bytes = [0; MAX_OPTION_BYTES];
     let (a, b) = (options.as_bytes(), more.as_bytes());
-    if reserved + a.len() + b.len() > MAX_OPTION_BYTES {
-        return false;
-    }
+    let len = a.len() + b.len();
     bytes[..a.len()].copy_from_slice(a);
-    bytes[a.len()..][..b.len()].copy_from_slice(b);
-    match OptionList::from_bytes(&bytes[..a.len() + b.len()]) {
-        Ok(joined) => {
-            *options = joined;
-            true
-        }
-        Err(_) => false,
-    }
+    bytes[a.len()..len].copy_from_slice(b);
+    *options = OptionList::from_bytes(&bytes[..len]).expect("no longer than the buffer");
 }
 
 /// Multipath signalling (RFC 8684): lengths are those of the RFC, keys and tokens are zero.

@@ -86,7 +86,8 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0
 };
 
-/// The presets, the default first.
+/// The presets, the default first. Their buffers are those of TCP: INRPP needs the length of the flow, see
+/// [`TcpConfig::receive_buffer_bytes`].
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "modern",

@@ -339,3 +339,50 @@ fn without_routers_the_packets_are_those_of_cubic() {
         assert_eq!(run("inrpp"), run("cubic"), "seed {seed}");
     }
 }
+
+#[test]
+fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
+    // 60 in flight, as the SYN-ACK's window has it. Eight ACKs that have passed no router.
+    let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
+    assert_eq!(data_segs(&sent).len(), 60);
+    bench.advance(ms(100));
+    bench.lab.peer_window = 400; // x 128: 51 200 bytes, nothing new may leave
+    for number in 1..=7 {
+        bench.signal = Some(BackPressure { routers: 0, ..BackPressure::default() });
+        bench.ack(number);
+    }
+    let window = |bench: &Bench| bench.conn.view(0).cwnd_bytes;
+    assert_eq!(window(&bench), 1 << 30);
+    // Duplicates mean nothing to a patient sender, whatever the configuration says (three are a loss).
+    for top in [10, 11, 12] {
+        bench.signal = signal(Ask::Nothing, 0);
+        assert_eq!(data(&bench.sack(7, &[(10, top)])), "");
+    }
+    for number in 8..=15 {
+        bench.signal = Some(BackPressure::default());
+        bench.ack(number);
+    }
+    assert_eq!(window(&bench), 10 * MSS, "a new CUBIC, whose window has limited nothing yet");
+    for (top, sent) in [(17, ""), (18, ""), (19, "R16")] {
+        assert_eq!(data(&bench.sack(15, &[(17, top)])), sent, "RFC 6675 finds the loss");
+    }
+    assert!(window(&bench) < 1 << 20);
+    assert_eq!(bench.conn.counters().recoveries, 1);
+}
+
+#[test]
+fn patience_works_without_sack() {
+    // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of it covers all.
+    let config = TcpConfig { sack: false, ..config(true) };
+    let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), Ask::Nothing);
+    bench.advance(ms(100));
+    bench.ack(1);
+    let duplicates: Vec<Seg> = (0..8).flat_map(|_| bench.ack(1)).collect();
+    assert_eq!(data(&duplicates), "");
+    assert_eq!(data(&bench.advance(ms(999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(10)), "");
+    let counters = bench.conn.counters();
+    assert_eq!((counters.timeouts, counters.retransmits), (1, 1));
+}

@@ -124,6 +124,18 @@ fn credits_are_kept() {
 }
 
 #[test]
+fn the_retransmission_of_a_timeout_needs_no_credit() {
+    let window = Window { credits: Some(4), ..Window::fixed(100) };
+    let (mut bench, sent) = Lab { window, ..Lab::default() }.connected(ms(100));
+    assert_eq!(data(&sent), "1 2 3", "the SYN was the first");
+    assert_eq!(data(&bench.advance(ms(999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R1", "one, although all is taken for lost");
+    // 1 has arrived: 2 and 3 wait, for a credit as everything else.
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(1)), "");
+}
+
+#[test]
 fn a_stamped_length_cuts_the_payload() {
     // 540 bytes of IP packet: 40 of headers, 500 of payload.
     let window = Window { max_wire_len: Some(540), ..Window::fixed(10) };

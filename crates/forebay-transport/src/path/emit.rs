@@ -67,10 +67,12 @@ impl Path {
             run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
         }
         if let Some(more) = &stamp.options {
-            let list = options.get_or_insert_default();
             let reserved = if stamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
-            if list.len() + more.len() + reserved <= MAX_OPTION_BYTES {
-                append(list, more, stamps);
+            let before = options.as_ref().map_or(0, OptionList::len);
+            match options {
+                _ if before + more.len() + reserved > MAX_OPTION_BYTES => {}
+                Some(list) => append(list, more),
+                None => *options = Some(*more),
             }
         }
         let written = options.as_ref().map_or(0, OptionList::len);

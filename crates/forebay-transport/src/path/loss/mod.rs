@@ -49,14 +49,20 @@ impl Detector {
     }
     /// Another policy is in force. What RACK knows of arrivals is kept where the new one goes by it as well.
     pub(crate) fn adopt(&mut self, policy: LossPolicy, sack: bool) {
+        let unchanged = match (&*self, policy) {
+            (Detector::Patient(_), LossPolicy::Patient) => true,
+            (Detector::Rack(_), LossPolicy::RackTlp) => sack,
+            _ => false,
+        };
+        if unchanged {
+            return; // asked after every ACK of some schemes
+        }
         let new = Detector::new(policy, sack);
         *self = match (core::mem::replace(self, Detector::TimeoutOnly), new) {
             (Detector::Rack(rack), Detector::Patient(_)) => {
                 Detector::Patient(Box::new(Patient::from_rack(rack)))
             }
             (Detector::Patient(patient), Detector::Rack(_)) => Detector::Rack(patient.rack),
-            (old @ Detector::Rack(_), Detector::Rack(_)) => old,
-            (old @ Detector::Patient(_), Detector::Patient(_)) => old,
             (_, new) => new,
         };
     }
