@@ -106,10 +106,11 @@
     Object.assign(figure.dataset, { points, lines, from, to });
   }
   function fit(u, box) {
-    new ResizeObserver(() => {
+    // In a frame of its own: a size that is set while sizes are observed would be observed again.
+    new ResizeObserver(() => requestAnimationFrame(() => {
       const width = box.clientWidth;
-      if (width > 0 && width !== u.width) u.setSize({ width, height: HEIGHT });
-    }).observe(box);
+      if (box.isConnected && width > 0 && width !== u.width) u.setSize({ width, height: HEIGHT });
+    })).observe(box);
   }
 
   // Bands from the samples of a state, which holds until the next one.

@@ -215,7 +215,7 @@ impl<'a> Sorter<'a> {
     /// The interfaces whose caches are shown.
     fn interfaces(&self) -> (Vec<&'a String>, Option<String>) {
         let (mut ports, omitted) = self.busiest(Metric::Cache, CACHES);
-        // Upstream caches fill after downstream ones: in the order in which they began.
+        // Back-pressure goes upstream: in the order in which caches began to fill.
         ports.sort_by_key(|(_, trace)| trace.first_positive_ns());
         (ports.into_iter().map(|(port, _)| port).collect(), omitted)
     }
@@ -280,18 +280,18 @@ impl<'a> Sorter<'a> {
         }
         panels
     }
-    /// What left each interface for a flow, in the order in which it came there.
+    /// What left each interface for a flow, in the order of its way: nothing is further ahead than what it comes from.
     fn passed(&self, flow: u32) -> Vec<(String, &'a Trace)> {
-        let mut passed: Vec<(i64, &String, &Trace)> = self
+        let mut passed: Vec<(f64, &String, &Trace)> = self
             .levels(Metric::Passed)
             .filter_map(|(entity, trace)| match entity {
-                Entity::PortFlow(port, of) if *of == flow => {
-                    Some((trace.first_positive_ns()?, port, trace))
+                Entity::PortFlow(port, of) if *of == flow && trace.highest() > 0.0 => {
+                    Some((trace.area(), port, trace))
                 }
                 _ => None,
             })
             .collect();
-        passed.sort_by_key(|(first_ns, _, _)| *first_ns);
+        passed.sort_by(|a, b| b.0.total_cmp(&a.0));
         passed.into_iter().map(|(_, port, trace)| (format!("left {port}"), trace)).collect()
     }
 

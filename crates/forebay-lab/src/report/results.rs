@@ -1,7 +1,6 @@
 //! What a folder of results says in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
-use crate::statistics::mean_and_interval;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -45,8 +44,6 @@ pub(super) struct Flow {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Reference {
     #[serde(default)]
-    pub afct_s: Option<f64>,
-    #[serde(default)]
     pub kind: String,
     #[serde(default)]
     pub mode: Option<String>,
@@ -66,6 +63,9 @@ pub(super) struct Aggregate {
     pub drops: BTreeMap<String, Estimate>,
     pub metrics: BTreeMap<String, Estimate>,
     pub utilisation: BTreeMap<String, Estimate>,
+    /// Of the reference: `afct_s`, `afct_ratio`.
+    #[serde(default)]
+    pub reference: BTreeMap<String, Estimate>,
 }
 
 /// A mean over seeds, and its 95 % interval.
@@ -96,20 +96,6 @@ impl Results {
     /// The runs of a protocol.
     pub fn runs_of<'a>(&'a self, protocol: &'a str) -> impl Iterator<Item = &'a Run> + Clone {
         self.runs.iter().filter(move |run| run.protocol == protocol)
-    }
-    /// AFCT by that of the reference, over the seeds: of runs whose flows all completed, else it would compare other flows.
-    pub fn ratio(&self, aggregate: &Aggregate) -> Option<Estimate> {
-        let ratio = |run: &Run| {
-            let times: Option<Vec<f64>> = run.per_flow.iter().map(|flow| flow.fct_s).collect();
-            let times = times.filter(|times| !times.is_empty())?;
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
-            Some(mean / run.reference.afct_s.filter(|&afct_s| afct_s > 0.0)?)
-        };
-        let ratios: Vec<f64> = self.runs_of(&aggregate.protocol).filter_map(ratio).collect();
-        let of = mean_and_interval(&ratios)?;
-        // Where seeds do not differ, the summary gives no intervals.
-        let sampled = aggregate.metrics.get("afct_s").is_some_and(|afct| afct.ci95.is_some());
-        Some(Estimate { mean: of.mean, ci95: of.ci95.filter(|_| sampled) })
     }
 }
 

@@ -42,8 +42,11 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         let cell = |a: &Aggregate| a.metrics.get(metric).map(|e| times(*e, scale));
         row(&mut rows, words, unit, results.aggregate.iter().map(cell).collect());
         if metric == "afct_s" {
-            let ratios = results.aggregate.iter().map(|a| results.ratio(a)).collect();
-            row(&mut rows, "AFCT by that of the reference", Unit::Plain, ratios);
+            let ideal = |name: &str| -> Vec<Option<Estimate>> {
+                results.aggregate.iter().map(|a| a.reference.get(name).copied()).collect()
+            };
+            row(&mut rows, "the same of the reference", Unit::Seconds, ideal("afct_s"));
+            row(&mut rows, "AFCT by that of the reference", Unit::Plain, ideal("afct_ratio"));
         }
     }
     let reasons: BTreeSet<&String> =

@@ -74,6 +74,15 @@ impl Trace {
     pub fn first_positive_ns(&self) -> Option<i64> {
         self.samples.iter().find(|&&(_, value)| value > 0.0).map(|&(t_ns, _)| t_ns)
     }
+    /// The area under the line from its first sample to the end of the run, in units times seconds; the last value holds.
+    pub fn area(&self) -> f64 {
+        let between =
+            |pair: &[Sample]| (pair[0].1 + pair[1].1) / 2.0 * (pair[1].0 - pair[0].0) as f64;
+        let drawn: f64 = self.samples.windows(2).map(between).sum();
+        let held =
+            self.samples.last().map_or(0.0, |&(t_ns, value)| value * (self.span_ns - t_ns) as f64);
+        (drawn + held) * 1e-9
+    }
     /// The latest value.
     pub fn last(&self) -> Option<f64> {
         self.samples.last().map(|&(_, value)| value)
@@ -199,6 +208,13 @@ mod tests {
         let mut trace = trace(10, &samples);
         trace.thin(FINEST);
         assert_eq!((trace.samples(), trace.is_thinned()), (&samples[..], false));
+    }
+
+    #[test]
+    fn an_area_by_hand() {
+        // Up from 0 to 4 in a second, level for another, then until the end of 5 s.
+        let held = trace(5_000_000_000, &[(0, 0.0), (1_000_000_000, 4.0), (2_000_000_000, 4.0)]);
+        assert!((held.area() - (2.0 + 4.0 + 12.0)).abs() < 1e-9, "{}", held.area());
     }
 
     fn rates(window_ns: i64, samples: &[Sample]) -> Vec<(i64, f64)> {

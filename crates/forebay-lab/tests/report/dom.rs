@@ -1,0 +1,81 @@
+//! A page in headless Chromium, and what its elements say afterwards.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a page became after its scripts ran.
+pub struct Dom {
+    text: String,
+}
+
+/// Open `page` in Chromium with `script` run at its end. None where there is no Chromium; a machine that must have it says so by
+/// `FOREBAY_REQUIRE_CHROMIUM`.
+pub fn open(page: &Path, script: &str) -> Option<Dom> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let found = names.into_iter().find(|name| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    });
+    let Some(chromium) = found else {
+        let required = std::env::var_os("FOREBAY_REQUIRE_CHROMIUM").is_some();
+        assert!(!required, "FOREBAY_REQUIRE_CHROMIUM is set and there is no chromium");
+        println!("skipped: no chromium is installed");
+        return None;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let copy = scratch.path().join("page.html");
+    let text = fs::read_to_string(page).unwrap();
+    let ended = text.replace("</body>", &format!("<script>{script}</script></body>"));
+    assert_ne!(text, ended, "the page has an end");
+    fs::write(&copy, ended).unwrap();
+    let mut command = Command::new(chromium);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+    ]);
+    command.args([
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+        "--virtual-time-budget=4000",
+    ]);
+    command.arg(format!("--user-data-dir={}", scratch.path().join("profile").display()));
+    let output = command.arg("--dump-dom").arg(format!("file://{}", copy.display())).output();
+    let output = output.unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    Some(Dom { text: String::from_utf8(output.stdout).unwrap() })
+}
+
+impl Dom {
+    /// The value of `attribute` of the root.
+    pub fn root(&self, attribute: &str) -> Option<&str> {
+        let root = self.text.split_once("<html")?.1.split_once('>')?.0;
+        attribute_of(root, attribute)
+    }
+    /// The plots, by name.
+    pub fn plots(&self) -> BTreeMap<&str, &str> {
+        let figures = self.text.split("<figure ").skip(1);
+        let tags = figures.filter_map(|figure| Some(figure.split_once('>')?.0));
+        tags.filter_map(|tag| Some((attribute_of(tag, "data-plot")?, tag))).collect()
+    }
+    /// All that it says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The value of an attribute in a tag as Chromium writes it.
+pub fn attribute_of<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
+    let (_, after) = tag.split_once(&format!("{attribute}=\""))?;
+    Some(after.split_once('"')?.0)
+}
+
+/// The same as a number.
+pub fn number_of(tag: &str, attribute: &str) -> f64 {
+    let value = attribute_of(tag, attribute);
+    let value = value.unwrap_or_else(|| panic!("no {attribute} in {tag}"));
+    value.parse().unwrap_or_else(|_| panic!("{attribute} in {tag}"))
+}

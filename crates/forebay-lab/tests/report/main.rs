@@ -1,0 +1,23 @@
+//! The page of a folder of results: what stands in it, and what a browser makes of it.
+
+mod browser;
+mod dom;
+mod page;
+mod synthetic;
+
+use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::{RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
+use std::path::Path;
+
+/// Run a scenario and keep its results in `folder`.
+fn run(name: &str, set: &[&str], (protocols, seeds): (&[&str], &[u64]), folder: &Path) {
+    let set = set.iter().map(ToString::to_string).collect();
+    let scenario = Scenario::load(name, &LoadOptions { set, base: None }).unwrap();
+    let store = Store::create(folder).unwrap();
+    let protocols: Vec<String> = protocols.iter().map(ToString::to_string).collect();
+    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds };
+    let run = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let done = sweep(&plan, &SweepOptions { jobs: 2, run, progress: None });
+    assert!(done.error.is_none(), "{:?}", done.error);
+    store.finish(&scenario, &Summary::new(name, &scenario, done)).unwrap();
+}

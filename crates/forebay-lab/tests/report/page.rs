@@ -1,0 +1,148 @@
+//! What stands in the page before any script runs.
+
+use crate::{run, synthetic};
+use forebay_lab::{ReportError, write_report};
+use std::fs;
+
+fn data_of(page: &str) -> serde_json::Value {
+    let (_, after) = page.split_once("<script id=data type=application/json>").expect("data");
+    serde_json::from_str(after.split_once("</script>").expect("an end").0).expect("JSON")
+}
+
+#[test]
+fn the_table_compares_protocols_and_the_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    synthetic::write(folder.path(), "inrpp/dumbbell", "three flows", &["flows were few"]);
+    let page = fs::read_to_string(write_report(folder.path()).unwrap()).unwrap();
+    // (9.6 + 10.6 + 10.1) / 3 = 10.1; by 10: 1.01. (22 + 23.1 + 22.4) / 3 = 22.5; by 22: 1.0227.
+    assert!(
+        page.contains(
+            "<th scope=row>mean completion time (AFCT), s</th><td>10.10</td><td>22.50</td>"
+        )
+    );
+    assert!(page.contains("AFCT by that of the reference</th><td>1.010</td><td>1.023</td>"));
+    assert!(page.contains("<td>3 of 3</td><td>3 of 3</td>"));
+    assert!(page.contains("forebay run scenario.toml --protocol inrpp,rcp --seeds 1..1"));
+    assert!(page.contains("<li>flows were few</li>"));
+}
+
+#[test]
+fn the_numbers_in_the_page_are_those_of_the_series() {
+    let folder = tempfile::tempdir().unwrap();
+    synthetic::write(folder.path(), "x", "", &[]);
+    let page = fs::read_to_string(write_report(folder.path()).unwrap()).unwrap();
+    let data = data_of(&page);
+    let panel = |run: usize, id: &str| {
+        let panels = data["runs"][run]["panels"].as_array().unwrap();
+        panels.iter().find(|panel| panel["id"] == id).unwrap_or_else(|| panic!("{id}")).clone()
+    };
+    let numbers = |line: &serde_json::Value, key: &str| -> Vec<f64> {
+        let mut sum = 0.0;
+        let differences = line[key].as_array().unwrap().iter();
+        differences
+            .map(|d| {
+                sum += d.as_f64().unwrap();
+                sum
+            })
+            .collect()
+    };
+    // The second cache fills from when the first is full, at 4 s or so: high is 10 MB, 20 of 120 Mbit/s leave.
+    let cache = panel(0, "cache-0-2");
+    let values = numbers(&cache["lines"][0], "v");
+    let step = cache["lines"][0]["step"].as_f64().unwrap();
+    let highest = values.iter().fold(0.0f64, |a, &b| a.max(b)) * step;
+    assert!((10e6..10.3e6).contains(&highest), "{highest}");
+    assert_eq!(
+        cache["marks"],
+        serde_json::json!([["low", 5e6], ["high", 10e6], ["total", 12.5e6]])
+    );
+    let states = numbers(&cache["states"], "v");
+    assert_eq!(states.iter().fold(0.0f64, |a, &b| a.max(b)), 2.0);
+    // Goodput of all flows together is 20 Mbit/s while anything waits: from 1 s on. Flow 1 alone has all of it until 2 s.
+    let goodput = panel(0, "goodput");
+    for (label, at_s, bps) in
+        [("all flows", 5.05, 20e6), ("flow 1", 1.55, 20e6), ("flow 1", 2.55, 10e6)]
+    {
+        let lines = goodput["lines"].as_array().unwrap();
+        let line = lines.iter().find(|line| line["label"] == label).unwrap();
+        let tick_s = line["tick_us"].as_f64().unwrap() / 1e6;
+        let times = numbers(line, "t");
+        let (rates, step) = (numbers(line, "v"), line["step"].as_f64().unwrap());
+        let after = times.iter().position(|t| t * tick_s >= at_s - 1e-9).unwrap();
+        let rate = rates[after] * step;
+        assert!((rate - bps).abs() < 0.01 * bps, "{label} at {at_s} s: {rate}");
+    }
+    let labels: Vec<_> = panel(0, "sequence-1")["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l["label"].clone())
+        .collect();
+    assert_eq!(labels, ["sent", "left 4-0", "left 0-2", "received"]);
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes() {
+    let top = tempfile::tempdir().unwrap();
+    let (a, b) = (top.path().join("a"), top.path().join("b"));
+    for folder in [&a, &b] {
+        run("dumbbell", &["until_s=2"], (&["newreno"], &[1, 2]), folder);
+    }
+    let page = |folder: &std::path::Path| fs::read(folder.join("report.html")).unwrap();
+    let first = page(&a);
+    assert_eq!(first, page(&b));
+    write_report(&a).unwrap();
+    assert_eq!(page(&a), first);
+    let mut names: Vec<_> = fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    let expected =
+        ["flows.parquet", "report.html", "scenario.toml", "series.parquet", "summary.json"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_big_run_is_thinned_and_says_so() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("big");
+    let many = "flows=[{ src = \"s1\", dst = \"d1\", count = 60, endless = true }]";
+    let seeds: Vec<u64> = (1..=8).collect();
+    run("dumbbell", &[many, "until_s=40"], (&["newreno", "cubic"], &seeds), &folder);
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    for words in [
+        "lines over time are thinned",
+        "The 20 flows with the most bytes (of equals the first) of 60",
+        "first 6 of 8 seeds",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let data = data_of(&page);
+    assert_eq!(data["runs"].as_array().map(Vec::len), Some(12));
+}
+
+#[test]
+fn the_page_asks_nothing_of_a_network() {
+    let folder = tempfile::tempdir().unwrap();
+    synthetic::write(folder.path(), "x", "", &[]);
+    let page = fs::read_to_string(write_report(folder.path()).unwrap()).unwrap();
+    assert!(page.contains("Content-Security-Policy content=\"default-src &#39;none&#39;;"));
+    for fetched in [" src=", "href=", "url(", "import ", "fetch("] {
+        assert!(!page.contains(fetched), "{fetched}");
+    }
+    assert!(page.contains("The MIT License"), "the licence of uPlot goes with it");
+}
+
+#[test]
+fn folders_that_hold_no_results_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = write_report(folder.path()).unwrap_err();
+    assert!(
+        matches!(&error, ReportError::Io { what: "read", path, .. } if path.ends_with("summary.json"))
+    );
+    synthetic::write(folder.path(), "x", "", &[]);
+    fs::write(folder.path().join("series.parquet"), "no table").unwrap();
+    assert!(matches!(write_report(folder.path()), Err(ReportError::Parquet { .. })));
+    fs::write(folder.path().join("summary.json"), "{\"forebay\": 1}").unwrap();
+    assert!(matches!(write_report(folder.path()), Err(ReportError::NotResults { .. })));
+    assert!(!folder.path().join("report.html").exists());
+}
