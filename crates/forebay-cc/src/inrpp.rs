@@ -23,12 +23,15 @@
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
 //!
-//! Windows in bytes, credits in packets.
+//! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
+//! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
+//! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
 //! Differs from the paper in: 7; a timeout leads to the ramp and not to full rate, which would meet
 //! a cache that is most likely full; routers are counted. From the authors' code (ns-3, 2018),
-//! which retransmits nothing: 5, 6; credits are packets, and no more than two are kept, so that a
-//! pause is not followed by a burst; a host with several flows shares its link between them.
+//! which retransmits nothing and ignores the receiver's window: 5, 6; credits are packets, and no
+//! more than two are kept, so that a pause is not followed by a burst; a host with several flows
+//! shares its link between them.
 
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, LossPolicy, NextPacket,
