@@ -168,19 +168,22 @@
     ctx.restore();
   }
 
-  // A zoom of one plot is a zoom of all.
-  function zoom(from, to) {
-    state.view = [from, to];
-    for (const { u } of plots) {
-      if (u.scales.x.min !== from || u.scales.x.max !== to) u.setScale("x", { min: from, max: to });
+  // A zoom of one plot is a zoom of all. Without a zoom each shows its whole run.
+  function zoom(view) {
+    state.view = view;
+    for (const { u, whole } of plots) {
+      const [min, max] = view ?? whole;
+      u.setScale("x", { min, max });
     }
-    document.getElementById("reset").disabled = from === plots.full[0] && to === plots.full[1];
-    root.dataset.from = from;
-    root.dataset.to = to;
+    document.getElementById("reset").disabled = view == null;
+    [root.dataset.from, root.dataset.to] = view ?? ["", ""];
   }
-  function zoomed(u) {
-    const { min, max } = u.scales.x;
-    if (plots.ready && (min !== state.view[0] || max !== state.view[1])) zoom(min, max);
+  function selected(u) {
+    const { left, width } = u.select;
+    if (width < 3) return;
+    const view = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    zoom(view);
   }
   // A line that is hidden in one plot is hidden in all that have it.
   let toggling = false;
@@ -199,7 +202,8 @@
     toggling = false;
   }
 
-  function timePlot(section, run, panel, most, name) {
+  function timePlot(section, run, panel, most, end, name) {
+    const whole = [0, end];
     const lines = panel.lines.map((line) => ({ ...line, samples: decode(line) }));
     most = most ?? highest(lines.map((line) => highest(line.samples[1])));
     const marks = panel.marks ?? [];
@@ -219,46 +223,40 @@
       points: { show: line.t.length < 2, size: 5 },
       value: (u, value) => figure(value),
     }));
+    // On axes that are shared, and where thresholds matter, y does not follow the zoom.
+    const top = (max) => ((name || marks.length > 0 || !(max > 0) ? reach / scale : max) || 1) * 1.06;
     const pub = (type) => type === "mousemove" || type === "mouseleave";
     const options = {
       width: canvas.clientWidth, height: HEIGHT,
       padding: [8, 12, 0, 0],
       scales: {
-        x: { time: false, range: (u, min, max) => (min == null ? plots.full : [min, max]) },
-        y: { range: (u, min, max) => [0, (u.fixed = top(u, max, reach / scale))] },
+        x: { time: false, range: () => state.view ?? whole },
+        y: { range: (u, min, max) => [0, top(max)] },
       },
       series: [{ label: "t", value: (u, value) => (value == null ? "–" : `${value.toFixed(3)} s`) }, ...series],
       axes: axes(seconds),
       cursor: {
         y: false, dataIdx: latest, points: { size: 5 },
-        drag: { x: true, y: false, setScale: true },
+        drag: { x: true, y: false, setScale: false },
         sync: { key: "time", setSeries: false, filters: { pub, sub: pub } },
-        bind: { dblclick: () => () => { zoom(...plots.full); return null; } },
+        bind: { dblclick: () => () => { zoom(null); return null; } },
       },
       hooks: {
         drawClear: [(u) => drawBands(u, bands)],
         draw: [(u) => drawMarks(u, marks, scale, unit), (u) => count(u, canvas)],
-        setScale: [(u, key) => key === "x" && zoomed(u)],
+        setSelect: [selected],
         setSeries: [(u, i, change) => toggled(u, change)],
       },
     };
-    // On axes that are shared, and where thresholds matter, y does not follow the zoom.
-    function top(u, max, whole) {
-      const fixed = name || marks.length > 0;
-      const of = fixed || !(max > 0) ? whole : max;
-      return of > 0 ? of * 1.06 : 1;
-    }
-    const joined = tables.length > 1 ? uPlot.join(tables.map((table) => table)) : tables[0];
+    const joined = tables.length > 1 ? uPlot.join(tables) : tables[0];
     const u = new uPlot(options, joined, canvas);
-    plots.push({ u });
+    plots.push({ u, whole });
     fit(u, canvas);
-    u.setScale("x", { min: state.view[0], max: state.view[1] });
   }
 
   function timePlots() {
     const runs = data.runs.filter((run) => run.seed === state.seed);
-    plots.full = [0, highest(runs.map((run) => run.end_s))];
-    state.view ??= plots.full;
+    const longest = highest(runs.map((run) => run.end_s));
     for (const group of data.groups) {
       const across = group.id === "goodput";
       const chosen = runs.filter((run) => across || run.protocol === state.protocol);
@@ -272,7 +270,7 @@
       main.append(section);
       const most = across ? highest(found.flatMap(([, p]) => p.lines.map((line) => highest(decode(line)[1])))) : null;
       for (const [run, panel] of found) {
-        timePlot(grid, run, panel, most, across ? data.protocols[run.protocol].title : null);
+        timePlot(grid, run, panel, most, across ? longest : run.end_s, across ? data.protocols[run.protocol].title : null);
       }
       const omitted = [...new Set(found.map(([, panel]) => panel.omitted).filter(Boolean))];
       for (const text of omitted) section.append(element("p", { class: "about" }, `Shown: ${text}.`));
@@ -309,7 +307,8 @@
     const log = low > 0 && high / low > 30;
     const [letter, scale] = prefix(curve.x, high);
     const unit = letter + curve.x;
-    const [from, to] = log ? [low / scale / 1.3, high / scale * 1.3] : [0, high / scale * 1.06];
+    const margin = (high - low || high) / scale / 8;
+    const [from, to] = log ? [low / scale / 1.3, high / scale * 1.3] : [Math.max(0, low / scale - margin), high / scale + margin];
     const canvas = container(curve.id, curve.x ? "within" : "ratio at most", unit, section);
     const tables = curve.lines.map(({ x, y }) => [[from, ...x.map((v) => v / scale), to], [0, ...y, 1]]);
     const looks = curve.lines.map((line) => data.protocols[line.protocol]);
@@ -330,7 +329,7 @@
     };
     const options = {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
-      scales: { x: { time: false, distr: log ? 3 : 1, range: (u, min, max) => (min == null || u.whole !== false ? [from, to] : [min, max]) }, y: { range: [0, 1.04] } },
+      scales: { x: { time: false, distr: log ? 3 : 1, range: [from, to] }, y: { range: [0, 1.04] } },
       series: [
         { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },
         ...looks.map((look) => ({
@@ -367,7 +366,7 @@
       group.append(button);
     }
     const reset = element("button", { id: "reset", disabled: "" }, "Whole run");
-    reset.onclick = () => zoom(...plots.full);
+    reset.onclick = () => zoom(null);
     bar.append(group);
     if (seeds.length > 1) {
       const select = element("select", { id: "seed", "aria-label": "seed" }, ...seeds.map((seed) => element("option", { value: seed }, `seed ${seed}`)));
@@ -393,8 +392,8 @@
     main.style.minHeight = "";
     scrollTo(0, scroll);
     plots.ready = true;
-    // Scales are set when the browser next has time; then what was drawn is known.
-    queueMicrotask(() => { if (plots.length > 0) zoom(...state.view); root.dataset.ready = "1"; });
+    zoom(state.view);
+    root.dataset.ready = "1";
   }
 
   choosers();

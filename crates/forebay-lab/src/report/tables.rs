@@ -45,7 +45,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
             let ideal = |name: &str| -> Vec<Option<Estimate>> {
                 results.aggregate.iter().map(|a| a.reference.get(name).copied()).collect()
             };
-            row(&mut rows, "the same of the reference", Unit::Seconds, ideal("afct_s"));
+            row(&mut rows, "AFCT of the reference", Unit::Seconds, ideal("afct_s"));
             row(&mut rows, "AFCT by that of the reference", Unit::Plain, ideal("afct_ratio"));
         }
     }
