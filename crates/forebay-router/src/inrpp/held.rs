@@ -83,6 +83,13 @@ impl Held {
         }
         forgotten
     }
+    /// Nobody downstream asks `flow` any more; what it echoes is still believed.
+    #[inline]
+    pub fn forget_flow(&mut self, flow: FlowKey) {
+        if !self.flows.is_empty() {
+            self.flows.remove(&flow);
+        }
+    }
     /// Forget `nonce`. False if it was not known.
     pub fn forget(&mut self, nonce: Nonce) -> bool {
         let known = self.nonces.remove(&nonce).is_some();

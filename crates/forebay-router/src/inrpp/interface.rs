@@ -12,7 +12,7 @@
 //!
 //! * **P**, push: packets go to the queue of the link.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its detours.
-//! * **B**, back-pressure: ACKs of the flows that pass ask them to slow down. Held until S < S_low.
+//! * **B**, back-pressure: ACKs of the flows that have packets in the cache ask them to slow down. Held until S < S_low.
 //! * **DB**: the same ACKs tell that it is over, once to each flow that had been asked.
 //!
 //! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and S_high, tells one flow only, and moves
@@ -224,28 +224,28 @@ impl<T> Interface<T> {
 
     /// An ACK of `flow` came in over this interface with this option: what it carries on.
     ///
-    /// What downstream asks is read first; what this interface asks is written last.
+    /// What downstream asks is read first; what this interface asks is written last. It asks flows that have packets in its cache.
+    /// One that has none gets less than its share: asked for one packet per ACK, with few or no packets under way, it would get no
+    /// more for ever.
     pub fn on_ack(&mut self, now: Time, flow: FlowKey, mut option: BackPressure) -> BackPressure {
         option.routers = option.routers.saturating_add(1);
-        if let Some(nonce) = option.nonce {
-            match option.ask {
-                Ask::SlowDown => {
-                    self.slow_down(now, nonce, flow);
-                    // It ends here, unless this interface is congested itself: see below.
-                    option.ask = Ask::Nothing;
-                }
-                Ask::Nothing | Ask::Cancel => self.release(nonce),
+        match (option.ask, option.nonce) {
+            (Ask::SlowDown, Some(nonce)) => {
+                self.slow_down(now, nonce, flow);
+                // It ends here, unless this interface is congested itself: see below.
+                option.ask = Ask::Nothing;
             }
+            (Ask::Nothing | Ask::Cancel, Some(nonce)) => self.release(nonce),
+            (_, None) => self.held.forget_flow(flow),
         }
         match (self.state, option.ask, option.nonce) {
-            (State::BackPressure, _, None) => {
-                let nonce = self.nonce.expect("drawn when B began");
-                self.note_asked(now, flow);
-                BackPressure { ask: Ask::SlowDown, nonce: Some(nonce), ..option }
-            }
-            // Those upstream hold it under the nonce that it carries.
-            (State::BackPressure, Ask::Nothing, Some(_)) => {
-                BackPressure { ask: Ask::SlowDown, ..option }
+            (State::BackPressure, Ask::Nothing, asker) if self.cache.has(flow) => {
+                // Those upstream hold it under the nonce that it carries, if it carries one.
+                let nonce = asker.or_else(|| {
+                    self.note_asked(now, flow);
+                    self.nonce
+                });
+                BackPressure { ask: Ask::SlowDown, nonce, ..option }
             }
             (State::Disable, _, nonce) => {
                 self.asked.remove(&flow);
