@@ -2,9 +2,11 @@
 
 use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
-use forebay_cc::{AckPolicy, LossPolicy, TABLE};
+use forebay_cc::{AckPolicy, Controller, Entry, Init, LossPolicy, TABLE};
 use forebay_net::{LinkSpec, NetEvent, NetSpec, QueueSpec};
+use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use std::sync::Arc;
 
 /// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5 sized flows.
 pub fn scenario(seed: u64) -> NetSpec {
@@ -63,6 +65,16 @@ fn random_link(rng: &mut Rng) -> LinkSpec {
     if rng.chance(0.2) {
         spec.overhead_bytes = rng.below(40) as u16;
     }
+    if rng.chance(0.3) {
+        let (limit, overhead_bytes) = (1500 + rng.below(60_000), spec.overhead_bytes);
+        let gains =
+            [RcpPortParams::published(), RcpPortParams::default_ns2(), RcpPortParams::stable()];
+        let params = gains[rng.below(3) as usize];
+        spec.queue = QueueSpec::Custom(Arc::new(move |_, rng| {
+            let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(limit));
+            rcp_pipeline(rate, overhead_bytes, queue, params, rng)
+        }));
+    }
     spec
 }
 
@@ -75,14 +87,36 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId]) {
             1 => 1448 * rng.below(5),
             _ => log_uniform(rng, 100.0, 400_000.0) as u64,
         };
-        let config = random_config(rng);
+        let mut config = random_config(rng);
         let entry = &TABLE[rng.below(TABLE.len() as u64) as usize];
-        let made = (entry.spec)();
-        let transport =
-            world.transport(&format!("{}{i}", entry.name), config, move |init| made.build(init));
+        // Room for the options that it puts on data, in packets of 1500 bytes.
+        config.mss_bytes = config.mss_bytes.min(MSS - options_of(entry));
+        let (name, made) = (format!("{}{i}", entry.name), (entry.spec)());
+        let (sender, receiver) = (made.clone(), made);
+        let transport = world.transport_with(
+            &name,
+            config,
+            move |init| sender.build(init),
+            move || receiver.build_feedback(),
+        );
         let start = Time::from_nanos(rng.below(2_000_000_000));
         world.flow((hosts[src], hosts[dst]), start, Some(bytes), transport);
     }
+}
+
+/// A full payload beside timestamps.
+const MSS: u16 = 1448;
+
+/// Bytes of options, padded, that the algorithm puts on data.
+fn options_of(entry: &Entry) -> u16 {
+    let init = Init {
+        mss_bytes: MSS.into(),
+        initial_window_bytes: MSS.into(),
+        initial_ssthresh_bytes: u64::MAX,
+        paced: false,
+        rng: Rng::new(0, Stream::Test, 0),
+    };
+    (entry.spec)().build(init).option_bytes().next_multiple_of(4)
 }
 
 /// A preset with some of its features changed.
