@@ -140,10 +140,12 @@ fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
 fn credits_go_to_those_that_wait_under_the_same_nonce_in_turn_whoever_earned_them() {
     let mut b = Bench::new();
     b.ack(ms(0), 3, asks(Ask::SlowDown, 5));
-    for n in [1, 1, 2, 2] {
+    for n in [1, 1, 1, 2, 2, 2] {
         b.put(ms(0), n, 5);
     }
-    // One packet for the ACK that came when nothing waited yet; then one for each.
+    // One packet for the ACK that came when nothing waited yet: it belongs to the first that came. Then one for each in turn.
+    assert_eq!(b.pull(ms(0)).expect("a credit").0, flow(1));
+    b.ack(ms(0), 3, asks(Ask::SlowDown, 5));
     let mut order = Vec::new();
     for at in 1..5 {
         order.push(b.pull(ms(at)).expect("a credit").0);
