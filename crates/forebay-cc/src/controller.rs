@@ -242,7 +242,8 @@ pub enum LossPolicy {
     /// was sent; W is a quarter of the smoothed RTT (more after each DSACK, as in RFC 8985), or what
     /// a packet was late behind a later one, if that is more, and at most the smoothed RTT. The RTO
     /// is 1 s or more (RFC 6298 eq. 2.4) and at least 5/4 of the smoothed RTT, starts anew with
-    /// every ACK that brings news and every retransmission, and takes only the first packet for
+    /// every ACK that brings news and every retransmission, is backed off until an ACK advances
+    /// (and not until a sample, which may not come for long), and takes only the first packet for
     /// lost.
     Patient,
 }

@@ -386,3 +386,18 @@ fn patience_works_without_sack() {
     let counters = bench.conn.counters();
     assert_eq!((counters.timeouts, counters.retransmits), (1, 1));
 }
+
+#[test]
+fn an_ack_that_advances_ends_the_back_off() {
+    // No timestamps: what was sent twice gives no sample (Karn). RTO 1 s; 2 s if the timer runs out again without an ACK.
+    let lab = Lab { config: config(false), peer_mss: Some(MSS as u16 + 8), ..lab(4) };
+    let (mut bench, sent) = connected(lab, ms(100), Ask::Nothing);
+    assert_eq!(data(&sent), "1 2 3 4");
+    assert_eq!(data(&bench.advance(ms(1000))), "R1");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(1)), "R2 R3 R4", "all older than the RTO, and sent before R1");
+    assert_eq!(data(&bench.advance(ms(999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2");
+    assert_eq!(data(&bench.advance(ms(1999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2");
+}

@@ -361,6 +361,10 @@ impl Path {
             let newreno = matches!(e.rule, Rule::NewReno(_));
             core::mem::replace(&mut e.partial_seen, true) && newreno
         });
+        if let Detector::Patient(_) = self.detector {
+            // Where all that is left was sent twice there may be no sample for long (Karn), and one segment each back-off.
+            self.rtt.collapse();
+        }
         if !held || self.board.is_empty() {
             self.rearm_rto(cx);
         }
