@@ -170,6 +170,26 @@ fn an_interface_out_of_push_closes_the_detour_at_once_and_for_t_d() {
     assert!(world.rate(0, 1, 2) > Some(90.0 * MBPS));
 }
 
+/// One that vanished without a last probe is told nothing after three of its intervals. The last that came in left 10 ms
+/// before the link went down.
+#[test]
+fn who_has_not_asked_for_three_intervals_is_forgotten() {
+    for (silence, told) in [(ms(15), 1), (ms(25), 0)] {
+        let mut world = triangle(ms(1), &Settings::default());
+        world.set_excess(0, 2, true);
+        world.run_until(world.now + ms(200));
+        world.set_up(0, 1, false);
+        world.run_until(world.now + silence);
+        let mut out = Outbox::new();
+        let (now, port) = (world.now, world.port(1, 2));
+        world.routers[1].detours.demand(now, port, true, &mut out);
+        let told_closed = |(_, message): &&(PortId, Message)| {
+            matches!(message, Message::Feedback(Feedback { open: false, .. }))
+        };
+        assert_eq!(out.iter().filter(told_closed).count(), told, "{silence}");
+    }
+}
+
 /// X goes in and out of push each 20 ms, less than T_d: the detour stays closed instead of pulsing.
 #[test]
 fn an_interface_that_flips_does_not_pulse_its_detours() {
