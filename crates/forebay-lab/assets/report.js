@@ -223,8 +223,8 @@
       points: { show: line.t.length < 2, size: 5 },
       value: (u, value) => figure(value),
     }));
-    // On axes that are shared, and where thresholds matter, y does not follow the zoom.
-    const top = (max) => ((name || marks.length > 0 || !(max > 0) ? reach / scale : max) || 1) * 1.06;
+    // On axes that are shared, and where thresholds matter, y does not follow the zoom. Names of states have room above.
+    const top = (max) => ((name || marks.length > 0 || !(max > 0) ? reach / scale : max) || 1) * (panel.states ? 1.18 : 1.06);
     const pub = (type) => type === "mousemove" || type === "mouseleave";
     const options = {
       width: canvas.clientWidth, height: HEIGHT,
@@ -278,7 +278,7 @@
   }
   function stateKey() {
     const key = element("p", { class: "key" });
-    ["push", "store and detour", "back-pressure", "disabled back-pressure"].forEach((name, i) => {
+    ["push", "store and detour", "back-pressure", "back-pressure is taken back"].forEach((name, i) => {
       key.append(element("span", {}, element("i", { class: `state state-${i}` }), `${STATES[i]} ${name}`));
     });
     return key;

@@ -4,6 +4,7 @@ mod bad_input;
 mod interrupt;
 mod names;
 mod readme;
+mod report;
 mod results;
 
 use std::fs;

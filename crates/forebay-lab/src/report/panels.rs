@@ -53,7 +53,7 @@ pub(super) const GROUPS: [(&str, &str, &str); 6] = [
         "caches",
         "Caches",
         "Bytes in the cache of an interface with its thresholds; what came in and went out, detours included. \
-         Behind them the state of the interface: push (blank), store and detour, back-pressure, disabled back-pressure.",
+         Behind them the state of the interface.",
     ),
     (
         "sequence",
