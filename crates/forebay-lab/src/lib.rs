@@ -11,6 +11,7 @@ mod observe;
 mod protocol;
 pub mod reference;
 mod report;
+pub mod reproduce;
 mod run;
 pub mod scenario;
 mod statistics;
@@ -22,12 +23,12 @@ pub use bench::{
     BENCH_DATA_VARIABLE, BENCH_NAMES, BenchError, BenchOptions, BenchReport, BenchRow, PEERS, Peer,
     Skipped, bench,
 };
-pub use metrics::{FlowResult, METRICS, MetricDoc, Metrics};
+pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
 pub use report::{ReportError, write_report};
-pub use run::{Progress, RunError, RunOptions, RunResult, run_one};
+pub use run::{Looks, Progress, RunError, RunOptions, RunResult, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};
 pub use summary::{Aggregate, Missing, Summary};

@@ -235,6 +235,7 @@ mod tests {
                 ..Metrics::default()
             },
             per_flow: Vec::new(),
+            interfaces: Vec::new(),
             reference: Reference::none(""),
         }
     }

@@ -3,8 +3,11 @@
 //! **The window.** Goodput, utilisation and queue delay count from the first flow's start, or from `measure_from_s` if that is
 //! later, to the end of the run. Completion times, drops and retransmissions count over the whole run.
 
+mod interfaces;
 mod measure;
 
+pub use interfaces::InterfaceResult;
+pub(crate) use interfaces::{has_left_push, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
 
 use serde::Serialize;

@@ -43,10 +43,11 @@ impl Drive<'_> {
             Some((_, sample)) => Time::ZERO + *sample,
             None => Time::MAX,
         };
+        let mut look_at = self.options.looks.map_or(Time::MAX, |looks| Time::ZERO + looks.every);
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
             let (began, events) = (self.simulation.now(), self.simulation.events());
-            let stop = ahead.stop(began, step, idle).min(sample_at).min(window);
+            let stop = ahead.stop(began, step, idle).min(sample_at).min(look_at).min(window);
             let stop = stop.min(self.bounds.until);
             let simulation = &mut *self.simulation;
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
@@ -65,6 +66,12 @@ impl Drive<'_> {
             if let Some((series, sample)) = self.series.as_mut().filter(|_| due) {
                 series.sample(self.simulation, self.spec.flows.len())?;
                 sample_at += *sample;
+            }
+            if let Some(looks) = self.options.looks
+                && (!running || self.simulation.now() >= look_at)
+            {
+                (looks.who)(self.simulation);
+                look_at += looks.every;
             }
             self.look(&mut told)?;
             match mark {

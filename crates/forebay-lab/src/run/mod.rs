@@ -6,14 +6,17 @@ mod names;
 
 pub(crate) use names::LinkNames;
 
-use crate::metrics::{Bounds, FlowResult, Mark, Metrics, clock_seconds, flows_of, metrics_of};
+use crate::metrics::{
+    Bounds, FlowResult, InterfaceResult, Mark, Metrics, clock_seconds, flows_of, interfaces_of,
+    metrics_of,
+};
 use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
-use crate::scenario::{Scenario, ScenarioError};
-use crate::store::{Store, StoreError};
+use crate::scenario::{Scenario, ScenarioError, count_per_flow};
+use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
 use clock::Cost;
 use drive::Drive;
-use forebay_base::{DropReason, Time};
+use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_sim::{Conservation, Options, Simulation};
 use serde::Serialize;
@@ -43,6 +46,17 @@ pub struct RunOptions<'a> {
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
+    /// Who looks at the simulation from time to time.
+    pub looks: Option<Looks<'a>>,
+}
+
+/// Looks at a simulation while it runs. They change nothing: the trace is the same with and without.
+#[derive(Clone, Copy)]
+pub struct Looks<'a> {
+    /// Simulated time between two of them; the first is that long after time 0, the last at the end of the run.
+    pub every: Span,
+    /// Who looks.
+    pub who: &'a (dyn Fn(&Simulation) + Sync),
 }
 
 /// How far a run is.
@@ -98,6 +112,9 @@ pub struct RunResult {
     pub metrics: Metrics,
     /// One entry per flow.
     pub per_flow: Vec<FlowResult>,
+    /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceResult>,
     /// What an ideal network would have done.
     pub reference: Reference,
 }
@@ -133,7 +150,11 @@ pub fn run_one(
     options: &RunOptions<'_>,
 ) -> Result<RunResult, RunError> {
     assert!(options.capture.is_none() || options.store.is_some(), "a capture needs a store");
-    let spec = scenario.build(protocol, seed)?;
+    let mut spec = scenario.build(protocol, seed)?;
+    let shown = options.store.is_some() && spec.flows.len() <= MOST_FLOWS_BY_PORT;
+    if shown || options.looks.is_some() {
+        count_per_flow(&mut spec);
+    }
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
     let watch = Watch::open(&spec, options, (protocol, seed))?;
@@ -236,6 +257,7 @@ impl Measured<'_> {
             drops: drops_of(simulation),
             metrics,
             per_flow,
+            interfaces: interfaces_of(simulation, self.names),
             reference: Reference::default(),
         }
     }

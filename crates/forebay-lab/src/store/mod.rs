@@ -19,7 +19,7 @@ mod series;
 mod table;
 
 pub use error::StoreError;
-pub(crate) use series::SeriesWriter;
+pub(crate) use series::{MOST_FLOWS_BY_PORT, SeriesWriter};
 
 use crate::report::{REPORT_NAME, write_report};
 use crate::run::LinkNames;

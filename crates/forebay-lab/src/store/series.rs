@@ -4,20 +4,31 @@
 //!
 //! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to its end: `cwnd_bytes`,
 //!   `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`, `delivered_bytes`, `lost_bytes`; no row for what is not
-//!   set (no threshold, no RTT sample yet, not paced);
-//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something waits there: `queue_bytes`.
+//!   set (no threshold, no RTT sample yet, not paced). Of the flow as a whole `sent_bytes`, sent at least once, and
+//!   `received_bytes`, in order at the receiver;
+//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something waits there: `queue_bytes`. Under
+//!   RCP, from the first packet on: `rcp_rate_bps`, the rate that is stamped;
+//! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P: `cache_bytes`, `state` (0 P, 1 S&D,
+//!   2 B, 3 DB), and bytes on the wire since the start: `offered_bytes` to that interface, of those `sent_bytes` over its link and
+//!   its detours, of those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`, `cache_total_bytes`;
+//! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and `passed_bytes`, payload that has left.
 
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
+use crate::metrics::has_left_push;
 use crate::run::LinkNames;
-use forebay_base::{FlowId, LinkId, Time};
+use forebay_base::{Endpoint, FlowId, LinkId, Time};
+use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
 use parquet::data_type::ByteArray;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Rows that are kept in memory.
 const GROUP_ROWS: usize = 1 << 16;
+/// Flows up to which interfaces of INRPP routers have rows of their own for each.
+pub(crate) const MOST_FLOWS_BY_PORT: usize = 50;
 
 /// Samples one run.
 pub(crate) struct SeriesWriter {
@@ -25,11 +36,26 @@ pub(crate) struct SeriesWriter {
     protocol: ByteArray,
     seed: i64,
     names: LinkNames,
-    /// By directed link: its name, once something has waited there.
-    ports: Vec<Option<ByteArray>>,
+    /// By directed link.
+    ports: Vec<Port>,
     flows: Vec<Option<ByteArray>>,
+    /// By its endpoints, where interfaces have rows for each flow.
+    flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
     metrics: Metrics,
     rows: Rows,
+}
+
+/// What has been written of a port.
+#[derive(Clone, Default)]
+struct Port {
+    /// Its name, once there is a row.
+    entity: Option<ByteArray>,
+    /// Something has waited there.
+    queued: bool,
+    /// It has granted a rate to a packet.
+    granted: bool,
+    /// It is an interface of an INRPP router that has left P.
+    pooled: bool,
 }
 
 #[derive(Default)]
@@ -52,10 +78,16 @@ impl Rows {
 /// Names of metrics, shared by all rows that have them.
 struct Metrics {
     queue: ByteArray,
+    rcp_rate: ByteArray,
     of_path: [ByteArray; 7],
+    of_flow: [ByteArray; 2],
+    of_interface: [ByteArray; 5],
+    of_cache: [ByteArray; 3],
+    of_share: [ByteArray; 2],
 }
 
 const QUEUE_METRIC: &str = "queue_bytes";
+const RCP_METRIC: &str = "rcp_rate_bps";
 const PATH_METRICS: [&str; 7] = [
     "cwnd_bytes",
     "ssthresh_bytes",
@@ -65,6 +97,11 @@ const PATH_METRICS: [&str; 7] = [
     "delivered_bytes",
     "lost_bytes",
 ];
+const FLOW_METRICS: [&str; 2] = ["sent_bytes", "received_bytes"];
+const INTERFACE_METRICS: [&str; 5] =
+    ["cache_bytes", "state", "offered_bytes", "sent_bytes", "detoured_bytes"];
+const CACHE_METRICS: [&str; 3] = ["cache_low_bytes", "cache_high_bytes", "cache_total_bytes"];
+const SHARE_METRICS: [&str; 2] = ["cache_bytes", "passed_bytes"];
 
 /// The values of [`PATH_METRICS`].
 fn values(view: &PathView) -> [Option<f64>; 7] {
@@ -77,6 +114,14 @@ fn values(view: &PathView) -> [Option<f64>; 7] {
         Some(view.delivered_bytes as f64),
         Some(view.lost_bytes as f64),
     ]
+}
+
+/// The values of [`INTERFACE_METRICS`].
+fn interface_values(view: &InterfaceView<'_>) -> [f64; 5] {
+    let bytes =
+        [view.cache_bytes(), view.offered_bytes(), view.sent_bytes(), view.detoured_bytes()];
+    let [cache, offered, sent, detoured] = bytes.map(|bytes| bytes as f64);
+    [cache, f64::from(view.state() as u8), offered, sent, detoured]
 }
 
 impl SeriesWriter {
@@ -94,12 +139,18 @@ impl SeriesWriter {
             table,
             protocol,
             seed,
-            ports: vec![None; names.iter().count()],
+            ports: vec![Port::default(); names.iter().count()],
             names,
             flows: Vec::new(),
+            flow_ids: BTreeMap::new(),
             metrics: Metrics {
                 queue: ByteArray::from(QUEUE_METRIC),
+                rcp_rate: ByteArray::from(RCP_METRIC),
                 of_path: PATH_METRICS.map(ByteArray::from),
+                of_flow: FLOW_METRICS.map(ByteArray::from),
+                of_interface: INTERFACE_METRICS.map(ByteArray::from),
+                of_cache: CACHE_METRICS.map(ByteArray::from),
+                of_share: SHARE_METRICS.map(ByteArray::from),
             },
             rows: Rows::default(),
         })
@@ -108,21 +159,79 @@ impl SeriesWriter {
     /// Take a sample of everything now. `flows` is the number of flows.
     pub fn sample(&mut self, simulation: &Simulation, flows: usize) -> Result<(), StoreError> {
         self.flows.resize(flows, None);
+        if self.flow_ids.is_empty() && flows <= MOST_FLOWS_BY_PORT {
+            self.flow_ids = flow_ids(simulation, flows);
+        }
         for flow in (0..flows as u32).map(FlowId) {
             self.sample_flow(simulation, flow);
         }
-        for (i, port) in self.ports.iter_mut().enumerate() {
-            let queue_bytes = simulation.link(LinkId(i as u32)).queue_bytes();
-            if queue_bytes == 0 && port.is_none() {
-                continue;
-            }
-            let names = &self.names;
-            let name = || ByteArray::from(format!("port/{}", names.of(i)).as_str());
-            let entity = port.get_or_insert_with(name);
-            let metric = &self.metrics.queue;
-            self.rows.push(simulation.now(), entity, metric, queue_bytes as f64);
+        for link in (0..self.ports.len() as u32).map(LinkId) {
+            self.sample_port(simulation, link);
         }
         if self.rows.value.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
+        let (now, link) = (simulation.now(), simulation.link(id));
+        let queue_bytes = link.queue_bytes();
+        let granted = link.advertised().filter(|_| !link.busy().is_zero());
+        let view = simulation.interface(id).filter(has_left_push);
+        let port = &mut self.ports[id.index()];
+        port.queued |= queue_bytes > 0;
+        port.granted |= granted.is_some();
+        if !port.queued && !port.granted && view.is_none() {
+            return;
+        }
+        let names = &self.names;
+        let name = || ByteArray::from(format!("port/{}", names.of(id.index())).as_str());
+        let entity = port.entity.get_or_insert_with(name).clone();
+        let first = view.is_some() && !std::mem::replace(&mut port.pooled, view.is_some());
+        if port.queued {
+            self.rows.push(now, &entity, &self.metrics.queue, queue_bytes as f64);
+        }
+        if let Some(rate) = granted {
+            self.rows.push(now, &entity, &self.metrics.rcp_rate, rate.bps() as f64);
+        }
+        if let Some(view) = view {
+            self.sample_interface((now, &entity), &view, first);
+        }
+    }
+
+    fn sample_interface(
+        &mut self,
+        (now, entity): (Time, &ByteArray),
+        view: &InterfaceView<'_>,
+        first: bool,
+    ) {
+        for (metric, value) in self.metrics.of_interface.iter().zip(interface_values(view)) {
+            self.rows.push(now, entity, metric, value);
+        }
+        if first {
+            let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
+            let limits = [low_bytes, high_bytes, total_bytes];
+            for (metric, bytes) in self.metrics.of_cache.iter().zip(limits) {
+                self.rows.push(now, entity, metric, bytes as f64);
+            }
+        }
+        if self.flow_ids.is_empty() {
+            return;
+        }
+        // A flow has one share, whether its packets came by their own way or on a detour.
+        let mut shares: BTreeMap<FlowId, FlowTotals> = BTreeMap::new();
+        for (key, totals) in view.flows() {
+            let Some(&flow) = self.flow_ids.get(&[key.src(), key.dst()]) else { continue };
+            let share = shares.entry(flow).or_default();
+            share.cached_bytes += totals.cached_bytes;
+            share.passed_bytes += totals.passed_bytes;
+        }
+        let port = entity.as_utf8().expect("names are UTF-8");
+        for (flow, FlowTotals { cached_bytes, passed_bytes }) in shares {
+            let entity = ByteArray::from(format!("{port}/flow/{}", flow.0 + 1).as_str());
+            let values = [cached_bytes, passed_bytes].map(|bytes| bytes as f64);
+            for (metric, value) in self.metrics.of_share.iter().zip(values) {
+                self.rows.push(now, &entity, metric, value);
+            }
+        }
     }
 
     fn sample_flow(&mut self, simulation: &Simulation, flow: FlowId) {
@@ -147,6 +256,12 @@ impl SeriesWriter {
                 }
             }
         }
+        let server = simulation.connection(flow, Role::Server);
+        let received_bytes = server.map_or(0, |server| server.progress().received_bytes);
+        let values = [client.progress().sent_bytes, received_bytes].map(|bytes| bytes as f64);
+        for (metric, value) in self.metrics.of_flow.iter().zip(values) {
+            self.rows.push(simulation.now(), first, metric, value);
+        }
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
@@ -162,6 +277,16 @@ impl SeriesWriter {
         self.flush()?;
         self.table.close()
     }
+}
+
+/// The flows by address and port of both ends of each of their paths, in the direction of the data.
+fn flow_ids(simulation: &Simulation, flows: usize) -> BTreeMap<[(u32, u16); 2], FlowId> {
+    let end = |end: Endpoint| (end.addr.0, end.port);
+    let ids = (0..flows as u32).map(FlowId).flat_map(|flow| {
+        let paths = simulation.workload().paths(flow).iter();
+        paths.map(move |path| ([end(path.src.0), end(path.dst.0)], flow))
+    });
+    ids.collect()
 }
 
 fn columns(protocol: &ByteArray, seed: i64, rows: Rows) -> [(&'static str, Column); 6] {

@@ -3,6 +3,7 @@
 mod benchmark;
 mod captures;
 mod pcapng;
+mod pooling;
 mod published;
 mod results;
 mod stops;

@@ -37,7 +37,7 @@ fn kept(target: &Path) -> String {
     std::fs::read_to_string(target.join("summary.json")).unwrap()
 }
 
-fn rows(path: &Path) -> (Vec<String>, Vec<Row>) {
+pub fn rows(path: &Path) -> (Vec<String>, Vec<Row>) {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     for group in reader.metadata().row_groups() {
         for column in group.columns() {

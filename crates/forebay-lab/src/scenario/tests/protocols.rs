@@ -1,7 +1,7 @@
 //! What single protocols need: transport of their own, routers of their own. Numbers and messages by hand.
 
 use super::*;
-use forebay_net::QueueSpec;
+use forebay_net::{ForwardingSpec, NodeKind, QueueSpec};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 
 fn small(set: &[&str]) -> Scenario {
@@ -404,4 +404,37 @@ fn ports_of_routers_stamp_rates_while_a_flow_runs_rcp() {
     assert_eq!(stamps(&small(&[]), "rcp"), routers);
     assert_eq!(stamps(&small(&[]), "cubic"), [false; 8]);
     assert_eq!(stamps(&small(&["flows.0.protocol=rcp"]), "cubic"), routers);
+}
+
+#[test]
+fn routers_run_inrpp_while_a_flow_does_with_room_for_the_tag_between_them() {
+    let runs = |scenario: &Scenario, protocol: &str| -> (Vec<bool>, Vec<u16>) {
+        let spec = scenario.build(protocol, 1).expect("builds");
+        let inrpp = |kind: &NodeKind| matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
+        let links = spec.links.iter().map(|link| link.mtu_bytes);
+        (spec.nodes.iter().map(|node| inrpp(&node.kind)).collect(), links.collect())
+    };
+    // Nodes: left, right, three hosts. Links: left-right, then access links.
+    let (plain, tagged) = ([1500; 8], [1508, 1508, 1500, 1500, 1500, 1500, 1500, 1500]);
+    let all = ([true, true, false, false, false].to_vec(), tagged.to_vec());
+    let none = (vec![false; 5], plain.to_vec());
+    assert_eq!(runs(&small(&[]), "inrpp"), all);
+    assert_eq!(runs(&small(&["flows.0.protocol=inrpp"]), "rcp"), all);
+    assert_eq!(runs(&small(&[]), "cubic"), none);
+    assert_eq!(runs(&small(&["inrpp.routers=[]"]), "inrpp"), none);
+    let one = (vec![false, true, false, false, false], plain.to_vec());
+    assert_eq!(runs(&small(&["inrpp.routers=[\"right\"]"]), "cubic"), one);
+}
+
+#[test]
+fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later() {
+    // 10 s of 1 kbit/s are 1250 bytes.
+    let scenario = small(&["links.left-right.rate=1kbit/s", "links.left-right.queue=9kB"]);
+    assert!(scenario.build("cubic", 1).is_ok());
+    let Err(error) = scenario.build("inrpp", 1) else { panic!("it must not be built") };
+    assert_eq!(
+        error.to_string(),
+        "`1250 bytes` is out of range: expected a full-sized packet (1500 bytes) or more, and low < high < total, in the cache of \
+         `left` at `left-right` (1kbit/s)"
+    );
 }
