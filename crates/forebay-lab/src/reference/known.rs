@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// Per transport its way through the network, and its packets, as the bits of their sizes.
-    transports: Vec<(&'static str, [u64; 6])>,
+    transports: Vec<(&'static str, [u64; 7])>,
     /// Per flow its ends, its start in nanoseconds, its bytes and its transport.
     flows: Vec<([u32; 2], u64, Option<u64>, usize)>,
 }
@@ -27,6 +27,7 @@ impl Key {
                 cost.ack_bytes,
                 cost.acks_per_packet,
                 cost.syn_bytes,
+                cost.syn_ack_bytes,
                 cost.detour_bytes,
             ];
             (mode_of(&t.name).name(), sizes.map(f64::to_bits))

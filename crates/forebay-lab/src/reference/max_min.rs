@@ -92,10 +92,10 @@ pub struct MaxMin {
     heap: BinaryHeap<Entry>,
     rates: Vec<f64>,
     risen: Vec<bool>,
+    rising: usize,
     call: u64,
     /// True once the solver has failed: then some rates are lower than they could be.
     degraded: bool,
-    programs: u64,
 }
 
 impl MaxMin {
@@ -113,42 +113,40 @@ impl MaxMin {
             heap: BinaryHeap::new(),
             rates: Vec::new(),
             risen: Vec::new(),
+            rising: 0,
             call: 0,
             degraded: false,
-            programs: 0,
         }
     }
     /// True if a linear program could not be solved since the start: rates then are feasible, not max-min.
     pub fn degraded(&self) -> bool {
         self.degraded
     }
-    /// Linear programs solved since the start.
-    pub fn programs(&self) -> u64 {
-        self.programs
-    }
 
     /// The rate of each flow of each demand, in bytes per second. `capacity` holds bytes per second by link.
     pub fn rates(&mut self, capacity: &[f64], demands: &[Demand<'_>]) -> &[f64] {
         self.begin(capacity, demands);
-        while let Some(Reverse((bits, part))) = self.heap.pop() {
+        while self.rising > 0 {
+            let Some(Reverse((bits, part))) = self.heap.pop() else {
+                unreachable!("every demand meets a full link")
+            };
             let level = f64::from_bits(bits);
             match part {
                 Part::Link(link) => self.fill_link(capacity, demands, link, level),
                 Part::Cluster(cluster) => self.fill_cluster(capacity, demands, cluster, level),
             }
         }
-        assert!(self.risen.iter().all(|&risen| risen), "every demand meets a full link");
         &self.rates
     }
 
     fn begin(&mut self, capacity: &[f64], demands: &[Demand<'_>]) {
         self.call += 1;
         self.clusters.clear();
-        self.heap.clear();
         self.rates.clear();
         self.rates.resize(demands.len(), 0.0);
         self.risen.clear();
         self.risen.resize(demands.len(), false);
+        self.rising = demands.len();
         let mut touched = Vec::new();
         for (demand, id) in demands.iter().zip(0..) {
             for used in demand.uses {
@@ -162,10 +160,9 @@ impl MaxMin {
                 row.rising += 1;
             }
         }
-        for link in touched {
-            let bits = self.rows[link as usize].level().to_bits();
-            self.heap.push(Reverse((bits, Part::Link(link))));
-        }
+        let entry =
+            |link: u32| Reverse((self.rows[link as usize].level().to_bits(), Part::Link(link)));
+        self.heap = touched.into_iter().map(entry).collect();
     }
 
     /// The row of a link, cleared if this call has not seen it.
@@ -220,6 +217,7 @@ impl MaxMin {
         if std::mem::replace(&mut self.risen[user as usize], true) {
             return;
         }
+        self.rising -= 1;
         self.rates[user as usize] = level;
         let Demand { uses, flows } = demands[user as usize];
         for used in uses {
@@ -324,7 +322,6 @@ impl MaxMin {
         if !self.rises(&self.clusters[id as usize]) {
             return;
         }
-        self.programs += 1;
         let next = match self.clusters[id as usize].solve(&self.rows, &self.detours) {
             // Nothing that is full now becomes less full: a lower level is rounding.
             Some(full) => full.max(level),

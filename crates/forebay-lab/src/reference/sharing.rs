@@ -6,7 +6,7 @@
 
 use super::max_min::{Demand, Detour, MaxMin, Use};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// A flow of fluid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,8 @@ struct Clock<'a> {
     solver: MaxMin,
     capacity: Vec<f64>,
     ways: Vec<Way>,
-    busy: BTreeSet<u32>,
+    /// The ways that have flows, in order of their numbers.
+    busy: Vec<u32>,
     /// What its way had served when a flow came; None before that and after it left.
     entry: Vec<Option<f64>>,
     now_s: f64,
@@ -126,6 +127,27 @@ impl Fluid {
     /// Serve the flows. `look` is told several times a second which share of the flows has been served, and says whether to go
     /// on; None if it did not want to.
     pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
+        self.without_idle_links().serve_lean(horizon, look)
+    }
+
+    /// The same network without the links that never limit anyone: of those that one way has for itself, all but the narrowest.
+    fn without_idle_links(&self) -> Fluid {
+        let mut ways = vec![0u32; self.capacity.len()];
+        self.ways.iter().flatten().for_each(|used| ways[used.link as usize] += 1);
+        let legs = self.detours.iter().flat_map(|d| [d.link, d.legs[0], d.legs[1]]);
+        legs.chain(self.changes.iter().map(|change| change.link))
+            .for_each(|link| ways[link as usize] = u32::MAX);
+        let own = |used: &Use| ways[used.link as usize] == 1;
+        let level = |used: &Use| self.capacity[used.link as usize] / used.weight;
+        let lean = |uses: &Vec<Use>| {
+            let own_levels = uses.iter().filter(|used| own(used)).map(level);
+            let narrowest = own_levels.fold(f64::INFINITY, f64::min);
+            uses.iter().filter(|used| !own(used) || level(used) <= narrowest).copied().collect()
+        };
+        Fluid { ways: self.ways.iter().map(lean).collect(), ..self.clone() }
+    }
+
+    fn serve_lean(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
         let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
         order.sort_by(|&a, &b| self.flow(a).from_s.total_cmp(&self.flow(b).from_s));
         let mut coming = order.into_iter().peekable();
@@ -177,7 +199,7 @@ impl<'a> Clock<'a> {
             solver: MaxMin::new(fluid.capacity.len(), fluid.detours.clone()),
             capacity: fluid.capacity.clone(),
             ways: fluid.ways.iter().map(|_| Way::default()).collect(),
-            busy: BTreeSet::new(),
+            busy: Vec::new(),
             entry: vec![None; flows],
             now_s: 0.0,
             served: Served {
@@ -215,7 +237,7 @@ impl<'a> Clock<'a> {
             let &Reverse((bits, _)) = way.sized.peek().expect("a flow leaves");
             way.served = way.served.max(f64::from_bits(bits));
         }
-        let mut empty = Vec::new();
+        let mut emptied = false;
         for &id in &self.busy {
             let way = &mut self.ways[id as usize];
             while let Some(flow) = way.leave() {
@@ -226,11 +248,11 @@ impl<'a> Clock<'a> {
             }
             if way.flows() == 0 {
                 *way = Way::default();
-                empty.push(id);
+                emptied = true;
             }
         }
-        for way in empty {
-            self.busy.remove(&way);
+        if emptied {
+            self.busy.retain(|&id| self.ways[id as usize].flows() > 0);
         }
     }
 
@@ -246,7 +268,9 @@ impl<'a> Clock<'a> {
             None => way.endless.push(flow),
         }
         self.entry[flow as usize] = Some(way.served);
-        self.busy.insert(id);
+        if let Err(place) = self.busy.binary_search(&id) {
+            self.busy.insert(place, id);
+        }
     }
 
     /// New rates.

@@ -91,8 +91,8 @@ impl Setting {
     fn add(&mut self, flow: &FlowSpec, way: u32) {
         let (cost, start_s) = (self.costs[flow.transport], clock_seconds(flow.start));
         let route = &self.routes[way as usize];
-        let there = self.crossing_s(&route.there, start_s, [cost.syn_bytes; 2], None);
-        let back = self.crossing_s(&route.back, start_s + there, [cost.syn_bytes; 2], None);
+        let there = self.crossing_s(&route.there, start_s, cost.syn_bytes);
+        let back = self.crossing_s(&route.back, start_s + there, cost.syn_ack_bytes);
         self.handshake_s.push(there + back);
         let bytes = flow.bytes.map(|bytes| cost.full_sized(bytes));
         self.fluid.flows.push(FluidFlow { from_s: start_s + there + back, bytes, way });
@@ -104,35 +104,40 @@ impl Setting {
         flow.bytes.filter(|&bytes| bytes > 0).map_or(1.0, |bytes| bytes as f64 / fluid(bytes))
     }
 
-    /// From the end of service at `at_s` to the arrival of the last byte, in seconds.
+    /// From the end of service at `at_s` to the arrival of the last byte, in seconds: propagation, the first packet on its way to the
+    /// last of the narrowest links, whose own time is the service, and behind it the last packet, which may be shorter than the one
+    /// before it and then waits for that. This is exact for a flow alone.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         let Some(bytes) = spec.bytes.filter(|&bytes| bytes > 0) else { return 0.0 };
         let route = &self.routes[self.fluid.flows[flow].way as usize];
-        let ends = self.costs[spec.transport].first_and_last(bytes);
+        let [first, last] = self.costs[spec.transport].first_and_last(bytes);
         let rate = |link: &LinkId| self.at(*link, at_s).bytes_per_s;
         let slowest = route.there.iter().map(rate).fold(f64::INFINITY, f64::min);
         let narrow = route.there.iter().rposition(|link| rate(link) == slowest);
-        self.crossing_s(&route.there, at_s, ends, narrow)
+        let (to, from) = route.there.split_at(narrow.expect("a route has links"));
+        let (narrow, behind) = from.split_first().expect("the narrow link comes first");
+        let mut end_s = 0.0;
+        let alone = self.costs[spec.transport].payload_bytes >= bytes as f64;
+        let mut end_before_s =
+            if alone { f64::NEG_INFINITY } else { -self.storing_s(*narrow, at_s, last) };
+        for &link in behind {
+            end_before_s += self.storing_s(link, at_s, first);
+            end_s = f64::max(end_s, end_before_s) + self.storing_s(link, at_s, last);
+        }
+        self.crossing_s(to, at_s, first)
+            + self.at(*narrow, at_s).delay_s
+            + end_s
+            + behind.iter().map(|&link| self.at(link, at_s).delay_s).sum::<f64>()
     }
 
-    /// Propagation and storing of a packet over `links`: up to link number `narrow`, whose own time is part of the service, that of
-    /// the first packet of a flow, behind it that of the last. This is exact for a flow alone (the longest path through the table of
-    /// packets and links turns at the last of the slowest links).
-    fn crossing_s(
-        &self,
-        links: &[LinkId],
-        at_s: f64,
-        [first, last]: [f64; 2],
-        narrow: Option<usize>,
-    ) -> f64 {
-        let before = narrow.unwrap_or(links.len());
-        let one = |(i, &link): (usize, &LinkId)| {
-            let epoch = self.at(link, at_s);
-            let bytes = if i < before { first } else { last } + self.overhead_bytes[link.index()];
-            let storing_s = if narrow == Some(i) { 0.0 } else { bytes / epoch.bytes_per_s };
-            epoch.delay_s + storing_s
-        };
-        links.iter().enumerate().map(one).sum()
+    /// Propagation and storing of one packet.
+    fn crossing_s(&self, links: &[LinkId], at_s: f64, bytes: f64) -> f64 {
+        let one = |&link: &LinkId| self.at(link, at_s).delay_s + self.storing_s(link, at_s, bytes);
+        links.iter().map(one).sum()
+    }
+
+    fn storing_s(&self, link: LinkId, at_s: f64, bytes: f64) -> f64 {
+        (bytes + self.overhead_bytes[link.index()]) / self.at(link, at_s).bytes_per_s
     }
 
     fn at(&self, link: LinkId, at_s: f64) -> Epoch {

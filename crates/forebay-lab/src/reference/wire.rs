@@ -1,8 +1,10 @@
 //! What a flow costs on the wire, beside what it delivers.
 
 use forebay_base::signal::inrpp::DETOUR_TAG_BYTES;
-use forebay_base::{IpVersion, OptionList, Rng, Stream, Time};
-use forebay_cc::{AckPolicy, Controller, Feedback, Init};
+use forebay_base::{Ecn, IpVersion, OptionList, Rng, Stream, Time};
+use forebay_cc::{
+    AckPolicy, AnyController, AnyFeedback, Controller, DatagramView, Feedback, Init, NextPacket,
+};
 use forebay_net::TransportSpec;
 use forebay_transport::Pacing;
 
@@ -17,8 +19,10 @@ pub struct WireCost {
     pub ack_bytes: f64,
     /// ACKs for each full-sized packet.
     pub acks_per_packet: f64,
-    /// Length of a SYN, and of its answer.
+    /// Length of a SYN.
     pub syn_bytes: f64,
+    /// Length of its answer.
+    pub syn_ack_bytes: f64,
     /// What a packet on a detour is longer.
     pub detour_bytes: f64,
 }
@@ -38,21 +42,54 @@ const SYN_MSS_BYTES: usize = 4;
 const SYN_SACK_BYTES: usize = 2;
 const SYN_SCALE_BYTES: usize = 3;
 
+/// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen who sends.
+struct Talk {
+    controller: AnyController,
+    feedback: AnyFeedback,
+    payload_bytes: u32,
+}
+
+impl Talk {
+    /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the receiver puts on its answer.
+    fn options(&mut self, syn: bool) -> [usize; 2] {
+        let payload_bytes = if syn { 0 } else { self.payload_bytes };
+        let next = NextPacket { number: 0, syn, retransmission: false, payload_bytes };
+        let stamp = self.controller.stamp(Time::ZERO, &next).options;
+        let datagram = DatagramView {
+            payload_bytes,
+            wire_len: 0,
+            ecn: Ecn::NotEct,
+            options: stamp.as_ref(),
+            in_order: !syn,
+        };
+        self.feedback.on_datagram(Time::ZERO, &datagram);
+        let mut told = OptionList::EMPTY;
+        self.feedback.fill(Time::ZERO, &mut told);
+        [stamp.map_or(0, |list| list.len()), told.len()]
+    }
+}
+
 impl WireCost {
     /// The packets of a transport: its configuration says which options it writes, its controller and its receiver half what they
     /// add.
     pub fn of(transport: &TransportSpec, version: IpVersion) -> WireCost {
         let config = &transport.config;
-        let controller = (transport.controller)(Init {
+        let init = Init {
             mss_bytes: config.mss_bytes as u32,
             initial_window_bytes: config.initial_window_segments as u64 * config.mss_bytes as u64,
             initial_ssthresh_bytes: config.initial_ssthresh_bytes.unwrap_or(u64::MAX),
             paced: config.pacing != Pacing::Off,
             rng: Rng::new(0, Stream::Controller, 0),
-        });
-        let mut told = OptionList::EMPTY;
-        let mut feedback = (transport.feedback)();
-        feedback.fill(Time::ZERO, &mut told);
+        };
+        let mut talk = Talk {
+            controller: (transport.controller)(init),
+            feedback: (transport.feedback)(),
+            payload_bytes: config.mss_bytes as u32,
+        };
+        let [syn_stamp, syn_told] = talk.options(true);
+        let [data_stamp, data_told] = talk.options(false);
+        let Talk { controller, feedback, .. } = talk;
+        assert!(data_stamp <= controller.option_bytes() as usize, "a stamp keeps its promise");
         let stamps = if config.timestamps { TIMESTAMP_BYTES } else { 0 };
         let padded = |options: usize| (options + stamps).next_multiple_of(4);
         let header = header_bytes(version);
@@ -68,9 +105,10 @@ impl WireCost {
         WireCost {
             payload_bytes: config.mss_bytes as f64,
             data_bytes: (data_header + config.mss_bytes as usize) as f64,
-            ack_bytes: (header + padded(told.len())) as f64,
+            ack_bytes: (header + padded(data_told)) as f64,
             acks_per_packet,
-            syn_bytes: (header + padded(syn)) as f64,
+            syn_bytes: (header + padded(syn + syn_stamp)) as f64,
+            syn_ack_bytes: (header + padded(syn + syn_stamp + syn_told)) as f64,
             detour_bytes: DETOUR_TAG_BYTES as f64,
         }
     }

@@ -42,8 +42,8 @@ fn two_links_share_a_detour() {
     let capacity = [10.0, 10.0, 10.0, 100.0, 100.0];
     let detours = vec![detour(0, [2, 3]), detour(1, [2, 4])];
     assert_rates(&capacity, detours.clone(), &[vec![free(0)], vec![free(1)]], &[15.0, 15.0]);
-    // Three flows on the first, one on the second: 30 in all for four, each 7.5, since the detour takes 12.5 - but has 10:
-    // the three have 20 / 3, and the one keeps the 10 of its link.
+    // Three flows on the first, one on the second: the three have the first and all of the detour, 20 / 3 each, and the one has
+    // the 10 of its link.
     let ways = [vec![free(0)], vec![free(0)], vec![free(0)], vec![free(1)]];
     assert_rates(&capacity, detours.clone(), &ways, &[20.0 / 3.0, 20.0 / 3.0, 20.0 / 3.0, 10.0]);
     // Two on the first: equal shares would be 10 each, where the second link needs no help.

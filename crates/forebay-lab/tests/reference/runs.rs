@@ -1,1 +1,152 @@
-//! The reference of runs.
+//! The reference of runs: times that can be worked out on paper, and a simulator that agrees where nothing is in its way.
+
+use crate::close;
+use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::{Reference, RunOptions, RunResult, SweepOptions, SweepPlan, run_one, sweep};
+
+fn run(scenario: &Scenario, protocol: &str) -> RunResult {
+    run_one(scenario, protocol, 1, &RunOptions::default()).unwrap()
+}
+
+fn builtin(name: &str, set: &[&str]) -> Scenario {
+    let set = set.iter().map(ToString::to_string).collect();
+    Scenario::load(name, &LoadOptions { set, base: None }).unwrap()
+}
+
+/// One flow over three links of 5 ms, the middle one with 10 Mbit/s; 20 bytes of overhead on the first.
+fn alone(bytes: u64, set: &[&str]) -> Scenario {
+    let text = format!(
+        r#"
+        start_jitter = "0s"
+        until_s = 20
+        routers = ["l", "r"]
+        link_defaults = {{ rate = "100Mbit/s", delay = "5ms", queue = "1MB" }}
+        hosts = [{{ name = "a" }}, {{ name = "b" }}]
+        links = [
+            {{ a = "a", b = "l", overhead_bytes = 20 }},
+            {{ a = "l", b = "r", rate = "10Mbit/s" }},
+            {{ a = "r", b = "b" }},
+        ]
+        flows = [{{ src = "a", dst = "b", bytes = {bytes}, start = "1s" }}]
+        "#
+    );
+    let set = set.iter().map(ToString::to_string).collect();
+    Scenario::parse(&text, "alone.toml", &LoadOptions { set, base: None }).unwrap()
+}
+
+/// Propagation 25 ms each way. A SYN has 40 + 20 bytes, and stores for 480 bits on 40, 100, 10, 100 and 40 Mbit/s. Behind the end of
+/// service at 0-2 come 25 ms, the first packet of 1500 bytes at 40 and 100 Mbit/s, and the last at 100 and 40.
+const SYN_S: f64 = 480.0 * (2.0 / 40e6 + 2.0 / 100e6 + 1.0 / 10e6);
+
+/// It is done on 0-2 after the one before it by its own time at 10 Mbit/s, and waits for that one where it catches up.
+fn downloads_afct_s((payload, header): (f64, f64), mbps: f64) -> f64 {
+    let packets = (1e7 / payload).ceil();
+    let last = 1e7 - (packets - 1.0) * payload;
+    let x_s = 3.0 * (1e7 + packets * header) * 8.0 / (mbps * 1e6);
+    let storing_s = |bytes: f64, mbps: f64| (bytes + header) * 8.0 / (mbps * 1e6);
+    let ahead_s = storing_s(last, 10.0);
+    let on_100 = f64::max(0.0, storing_s(payload, 100.0) - ahead_s) + storing_s(last, 100.0);
+    let before_on_40 = storing_s(payload, 100.0) + storing_s(payload, 40.0) - ahead_s;
+    let behind_s = f64::max(on_100, before_on_40) + storing_s(last, 40.0);
+    let tail_s = storing_s(payload, 40.0) + storing_s(payload, 100.0) + behind_s;
+    x_s - 2.0 + 2.0 * (0.025 + SYN_S) + 0.025 + tail_s
+}
+
+#[test]
+fn three_downloads_share_the_dumbbell() {
+    let run = run(&builtin("dumbbell", &["start_jitter=0s"]), "cubic");
+    let reference = &run.reference;
+    let expected = downloads_afct_s((1448.0, 52.0), 10.0);
+    close(reference.afct_s.unwrap(), expected, 1e-9);
+    assert_eq!((reference.kind, reference.mode, reference.completed), ("exact", "single-path", 3));
+    close(reference.afct_ratio.unwrap(), run.metrics.afct_s.unwrap() / expected, 1e-9);
+    assert_eq!(reference.per_flow_fct_s.len(), 3);
+}
+
+/// INRPP has options of 10 + 8 bytes on data, padded to 20. Its SYN has 19 + 8, padded to 28, and the answer 10 more, padded to 40: 8
+/// and 20 more than without. Packets
+/// of 1500 bytes go directly, and longer by a tag of 8 round over node 1.
+#[test]
+fn three_downloads_have_the_detour_too() {
+    let reference = run(&builtin("dumbbell", &["start_jitter=0s"]), "inrpp").reference;
+    assert_eq!((reference.kind, reference.mode, reference.why), ("exact", "pooled", ""));
+    let mbps = 10.0 + 10.0 * 1500.0 / 1508.0;
+    let expected = downloads_afct_s((1440.0, 60.0), mbps) + SYN_S / 60.0 * 28.0;
+    close(reference.afct_s.unwrap(), expected, 1e-9);
+}
+
+/// The clock of the papers starts when the handshake is over.
+#[test]
+fn the_clock_starts_with_the_handshake_or_behind_it() {
+    let set = ["start_jitter=0s", "fct=established"];
+    let run = run(&builtin("dumbbell", &set), "newreno");
+    let expected = downloads_afct_s((1448.0, 52.0), 10.0) - 2.0 * (0.025 + SYN_S);
+    close(run.reference.afct_s.unwrap(), expected, 1e-9);
+}
+
+/// Up to an initial window nothing limits a flow but the links: the simulator does what the fluid does, to the nanosecond of each
+/// link and direction. Only the ACK of the handshake is not in the fluid. Its 52 bytes leave ahead of the data: on the first link
+/// they take 5.76 µs, and on the second 41.6 µs, of which a packet with n bytes of payload comes 0.08 n µs late.
+#[test]
+fn a_short_flow_alone_takes_as_long_as_its_packets() {
+    for bytes in [1, 100, 1448, 1449, 5000, 10 * 1448] {
+        let run = run(&alone(bytes, &[]), "newreno");
+        let (ours, ideal) = (run.metrics.afct_s.unwrap(), run.reference.afct_s.unwrap());
+        let ack_s = (41.6e-6 - 0.08e-6 * bytes as f64).max(5.76e-6);
+        assert!((ours - ideal - ack_s).abs() < 20e-9, "{bytes} bytes: {ours} s, ideal {ideal} s");
+    }
+}
+
+/// No window of a flow alone can beat its links, and a large one comes near.
+#[test]
+fn a_long_flow_alone_is_a_little_slower() {
+    let ratio = run(&alone(10_000_000, &[]), "cubic").reference.afct_ratio.unwrap();
+    assert!((1.0..1.1).contains(&ratio), "{ratio}");
+}
+
+/// 1 MB at 10 Mbit/s, cut from 1.5 s to 4 s: the fluid loses just that time.
+#[test]
+fn a_link_that_fails_costs_its_time() {
+    let events = "events=[{ at = \"1.5s\", link = \"l-r\", state = \"down\" }, \
+                  { at = \"4s\", link = \"l-r\", state = \"up\" }]";
+    let fct_s = |set: &[&str]| {
+        run(&alone(1_000_000, set), "newreno").reference.afct_s.expect("it completes")
+    };
+    close(fct_s(&[events]), fct_s(&[]) + 2.5, 1e-9);
+}
+
+#[test]
+fn flows_without_end_have_goodput_and_no_completion_time() {
+    let set = ["flows=[{ src = \"a\", dst = \"b\", endless = true }]", "measure_from_s=5"];
+    let reference = run(&alone(1, &set), "newreno").reference;
+    assert_eq!((reference.afct_s, reference.afct_ratio, reference.kind), (None, None, "exact"));
+    close(reference.goodput_bps.unwrap(), 10e6 * 1448.0 / 1500.0, 1e-9);
+    assert_eq!((reference.completed, reference.per_flow_fct_s), (0, vec![None]));
+}
+
+#[test]
+fn what_was_not_asked_for_is_not_worked_out() {
+    let options = RunOptions { without_reference: true, ..RunOptions::default() };
+    let run = run_one(&alone(1, &[]), "newreno", 1, &options).unwrap();
+    assert_eq!((run.reference.kind, run.reference.why), ("none", "not asked for"));
+}
+
+/// NewReno and CUBIC have the same packets: one reference for both. Seeds that start flows at other times have their own.
+#[test]
+fn runs_with_the_same_flows_share_a_reference() {
+    let references = |set: &[&str]| -> Vec<Reference> {
+        let scenario = alone(100_000, set);
+        let protocols = ["newreno", "cubic"].map(String::from);
+        let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
+        let options = SweepOptions { jobs: 2, run: RunOptions::default(), progress: None };
+        let runs = sweep(&plan, &options).runs;
+        runs.into_iter().map(|run| Reference { afct_ratio: None, ..run.reference }).collect()
+    };
+    let fixed = references(&[]);
+    assert!(fixed.iter().all(|reference| *reference == fixed[0]), "with its cost, measured once");
+    let [first, second, again, _] = &references(&["start_jitter=5ms", "until_s=1.05"])[..] else {
+        panic!("four runs")
+    };
+    assert_eq!(first, again);
+    assert_ne!(first.goodput_bps, second.goodput_bps);
+}
