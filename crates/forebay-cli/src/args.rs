@@ -25,6 +25,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
+    /// Run an experiment of a paper, and put its published values beside ours
+    Reproduce(ReproduceArgs),
     /// Make the page report.html of a folder of results again
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
@@ -83,6 +85,30 @@ pub struct RunArgs {
     /// Also write packets.pcapng, for Wireshark (one per run); needs --out
     #[arg(long, requires = "out")]
     pub pcap: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay reproduce                      every experiment of every paper
+  forebay reproduce inrpp/dumbbell       one of them
+  forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
+
+A row that differs is a result: the exit code is 0. It is 1 if a run fails, 2
+if there is no such paper.")]
+pub struct ReproduceArgs {
+    /// A paper, or one experiment of it (see `forebay list`) [default: all]
+    #[arg(value_name = "PAPER[/EXPERIMENT]")]
+    pub name: Option<String>,
+    /// Fewer seeds
+    #[arg(long)]
+    pub quick: bool,
+    /// Runs side by side [default: all cores]
+    #[arg(long, short, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod failure;
 mod interrupt;
 mod list;
 mod report;
+mod reproduce;
 mod run;
 mod schema;
 mod screen;
@@ -48,6 +49,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::List => list::list(&mut out, paint),
         Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
         Command::Schema => schema::schema(&mut out),
+        Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
     }?;

@@ -28,6 +28,10 @@ impl Paint {
     pub fn dim(self, text: impl Display) -> String {
         self.with("2", text)
     }
+    /// What is as it should be.
+    pub fn green(self, text: impl Display) -> String {
+        self.with("32", text)
+    }
     /// What is wrong.
     pub fn red(self, text: impl Display) -> String {
         self.with("1;31", text)

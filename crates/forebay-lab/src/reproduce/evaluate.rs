@@ -1,0 +1,172 @@
+//! From a run to the value of a measure.
+
+use super::measure::{Measure, Since};
+use super::recording::{PortSample, Recording, Sample, growth};
+use crate::metrics::FlowResult;
+use crate::run::{LinkNames, RunResult};
+use crate::statistics::{jain, mean};
+
+/// Gains of the throughput meter in the authors' scripts: on its last value, and on the mean of the last two samples.
+const SMOOTHING: (f64, f64) = (0.4, 0.6);
+/// In those scripts a receiver counts if its smoothed throughput is above this, in bits per second.
+const ACTIVE_BPS: f64 = 100.0;
+
+/// A run, for measures.
+pub(super) struct Measured<'a> {
+    pub result: &'a RunResult,
+    pub recording: &'a Recording,
+    pub names: &'a LinkNames,
+}
+
+impl Measured<'_> {
+    /// The value of a measure that has been checked; None if there is none, because what it waits for did not happen.
+    pub fn value(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Metric(name) => number(&self.result.metrics.numbers(), name),
+            Measure::Reference(name) => number(&self.result.reference.numbers(), name),
+            Measure::Drops(reason) => {
+                let dropped = self.result.drops.get(reason.as_str());
+                Some(dropped.copied().unwrap_or_default() as f64)
+            }
+            Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
+            Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
+            Measure::FirstEntry { port, state } => {
+                let mut interfaces = self.result.interfaces.iter();
+                let interface = interfaces.find(|interface| interface.port == *port)?;
+                interface.first_entered_s.get(state.as_str()).copied()
+            }
+            Measure::CacheReaches { port, bytes } => {
+                let mut looks = self.recording.samples().iter();
+                looks.find(|look| self.port(look, port).cache_bytes >= *bytes).map(|look| look.at_s)
+            }
+            Measure::Cache { port, within_s, take } => {
+                let looks = self.recording.within(*within_s).iter();
+                let bytes = looks.map(|look| self.port(look, port).cache_bytes as f64);
+                take.of(&bytes.collect::<Vec<_>>())
+            }
+            Measure::LinkRate { link, within_s } => {
+                let link = self.link(link);
+                let looks = self.recording.within(*within_s);
+                growth(looks, |look| look.link_bytes[link]).map(|rate| rate * 8.0)
+            }
+            Measure::Goodput { flow, within_s } => {
+                let looks = self.recording.within(*within_s);
+                growth(looks, |look| look.received_bytes[index(*flow)]).map(|rate| rate * 8.0)
+            }
+            Measure::PortOutput { port, within_s, every_s, take } => {
+                take.of(&self.outputs(port, *within_s, *every_s))
+            }
+            Measure::ShareSlopes { port, flows, within_s } => {
+                self.share_slopes(port, flows, *within_s)
+            }
+            Measure::PassedRatio { port, flow, within_s } => {
+                let (looks, flow) = (self.recording.within(*within_s), index(*flow));
+                let passed = growth(looks, |look| self.port(look, port).flows[flow].passed_bytes)?;
+                let received = growth(looks, |look| look.received_bytes[flow])?;
+                (received > 0.0).then(|| passed / received)
+            }
+            Measure::JainSampled { every_s } => self.jain_sampled(*every_s),
+        }
+    }
+
+    fn flow(&self, number: u32) -> &FlowResult {
+        &self.result.per_flow[index(number)]
+    }
+    fn link(&self, name: &str) -> usize {
+        self.names.iter().position(|link| link == name).expect("the link was checked")
+    }
+    fn port<'a>(&self, look: &'a Sample, port: &str) -> &'a PortSample {
+        &look.ports[self.recording.place_of(self.link(port))]
+    }
+
+    /// When a flow completed: to the look before which its last byte was in order.
+    fn completed_s(&self, flow: &FlowResult) -> Option<f64> {
+        let bytes = flow.bytes?;
+        let mut looks = self.recording.samples().iter();
+        looks.find(|look| look.received_bytes[index(flow.id)] >= bytes).map(|look| look.at_s)
+    }
+
+    fn sent_all_s(&self, number: u32, since: Since) -> Option<f64> {
+        let flow = self.flow(number);
+        let bytes = flow.bytes?;
+        let mut looks = self.recording.samples().iter();
+        let at_s = looks.find(|look| look.sent_bytes[index(number)] >= bytes)?.at_s;
+        Some(match since {
+            Since::Zero => at_s,
+            Since::Start => at_s - flow.start_s,
+        })
+    }
+
+    /// The output of an interface in each whole window of `every_s`, in bits per second.
+    fn outputs(&self, port: &str, [from_s, until_s]: [f64; 2], every_s: f64) -> Vec<f64> {
+        let windows = ((until_s - from_s) / every_s + 1e-9).floor() as u32;
+        let rate = |window: u32| {
+            let start_s = from_s + f64::from(window) * every_s;
+            let looks = self.recording.within([start_s, start_s + every_s]);
+            growth(looks, |look| self.port(look, port).sent_bytes).map(|rate| rate * 8.0)
+        };
+        (0..windows).filter_map(rate).collect()
+    }
+
+    fn share_slopes(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
+        let looks = self.recording.within(within_s);
+        let slope = |&flow: &u32| {
+            growth(looks, |look| self.port(look, port).flows[index(flow)].cached_bytes)
+        };
+        let slopes: Vec<f64> = flows.iter().map(slope).collect::<Option<_>>()?;
+        let least = slopes.iter().copied().reduce(f64::min)?;
+        let most = slopes.iter().copied().reduce(f64::max)?;
+        Some(match (least, most) {
+            (least, most) if least > 0.0 => least / most,
+            (least, most) if most < 0.0 => most / least,
+            _ => 0.0,
+        })
+    }
+
+    /// As the authors' scripts: every `every_s` the index over the receivers that are active, with their throughput smoothed; then
+    /// the mean over the samples with one or more.
+    fn jain_sampled(&self, every_s: f64) -> Option<f64> {
+        let last_s = self.recording.samples().last()?.at_s;
+        let flows = self.result.per_flow.len();
+        let mut meters = vec![Meter::default(); flows];
+        let mut before = vec![0; flows];
+        let mut indices = Vec::new();
+        for sample in 1..=(last_s / every_s) as u32 {
+            let at_s = f64::from(sample) * every_s;
+            let looks = self.recording.within([at_s - every_s, at_s]);
+            let Some(look) = looks.last() else { continue };
+            for (flow, meter) in meters.iter_mut().enumerate() {
+                let received = look.received_bytes[flow];
+                meter.take((received - before[flow]) as f64 * 8.0 / every_s);
+                before[flow] = received;
+            }
+            let active = meters.iter().map(|meter| meter.smooth_bps);
+            let active: Vec<f64> = active.filter(|&bps| bps > ACTIVE_BPS).collect();
+            indices.extend(jain(&active));
+        }
+        mean(&indices)
+    }
+}
+
+/// The throughput meter of the authors' scripts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter {
+    smooth_bps: f64,
+    last_bps: f64,
+}
+
+impl Meter {
+    fn take(&mut self, bps: f64) {
+        let (old, new) = SMOOTHING;
+        self.smooth_bps = old * self.smooth_bps + new * (bps + self.last_bps) / 2.0;
+        self.last_bps = bps;
+    }
+}
+
+fn index(flow: u32) -> usize {
+    flow as usize - 1
+}
+
+fn number(numbers: &[(&'static str, Option<f64>)], name: &str) -> Option<f64> {
+    numbers.iter().find(|(known, _)| *known == name)?.1
+}

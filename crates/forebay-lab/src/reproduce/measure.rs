@@ -1,0 +1,163 @@
+//! What a row of a paper is measured by: a closed set of kinds, each of them one line of a file.
+
+use crate::metrics::Metrics;
+use crate::reference::Reference;
+use crate::run::LinkNames;
+use crate::scenario::Scenario;
+use crate::statistics::mean;
+use forebay_base::DropReason;
+use forebay_router::inrpp::State;
+use serde::Deserialize;
+
+/// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports and links are named after their
+/// ends: "0-2" is what feeds the link from 0 to 2.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Measure {
+    /// A metric of the run that is one number.
+    Metric(String),
+    /// The same of the fluid reference, or its ratio `afct_ratio`.
+    Reference(String),
+    /// Packets dropped for that reason.
+    Drops(String),
+    /// When the last byte of a flow was in order at its receiver.
+    CompletedAt { flow: u32 },
+    /// When a sender had sent every byte once, to within a look.
+    SentAll { flow: u32, since: Since },
+    /// When an interface first came into a state: "P", "S&D", "B" or "DB".
+    FirstEntry { port: String, state: String },
+    /// When a cache first held so many bytes, to within a look.
+    CacheReaches { port: String, bytes: u64 },
+    /// Bytes in a cache.
+    Cache { port: String, within_s: [f64; 2], take: Take },
+    /// Bits per second that a directed link took, headers and framing included.
+    LinkRate { link: String, within_s: [f64; 2] },
+    /// Bits per second that a receiver got in order.
+    Goodput { flow: u32, within_s: [f64; 2] },
+    /// Bits per second of IP packets that left an interface, detours included; in windows of `every_s`.
+    PortOutput { port: String, within_s: [f64; 2], every_s: f64, take: Take },
+    /// The smallest by the largest slope of the cached bytes of flows: 1 if all grow, or shrink, alike; 0 if one grows while
+    /// another shrinks.
+    ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
+    /// Payload of a flow that left an interface by payload that its receiver got.
+    PassedRatio { port: String, flow: u32, within_s: [f64; 2] },
+    /// Mean over time of Jain's index over smoothed goodputs, sampled so often.
+    JainSampled { every_s: f64 },
+}
+
+/// From when a time counts.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Since {
+    /// Time 0.
+    Zero,
+    /// The start of the flow.
+    Start,
+}
+
+/// Which of several values.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Take {
+    Mean,
+    Lowest,
+    Highest,
+}
+
+impl Take {
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        let all = values.iter().copied();
+        match self {
+            Take::Mean => mean(values),
+            Take::Lowest => all.reduce(f64::min),
+            Take::Highest => all.reduce(f64::max),
+        }
+    }
+}
+
+impl Measure {
+    /// The interface that it is about.
+    pub fn port(&self) -> Option<&str> {
+        match self {
+            Measure::CacheReaches { port, .. }
+            | Measure::Cache { port, .. }
+            | Measure::PortOutput { port, .. }
+            | Measure::ShareSlopes { port, .. }
+            | Measure::PassedRatio { port, .. }
+            | Measure::FirstEntry { port, .. } => Some(port),
+            _ => None,
+        }
+    }
+
+    /// Errors with what cannot be measured in `scenario`.
+    pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        self.flows().into_iter().try_for_each(|flow| match flow as usize {
+            n if (1..=scenario.flows.len()).contains(&n) => Ok(()),
+            _ => Err(format!("there is no flow {flow} among {}", scenario.flows.len())),
+        })?;
+        if let Some([from, until]) =
+            self.within_s().filter(|[from, until]| !(0.0 <= *from && from < until))
+        {
+            return Err(format!("expected a stretch of time, found {from} to {until}"));
+        }
+        let links = LinkNames::new(scenario);
+        let link = match self {
+            Measure::LinkRate { link, .. } => Some(link.as_str()),
+            _ => self.port(),
+        };
+        link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
+        match self {
+            Measure::Metric(name) => named("metric", name, names(&Metrics::default().numbers())),
+            Measure::Reference(name) => {
+                named("number of the reference", name, names(&Reference::default().numbers()))
+            }
+            Measure::Drops(reason) => {
+                named("reason", reason, DropReason::ALL.iter().map(|reason| reason.name()))
+            }
+            Measure::FirstEntry { state, .. } => {
+                named("state", state, State::ALL.iter().map(|state| state.name()))
+            }
+            Measure::PortOutput { every_s, .. } | Measure::JainSampled { every_s }
+                if *every_s <= 0.0 =>
+            {
+                Err(format!("expected more than 0 seconds, found {every_s}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flows(&self) -> Vec<u32> {
+        match self {
+            Measure::CompletedAt { flow }
+            | Measure::SentAll { flow, .. }
+            | Measure::Goodput { flow, .. }
+            | Measure::PassedRatio { flow, .. } => vec![*flow],
+            Measure::ShareSlopes { flows, .. } => flows.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn within_s(&self) -> Option<[f64; 2]> {
+        match self {
+            Measure::Cache { within_s, .. }
+            | Measure::LinkRate { within_s, .. }
+            | Measure::Goodput { within_s, .. }
+            | Measure::PortOutput { within_s, .. }
+            | Measure::ShareSlopes { within_s, .. }
+            | Measure::PassedRatio { within_s, .. } => Some(*within_s),
+            _ => None,
+        }
+    }
+}
+
+fn names(numbers: &[(&'static str, Option<f64>)]) -> impl Iterator<Item = &'static str> {
+    numbers.iter().map(|(name, _)| *name)
+}
+
+fn named<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let known: Vec<&str> = known.collect();
+    match known.contains(&name) {
+        true => Ok(()),
+        false => Err(format!("there is no {what} `{name}`; one of: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,117 @@
+//! What is kept of a run while it goes on, for measures that need more than its result.
+
+use forebay_base::{FlowId, LinkId, Span};
+use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
+use forebay_sim::Simulation;
+use forebay_transport::Role;
+
+/// Simulated time between two looks: what a time is known to where nothing more exact is.
+pub(super) const LOOK_EVERY: Span = Span::from_millis(5);
+
+/// One look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    /// Simulated time, in seconds.
+    pub at_s: f64,
+    /// Per flow the bytes that its sender has sent once.
+    pub sent_bytes: Vec<u64>,
+    /// Per flow the bytes in order at its receiver.
+    pub received_bytes: Vec<u64>,
+    /// Per directed link the bytes that it took.
+    pub link_bytes: Vec<u64>,
+    /// The interfaces that are watched.
+    pub ports: Vec<PortSample>,
+}
+
+/// An INRPP interface at one look; zeros of a router that is none of INRPP.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PortSample {
+    /// Bytes in its cache.
+    pub cache_bytes: u64,
+    /// Bytes that have left, detours included.
+    pub sent_bytes: u64,
+    /// Per flow what waits and what has left.
+    pub flows: Vec<FlowTotals>,
+}
+
+/// All looks at one run.
+#[derive(Debug)]
+pub(super) struct Recording {
+    flows: usize,
+    links: usize,
+    /// The interfaces that are watched, by their directed links.
+    watched: Vec<usize>,
+    samples: Vec<Sample>,
+}
+
+impl Recording {
+    /// Nothing yet, of a run with so many flows and directed links.
+    pub fn new(flows: usize, links: usize, watched: Vec<usize>) -> Recording {
+        Recording { flows, links, watched, samples: Vec::new() }
+    }
+
+    /// Look at the simulation.
+    pub fn look(&mut self, simulation: &Simulation) {
+        let flows = || (0..self.flows as u32).map(FlowId);
+        let progress = |flow, role| simulation.connection(flow, role).map(|end| end.progress());
+        let sent = |flow| progress(flow, Role::Client).map_or(0, |p| p.sent_bytes);
+        let received = |flow| progress(flow, Role::Server).map_or(0, |p| p.received_bytes);
+        let links = (0..self.links as u32).map(|link| simulation.link(LinkId(link)).stats().bytes);
+        let ports = self.watched.iter().map(|&link| self.port(simulation, link));
+        let sample = Sample {
+            at_s: simulation.now().as_secs_f64(),
+            sent_bytes: flows().map(sent).collect(),
+            received_bytes: flows().map(received).collect(),
+            link_bytes: links.collect(),
+            ports: ports.collect(),
+        };
+        self.samples.push(sample);
+    }
+
+    fn port(&self, simulation: &Simulation, link: usize) -> PortSample {
+        let Some(view) = simulation.interface(LinkId(link as u32)) else {
+            return PortSample {
+                flows: vec![FlowTotals::default(); self.flows],
+                ..PortSample::default()
+            };
+        };
+        let shares = view.flows();
+        let share = |flow| {
+            let path = simulation.workload().paths(flow)[0];
+            let [src, dst] = [path.src.0, path.dst.0].map(|end| (end.addr.0, end.port));
+            shares.get(&FlowKey::new(src, dst, Class::Pooled)).copied().unwrap_or_default()
+        };
+        PortSample {
+            cache_bytes: view.cache_bytes(),
+            sent_bytes: view.sent_bytes(),
+            flows: (0..self.flows as u32).map(FlowId).map(share).collect(),
+        }
+    }
+
+    /// Place of the directed link's interface in [`Sample::ports`].
+    pub fn place_of(&self, link: usize) -> usize {
+        let place = self.watched.iter().position(|&watched| watched == link);
+        place.expect("what is measured is watched")
+    }
+
+    /// All looks, in order of time.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// The looks within a stretch of time, both ends included.
+    pub fn within(&self, [from_s, until_s]: [f64; 2]) -> &[Sample] {
+        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding alone.
+        const SLACK_S: f64 = 1e-7;
+        let first = self.samples.partition_point(|s| s.at_s < from_s - SLACK_S);
+        let end = self.samples.partition_point(|s| s.at_s <= until_s + SLACK_S);
+        &self.samples[first..end.max(first)]
+    }
+}
+
+/// How fast a count grew from the first of the samples to the last, per second; None for less than two.
+pub(super) fn growth(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Option<f64> {
+    let (first, last) = (samples.first()?, samples.last()?);
+    let elapsed_s = last.at_s - first.at_s;
+    (elapsed_s > 0.0).then(|| (count(last) as f64 - count(first) as f64) / elapsed_s)
+}

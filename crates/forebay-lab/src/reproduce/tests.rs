@@ -1,0 +1,4 @@
+//! Papers as files, and their rows as results.
+
+use super::paper::Experiment;
+use super::*;
