@@ -9,6 +9,8 @@ const QUEUES: usize = 8;
 const CACHES: usize = 6;
 /// A port whose peak is below this share of the highest one is not shown.
 const MATTERS: f64 = 0.05;
+/// A window that never was below this, the most that a flow may have unacknowledged, limits nothing.
+const NO_WINDOW_BYTES: f64 = (1u64 << 30) as f64;
 /// Most flows whose sequence numbers are shown.
 const SEQUENCES: usize = 6;
 
@@ -161,11 +163,10 @@ impl<'a> Sorter<'a> {
             line.trace = line.trace.scaled(1e-3);
             line.step = step_of("s", line.trace.highest());
         }
-        [
-            of("cwnd", "congestion window", "B", Metric::Cwnd),
-            of("pacing", "pacing rate", "bit/s", Metric::PacingRate),
-            srtt,
-        ]
+        let mut cwnd = of("cwnd", "congestion window", "B", Metric::Cwnd);
+        let limits = |trace: &Trace| trace.samples().iter().any(|(_, w)| *w < NO_WINDOW_BYTES);
+        cwnd.lines.retain(|line| limits(&line.trace));
+        [cwnd, of("pacing", "pacing rate", "bit/s", Metric::PacingRate), srtt]
     }
 
     /// Ports with a metric that matters, those with the highest peak first; and what is left out.
@@ -188,11 +189,8 @@ impl<'a> Sorter<'a> {
         ports.retain(|(_, trace)| trace.highest() >= highest * MATTERS);
         ports.truncate(most);
         let (shown, left_out) = (ports.len(), all - ports.len());
-        let omitted = (left_out > 0).then(|| {
-            format!(
-                "{shown} ports of {all}, those with the highest peaks; all are in series.parquet"
-            )
-        });
+        let omitted = (left_out > 0)
+            .then(|| format!("{shown} of {all} ports, by their peaks; all are in series.parquet"));
         (ports, omitted)
     }
 

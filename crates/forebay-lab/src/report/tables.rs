@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Most links whose utilisation is shown.
 const LINKS: usize = 24;
+/// A link that never is busy for more than this share of time is not shown.
+const BUSY: f64 = 0.005;
 /// Most flows with a row of their own.
 const FLOWS: usize = 20;
 
@@ -122,12 +124,14 @@ pub(super) fn utilisation(results: &Results, protocols: &[Protocol]) -> String {
         let most = links.entry(link).or_default();
         *most = most.max(share.mean);
     }
+    let all = links.len();
     let mut links: Vec<(&String, f64)> =
-        links.into_iter().filter(|(_, most)| *most > 0.0).collect();
+        links.into_iter().filter(|(_, most)| *most > BUSY).collect();
     links.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let more = links.len().saturating_sub(LINKS);
+    links.truncate(LINKS);
+    let shown = links.len();
     let mut rows = String::new();
-    for (link, _) in links.iter().take(LINKS) {
+    for (link, _) in &links {
         let mut bars = String::new();
         for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
             let Some(share) = aggregate.utilisation.get(*link) else { continue };
@@ -144,11 +148,9 @@ pub(super) fn utilisation(results: &Results, protocols: &[Protocol]) -> String {
     if rows.is_empty() {
         return rows;
     }
-    let omitted = match more {
+    let omitted = match all - shown {
         0 => String::new(),
-        _ => format!(
-            "<p class=about>The {LINKS} busiest links; {more} more are in summary.json.</p>"
-        ),
+        more => format!("<p class=about>The {shown} busiest; {more} more are in summary.json.</p>"),
     };
     section(
         "utilisation",

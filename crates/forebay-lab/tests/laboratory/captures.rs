@@ -20,8 +20,14 @@ fn captured() -> (RunResult, Vec<String>, Vec<Record>) {
     let result = run_one(&scenario, "newreno", 1, &options).unwrap();
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();
-    let expected =
-        ["flows.parquet", "packets.pcapng", "scenario.toml", "series.parquet", "summary.json"];
+    let expected = [
+        "flows.parquet",
+        "packets.pcapng",
+        "report.html",
+        "scenario.toml",
+        "series.parquet",
+        "summary.json",
+    ];
     assert_eq!(results_in(&target), expected);
     let (interfaces, records) = pcapng::read(&target.join("packets.pcapng"));
     (result, interfaces, records)

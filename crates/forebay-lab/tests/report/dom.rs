@@ -12,6 +12,7 @@ pub struct Dom {
 
 /// Open `page` in Chromium with `script` run at its end. None where there is no Chromium; a machine that must have it says so by
 /// `FOREBAY_REQUIRE_CHROMIUM`.
+#[allow(clippy::print_stderr)] // The reason of a test that skips.
 pub fn open(page: &Path, script: &str) -> Option<Dom> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found = names.into_iter().find(|name| {
@@ -20,7 +21,7 @@ pub fn open(page: &Path, script: &str) -> Option<Dom> {
     let Some(chromium) = found else {
         let required = std::env::var_os("FOREBAY_REQUIRE_CHROMIUM").is_some();
         assert!(!required, "FOREBAY_REQUIRE_CHROMIUM is set and there is no chromium");
-        println!("skipped: no chromium is installed");
+        eprintln!("skipped: no chromium is installed");
         return None;
     };
     let scratch = tempfile::tempdir().unwrap();
