@@ -1,6 +1,7 @@
 //! A congestion control algorithm: its source, and its parameters as a scenario sets them.
 
 use crate::screen::{Paint, wrap};
+use forebay_lab::{Bundle, PortKind, RouterKind};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -16,6 +17,10 @@ pub fn text(name: &str, paint: Paint) -> String {
     let _ = writeln!(text, "\n{}", paint.bold("What is implemented"));
     for paragraph in paragraphs(entry.about()) {
         text.push_str(&wrap(&paragraph, 2));
+    }
+    if let Some(needs) = needs(entry.name) {
+        let _ = writeln!(text, "\n{}", paint.bold("What it needs beside its two ends"));
+        text.push_str(&wrap(&needs, 2));
     }
     let schema = forebay_lab::scenario::schema();
     let params = resolve(&schema, &schema["properties"]["protocol"]["properties"][name]);
@@ -42,6 +47,30 @@ pub fn text(name: &str, paint: Paint) -> String {
         "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}"
     );
     text
+}
+
+/// What a run under the protocol `name` has in its network, and in its transport.
+fn needs(name: &'static str) -> Option<String> {
+    let bundle = Bundle::of(name);
+    let mut needs = Vec::new();
+    if bundle.ports == PortKind::Rcp {
+        needs.push("Ports of routers that stamp rates: [rcp] in a scenario.".to_string());
+    }
+    if bundle.routers == RouterKind::Inrpp {
+        needs.push(
+            "INRPP routers, all of them unless [inrpp] in a scenario names some.".to_string(),
+        );
+    }
+    if bundle.mtu_room_bytes > 0 {
+        let bytes = bundle.mtu_room_bytes;
+        needs.push(format!("Links between those carry packets that are {bytes} bytes longer."));
+    }
+    if bundle.buffers_hold_a_flow {
+        let why = "Its senders do not wait for windows: the buffers at both ends hold the largest flow, at most 2^30 bytes, and \
+                   windows are scaled, unless [tcp_of] says otherwise.";
+        needs.push(why.to_string());
+    }
+    (!needs.is_empty()).then(|| needs.join(" "))
 }
 
 /// The paragraphs and the numbered items of a head comment, each on one line.

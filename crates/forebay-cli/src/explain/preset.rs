@@ -23,13 +23,15 @@ pub fn text(name: &str, paint: Paint) -> String {
     text
 }
 
+/// The values of `config` that `other` does not have.
+pub fn unlike(config: &TcpConfig, other: &TcpConfig) -> Vec<(&'static str, String)> {
+    let pairs = rows(config).into_iter().zip(rows(other));
+    pairs.filter(|(mine, other)| mine != other).map(|(mine, _)| mine).collect()
+}
+
 /// The preset with the fewest values unlike those of `config`, and those values.
 pub fn nearest(config: &TcpConfig) -> (&'static str, Vec<(&'static str, String)>) {
-    let unlike = |preset: &TcpConfig| {
-        let pairs = rows(config).into_iter().zip(rows(preset));
-        pairs.filter(|(mine, other)| mine != other).map(|(mine, _)| mine).collect::<Vec<_>>()
-    };
-    let all = PRESETS.iter().map(|preset| (preset.name, unlike(&preset.config)));
+    let all = PRESETS.iter().map(|preset| (preset.name, unlike(config, &preset.config)));
     all.min_by_key(|(_, unlike)| unlike.len()).expect("there is at least one preset")
 }
 

@@ -32,11 +32,9 @@ pub fn template(name: &str, paint: Paint) -> Option<String> {
 fn facts(scenario: &Scenario) -> String {
     let hosts = scenario.nodes.iter().filter(|node| node.is_host).count();
     let (preset, unlike) = preset::nearest(&scenario.tcp);
-    let unlike: Vec<String> =
-        unlike.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let tcp = match unlike.is_empty() {
         true => format!("preset {preset}"),
-        false => format!("preset {preset}, but {}", unlike.join(", ")),
+        false => format!("preset {preset}, but {}", listed(&unlike)),
     };
     let end = match scenario.until {
         Some(time) => format!("at {} s, or when all flows have ended", time.as_secs_f64()),
@@ -47,13 +45,15 @@ fn facts(scenario: &Scenario) -> String {
         false => "none: all seeds give the same run",
     };
     let nodes = format!("{hosts} hosts, {} routers", scenario.nodes.len() - hosts);
-    let mut rows = vec![
-        ("Protocols", scenario.protocols.join(", ")),
-        ("Nodes", nodes),
-        ("TCP", tcp),
-        ("Ends", end),
-        ("Chance", chance.to_string()),
-    ];
+    let mut rows =
+        vec![("Protocols", scenario.protocols.join(", ")), ("Nodes", nodes), ("TCP", tcp)];
+    for protocol in &scenario.protocols {
+        let own = preset::unlike(&scenario.tcp_for(protocol), &scenario.tcp);
+        if !own.is_empty() {
+            rows.push(("", format!("of {protocol}: {}", listed(&own))));
+        }
+    }
+    rows.extend([("Ends", end), ("Chance", chance.to_string())]);
     if !scenario.events.is_empty() {
         let times = scenario.events.iter().map(|event| event.at.as_secs_f64());
         let (first, last) = (times.clone().fold(f64::MAX, f64::min), times.fold(0.0, f64::max));
@@ -65,6 +65,11 @@ fn facts(scenario: &Scenario) -> String {
         format!("{label:<11}{}", wrapped.trim_start())
     });
     lines.collect()
+}
+
+fn listed(values: &[(&str, String)]) -> String {
+    let texts: Vec<String> = values.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    texts.join(", ")
 }
 
 fn links(scenario: &Scenario, paint: Paint) -> String {

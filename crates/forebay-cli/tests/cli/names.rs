@@ -13,7 +13,9 @@ fn listed() -> Vec<String> {
 #[test]
 fn every_name_of_the_list_is_explained() {
     let names = listed();
-    for wanted in ["newreno", "cubic", "droptail", "modern", "dumbbell", "s1", "afct_s"] {
+    for wanted in
+        ["newreno", "cubic", "droptail", "modern", "dumbbell", "inrpp/dumbbell", "s1", "afct_s"]
+    {
         assert!(names.iter().any(|name| name == wanted), "{wanted} is not listed: {names:?}");
     }
     let desk = Desk::new();
@@ -29,6 +31,39 @@ fn an_algorithm_is_explained_with_its_parameters() {
     for word in ["RFC 9438", "beta = 0.7", "fast_convergence = true", "\"hystart++\""] {
         assert!(text.contains(word), "no `{word}` in:\n{text}");
     }
+}
+
+#[test]
+fn a_protocol_says_what_it_needs_in_the_network() {
+    let words = |name: &str| {
+        let text = Desk::new().forebay(&["explain", name]).ok().stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let inrpp = words("inrpp");
+    for word in ["INRPP routers, all of them unless", "8 bytes longer", "hold the largest flow"] {
+        assert!(inrpp.contains(word), "no `{word}` in:\n{inrpp}");
+    }
+    assert!(words("rcp").contains("stamp rates: [rcp] in a scenario"));
+    assert!(!words("cubic").contains("beside its two ends"));
+}
+
+#[test]
+fn a_scenario_is_explained_with_what_differs_in_one_protocol() {
+    let text = Desk::new().forebay(&["explain", "inrpp/dumbbell"]).ok().stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in [
+        "of inrpp: mss_bytes = 1446, receive_buffer_bytes = 10000000",
+        "of rcp: mss_bytes = 1434, timestamps = true",
+    ] {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
+fn a_scenario_of_a_group_has_the_nearest_suggested() {
+    let refused = Desk::new().forebay(&["run", "inrpp/dumbell"]);
+    assert!(refused.stderr.contains("there is no scenario `inrpp/dumbell`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("did you mean `inrpp/dumbbell`?"), "{}", refused.stderr);
 }
 
 #[test]
