@@ -62,10 +62,11 @@ fn the_dumbbell_of_the_paper_under_inrpp() {
         let once = of(&series, "port/0-2", &format!("cache_{metric}_bytes"));
         assert_eq!(once.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>(), [bytes]);
     }
-    let states = of(&series, "port/0-2", "state").iter().map(|(_, state)| *state as u8);
-    let seen: BTreeSet<u8> = states.clone().collect();
+    let states = of(&series, "port/0-2", "state");
+    let states: Vec<u8> = states.iter().map(|(_, state)| *state as u8).collect();
+    let seen: BTreeSet<u8> = states.iter().copied().collect();
     assert!(seen.contains(&2) && seen.iter().all(|state| *state <= 3), "{seen:?}");
-    assert_eq!(states.last(), Some(0), "all is through");
+    assert_eq!(states.last(), Some(&0), "all is through");
 }
 
 #[test]
