@@ -139,6 +139,7 @@ pub struct ExplainArgs {
   forebay bench
   forebay bench --only s2 --json
   forebay bench --data folder-with-s3-csv-files
+  forebay bench --only scale-4,scale-5,scale-6
 
 A figure is the user and system CPU time of the run, start-up not counted, by
 packets (data, ACKs, retransmissions) fully serialised on a link. Measure on a
@@ -147,12 +148,16 @@ pub struct BenchArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Scenarios to measure, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = ["s1", "s2", "s3"])]
+    /// Benchmarks to run, separated by commas; without it all but the scale series
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = benches())]
     pub only: Vec<String>,
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+}
+
+fn benches() -> clap::builder::PossibleValuesParser {
+    forebay_lab::BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>().into()
 }
 
 /// Seeds in the order asked for; never empty.

@@ -6,7 +6,8 @@ use crate::interrupt;
 use crate::screen::{Paint, Table, count, wrap};
 use forebay_lab::scenario::Builtin;
 use forebay_lab::{
-    BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, bench as measure,
+    BENCHES, BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, Work,
+    bench as measure,
 };
 use std::io::{self, IsTerminal, Write};
 
@@ -47,7 +48,9 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
 fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Run(RunError::Cancelled) => Failure::Interrupted("nothing was reported".into()),
-        BenchError::Scenario(_) | BenchError::Unknown(_) => Failure::input(error),
+        BenchError::Scenario(_) | BenchError::Unknown(_) | BenchError::Memory { .. } => {
+            Failure::input(error)
+        }
         error => Failure::run(error),
     }
 }
@@ -71,7 +74,14 @@ fn text(report: &BenchReport, paint: Paint) -> String {
             true => format!("{flows} flows without end"),
             false => format!("{completed} of {flows} flows completed"),
         };
-        text.push_str(&wrap(&format!("{}: trace {}, {ended}", row.name, row.trace_hash), 0));
+        let mut line = format!("{}: trace {}, {ended}", row.name, row.trace_hash);
+        if let Some(build_s) = row.build_s {
+            line.push_str(&format!(", built in {build_s:.1} s of CPU"));
+        }
+        if let Some(bytes) = row.bytes_per_flow {
+            line.push_str(&format!(", {bytes:.0} bytes per flow while it ran"));
+        }
+        text.push_str(&wrap(&line, 0));
     }
     for skipped in &report.skipped {
         text.push_str(&paint.note(&format!("{} was not run: {}", skipped.name, skipped.why)));
@@ -87,9 +97,15 @@ fn text(report: &BenchReport, paint: Paint) -> String {
     text
 }
 
-/// True if the flows of a built-in scenario have no end.
+/// True if the flows of a benchmark have no end.
 fn endless(name: &str) -> bool {
-    Builtin::find(name).is_some_and(|builtin| builtin.text.contains("endless = true"))
+    let work = BENCHES.iter().find(|bench| bench.name == name).map(|bench| bench.work);
+    match work {
+        Some(Work::Scenario(scenario, _)) => {
+            Builtin::find(scenario).is_some_and(|b| b.text.contains("endless = true"))
+        }
+        Some(Work::Scale(_)) | None => false,
+    }
 }
 
 fn own(row: &BenchRow) -> Vec<String> {

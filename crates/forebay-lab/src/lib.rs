@@ -20,8 +20,8 @@ mod summary;
 mod sweep;
 
 pub use bench::{
-    BENCH_DATA_VARIABLE, BENCH_NAMES, BenchError, BenchOptions, BenchReport, BenchRow, PEERS, Peer,
-    Skipped, bench,
+    BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
+    Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, Work, bench,
 };
 pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};

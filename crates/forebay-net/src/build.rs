@@ -191,6 +191,8 @@ fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
         .flat_map(|n| ports.links_of(n).iter().map(|l| spec.links[l.index()].to))
         .filter(|&n| is_router(n))
         .collect();
+    let routers: Vec<NodeId> =
+        (0..spec.nodes.len() as u32).map(NodeId).filter(|&n| is_router(n)).collect();
     let mut distance = vec![u32::MAX; spec.nodes.len()];
     let mut queue = VecDeque::new();
     for &target in &attachments {
@@ -207,9 +209,9 @@ fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
                 }
             }
         }
-        for n in (0..spec.nodes.len() as u32).map(NodeId) {
+        for &n in &routers {
             let d = distance[n.index()];
-            if !is_router(n) || d == 0 || d == u32::MAX {
+            if d == 0 || d == u32::MAX {
                 continue;
             }
             let port = ports.links_of(n).iter().position(|l| {
@@ -221,12 +223,7 @@ fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
     }
 }
 
-fn build_nodes(
-    spec: &NetSpec,
-    seed: u64,
-    ports: &PortTable,
-    addresses: &[Vec<Addr>],
-) -> Vec<Node> {
+fn build_nodes(spec: &NetSpec, seed: u64, ports: &PortTable, addresses: &[Vec<Addr>]) -> Vec<Node> {
     let rng = |i: usize| Rng::new(seed, Stream::Forwarding, i as u64);
     let build = |(i, node): (usize, &crate::spec::NodeSpec)| match &node.kind {
         NodeKind::Host => {

@@ -13,6 +13,13 @@ pub(super) fn peak_mib() -> Option<f64> {
     high_water_mib(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
+/// Memory that the system can give without swapping, in MiB; None where it does not tell.
+pub(super) fn available_mib() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib / 1024)
+}
+
 /// `VmHWM:     12345 kB`, where a kB is 1024 bytes.
 fn high_water_mib(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -6,18 +6,53 @@
 
 mod memory;
 mod peers;
+mod scale;
 
 pub use peers::{PEERS, Peer};
+pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
-use crate::run::{RunError, RunOptions, run_one};
+use crate::run::{Cost, RunError, RunOptions, run_one};
 use crate::scenario::{LoadOptions, Scenario, ScenarioError};
 use crate::statistics::quantile;
+use forebay_base::{FlowId, Span, Time};
+use forebay_net::SpecError;
+use forebay_sim::{Options, Simulation, Status};
 use serde::Serialize;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Names of the scenarios, in order.
-pub const BENCH_NAMES: &[&str] = &["s1", "s2", "s3"];
+/// What is measured, in order.
+pub const BENCHES: &[Bench] = &[
+    Bench { name: "s1", work: Work::Scenario("s1", "newreno") },
+    Bench { name: "s2", work: Work::Scenario("s2", "newreno") },
+    Bench { name: "s3", work: Work::Scenario("s3", "newreno") },
+    Bench { name: "inrpp-dumbbell", work: Work::Scenario("inrpp/dumbbell", "inrpp") },
+    Bench { name: "inrpp-detour", work: Work::Scenario("inrpp/detour-100", "inrpp") },
+    Bench { name: "tcp-detour", work: Work::Scenario("inrpp/detour-100", "cubic") },
+    Bench { name: "scale-4", work: Work::Scale(10_000) },
+    Bench { name: "scale-5", work: Work::Scale(100_000) },
+    Bench { name: "scale-6", work: Work::Scale(1_000_000) },
+];
+
+/// One line of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bench {
+    /// Its name.
+    pub name: &'static str,
+    /// What is run.
+    pub work: Work,
+}
+
+/// What a benchmark runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A built-in scenario under a protocol.
+    Scenario(&'static str, &'static str),
+    /// So many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and gigabytes for the largest: only where it is
+    /// named.
+    Scale(usize),
+}
+
 /// The environment variable that names the folder of S3's files.
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
@@ -28,7 +63,7 @@ const FEWEST_REPETITIONS: usize = 3;
 /// What to run.
 #[derive(Clone, Copy)]
 pub struct BenchOptions<'a> {
-    /// Names from [`BENCH_NAMES`]; empty: all.
+    /// Names from [`BENCHES`]; empty: all scenarios, and nothing of the scale series.
     pub only: &'a [String],
     /// Folder with `s3_links.csv`, `s3_hosts.csv` and `s3_flows.csv`; None: that of the environment variable, if set.
     pub data: Option<&'a PathBuf>,
@@ -71,6 +106,10 @@ pub struct BenchRow {
     pub delivered_bytes: u64,
     /// Mean completion time of completed flows, in seconds.
     pub afct_s: Option<f64>,
+    /// CPU time to build the network, in seconds; for the scale series.
+    pub build_s: Option<f64>,
+    /// What memory grew by in the run, by flow, in bytes; for the scale series, where the system tells.
+    pub bytes_per_flow: Option<f64>,
 }
 
 /// A scenario that was not run.
@@ -104,28 +143,53 @@ pub enum BenchError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// There is no such scenario.
-    #[error("there is no benchmark `{0}`: one of s1, s2, s3")]
+    #[error("there is no benchmark `{name}`: one of {known}", name = .0, known = names())]
     Unknown(String),
+    /// A generated network cannot be built.
+    #[error("the generated network cannot be built: {0:?}")]
+    Network(SpecError),
+    /// A run would need more memory than the machine has.
+    #[error("{name} needs about {need_mib} MiB of memory, and {have_mib} MiB are available here")]
+    Memory {
+        /// The benchmark.
+        name: &'static str,
+        /// What it needs.
+        need_mib: u64,
+        /// What there is.
+        have_mib: u64,
+    },
 }
 
-/// Run the benchmark: each scenario with the first of its protocols and seed 1, in this thread, without series.
+fn names() -> String {
+    BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Run the benchmark with seed 1, in this thread, without series.
 pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
-    if let Some(name) = options.only.iter().find(|name| !BENCH_NAMES.contains(&name.as_str())) {
+    let known = |name: &String| BENCHES.iter().any(|bench| bench.name == name);
+    if let Some(name) = options.only.iter().find(|name| !known(name)) {
         return Err(BenchError::Unknown(name.clone()));
     }
     let mut report = BenchReport { peers: PEERS, ..BenchReport::default() };
-    for &name in BENCH_NAMES {
-        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
+    for bench in BENCHES {
+        let wanted = match options.only.is_empty() {
+            true => matches!(bench.work, Work::Scenario(..)),
+            false => options.only.iter().any(|only| only == bench.name),
+        };
+        if !wanted {
             continue;
         }
-        match load(name, options)? {
-            Ok(scenario) => {
-                if let Some(tell) = options.progress {
-                    tell(name);
+        if let Some(tell) = options.progress {
+            tell(bench.name);
+        }
+        match bench.work {
+            Work::Scale(flows) => report.rows.push(measure_scale(bench.name, flows, options)?),
+            Work::Scenario(scenario, protocol) => match load(scenario, options)? {
+                Ok(scenario) => {
+                    report.rows.push(measure(bench.name, (&scenario, protocol), options)?);
                 }
-                report.rows.push(measure(name, &scenario, options)?);
-            }
-            Err(why) => report.skipped.push(Skipped { name: name.to_string(), why }),
+                Err(why) => report.skipped.push(Skipped { name: bench.name.to_string(), why }),
+            },
         }
     }
     Ok(report)
@@ -157,7 +221,7 @@ fn data_from_environment() -> Option<PathBuf> {
 /// Repeat the scenario until it has used enough CPU time.
 fn measure(
     name: &str,
-    scenario: &Scenario,
+    (scenario, protocol): (&Scenario, &str),
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     let run_options = RunOptions {
@@ -166,7 +230,6 @@ fn measure(
         without_reference: true,
         ..RunOptions::default()
     };
-    let protocol = scenario.protocols[0];
     memory::reset_peak();
     let first = run_one(scenario, protocol, 1, &run_options)?;
     let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
@@ -199,6 +262,72 @@ fn measure(
         completed: [first.completed, first.flows],
         delivered_bytes: first.metrics.delivered_bytes,
         afct_s: first.metrics.afct_s,
+        build_s: None,
+        bytes_per_flow: None,
+    })
+}
+
+/// What one flow of the scale series needs at most, and the map with its routes, in bytes; rounded up from measurements.
+const SCALE_FLOW_BYTES: u64 = 6_000;
+const SCALE_MAP_BYTES: u64 = 300_000_000;
+
+/// One run over the generated map: it is long enough to be measured once.
+fn measure_scale(
+    name: &'static str,
+    flows: usize,
+    options: &BenchOptions<'_>,
+) -> Result<BenchRow, BenchError> {
+    let need_mib = (SCALE_MAP_BYTES + flows as u64 * SCALE_FLOW_BYTES) >> 20;
+    if let Some(have_mib) = memory::available_mib().filter(|&have| have < need_mib) {
+        return Err(BenchError::Memory { name, need_mib, have_mib });
+    }
+    memory::reset_peak();
+    let mut building = Cost::default();
+    let (built, _) = building.charge(|| {
+        let spec = scale::network(flows, 1);
+        Simulation::new(&spec, 1, Options::default())
+    });
+    let mut simulation = built.map_err(BenchError::Network)?;
+    let at_rest_mib = memory::peak_mib();
+    let (mut running, mut until) = (Cost::default(), Time::ZERO);
+    let mut status = Status::Running;
+    while status == Status::Running {
+        if options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(RunError::Cancelled.into());
+        }
+        until += Span::from_millis(20);
+        (status, _) = running.charge(|| simulation.run_until(until));
+    }
+    let outcomes = (0..flows as u32).map(|id| simulation.flow(FlowId(id)));
+    let (mut completed, mut delivered_bytes, mut fct_s) = (0, 0, 0.0);
+    for outcome in outcomes {
+        delivered_bytes += outcome.received_bytes;
+        if let (Some(from), Some(to)) = (outcome.opened_at, outcome.completed_at) {
+            completed += 1;
+            fct_s += to.since(from).as_secs_f64();
+        }
+    }
+    let packet_hops = simulation.packet_hops();
+    let (cpu_s, peak_mib) = (running.cpu.as_secs_f64(), memory::peak_mib());
+    let ns_per_hop = cpu_s * 1e9 / packet_hops.max(1) as f64;
+    let grown = peak_mib.zip(at_rest_mib).map(|(peak, rest)| (peak - rest).max(0.0) * 1048576.0);
+    Ok(BenchRow {
+        name: name.to_string(),
+        threads: 1,
+        packet_hops,
+        events: simulation.events(),
+        wall_s: running.wall.as_secs_f64(),
+        cpu_s,
+        ns_per_hop,
+        best_ns_per_hop: ns_per_hop,
+        peak_mib,
+        trace_hash: format!("{:016x}", simulation.trace_hash()),
+        repetitions: 1,
+        completed: [completed, flows],
+        delivered_bytes,
+        afct_s: (completed > 0).then(|| fct_s / completed as f64),
+        build_s: Some(building.cpu.as_secs_f64()),
+        bytes_per_flow: grown.map(|bytes| bytes / flows as f64),
     })
 }
 
