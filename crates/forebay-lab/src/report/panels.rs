@@ -9,7 +9,7 @@ const QUEUES: usize = 8;
 const CACHES: usize = 6;
 /// A port whose peak is below this share of the highest one is not shown.
 const MATTERS: f64 = 0.05;
-/// A window that never was below this, the most that a flow may have unacknowledged, limits nothing.
+/// The most that a flow may have unacknowledged: a window of that size limits nothing, and would flatten those that do.
 const NO_WINDOW_BYTES: f64 = (1u64 << 30) as f64;
 /// Most flows whose sequence numbers are shown.
 const SEQUENCES: usize = 6;
@@ -164,8 +164,7 @@ impl<'a> Sorter<'a> {
             line.step = step_of("s", line.trace.highest());
         }
         let mut cwnd = of("cwnd", "congestion window", "B", Metric::Cwnd);
-        let limits = |trace: &Trace| trace.samples().iter().any(|(_, w)| *w < NO_WINDOW_BYTES);
-        cwnd.lines.retain(|line| limits(&line.trace));
+        cwnd.lines.retain(|line| line.trace.highest() < NO_WINDOW_BYTES);
         [cwnd, of("pacing", "pacing rate", "bit/s", Metric::PacingRate), srtt]
     }
 
