@@ -1,6 +1,6 @@
 //! From a run to the value of a measure.
 
-use super::measure::{Measure, Since};
+use super::measure::{Measure, Over, Since};
 use super::recording::{PortSample, Recording, Sample, growth};
 use crate::metrics::FlowResult;
 use crate::run::{LinkNames, RunResult};
@@ -59,13 +59,20 @@ impl Measured<'_> {
             Measure::ShareSlopes { port, flows, within_s } => {
                 self.share_slopes(port, flows, *within_s)
             }
-            Measure::PassedRatio { port, flow, within_s } => {
-                let (looks, flow) = (self.recording.within(*within_s), index(*flow));
-                let passed = growth(looks, |look| self.port(look, port).flows[flow].passed_bytes)?;
-                let received = growth(looks, |look| look.received_bytes[flow])?;
+            Measure::PassedRatio { port, flows, within_s } => {
+                let looks = self.recording.within(*within_s);
+                let sum =
+                    |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
+                let passed = growth(looks, |look| {
+                    let shares = &self.port(look, port).flows;
+                    sum(&|flow| shares[flow].passed_bytes)
+                })?;
+                let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
                 (received > 0.0).then(|| passed / received)
             }
-            Measure::JainSampled { every_s } => self.jain_sampled(*every_s),
+            Measure::JainSampled { every_s, over, within_s } => {
+                self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
+            }
         }
     }
 
@@ -93,7 +100,7 @@ impl Measured<'_> {
         let at_s = looks.find(|look| look.sent_bytes[index(number)] >= bytes)?.at_s;
         Some(match since {
             Since::Zero => at_s,
-            Since::Start => at_s - flow.start_s,
+            Since::Established => at_s - self.recording.established_s(index(number))?,
         })
     }
 
@@ -125,7 +132,7 @@ impl Measured<'_> {
 
     /// As the authors' scripts: every `every_s` the index over the receivers that are active, with their throughput smoothed; then
     /// the mean over the samples with one or more.
-    fn jain_sampled(&self, every_s: f64) -> Option<f64> {
+    fn jain_sampled(&self, every_s: f64, over: Over, [from_s, until_s]: [f64; 2]) -> Option<f64> {
         let last_s = self.recording.samples().last()?.at_s;
         let flows = self.result.per_flow.len();
         let mut meters = vec![Meter::default(); flows];
@@ -140,9 +147,18 @@ impl Measured<'_> {
                 meter.take((received - before[flow]) as f64 * 8.0 / every_s);
                 before[flow] = received;
             }
-            let active = meters.iter().map(|meter| meter.smooth_bps);
+            let counts = |flow: usize| match over {
+                Over::Metered => true,
+                Over::Unfinished => {
+                    let bytes = self.result.per_flow[flow].bytes;
+                    bytes.is_none_or(|bytes| before[flow] < bytes)
+                }
+            };
+            let active = meters.iter().enumerate().filter(|(flow, _)| counts(*flow));
+            let active = active.map(|(_, meter)| meter.smooth_bps);
             let active: Vec<f64> = active.filter(|&bps| bps > ACTIVE_BPS).collect();
-            indices.extend(jain(&active));
+            let within = from_s <= at_s && at_s <= until_s;
+            indices.extend(jain(&active).filter(|_| within));
         }
         mean(&indices)
     }

@@ -39,10 +39,10 @@ pub(super) enum Measure {
     /// The smallest by the largest slope of the cached bytes of flows: 1 if all grow, or shrink, alike; 0 if one grows while
     /// another shrinks.
     ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
-    /// Payload of a flow that left an interface by payload that its receiver got.
-    PassedRatio { port: String, flow: u32, within_s: [f64; 2] },
-    /// Mean over time of Jain's index over smoothed goodputs, sampled so often.
-    JainSampled { every_s: f64 },
+    /// Payload of flows that left an interface by payload that their receivers got.
+    PassedRatio { port: String, flows: Vec<u32>, within_s: [f64; 2] },
+    /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs, sampled so often.
+    JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
 }
 
 /// From when a time counts.
@@ -51,8 +51,18 @@ pub(super) enum Measure {
 pub(super) enum Since {
     /// Time 0.
     Zero,
-    /// The start of the flow.
-    Start,
+    /// The end of the flow's handshake at its sender.
+    Established,
+}
+
+/// Whose goodputs make up a sampled index: receivers whose smoothed goodput is more than 100 bit/s, and of those
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Over {
+    /// all, also those that have everything and whose meter still falls;
+    Metered,
+    /// those that still wait for something.
+    Unfinished,
 }
 
 /// Which of several values.
@@ -117,7 +127,7 @@ impl Measure {
             Measure::FirstEntry { state, .. } => {
                 named("state", state, State::ALL.iter().map(|state| state.name()))
             }
-            Measure::PortOutput { every_s, .. } | Measure::JainSampled { every_s }
+            Measure::PortOutput { every_s, .. } | Measure::JainSampled { every_s, .. }
                 if *every_s <= 0.0 =>
             {
                 Err(format!("expected more than 0 seconds, found {every_s}"))
@@ -130,9 +140,10 @@ impl Measure {
         match self {
             Measure::CompletedAt { flow }
             | Measure::SentAll { flow, .. }
-            | Measure::Goodput { flow, .. }
-            | Measure::PassedRatio { flow, .. } => vec![*flow],
-            Measure::ShareSlopes { flows, .. } => flows.clone(),
+            | Measure::Goodput { flow, .. } => vec![*flow],
+            Measure::ShareSlopes { flows, .. } | Measure::PassedRatio { flows, .. } => {
+                flows.clone()
+            }
             _ => Vec::new(),
         }
     }
@@ -145,6 +156,7 @@ impl Measure {
             | Measure::PortOutput { within_s, .. }
             | Measure::ShareSlopes { within_s, .. }
             | Measure::PassedRatio { within_s, .. } => Some(*within_s),
+            Measure::JainSampled { within_s, .. } => *within_s,
             _ => None,
         }
     }

@@ -41,19 +41,26 @@ pub(super) struct Recording {
     links: usize,
     /// The interfaces that are watched, by their directed links.
     watched: Vec<usize>,
+    /// Per flow when its handshake was over at its sender, in seconds.
+    established_s: Vec<Option<f64>>,
     samples: Vec<Sample>,
 }
 
 impl Recording {
     /// Nothing yet, of a run with so many flows and directed links.
     pub fn new(flows: usize, links: usize, watched: Vec<usize>) -> Recording {
-        Recording { flows, links, watched, samples: Vec::new() }
+        Recording { flows, links, watched, established_s: vec![None; flows], samples: Vec::new() }
     }
 
     /// Look at the simulation.
     pub fn look(&mut self, simulation: &Simulation) {
-        let flows = || (0..self.flows as u32).map(FlowId);
+        let count = self.flows as u32;
+        let flows = || (0..count).map(FlowId);
         let progress = |flow, role| simulation.connection(flow, role).map(|end| end.progress());
+        let established = |flow| progress(flow, Role::Client).and_then(|p| p.established_at);
+        for (flow, known) in flows().zip(&mut self.established_s) {
+            *known = known.or_else(|| established(flow).map(|at| at.as_secs_f64()));
+        }
         let sent = |flow| progress(flow, Role::Client).map_or(0, |p| p.sent_bytes);
         let received = |flow| progress(flow, Role::Server).map_or(0, |p| p.received_bytes);
         let links = (0..self.links as u32).map(|link| simulation.link(LinkId(link)).stats().bytes);
@@ -92,6 +99,11 @@ impl Recording {
     pub fn place_of(&self, link: usize) -> usize {
         let place = self.watched.iter().position(|&watched| watched == link);
         place.expect("what is measured is watched")
+    }
+
+    /// When the handshake of the flow with that index was over at its sender, in seconds.
+    pub fn established_s(&self, flow: usize) -> Option<f64> {
+        self.established_s[flow]
     }
 
     /// All looks, in order of time.
