@@ -2,7 +2,7 @@
 //!
 //! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow that may not send, for its first
 //! packet is held and has no credit, is *parked* outside the ring. It is parked when its turn comes, not when it is held, so
-//! that holding a nonce costs nothing per flow.
+//! that holding a nonce costs nothing per flow. Between calls the flow at the head of the ring may send, or the ring is empty.
 
 use super::key::{Class, FlowKey};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +16,8 @@ pub struct Cached<T> {
     pub echo: Option<Nonce>,
     /// Length on the wire in bytes.
     pub wire_len: u16,
+    /// True if its header has room for the tag of a detour.
+    pub taggable: bool,
     /// The packet.
     pub what: T,
 }
@@ -33,8 +35,8 @@ struct Queue<T> {
     packets: VecDeque<Cached<T>>,
     bytes: u64,
     deficit_bytes: u32,
-    /// Packets that may leave though they are held.
-    credits: u32,
+    /// Under this nonce the first packet may leave, though it is held.
+    credit: Option<Nonce>,
     place: Place,
 }
 
@@ -46,8 +48,8 @@ pub(super) trait Holds {
     fn take_pooled(&mut self, nonce: Nonce) -> bool;
     /// True if there is such a credit.
     fn has_pooled(&self, nonce: Nonce) -> bool;
-    /// `flow` has no packets left to use these credits.
-    fn give_back(&mut self, flow: FlowKey, echo: Option<Nonce>, credits: u32);
+    /// A flow waits under `nonce` for a credit from now on.
+    fn waits_now(&mut self, nonce: Nonce);
 }
 
 /// See the module.
@@ -136,7 +138,7 @@ impl<T> Cache<T> {
             packets: VecDeque::new(),
             bytes: 0,
             deficit_bytes: self.quantum_bytes,
-            credits: 0,
+            credit: None,
             place: Place::Ring,
         };
         let slot = match self.free.pop() {
@@ -151,55 +153,68 @@ impl<T> Cache<T> {
         self.ring.push_back(slot);
         slot
     }
-    /// The last packet of a flow has left. Its unused credits.
-    fn close(&mut self, slot: u32) -> u32 {
+    /// The last packet of a flow has left.
+    fn close(&mut self, slot: u32) {
         let queue = self.slots[slot as usize].take().expect("closed once");
         debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
         self.index.remove(&queue.key);
         self.free.push(slot);
-        queue.credits
     }
 
+    /// Under which nonce the first packet of a flow is held; None if it is not.
+    fn holder(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
+        let queue = self.queue(slot);
+        let first = queue.packets.front().expect("a flow that is listed has packets");
+        match queue.key.class() {
+            Class::Pooled => holds.holder(queue.key, first.echo),
+            Class::Tagged | Class::Plain => None,
+        }
+    }
     /// Under which nonce the first packet of a flow may not leave; None if it may.
     fn barred(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
-        let queue = self.queue(slot);
-        if queue.key.class() != Class::Pooled || queue.credits > 0 {
-            return None;
-        }
-        let first = queue.packets.front().expect("a flow that is listed has packets");
-        holds.holder(queue.key, first.echo).filter(|&nonce| !holds.has_pooled(nonce))
+        let holder = self.holder(slot, holds)?;
+        let may = self.queue(slot).credit == Some(holder) || holds.has_pooled(holder);
+        (!may).then_some(holder)
     }
-    /// Park flows at the head of the ring until one may send. False if none may.
-    pub fn settle(&mut self, holds: &impl Holds) -> bool {
+    /// Park flows at the head of the ring until one may send. To be called after whatever may change who may.
+    pub fn settle(&mut self, holds: &mut impl Holds) {
         while let Some(&slot) = self.ring.front() {
-            let Some(nonce) = self.barred(slot, holds) else { return true };
+            let Some(nonce) = self.barred(slot, holds) else { return };
             self.ring.pop_front();
             self.queue_mut(slot).place = Place::Parked(nonce);
             self.parked.entry(nonce).or_default().insert(slot);
+            holds.waits_now(nonce);
         }
-        false
     }
     /// True if a flow may send now.
-    pub fn has_eligible(&self, holds: &impl Holds) -> bool {
-        self.ring.iter().any(|&slot| self.barred(slot, holds).is_none())
+    #[inline]
+    pub fn has_eligible(&self) -> bool {
+        !self.ring.is_empty()
+    }
+    /// The place in the ring of the first flow that may send now on a detour.
+    fn first_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> Option<usize> {
+        self.ring.iter().position(|&slot| {
+            self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none()
+        })
     }
     /// True if a flow may send now on a detour.
     pub fn has_eligible_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> bool {
-        let mut ring = self.ring.iter();
-        ring.any(|&slot| self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none())
+        self.first_for_detour(max_wire_len, holds).is_some()
     }
     fn may_detour(&self, slot: u32, max_wire_len: u16) -> bool {
         let queue = self.queue(slot);
-        let fits = queue.packets.front().is_some_and(|p| p.wire_len <= max_wire_len);
+        let first = queue.packets.front();
+        let fits = first.is_some_and(|p| p.taggable && p.wire_len <= max_wire_len);
         queue.key.class() == Class::Pooled && fits
     }
 
     /// The next packet in turn, for the interface itself.
     pub fn pull(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
-        while self.settle(holds) {
-            if let Some(packet) = self.serve_first(holds) {
-                self.settle(holds);
-                return Some(packet);
+        while !self.ring.is_empty() {
+            let served = self.serve(0, holds);
+            self.settle(holds);
+            if served.is_some() {
+                return served;
             }
         }
         None
@@ -210,62 +225,44 @@ impl<T> Cache<T> {
         max_wire_len: u16,
         holds: &mut impl Holds,
     ) -> Option<(FlowKey, Cached<T>)> {
-        // Each flow is passed over at most once without having gained a quantum.
-        let mut passed = 0;
-        while passed < self.ring.len() && self.settle(holds) {
-            let slot = *self.ring.front().expect("settled on a flow");
-            if !self.may_detour(slot, max_wire_len) {
-                self.ring.rotate_left(1);
-                passed += 1;
-            } else if let Some(packet) = self.serve_first(holds) {
-                self.settle(holds);
-                return Some(packet);
+        // Each round a flow gains a quantum: it ends when the first of them has enough.
+        while let Some(at) = self.first_for_detour(max_wire_len, holds) {
+            let served = self.serve(at, holds);
+            self.settle(holds);
+            if served.is_some() {
+                return served;
             }
         }
         None
     }
-    /// Serve the flow at the head, which may send; or let it gain a quantum and wait for its next turn.
-    fn serve_first(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
-        let slot = *self.ring.front().expect("a flow may send");
+    /// Serve the flow at that place of the ring, which may send; or let it gain a quantum and wait for its next turn.
+    fn serve(&mut self, at: usize, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
+        let slot = self.ring[at];
+        let holder = self.holder(slot, holds);
         let quantum_bytes = self.quantum_bytes;
         let queue = self.queue_mut(slot);
-        let first = queue.packets.front().expect("a flow that is listed has packets");
-        let wire_len = first.wire_len;
+        let key = queue.key;
+        let wire_len = queue.packets.front().expect("a flow that is listed has packets").wire_len;
         if queue.deficit_bytes < wire_len as u32 {
             queue.deficit_bytes += quantum_bytes;
-            self.ring.rotate_left(1);
+            self.ring.remove(at);
+            self.ring.push_back(slot);
             return None;
         }
-        let holder = match queue.key.class() {
-            Class::Pooled => holds.holder(queue.key, first.echo),
-            Class::Tagged | Class::Plain => None,
-        };
         queue.deficit_bytes -= wire_len as u32;
-        if let Some(nonce) = holder {
-            if queue.credits > 0 {
-                queue.credits -= 1;
-            } else {
-                let taken = holds.take_pooled(nonce);
-                debug_assert!(taken, "a flow that is held has sent without a credit");
-            }
-        }
-        Some(self.take_first(slot, holds))
-    }
-    /// Take the first packet of the flow at the head of the ring.
-    fn take_first(&mut self, slot: u32, holds: &mut impl Holds) -> (FlowKey, Cached<T>) {
-        let queue = self.queue_mut(slot);
-        let key = queue.key;
-        let packet = queue.packets.pop_front().expect("a flow that is listed has packets");
-        queue.bytes -= packet.wire_len as u64;
+        let credit = queue.credit.take();
+        let packet = queue.packets.pop_front().expect("just seen");
+        queue.bytes -= wire_len as u64;
         if queue.packets.is_empty() {
-            self.ring.pop_front();
-            let credits = self.close(slot);
-            if credits > 0 {
-                holds.give_back(key, packet.echo, credits);
-            }
+            self.ring.remove(at);
+            self.close(slot);
+        }
+        if let Some(nonce) = holder.filter(|_| credit != holder) {
+            let taken = holds.take_pooled(nonce);
+            debug_assert!(taken, "a flow that is held has sent without a credit");
         }
         self.left(key, &packet);
-        (key, packet)
+        Some((key, packet))
     }
     fn left(&mut self, key: FlowKey, packet: &Cached<T>) {
         *self.count_mut(key.class()) -= packet.wire_len as u64;
@@ -277,7 +274,7 @@ impl<T> Cache<T> {
         let waiting = self.parked.get(&nonce)?;
         let next = waiting.range(after.saturating_add(1)..).next().or_else(|| waiting.first());
         let slot = *next?;
-        self.queue_mut(slot).credits += 1;
+        self.queue_mut(slot).credit = Some(nonce);
         self.unpark(slot, nonce);
         Some(slot)
     }
@@ -285,11 +282,25 @@ impl<T> Cache<T> {
     pub fn waits(&self, nonce: Nonce) -> bool {
         self.parked.contains_key(&nonce)
     }
-    /// Nothing is held under `nonce` any more.
+    /// Nothing is held under `nonce` any more, and its credits are void.
     pub fn release(&mut self, nonce: Nonce) {
         for slot in self.parked.remove(&nonce).unwrap_or_default() {
             self.enter_ring(slot);
         }
+        for queue in self.slots.iter_mut().flatten() {
+            queue.credit.take_if(|credit| *credit == nonce);
+        }
+    }
+    /// `flow` may be under another nonce than before. The nonce of a credit that it has no use for any more.
+    pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<Nonce> {
+        let &slot = self.index.get(&flow)?;
+        let holder = self.holder(slot, holds);
+        if let Place::Parked(nonce) = self.queue(slot).place
+            && holder != Some(nonce)
+        {
+            self.unpark(slot, nonce);
+        }
+        self.queue_mut(slot).credit.take_if(|credit| holder != Some(*credit))
     }
     fn unpark(&mut self, slot: u32, nonce: Nonce) {
         let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
@@ -313,22 +324,23 @@ impl<T> Cache<T> {
         let pooled = self.flows().filter(|(key, _)| key.class() != Class::Plain);
         pooled.reduce(|best, next| if next.1 > best.1 { next } else { best })
     }
-    /// Take the last packet of a flow that has some.
-    pub fn push_out(&mut self, flow: FlowKey) -> Cached<T> {
+    /// Take the last packet of a flow that has some, and the nonce of a credit that the flow has no use for any more.
+    pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<Nonce>) {
         let slot = self.index[&flow];
         let queue = self.queue_mut(slot);
         let packet = queue.packets.pop_back().expect("a flow that is listed has packets");
         queue.bytes -= packet.wire_len as u64;
-        let (empty, place) = (queue.packets.is_empty(), queue.place);
-        if empty {
-            if let Place::Parked(nonce) = place {
+        let mut unused = None;
+        if queue.packets.is_empty() {
+            unused = queue.credit.take();
+            if let Place::Parked(nonce) = queue.place {
                 self.unpark(slot, nonce);
             }
             self.ring.retain(|&other| other != slot);
             self.close(slot);
         }
         self.left(flow, &packet);
-        packet
+        (packet, unused)
     }
     /// Take everything out.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {

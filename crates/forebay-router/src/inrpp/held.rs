@@ -1,11 +1,13 @@
 //! What interfaces downstream ask of this one: which flows it holds, and how many packets it may let go.
 //!
 //! The paper holds a packet that carries the nonce of a congested interface. Packets that left their sender before the nonce
-//! reached it carry none; they are held as well, for the ACK that brought the nonce says whose flow it is.
+//! reached it carry none, or one from before; the flow is held all the same, by the last ACK that said whose request it is
+//! under. Only packets of flows of which no ACK has said so are told by their echo.
 
 use super::cache::Holds;
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use forebay_base::signal::inrpp::Nonce;
 use forebay_base::{Span, Time};
 
@@ -14,29 +16,67 @@ const MAX_NONCES: usize = 4096;
 /// Flows of which it is remembered that they are held; the packets of others are known by their echo alone.
 const MAX_FLOWS: usize = 1 << 16;
 
+/// How long to wait for ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Patience {
+    /// A nonce that is not heard for this long, or four times the time between its ACKs, is forgotten.
+    pub forget_after: Span,
+    /// One packet goes where no credit comes for this long, or twice the time between ACKs.
+    pub watchdog: Span,
+}
+
 /// A congested interface downstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Hold {
     /// The last time that it asked to slow down.
-    pub heard: Time,
+    heard: Time,
     /// Time between two such ACKs, smoothed.
-    pub gap: Span,
+    gap: Span,
     /// The last time that a packet got a credit.
-    pub credited: Time,
+    credited: Time,
     /// Credits that no flow with packets here has had.
     pub pooled: u32,
     /// The flow that had the last credit which was for anyone.
     pub served: u32,
 }
 
+/// What is to be done about a nonce of which nothing is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// One packet may go.
+    LetGo(Nonce),
+    /// It is forgotten.
+    Forget(Nonce),
+}
+
+/// What an ACK has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// The nonce that had to be forgotten for a new one.
+    pub forgotten: Option<Nonce>,
+    /// The flow was under another nonce before, or under none.
+    pub moved: bool,
+}
+
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Held {
+    patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
     flows: BTreeMap<FlowKey, Nonce>,
+    /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
+    due: Time,
 }
 
 impl Held {
+    /// Nothing is held.
+    pub fn new(patience: Patience) -> Held {
+        Held { patience, nonces: BTreeMap::new(), flows: BTreeMap::new(), due: Time::MAX }
+    }
+    /// Forget everything.
+    pub fn clear(&mut self) {
+        *self = Held::new(self.patience);
+    }
     /// True if nothing is held.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -46,22 +86,13 @@ impl Held {
     pub fn len(&self) -> usize {
         self.nonces.len()
     }
-    /// True if `nonce` holds something.
-    pub fn has(&self, nonce: Nonce) -> bool {
-        self.nonces.contains_key(&nonce)
-    }
     /// What is known of the interface `nonce`.
     pub fn get_mut(&mut self, nonce: Nonce) -> Option<&mut Hold> {
         self.nonces.get_mut(&nonce)
     }
-    /// The interfaces.
-    pub fn iter(&self) -> impl Iterator<Item = (Nonce, &Hold)> {
-        self.nonces.iter().map(|(&nonce, hold)| (nonce, hold))
-    }
-    /// `nonce` asks `flow` to slow down. The nonce that had to be forgotten for it.
-    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) -> Option<Nonce> {
-        let known = self.nonces.get_mut(&nonce);
-        let forgotten = match known {
+    /// `nonce` asks `flow` to slow down.
+    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) -> Heard {
+        let forgotten = match self.nonces.get_mut(&nonce) {
             Some(hold) => {
                 let gap = now.since(hold.heard);
                 hold.gap = (hold.gap * 7 + gap) / 8;
@@ -69,26 +100,33 @@ impl Held {
                 None
             }
             None => {
-                let silent = match self.nonces.len() < MAX_NONCES {
-                    true => None,
-                    false => self.iter().min_by_key(|(n, h)| (h.heard, *n)).map(|(n, _)| n),
-                };
+                let full = self.nonces.len() >= MAX_NONCES;
+                let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
+                let silent = full.then(silent).flatten().map(|(&n, _)| n);
                 let (gap, pooled, served) = (Span::ZERO, 0, u32::MAX);
                 self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pooled, served });
                 silent
             }
         };
-        if self.flows.len() < MAX_FLOWS || self.flows.contains_key(&flow) {
+        self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
+        let before = self.flows.get(&flow).copied();
+        let room = before.is_some() || self.flows.len() < MAX_FLOWS;
+        let moved = before != Some(nonce) && room;
+        if moved {
             self.flows.insert(flow, nonce);
         }
-        forgotten
+        Heard { forgotten, moved }
     }
-    /// Nobody downstream asks `flow` any more; what it echoes is still believed.
-    #[inline]
-    pub fn forget_flow(&mut self, flow: FlowKey) {
-        if !self.flows.is_empty() {
-            self.flows.remove(&flow);
+    /// A packet under `nonce` got a credit for an ACK, or for want of one.
+    pub fn credited(&mut self, now: Time, nonce: Nonce) {
+        if let Some(hold) = self.nonces.get_mut(&nonce) {
+            hold.credited = now;
         }
+    }
+    /// Nobody downstream asks `flow` any more; what it echoes is still believed. False if nobody did.
+    #[inline]
+    pub fn forget_flow(&mut self, flow: FlowKey) -> bool {
+        !self.flows.is_empty() && self.flows.remove(&flow).is_some()
     }
     /// Forget `nonce`. False if it was not known.
     pub fn forget(&mut self, nonce: Nonce) -> bool {
@@ -98,6 +136,37 @@ impl Held {
         }
         known
     }
+
+    fn forgets_at(&self, hold: &Hold) -> Time {
+        hold.heard + self.patience.forget_after.max(hold.gap * 4)
+    }
+    fn starves_at(&self, hold: &Hold) -> Time {
+        hold.credited + self.patience.watchdog.max(hold.gap * 2)
+    }
+    /// When something may be late; not later than that.
+    #[inline]
+    pub fn due(&self) -> Option<Time> {
+        (!self.nonces.is_empty()).then_some(self.due)
+    }
+    /// What is late, given for which nonces flows wait.
+    pub fn late(&self, now: Time, waits: impl Fn(Nonce) -> bool) -> Vec<Late> {
+        if now < self.due {
+            return Vec::new();
+        }
+        let late = |(&nonce, hold): (&Nonce, &Hold)| match now >= self.forgets_at(hold) {
+            true => Some(Late::Forget(nonce)),
+            false => (now >= self.starves_at(hold) && waits(nonce)).then_some(Late::LetGo(nonce)),
+        };
+        self.nonces.iter().filter_map(late).collect()
+    }
+    /// What was late has been seen to.
+    pub fn rearm(&mut self, waits: impl Fn(Nonce) -> bool) {
+        let at = |(&nonce, hold): (&Nonce, &Hold)| match waits(nonce) {
+            true => self.forgets_at(hold).min(self.starves_at(hold)),
+            false => self.forgets_at(hold),
+        };
+        self.due = self.nonces.iter().map(at).min().unwrap_or(Time::MAX);
+    }
 }
 
 impl Holds for Held {
@@ -106,7 +175,8 @@ impl Holds for Held {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
             return None;
         }
-        echo.filter(|&nonce| self.has(nonce)).or_else(|| self.flows.get(&flow).copied())
+        let asked = self.flows.get(&flow).copied();
+        asked.or_else(|| echo.filter(|nonce| self.nonces.contains_key(nonce)))
     }
     fn take_pooled(&mut self, nonce: Nonce) -> bool {
         match self.nonces.get_mut(&nonce) {
@@ -120,9 +190,9 @@ impl Holds for Held {
     fn has_pooled(&self, nonce: Nonce) -> bool {
         self.nonces.get(&nonce).is_some_and(|hold| hold.pooled > 0)
     }
-    fn give_back(&mut self, flow: FlowKey, echo: Option<Nonce>, credits: u32) {
-        if let Some(hold) = self.holder(flow, echo).and_then(|nonce| self.nonces.get_mut(&nonce)) {
-            hold.pooled = hold.pooled.saturating_add(credits);
+    fn waits_now(&mut self, nonce: Nonce) {
+        if let Some(hold) = self.nonces.get(&nonce) {
+            self.due = self.due.min(self.starves_at(hold));
         }
     }
 }

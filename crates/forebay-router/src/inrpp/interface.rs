@@ -21,7 +21,7 @@
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
 use super::cache::{Cache, Cached, Holds};
-use super::held::Held;
+use super::held::{Held, Late, Patience};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
@@ -63,19 +63,11 @@ impl State {
     }
 }
 
-/// Times that an interface goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Timing {
-    cancel_for: Span,
-    forget_after: Span,
-    watchdog: Span,
-}
-
 /// See the module. `T` is what stands for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Interface<T> {
     limits: CacheLimits,
-    timing: Timing,
+    cancel_for: Span,
     state: State,
     /// The alias under which it asks; drawn anew each time that B begins.
     nonce: Option<Nonce>,
@@ -103,18 +95,17 @@ impl<T> Interface<T> {
     pub fn new(limits: CacheLimits, settings: &Settings) -> Interface<T> {
         Interface {
             limits,
-            timing: Timing {
-                cancel_for: settings.cancel_for,
-                forget_after: settings.forget_after,
-                watchdog: settings.watchdog,
-            },
+            cancel_for: settings.cancel_for,
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             cache: Cache::new(settings.quantum_bytes),
-            held: Held::default(),
+            held: Held::new(Patience {
+                forget_after: settings.forget_after,
+                watchdog: settings.watchdog,
+            }),
         }
     }
     /// The state.
@@ -150,13 +141,13 @@ impl<T> Interface<T> {
     /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of its flow waits here, and no other
     /// flow that could send does. (Packets that only wait for credits keep nobody back: section II-A3.)
     #[inline]
-    pub fn passes(&mut self, flow: FlowKey, echo: Option<Nonce>) -> bool {
+    pub fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
         if self.cache.packets() == 0 && self.held.is_empty() {
             return true;
         }
-        !(self.held.holder(flow, echo).is_some()
-            || self.cache.has(flow)
-            || self.cache.settle(&self.held))
+        !(self.cache.has_eligible()
+            || self.held.holder(flow, echo).is_some()
+            || self.cache.has(flow))
     }
     /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets.
     pub fn keep(
@@ -172,6 +163,7 @@ impl<T> Interface<T> {
             true => self.cache.push(flow, packet),
             false => kept.refused = Some(packet.what),
         }
+        self.cache.settle(&mut self.held);
         self.move_on(now, rng);
         kept
     }
@@ -192,7 +184,11 @@ impl<T> Interface<T> {
             let Some((longest, _)) = self.cache.longest().filter(|&(_, bytes)| bytes > own) else {
                 return false;
             };
-            pushed_out.push(self.cache.push_out(longest).what);
+            let (last, unused) = self.cache.push_out(longest);
+            pushed_out.push(last.what);
+            if let Some(nonce) = unused {
+                self.give(nonce);
+            }
         }
         true
     }
@@ -214,8 +210,9 @@ impl<T> Interface<T> {
         Some(pulled)
     }
     /// True if [`Interface::pull`] would give a packet.
+    #[inline]
     pub fn has_eligible(&self) -> bool {
-        self.cache.has_eligible(&self.held)
+        self.cache.has_eligible()
     }
     /// True if [`Interface::pull_for_detour`] would give a packet.
     pub fn has_eligible_for_detour(&self, max_wire_len: u16) -> bool {
@@ -235,21 +232,31 @@ impl<T> Interface<T> {
                 // It ends here, unless this interface is congested itself: see below.
                 option.ask = Ask::Nothing;
             }
-            (Ask::Nothing | Ask::Cancel, Some(nonce)) => self.release(nonce),
-            (_, None) => self.held.forget_flow(flow),
-        }
-        match (self.state, option.ask, option.nonce) {
-            (State::BackPressure, Ask::Nothing, asker) if self.cache.has(flow) => {
-                // Those upstream hold it under the nonce that it carries, if it carries one.
-                let nonce = asker.or_else(|| {
-                    self.note_asked(now, flow);
-                    self.nonce
-                });
-                BackPressure { ask: Ask::SlowDown, nonce, ..option }
+            (Ask::Nothing | Ask::Cancel, Some(nonce)) => {
+                self.release(nonce);
+                self.let_be(flow);
             }
-            (State::Disable, _, nonce) => {
-                self.asked.remove(&flow);
-                match nonce.is_none() || nonce == self.nonce {
+            (_, None) => self.let_be(flow),
+        }
+        self.cache.settle(&mut self.held);
+        self.write(now, flow, option)
+    }
+    /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
+    fn write(&mut self, now: Time, flow: FlowKey, option: BackPressure) -> BackPressure {
+        match (self.state, option.ask, option.nonce) {
+            // Those upstream hold it under the nonce that it carries.
+            (State::BackPressure, Ask::Nothing, Some(_)) if self.cache.has(flow) => {
+                BackPressure { ask: Ask::SlowDown, ..option }
+            }
+            // Someone else's cancellation does not end this: told on, it would open the loop for as long as he repeats it.
+            (State::BackPressure, Ask::Nothing | Ask::Cancel, _) if self.cache.has(flow) => {
+                self.note_asked(now, flow);
+                BackPressure { ask: Ask::SlowDown, nonce: self.nonce, ..option }
+            }
+            // Whoever it is that asks here needs no help from those upstream: what he asks ends at this interface.
+            (State::Disable, Ask::Nothing, nonce) => {
+                let first = self.asked.remove(&flow).is_some();
+                match first || nonce.is_none() || nonce == self.nonce {
                     true => BackPressure { ask: Ask::Cancel, nonce: self.nonce, ..option },
                     false => option,
                 }
@@ -259,22 +266,42 @@ impl<T> Interface<T> {
     }
     /// The interface `nonce` downstream asks `flow` to slow down, with an ACK that is worth one packet.
     fn slow_down(&mut self, now: Time, nonce: Nonce, flow: FlowKey) {
-        if let Some(forgotten) = self.held.hear(now, nonce, flow) {
+        let heard = self.held.hear(now, nonce, flow);
+        if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
+        if heard.moved {
+            self.reconsider(flow);
+        }
         self.let_go(now, nonce);
-        // What waits for a credit from now on is known to wait.
-        self.cache.settle(&self.held);
     }
     /// One packet may leave: of the flow under `nonce` whose turn it is, else the next that comes.
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have none, and never get one.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
+        self.held.credited(now, nonce);
+        self.give(nonce);
+        if self.cache.waits(nonce) {
+            self.held.waits_now(nonce);
+        }
+    }
+    fn give(&mut self, nonce: Nonce) {
         let Some(hold) = self.held.get_mut(nonce) else { return };
-        hold.credited = now;
         match self.cache.credit_any(nonce, hold.served) {
             Some(served) => hold.served = served,
             None => hold.pooled = hold.pooled.saturating_add(1),
+        }
+    }
+    /// Nobody downstream asks `flow` to slow down.
+    fn let_be(&mut self, flow: FlowKey) {
+        if self.held.forget_flow(flow) {
+            self.reconsider(flow);
+        }
+    }
+    /// `flow` is under another nonce than before.
+    fn reconsider(&mut self, flow: FlowKey) {
+        if let Some(unused) = self.cache.reconsider(flow, &self.held) {
+            self.give(unused);
         }
     }
     /// Nothing is held for `nonce` any more.
@@ -320,50 +347,37 @@ impl<T> Interface<T> {
             }
             State::Disable => {
                 let longest = (self.longest_gap * 4).min(LONGEST_CANCEL);
-                self.cancel_until = now + self.timing.cancel_for.max(longest);
+                self.cancel_until = now + self.cancel_for.max(longest);
             }
             State::Push | State::StoreDetour => self.nonce = None,
         }
         self.state = next;
     }
 
-    /// When [`Interface::on_timeout`] is due. May lie in the past only until it is called.
+    /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In the past only until it is called.
     pub fn next_timeout(&self) -> Option<Time> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);
-        let held = self.held.iter().map(|(nonce, hold)| {
-            let forget = hold.heard + self.timing.forget_after.max(hold.gap * 4);
-            match self.cache.waits(nonce) {
-                true => forget.min(hold.credited + self.timing.watchdog.max(hold.gap * 2)),
-                false => forget,
-            }
-        });
-        held.chain(disable).min()
+        self.held.due().into_iter().chain(disable).min()
     }
     /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK comes: without it nothing would
     /// be under way, and no ACK would ever come.
     pub fn on_timeout(&mut self, now: Time, rng: &mut Rng) {
-        let late = |(nonce, hold): (Nonce, &super::held::Hold)| {
-            let forget = hold.heard + self.timing.forget_after.max(hold.gap * 4);
-            let starve = hold.credited + self.timing.watchdog.max(hold.gap * 2);
-            if now >= forget {
-                Some((nonce, true))
-            } else {
-                (now >= starve && self.cache.waits(nonce)).then_some((nonce, false))
+        if self.held.due().is_some_and(|due| due <= now) {
+            for late in self.held.late(now, |nonce| self.cache.waits(nonce)) {
+                match late {
+                    Late::Forget(nonce) => self.release(nonce),
+                    Late::LetGo(nonce) => self.let_go(now, nonce),
+                }
             }
-        };
-        let late: Vec<(Nonce, bool)> = self.held.iter().filter_map(late).collect();
-        for (nonce, forget) in late {
-            match forget {
-                true => self.release(nonce),
-                false => self.let_go(now, nonce),
-            }
+            self.cache.settle(&mut self.held);
+            self.held.rearm(|nonce| self.cache.waits(nonce));
         }
         self.move_on(now, rng);
     }
     /// Lose everything: what was cached.
     pub fn restart(&mut self) -> Vec<T> {
         let lost = self.cache.drain().collect();
-        self.held = Held::default();
+        self.held.clear();
         self.asked.clear();
         (self.state, self.nonce) = (State::Push, None);
         lost

@@ -6,7 +6,7 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
-use forebay_base::{Rng, Span, Stream, Time};
+use forebay_base::{Rng, Stream, Time};
 
 const LIMITS: CacheLimits =
     CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
@@ -37,7 +37,8 @@ impl Bench {
     /// A packet of flow `n` comes; numbered from 1. What had to go for it.
     fn put(&mut self, at: Time, n: u32, echo: u32) -> Vec<u32> {
         self.next += 1;
-        let cached = Cached { echo: Nonce::new(echo), wire_len: PACKET, what: self.next };
+        let cached =
+            Cached { echo: Nonce::new(echo), wire_len: PACKET, taggable: true, what: self.next };
         let kept = self.interface.keep(at, flow(n), cached, 0, &mut self.rng);
         kept.pushed_out.into_iter().chain(kept.refused).collect()
     }
@@ -200,9 +201,14 @@ fn two_congested_interfaces_in_series_share_one_option() {
     let own = b.ack(ms(3), 1, BackPressure::default());
     assert_eq!(own.ask, Ask::SlowDown);
     assert!(own.nonce.is_some() && own.nonce != Nonce::new(5), "under its own name now");
-    // A slow-down of another is never overwritten by one's own cancel; it ends here.
+    // The end of theirs is not the end of its own.
+    let on = b.ack(ms(3), 1, asks(Ask::Cancel, 5));
+    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, own.nonce));
+    // What another asks ends here. The flow has to be told once that this interface asks no more; then its name goes on.
     (0..5).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
+    let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
+    assert_eq!((on.ask, on.nonce), (Ask::Cancel, own.nonce));
     let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
     assert_eq!((on.ask, on.nonce), (Ask::Nothing, Nonce::new(6)));
 }
@@ -241,7 +247,7 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     for (n, class) in classes {
         let key = FlowKey::new((n, 1), (9, 2), class);
         for _ in 0..2 {
-            let cached = Cached { echo: None, wire_len: PACKET, what: n };
+            let cached = Cached { echo: None, wire_len: PACKET, taggable: true, what: n };
             b.interface.keep(ms(0), key, cached, 5_000, &mut b.rng);
         }
     }

@@ -13,15 +13,14 @@ use forebay_base::signal::inrpp::{
     BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId,
 };
 use forebay_base::{
-    Arena, DropReason, Kind, OptionList, Packet, PortId, Rate, Rng, Span, TcpFlags, Time,
+    Arena, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate, Rng,
+    Span, TcpFlags, Time,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).
 const PLAIN_ROOM: Span = Span::from_millis(50);
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
-/// The longest packet on links without room for tags.
-const USUAL_BYTES: u16 = 1492;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
 const DETOUR_BUDGET: u8 = 1;
 
@@ -41,6 +40,8 @@ struct Port {
     log: Log,
     plain_limit_bytes: u64,
     neighbour: Option<RouterId>,
+    /// The longest packet that its link takes with a tag; 0 before the first look at the link.
+    detour_bytes: u16,
 }
 
 /// What a packet carries for INRPP.
@@ -95,8 +96,9 @@ impl detour::Interfaces for View<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
+    /// In the push state the cache holds no INRPP data, but plain packets may wait there beside those in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.links.backlog_bytes(port)
+        self.links.backlog_bytes(port) + self.ports[port.index()].interface.plain_bytes()
     }
     fn is_up(&self, port: PortId) -> bool {
         self.links.is_up(port)
@@ -112,6 +114,7 @@ impl Inrpp {
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
             neighbour: info.neighbour,
+            detour_bytes: 0,
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
         Inrpp {
@@ -142,8 +145,9 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) -> Result<(PortId, bool), DropReason> {
         if let Some(tag) = tag {
-            let named = self.ports.iter().position(|p| p.neighbour == Some(tag.next_hop));
-            let open = named.map(|i| PortId(i as u16)).filter(|&port| cx.ports.is_up(port));
+            let all = (0..self.ports.len()).map(|i| PortId(i as u16));
+            let mut named = all.filter(|p| self.ports[p.index()].neighbour == Some(tag.next_hop));
+            let open = named.find(|&port| cx.ports.is_up(port));
             if let Some(port) = open.filter(|_| tag.budget > 0 && tag.next_hop != self.id) {
                 let spent = DetourTag { budget: tag.budget - 1, ..tag };
                 set_tag(packet, Some(spent), cx.arena);
@@ -169,12 +173,16 @@ impl Inrpp {
             self.send_messages(cx);
         }
     }
-    /// `port` may have something to send; and its detours, if it had nothing before. Those that had are paced, and wake by time.
-    fn wake_ports(&self, port: PortId, had: bool, cx: &mut NodeContext<'_>) {
+    /// `port` may have something to send.
+    fn wake_ports(&self, port: PortId, cx: &mut NodeContext<'_>) {
         cx.work.ready.push(port);
-        if !had {
-            cx.work.ready.extend(self.detours.open_through(port));
-        }
+        self.wake_detours(port, cx);
+    }
+    /// What waits at `port` has changed, and may be what one of its detours could not have before. Those that are paced wake by time.
+    #[inline]
+    fn wake_detours(&self, port: PortId, cx: &mut NodeContext<'_>) {
+        let due = |via: &PortId| self.detours.due_for(cx.now, *via).any(|p| p == port);
+        cx.work.ready.extend(self.detours.open_through(port).filter(due));
     }
     fn send_messages(&mut self, cx: &mut NodeContext<'_>) {
         for (port, message) in self.outbox.drain(..) {
@@ -203,13 +211,12 @@ impl Inrpp {
     ) {
         let flow = FlowKey::acknowledged_by(packet);
         let interface = &mut self.ports[port.index()].interface;
-        let had = interface.has_eligible();
         let written = interface.on_ack(cx.now, flow, option);
         let there = written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
         debug_assert!(there, "it was read from there");
         if interface.cache_packets() > 0 || interface.next_timeout().is_some() {
             self.after(port, cx);
-            self.wake_ports(port, had, cx);
+            self.wake_ports(port, cx);
         }
     }
 
@@ -245,9 +252,9 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
-        let had = out.interface.has_eligible();
         let (limit, wire_len) = (out.plain_limit_bytes, packet.wire_len());
-        let cached = Cached { echo, wire_len, what: packet };
+        let taggable = has_room_for_tag(&packet, cx.arena);
+        let cached = Cached { echo, wire_len, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         for packet in pushed_out {
@@ -262,7 +269,7 @@ impl Inrpp {
             out.log.dropped_packets += 1;
         }
         self.after(port, cx);
-        self.wake_ports(port, had, cx);
+        self.wake_ports(port, cx);
         refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
     }
 
@@ -270,7 +277,6 @@ impl Inrpp {
     fn pull_own(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
         let out = &mut self.ports[port.index()];
         if let Some(packet) = out.express.pop_front() {
-            self.detours.sent(cx.now, port, packet.wire_len());
             return Some(packet);
         }
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
@@ -282,7 +288,8 @@ impl Inrpp {
     /// The next packet of another interface that takes a detour through `port`.
     fn pull_detour(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
         let max_wire_len = cx.ports.mtu_bytes(port).saturating_sub(DETOUR_TAG_BYTES);
-        let primary = self.due(cx.now, port, max_wire_len)?;
+        self.ports[port.index()].detour_bytes = max_wire_len;
+        let primary = self.due(cx.now, port)?;
         let from = &mut self.ports[primary.index()];
         let (flow, cached) = from
             .interface
@@ -303,7 +310,8 @@ impl Inrpp {
         Some(packet)
     }
     /// The next primary that may send over `port` now and has a packet for it.
-    fn due(&self, now: Time, port: PortId, max_wire_len: u16) -> Option<PortId> {
+    fn due(&self, now: Time, port: PortId) -> Option<PortId> {
+        let max_wire_len = self.ports[port.index()].detour_bytes;
         let able = |primary: &PortId| {
             self.ports[primary.index()].interface.has_eligible_for_detour(max_wire_len)
         };
@@ -323,10 +331,16 @@ fn set_tag(packet: &mut Packet, tag: Option<DetourTag>, arena: &mut Arena) {
         }
     }
     if let Some(tag) = tag {
-        // Nothing that Forebay sends has other IP options; with 40 bytes of foreign ones a packet just takes no detour again.
-        tag.push(&mut options).expect("a tag fits beside no other options");
+        tag.push(&mut options).expect("only what has room for a tag gets one");
     }
     packet.set_ip_options(options, arena).expect("tagged packets are IPv4 and TCP");
+}
+
+/// True if `packet` can be sent on a detour: IPv6 has no such options, and foreign ones may fill those of IPv4.
+#[inline]
+fn has_room_for_tag(packet: &Packet, arena: &Arena) -> bool {
+    let used = packet.cold_part(arena).map_or(0, |cold| cold.ip_options.len());
+    packet.version() == IpVersion::V4 && used + DETOUR_TAG_BYTES as usize <= MAX_OPTION_BYTES
 }
 
 /// Which flow a packet belongs to here, and what it echoes.
@@ -384,15 +398,19 @@ impl Forwarding for Inrpp {
             express.push_back(packet);
             return Verdict::Held;
         }
-        let signals = Signals::of(&packet, cx.arena);
-        if signals.echo.is_none() || Inrpp::is_message(&packet) {
+        if Inrpp::is_message(&packet) {
             return Verdict::Drop(packet, DropReason::Full);
         }
+        let signals = Signals::of(&packet, cx.arena);
         let flow = flow_of(&packet, &signals, signals.tag.is_some());
+        // It was counted when it was forwarded. Pieces of one that was too big for the link have more header than was counted.
         let log = &mut self.ports[port.index()].log;
-        log.sent_bytes -= packet.wire_len() as u64;
+        log.sent_bytes = log.sent_bytes.saturating_sub(packet.wire_len() as u64);
         if let Some(passed) = log.passed.get_mut(&flow.0) {
-            *passed -= packet.payload_len() as u64;
+            *passed = passed.saturating_sub(packet.payload_len() as u64);
+        }
+        if signals.echo.is_none() {
+            return Verdict::Drop(packet, DropReason::Full);
         }
         self.keep(port, flow, packet, cx)
     }
@@ -403,10 +421,7 @@ impl Forwarding for Inrpp {
 
     fn has_eligible(&self, port: PortId, now: Time) -> bool {
         let own = &self.ports[port.index()];
-        // The links of the driver bound how long a packet on a detour may be: one that fits any is one that fits the usual.
-        !own.express.is_empty()
-            || own.interface.has_eligible()
-            || self.due(now, port, USUAL_BYTES).is_some()
+        !own.express.is_empty() || own.interface.has_eligible() || self.due(now, port).is_some()
     }
     fn held_packets(&self) -> u64 {
         let held = |port: &Port| port.interface.cache_packets() + port.express.len() as u64;
@@ -427,9 +442,8 @@ impl Forwarding for Inrpp {
                 let interface = &mut self.ports[i].interface;
                 let Some(at) = interface.next_timeout() else { continue };
                 if at <= cx.now {
-                    let had = interface.has_eligible();
                     interface.on_timeout(cx.now, &mut self.rng);
-                    self.wake_ports(PortId(i as u16), had, cx);
+                    self.wake_ports(PortId(i as u16), cx);
                 }
                 self.after(PortId(i as u16), cx);
             }
