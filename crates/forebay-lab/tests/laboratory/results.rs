@@ -73,7 +73,8 @@ fn what_did_not_complete_has_no_completion_time() {
     }
     let json = serde_json::to_value(&result).unwrap();
     assert!(json["metrics"]["afct_s"].is_null() && json["drops"]["full"].is_u64());
-    assert_eq!(json["reference"]["kind"], "none");
+    // 400 kB do not fit through 10 Mbit/s in that time under an ideal network either.
+    assert!(json["reference"]["kind"] == "exact" && json["reference"]["afct_s"].is_null());
 }
 
 #[test]
