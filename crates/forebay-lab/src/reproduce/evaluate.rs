@@ -30,6 +30,12 @@ impl Measured<'_> {
             }
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
+            Measure::PassedAll { port, flow } => {
+                let bytes = self.flow(*flow).bytes?;
+                let passed = |look| self.port(look, port).flows[index(*flow)].passed_bytes;
+                let mut looks = self.recording.samples().iter();
+                looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
+            }
             Measure::FirstEntry { port, state } => {
                 let mut interfaces = self.result.interfaces.iter();
                 let interface = interfaces.find(|interface| interface.port == *port)?;

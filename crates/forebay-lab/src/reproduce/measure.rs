@@ -24,6 +24,8 @@ pub(super) enum Measure {
     CompletedAt { flow: u32 },
     /// When a sender had sent every byte once, to within a look.
     SentAll { flow: u32, since: Since },
+    /// When an interface had let all of a flow pass, to within a look.
+    PassedAll { port: String, flow: u32 },
     /// When an interface first came into a state: "P", "S&D", "B" or "DB".
     FirstEntry { port: String, state: String },
     /// When a cache first held so many bytes, to within a look.
@@ -94,6 +96,7 @@ impl Measure {
             | Measure::PortOutput { port, .. }
             | Measure::ShareSlopes { port, .. }
             | Measure::PassedRatio { port, .. }
+            | Measure::PassedAll { port, .. }
             | Measure::FirstEntry { port, .. } => Some(port),
             _ => None,
         }
@@ -140,6 +143,7 @@ impl Measure {
         match self {
             Measure::CompletedAt { flow }
             | Measure::SentAll { flow, .. }
+            | Measure::PassedAll { flow, .. }
             | Measure::Goodput { flow, .. } => vec![*flow],
             Measure::ShareSlopes { flows, .. } | Measure::PassedRatio { flows, .. } => {
                 flows.clone()
