@@ -16,6 +16,8 @@ mod settings;
 
 #[cfg(test)]
 mod interface_tests;
+#[cfg(test)]
+mod model_tests;
 
 pub use cache::Cached;
 pub use interface::{Interface, Kept, State};

@@ -1,0 +1,533 @@
+//! The interface machine beside a model of it that keeps a list of packets, knows of no turns, rings or parking, and works everything out
+//! anew at each step; and every state that a small one can get into.
+//!
+//! The model does not say which of several packets leaves next, only which may; turns have tests of their own below.
+
+extern crate std;
+
+use super::cache::Cached;
+use super::interface::{Interface, State};
+use super::key::{Class, FlowKey};
+use super::settings::{CacheLimits, Settings};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_base::{Rng, Span, Stream, Time};
+
+const PLAIN_ROOM: u64 = 4_000;
+
+fn flow(n: u64, class: Class) -> FlowKey {
+    FlowKey::new((n as u32, 1), (9, 2), class)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Waiting {
+    id: u32,
+    flow: FlowKey,
+    echo: Option<Nonce>,
+    bytes: u64,
+    taggable: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    heard: Time,
+    gap: Span,
+    credited: Time,
+    credits: u64,
+}
+
+/// What the page on INRPP says, as plainly as it can be put.
+struct Model {
+    limits: CacheLimits,
+    settings: Settings,
+    packets: Vec<Waiting>,
+    askers: BTreeMap<Nonce, Asker>,
+    under: BTreeMap<FlowKey, Nonce>,
+    state: State,
+    /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
+    alias: Option<Nonce>,
+    former: BTreeSet<Nonce>,
+    asked: BTreeMap<FlowKey, Time>,
+    longest_gap: Span,
+    cancel_until: Time,
+}
+
+impl Model {
+    fn new(limits: CacheLimits, settings: &Settings) -> Model {
+        Model {
+            limits,
+            settings: settings.clone(),
+            packets: Vec::new(),
+            askers: BTreeMap::new(),
+            under: BTreeMap::new(),
+            state: State::Push,
+            alias: None,
+            former: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            longest_gap: Span::ZERO,
+            cancel_until: Time::ZERO,
+        }
+    }
+    fn sum(&self, which: impl Fn(&Waiting) -> bool) -> u64 {
+        self.packets.iter().filter(|p| which(p)).map(|p| p.bytes).sum()
+    }
+    fn bytes(&self) -> u64 {
+        self.sum(|p| p.flow.class() != Class::Plain)
+    }
+    fn plain_bytes(&self) -> u64 {
+        self.sum(|p| p.flow.class() == Class::Plain)
+    }
+    fn by_flow(&self) -> BTreeMap<FlowKey, u64> {
+        let flows = self.packets.iter().map(|p| p.flow);
+        flows.map(|flow| (flow, self.sum(|p| p.flow == flow))).collect()
+    }
+    fn firsts(&self) -> impl Iterator<Item = &Waiting> {
+        let mut seen = BTreeSet::new();
+        self.packets.iter().filter(move |p| seen.insert(p.flow))
+    }
+    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce> {
+        if flow.class() != Class::Pooled {
+            return None;
+        }
+        let by_ack = self.under.get(&flow).copied();
+        by_ack.or(echo.filter(|nonce| self.askers.contains_key(nonce)))
+    }
+    fn is_free(&self, p: &Waiting) -> bool {
+        self.holder(p.flow, p.echo).is_none()
+    }
+    fn may_leave(&self, p: &Waiting) -> bool {
+        self.holder(p.flow, p.echo).is_none_or(|nonce| self.askers[&nonce].credits > 0)
+    }
+    fn has_eligible(&self) -> bool {
+        self.firsts().any(|p| self.may_leave(p))
+    }
+    fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
+        let backlog = self.packets.iter().any(|p| p.flow == flow);
+        !self.has_eligible() && !backlog && self.holder(flow, echo).is_none()
+    }
+
+    /// The ids of what had to go.
+    fn put(&mut self, now: Time, packet: Waiting) -> Vec<u32> {
+        let mut gone = Vec::new();
+        let plain = packet.flow.class() == Class::Plain;
+        let full = |m: &Model| m.bytes() + packet.bytes > m.limits.total_bytes;
+        while !plain && full(self) {
+            let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
+            let flows = self.by_flow().into_iter().filter(|(flow, _)| flow.class() != Class::Plain);
+            let longest = flows.rev().max_by_key(|&(_, bytes)| bytes);
+            let Some((longest, _)) = longest.filter(|&(_, bytes)| bytes > own) else { break };
+            let last = self.packets.iter().rposition(|p| p.flow == longest).unwrap();
+            gone.push(self.packets.remove(last).id);
+        }
+        let refused =
+            if plain { self.plain_bytes() + packet.bytes > PLAIN_ROOM } else { full(self) };
+        match refused {
+            true => gone.push(packet.id),
+            false => self.packets.push(packet),
+        }
+        self.move_on(now);
+        gone
+    }
+    fn leaves(&mut self, now: Time, flow: FlowKey, id: u32) -> Waiting {
+        let first = self.packets.iter().position(|p| p.flow == flow).expect("of a flow that waits");
+        let packet = self.packets.remove(first);
+        assert_eq!(packet.id, id, "in order");
+        assert!(self.may_leave(&packet), "{packet:?} is held, and has no credit");
+        if let Some(nonce) = self.holder(flow, packet.echo) {
+            self.askers.get_mut(&nonce).unwrap().credits -= 1;
+        }
+        self.move_on(now);
+        packet
+    }
+    fn forget(&mut self, nonce: Nonce) {
+        self.askers.remove(&nonce);
+        self.under.retain(|_, by| *by != nonce);
+    }
+    fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) {
+        let new = Asker { heard: now, gap: Span::ZERO, credited: now, credits: 0 };
+        let asker = self.askers.entry(nonce).or_insert(new);
+        asker.gap = (asker.gap * 7 + now.since(asker.heard)) / 8;
+        (asker.heard, asker.credited) = (now, now);
+        asker.credits += 1;
+        self.under.insert(flow, nonce);
+    }
+    /// What the ACK says that leaves: who asks, None for the alias of this interface.
+    fn ack(
+        &mut self,
+        now: Time,
+        flow: FlowKey,
+        came: BackPressure,
+    ) -> (Ask, Option<Option<Nonce>>) {
+        let mut ask = came.ask;
+        match (came.ask, came.nonce) {
+            (Ask::SlowDown, Some(nonce)) => {
+                self.hear(now, nonce, flow);
+                ask = Ask::Nothing;
+            }
+            (_, nonce) => {
+                nonce.into_iter().for_each(|nonce| self.forget(nonce));
+                self.under.remove(&flow);
+            }
+        }
+        let waits_here = self.packets.iter().any(|p| p.flow == flow);
+        if self.state == State::BackPressure && waits_here && ask != Ask::SlowDown {
+            if ask == Ask::Nothing && came.nonce.is_some() {
+                return (Ask::SlowDown, Some(came.nonce));
+            }
+            if let Some(last) = self.asked.insert(flow, now) {
+                self.longest_gap = self.longest_gap.max(now.since(last));
+            }
+            return (Ask::SlowDown, None);
+        }
+        if self.state == State::Disable && ask == Ask::Nothing {
+            let owed = self.asked.remove(&flow).is_some();
+            if owed || came.nonce.is_none() || came.nonce == self.alias {
+                return (Ask::Cancel, None);
+            }
+        }
+        (ask, Some(came.nonce))
+    }
+    fn move_on(&mut self, now: Time) {
+        let bytes = self.bytes();
+        let CacheLimits { low_bytes, high_bytes, .. } = self.limits;
+        let over = self.asked.is_empty() || now >= self.cancel_until;
+        let rest = if bytes > 0 { State::StoreDetour } else { State::Push };
+        let next = match self.state {
+            State::Push | State::StoreDetour if bytes > high_bytes => State::BackPressure,
+            State::Push | State::StoreDetour => rest,
+            State::BackPressure if bytes < low_bytes => State::Disable,
+            State::BackPressure => State::BackPressure,
+            State::Disable if bytes > high_bytes => State::BackPressure,
+            State::Disable if over => rest,
+            State::Disable => State::Disable,
+        };
+        if next == self.state {
+            return;
+        }
+        self.state = next;
+        if next == State::BackPressure {
+            self.former.extend(self.alias.take());
+            self.asked.clear();
+            self.longest_gap = Span::ZERO;
+        }
+        if next == State::Disable {
+            let gap = (self.longest_gap * 4).min(Span::from_secs(30));
+            self.cancel_until = now + self.settings.cancel_for.max(gap);
+        }
+        self.move_on(now);
+    }
+    fn waits(&self, nonce: Nonce) -> bool {
+        self.firsts().any(|p| self.holder(p.flow, p.echo) == Some(nonce) && !self.may_leave(p))
+    }
+    /// When the next thing is due, and for whom.
+    fn deadlines(&self) -> impl Iterator<Item = (Time, Option<Nonce>)> {
+        let disable = (self.state == State::Disable).then_some((self.cancel_until, None));
+        let askers = self.askers.iter().map(|(&nonce, asker)| {
+            let forget = asker.heard + self.settings.forget_after.max(asker.gap * 4);
+            let starve = asker.credited + self.settings.watchdog.max(asker.gap * 2);
+            (if self.waits(nonce) { forget.min(starve) } else { forget }, Some(nonce))
+        });
+        disable.into_iter().chain(askers)
+    }
+    fn timeout(&mut self, now: Time) {
+        let late: Vec<Nonce> =
+            self.deadlines().filter(|&(at, _)| at <= now).filter_map(|(_, nonce)| nonce).collect();
+        for nonce in late {
+            let asker = self.askers[&nonce];
+            if now >= asker.heard + self.settings.forget_after.max(asker.gap * 4) {
+                self.forget(nonce);
+            } else {
+                let asker = self.askers.get_mut(&nonce).unwrap();
+                (asker.credited, asker.credits) = (now, asker.credits + 1);
+            }
+        }
+        self.move_on(now);
+    }
+}
+
+/// The two beside each other.
+struct Bench {
+    machine: Interface<u32>,
+    model: Model,
+    rng: Rng,
+    now: Time,
+    last: u32,
+    seen: [bool; 4],
+}
+
+impl Bench {
+    fn new(seed: u64) -> Bench {
+        let mut rng = Rng::new(seed, Stream::Test, 0);
+        let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
+        let settings = Settings { quantum_bytes, ..Settings::default() };
+        let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
+        let (machine, model) = (Interface::new(limits, &settings), Model::new(limits, &settings));
+        Bench { machine, model, rng, now: Time::ZERO, last: 0, seen: [false; 4] }
+    }
+    fn nonce(&mut self) -> Option<Nonce> {
+        Nonce::new(self.rng.below(4) as u32)
+    }
+    fn put(&mut self) {
+        let class = [Class::Pooled, Class::Pooled, Class::Pooled, Class::Tagged, Class::Plain]
+            [self.rng.below(5) as usize];
+        let (flow, echo) = (flow(self.rng.below(4), class), self.nonce());
+        let (wire_len, taggable) = (40 + self.rng.below(1461) as u16, self.rng.chance(0.8));
+        assert_eq!(self.machine.passes(flow, echo), self.model.passes(flow, echo));
+        self.last += 1;
+        let cached = Cached { echo, wire_len, taggable, what: self.last };
+        let kept = self.machine.keep(self.now, flow, cached, PLAIN_ROOM, &mut self.rng);
+        let gone: Vec<u32> = kept.pushed_out.into_iter().chain(kept.refused).collect();
+        let packet = Waiting { id: self.last, flow, echo, bytes: wire_len as u64, taggable };
+        assert_eq!(gone, self.model.put(self.now, packet));
+    }
+    fn ack(&mut self) {
+        let ask = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::SlowDown, Ask::Cancel]
+            [self.rng.below(5) as usize];
+        let nonce = self.nonce();
+        let routers = self.rng.below(256) as u8;
+        let came = BackPressure { ask, routers, nonce };
+        let flow = flow(self.rng.below(5), Class::Pooled);
+        let wrote = self.machine.on_ack(self.now, flow, came);
+        let (ask, asker) = self.model.ack(self.now, flow, came);
+        assert_eq!((wrote.ask, wrote.routers), (ask, routers.saturating_add(1)), "{came:?}");
+        match asker {
+            Some(nonce) => assert_eq!(wrote.nonce, nonce, "{came:?}"),
+            None => {
+                let alias = wrote.nonce.expect("an alias");
+                assert_eq!(alias, *self.model.alias.get_or_insert(alias), "one per episode");
+                assert!(!self.model.former.contains(&alias), "drawn anew");
+            }
+        }
+    }
+    fn pull(&mut self) -> bool {
+        let pulled = self.machine.pull(self.now, &mut self.rng);
+        assert_eq!(pulled.is_some(), self.model.has_eligible());
+        if let Some((flow, cached)) = &pulled {
+            self.model.leaves(self.now, *flow, cached.what);
+        }
+        pulled.is_some()
+    }
+    fn detour(&mut self) {
+        let max = 40 + self.rng.below(1600) as u16;
+        let may =
+            |p: &Waiting| p.flow.class() == Class::Pooled && p.taggable && p.bytes <= max as u64;
+        let free = self.model.firsts().any(|p| may(p) && self.model.is_free(p));
+        let eligible = self.machine.has_eligible_for_detour(max);
+        let pulled = self.machine.pull_for_detour(self.now, max, &mut self.rng);
+        assert_eq!(eligible, pulled.is_some(), "what is eligible is pulled");
+        assert!(pulled.is_some() || !free, "nothing keeps it back");
+        if let Some((flow, cached)) = pulled {
+            assert!(may(&self.model.leaves(self.now, flow, cached.what)));
+        }
+    }
+    /// Time passes for an idle link: what may leave has left.
+    fn wait(&mut self) {
+        while self.pull() {}
+        let longest = [1, 30, 300, 3_000][self.rng.below(4) as usize];
+        self.now += Span::from_millis(self.rng.below(longest));
+        self.machine.on_timeout(self.now, &mut self.rng);
+        self.model.timeout(self.now);
+    }
+    fn restart(&mut self) {
+        let mut lost = self.machine.restart();
+        lost.sort_unstable();
+        let mut expected: Vec<u32> = self.model.packets.iter().map(|p| p.id).collect();
+        expected.sort_unstable();
+        assert_eq!(lost, expected);
+        let former = core::mem::take(&mut self.model.former);
+        self.model = Model { former, ..Model::new(self.model.limits, &self.model.settings) };
+    }
+    fn compare(&mut self) {
+        let (machine, model) = (&self.machine, &self.model);
+        assert_eq!(machine.state(), model.state);
+        self.seen[model.state as usize] = true;
+        assert_eq!(
+            (machine.cache_bytes(), machine.plain_bytes()),
+            (model.bytes(), model.plain_bytes())
+        );
+        assert_eq!(machine.cache_packets(), model.packets.len() as u64);
+        assert_eq!(machine.flows().collect::<BTreeMap<_, _>>(), model.by_flow());
+        assert_eq!(machine.nonces(), model.askers.len());
+        assert_eq!(machine.has_eligible(), model.has_eligible());
+        assert!(machine.cache_bytes() <= model.limits.total_bytes);
+        // A flow that is behind others in its turn is not known to wait before nothing else could leave.
+        if !model.has_eligible() {
+            let due = model.deadlines().map(|(at, _)| at).min();
+            assert!(due.is_none_or(|due| machine.next_timeout().is_some_and(|at| at <= due)));
+        }
+    }
+}
+
+#[test]
+fn the_machine_does_what_the_model_does() {
+    let mut seen = [0; 4];
+    for seed in 0..3_000 {
+        let mut b = Bench::new(seed);
+        // Some runs hold much, some are pulled from often.
+        let pulls = 1 + b.rng.below(20);
+        for _ in 0..300 {
+            match b.rng.below(60) {
+                0 => b.wait(),
+                1 if b.rng.chance(0.05) => b.restart(),
+                2..25 => b.put(),
+                25..40 => b.ack(),
+                at if at < 40 + pulls => drop(b.pull()),
+                _ => b.detour(),
+            }
+            b.compare();
+        }
+        seen.iter_mut().zip(b.seen).for_each(|(count, seen)| *count += seen as u32);
+    }
+    assert!(seen.iter().all(|&runs| runs > 1_000), "{seen:?} runs came into each state");
+}
+
+/// Shreedhar and Varghese, theorem 2: among flows with a backlog no one gets ahead of another by more than Q + 2 Max.
+#[test]
+fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin() {
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed, Stream::Test, 1);
+        let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
+        let settings = Settings { quantum_bytes, ..Settings::default() };
+        let roomy = CacheLimits { low_bytes: 1, high_bytes: 1 << 29, total_bytes: 1 << 30 };
+        let mut machine = Interface::<u32>::new(roomy, &settings);
+        let largest: Vec<u64> = (0..4).map(|_| 40 + rng.below(1461)).collect();
+        for n in (0..4).flat_map(|n| [n; 400]) {
+            let wire_len = 1 + rng.below(largest[n]) as u16;
+            let cached = Cached { echo: None, wire_len, taggable: true, what: n as u32 };
+            machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
+        }
+        let mut sent = [0u64; 4];
+        while machine.flows().count() == 4 {
+            let (_, cached) = match rng.chance(0.4) {
+                true => machine.pull_for_detour(Time::ZERO, 1500, &mut rng).unwrap(),
+                false => machine.pull(Time::ZERO, &mut rng).unwrap(),
+            };
+            sent[cached.what as usize] += cached.wire_len as u64;
+            let ahead = sent.iter().max().unwrap() - sent.iter().min().unwrap();
+            let bound = quantum_bytes as u64 + 2 * largest.iter().max().unwrap();
+            assert!(ahead <= bound, "{seed}: {sent:?}, bound {bound}");
+        }
+    }
+}
+
+#[test]
+fn flows_under_one_nonce_have_as_many_credits_each() {
+    let limits = CacheLimits { low_bytes: 1, high_bytes: 1 << 29, total_bytes: 1 << 30 };
+    let mut machine = Interface::<u32>::new(limits, &Settings::default());
+    let mut rng = Rng::new(1, Stream::Test, 2);
+    let slow = BackPressure { ask: Ask::SlowDown, routers: 1, nonce: Nonce::new(5) };
+    machine.on_ack(Time::ZERO, flow(0, Class::Pooled), slow);
+    for n in (0..7).flat_map(|n| [n; 100]) {
+        let cached = Cached { echo: Nonce::new(5), wire_len: 1000, taggable: true, what: n };
+        machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
+    }
+    // The ACK that came before anything waited is worth a packet of the first that came.
+    assert_eq!(machine.pull(Time::ZERO, &mut rng).map(|(_, cached)| cached.what), Some(0));
+    let mut sent = [0u32; 7];
+    for _ in 0..500 {
+        while let Some((_, cached)) = machine.pull(Time::ZERO, &mut rng) {
+            sent[cached.what as usize] += 1;
+        }
+        // Only flow 3 has ACKs.
+        machine.on_ack(Time::ZERO, flow(3, Class::Pooled), slow);
+        assert!(sent.iter().max().unwrap() - sent.iter().min().unwrap() <= 1, "{sent:?}");
+    }
+    assert_eq!(sent.iter().sum::<u32>(), 499, "one for each ACK but the last");
+}
+
+/// A state of the small machine, and who is owed a cancellation.
+type Node = (Interface<u8>, BTreeSet<FlowKey>);
+
+/// Everything that can happen to it within an instant. Nonces are drawn from the same numbers each time: at most two aliases.
+fn steps((machine, owed): &Node) -> Vec<Node> {
+    let rng = || Rng::new(7, Stream::Test, 3);
+    let mut next = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Interface<u8>, &mut BTreeSet<FlowKey>)| {
+        let (mut after, mut owed) = (machine.clone(), owed.clone());
+        change(&mut after, &mut owed);
+        check_step(machine.state(), after.state(), &mut owed);
+        next.push((after, owed));
+    };
+    for n in 0..2 {
+        let flow = flow(n, Class::Pooled);
+        for echo in [None, Nonce::new(5)] {
+            let cached = || Cached { echo, wire_len: 1, taggable: true, what: 0 };
+            add(&|m, _| {
+                m.keep(Time::ZERO, flow, cached(), 0, &mut rng());
+            });
+        }
+        for (ask, nonce) in [
+            (Ask::Nothing, 0),
+            (Ask::SlowDown, 5),
+            (Ask::Nothing, 5),
+            (Ask::Cancel, 5),
+            (Ask::SlowDown, 6),
+        ] {
+            let came = BackPressure { ask, routers: 0, nonce: Nonce::new(nonce) };
+            add(&|m, owed| {
+                let state = m.state();
+                let wrote = m.on_ack(Time::ZERO, flow, came);
+                let own = wrote.nonce.is_some_and(|nonce| nonce.get() > 6);
+                if wrote.ask == Ask::SlowDown && own {
+                    assert_eq!(state, State::BackPressure);
+                    owed.insert(flow);
+                } else if state == State::Disable && ask != Ask::Cancel && owed.remove(&flow) {
+                    assert!(wrote.ask == Ask::Cancel && own, "{wrote:?}");
+                }
+            });
+        }
+    }
+    add(&|m, _| {
+        m.pull(Time::ZERO, &mut rng());
+    });
+    add(&|m, _| {
+        m.pull_for_detour(Time::ZERO, 1, &mut rng());
+    });
+    next
+}
+
+/// Back-pressure is not given up before all have been told; if it begins again they are asked again.
+fn check_step(before: State, after: State, owed: &mut BTreeSet<FlowKey>) {
+    if after == State::BackPressure && before != State::BackPressure {
+        owed.clear();
+    }
+    let given_up = matches!(after, State::Push | State::StoreDetour);
+    assert!(!given_up || owed.is_empty(), "{before:?} to {after:?}, {owed:?} not told");
+}
+
+/// With the link and time alone everything leaves, and nothing is left to be done.
+fn drains(mut machine: Interface<u8>) {
+    let mut rng = Rng::new(7, Stream::Test, 3);
+    // At most five credits without ACKs before a nonce is forgotten, two nonces, and the end of DB.
+    let mut now = Time::ZERO;
+    for _ in 0..32 {
+        while machine.pull(now, &mut rng).is_some() {}
+        assert!(!machine.has_eligible());
+        match machine.next_timeout() {
+            Some(at) => now = at,
+            None => {
+                assert_eq!((machine.cache_packets(), machine.state()), (0, State::Push));
+                return;
+            }
+        }
+        machine.on_timeout(now, &mut rng);
+    }
+    panic!("it does not come to rest: {machine:?}");
+}
+
+// The machine has a hash and no order; nothing is read from the set in its order.
+#[allow(clippy::disallowed_types)]
+#[test]
+fn every_state_of_a_small_interface_keeps_its_word_and_drains() {
+    let limits = CacheLimits { low_bytes: 2, high_bytes: 2, total_bytes: 4 };
+    let settings = Settings { quantum_bytes: 1, ..Settings::default() };
+    let mut seen = std::collections::HashSet::new();
+    let mut edge: Vec<Node> = [(Interface::new(limits, &settings), BTreeSet::new())].into();
+    for _ in 0..7 {
+        let next: Vec<Node> = edge.iter().flat_map(steps).collect();
+        edge = next.into_iter().filter(|node| seen.insert(node.clone())).collect();
+        edge.iter().for_each(|(machine, _)| drains(machine.clone()));
+    }
+    assert!(seen.len() > 40_000, "{} states", seen.len());
+}
