@@ -12,6 +12,7 @@
 //! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything fails. When a sweep is
 //! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
 
+mod background;
 mod error;
 mod flows;
 mod place;

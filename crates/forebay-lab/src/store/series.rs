@@ -13,6 +13,7 @@
 //!   its detours, of those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`, `cache_total_bytes`;
 //! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and `passed_bytes`, payload that has left.
 
+use super::background::BackgroundTable;
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
 use crate::metrics::has_left_push;
@@ -32,7 +33,7 @@ pub(crate) const MOST_FLOWS_BY_PORT: usize = 50;
 
 /// Samples one run.
 pub(crate) struct SeriesWriter {
-    table: TableFile,
+    table: BackgroundTable,
     protocol: ByteArray,
     seed: i64,
     names: LinkNames,
@@ -136,7 +137,7 @@ impl SeriesWriter {
         let seed = seed as i64;
         let table = TableFile::create(path, &columns(&protocol, seed, rows))?;
         Ok(SeriesWriter {
-            table,
+            table: BackgroundTable::new(table),
             protocol,
             seed,
             ports: vec![Port::default(); names.iter().count()],
@@ -269,7 +270,8 @@ impl SeriesWriter {
         if rows.value.is_empty() {
             return Ok(());
         }
-        self.table.append(&columns(&self.protocol, self.seed, rows).map(|(_, column)| column))
+        let columns = columns(&self.protocol, self.seed, rows);
+        self.table.append(columns.map(|(_, column)| column).into())
     }
 
     /// The run has ended.
