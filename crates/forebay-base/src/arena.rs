@@ -222,8 +222,10 @@ impl Arena {
         digest.word(hot);
         digest.word(small);
         digest.word(cold.flow_label as u64);
-        digest.bytes(cold.ip_options.as_bytes());
-        digest.bytes(cold.tcp_options.as_bytes());
+        for options in [&cold.ip_options, &cold.tcp_options] {
+            digest.word(options.len() as u64);
+            options.words().for_each(|word| digest.word(word));
+        }
         if let Some(piece) = cold.piece {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,

@@ -60,6 +60,12 @@ impl OptionList {
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len as usize]
     }
+    /// The bytes as words, the first in the low bits, the last filled up with zeros.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
+        // What is behind the options is zero: equality of lists rests on it.
+        let (words, _) = self.bytes.as_chunks::<8>();
+        words[..self.len().div_ceil(8)].iter().map(|&word| u64::from_le_bytes(word))
+    }
     /// The bytes, to overwrite in place: routers overwrite, they never insert.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.len as usize]

@@ -122,6 +122,11 @@ const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) ->
 /// to a multiple of 4 with zeros; `before` option bytes precede the list in it. Zeros behind the last option
 /// are dropped as far as that rounding brings them back; zeros that belong to an option stay.
 fn without_padding(list: OptionList, before: usize) -> OptionList {
+    let mut walk = TcpOptions::new(list.as_bytes());
+    walk.by_ref().for_each(drop);
+    if walk.rest().is_empty() {
+        return list; // nothing but whole options
+    }
     let padded_len = (before + list.len()).next_multiple_of(4) - before;
     let mut region = [0u8; MAX_OPTION_BYTES + 4];
     region[..list.len()].copy_from_slice(list.as_bytes());
