@@ -6,7 +6,7 @@
 //!
 //! * [`Fabric::due`], when a time has come that was armed: whether it still means something; then one of
 //! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
-//!   [`Fabric::arrive`]; [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
+//!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
 
 mod driver;
@@ -34,14 +34,17 @@ use forebay_wire::AddressPlan;
 use ledger::Count;
 
 /// A link, where it leads, and what is armed for it.
+#[repr(C)] // what each packet touches lies together
 struct Slot {
-    link: AnyLink,
-    from: NodeId,
+    armed_arrival: Time,
     to: NodeId,
     /// Port of `to` that it comes in on.
     in_port: PortId,
     mtu_bytes: u16,
-    armed_arrival: Time,
+    /// The node at its end does nothing but plain IP forwarding.
+    to_plain: bool,
+    link: AnyLink,
+    from: NodeId,
     armed_transmitter: Time,
 }
 
@@ -96,6 +99,10 @@ impl<D: Driver> Fabric<D> {
             to: spec.to,
             in_port: network.ports.port(LinkId(i as u32 ^ 1)),
             mtu_bytes: spec.mtu_bytes,
+            to_plain: matches!(
+                network.nodes[spec.to.index()],
+                Node::Router(AnyForwarding::PlainIp(_))
+            ),
             armed_arrival: Time::MAX,
             armed_transmitter: Time::MAX,
         });

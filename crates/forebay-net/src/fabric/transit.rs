@@ -5,7 +5,7 @@ use crate::build::Node;
 use crate::link::AnyLink;
 use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
-use forebay_router::AnyForwarding;
+use forebay_router::{AnyForwarding, PlainIp};
 
 /// What the machines of a port work with. A macro, for it borrows fields beside that of the link.
 macro_rules! port_context {
@@ -34,6 +34,41 @@ impl<D: Driver> Fabric<D> {
         packet
     }
 
+    /// [`Fabric::due`], [`Fabric::take_arrival`] and [`Fabric::arrive`] in one, for a driver that does nothing between them.
+    /// False if it was not due.
+    #[inline]
+    pub fn pass_arrival(&mut self, now: Time, link: LinkId) -> bool {
+        let slot = &mut self.links[link.index()];
+        if slot.armed_arrival > now {
+            return false;
+        }
+        slot.armed_arrival = Time::MAX;
+        self.now = now;
+        let AnyLink::Fifo(fifo) = &mut slot.link else {
+            self.pass_queued(now, link);
+            return true;
+        };
+        let Some(packet) = fifo.take_arrival(now) else { return true };
+        if let Some(next) = fifo.next_arrival() {
+            slot.armed_arrival = next;
+            self.driver.arm(Deadline::Arrival(link), next);
+        }
+        let (node, in_port, plain) = (slot.to, slot.in_port, slot.to_plain);
+        self.driver.observe(now, PacketEvent::Arrived(link), &packet, &self.arena);
+        if plain {
+            self.forward(node, packet);
+        } else {
+            self.deliver(node, in_port, packet);
+        }
+        true
+    }
+    #[inline(never)]
+    fn pass_queued(&mut self, now: Time, link: LinkId) {
+        if let Some(packet) = self.take_arrival(now, link) {
+            self.arrive(now, link, packet);
+        }
+    }
+
     /// `packet` has come over `link`, to the node at its end.
     #[inline]
     pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
@@ -54,23 +89,50 @@ impl<D: Driver> Fabric<D> {
     }
 
     /// A packet comes to a node.
-    #[inline]
-    fn deliver(&mut self, node: NodeId, in_port: PortId, mut packet: Packet) {
+    #[inline(never)]
+    fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            // The same as through `router_packet`, without a context that it would not look at.
-            Node::Router(AnyForwarding::PlainIp(plain)) => {
-                match plain.route(node, &mut packet, &self.routes) {
-                    Ok(port) => self.send(node, self.ports.link(node, port), packet),
-                    Err(reason) => self.end(node, packet, reason),
-                }
-            }
-            Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Host(_) => self.host_packet(node, packet),
+            Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
+            Node::Router(_) => self.router_packet(node, in_port, packet),
+        }
+    }
+
+    /// A packet comes to a router of plain IP. The same as through `router_packet`, without a context that it would not look at.
+    #[inline]
+    fn forward(&mut self, node: NodeId, mut packet: Packet) {
+        match PlainIp.route(node, &mut packet, &self.routes) {
+            Ok(port) => self.send(node, self.ports.link(node, port), packet),
+            Err(reason) => self.end(node, packet, reason),
         }
     }
 
     /// Put a packet of `node` on one of its links. What the queue does not take ends here, unless forwarding wants it.
+    #[inline(always)] // into the two ways that most packets take
     pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+        let (now, slot) = (self.now, &mut self.links[link.index()]);
+        let wire_len = packet.wire_len();
+        if let AnyLink::Fifo(fifo) = &mut slot.link
+            && wire_len <= slot.mtu_bytes
+            && fifo.admits(now, wire_len)
+        {
+            self.driver.observe(now, PacketEvent::Offered(link), &packet, &self.arena);
+            fifo.take(now, packet);
+            // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
+            if slot.armed_arrival == Time::MAX
+                && let Some(at) = fifo.next_arrival()
+            {
+                slot.armed_arrival = at;
+                self.driver.arm(Deadline::Arrival(link), at);
+            }
+        } else {
+            self.send_any(node, link, packet);
+        }
+    }
+
+    /// The general way of `send`.
+    #[inline(never)]
+    fn send_any(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         let mtu = self.links[link.index()].mtu_bytes;
         if packet.wire_len() > mtu {
             return self.send_too_big(node, link, packet, mtu);
@@ -93,24 +155,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    #[inline]
     pub(super) fn offer(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
         self.observe(PacketEvent::Offered(link), &packet);
-        let slot = &mut self.links[link.index()];
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return self.offer_queued(link, packet) };
-        // It drops nothing, and has no transmitter to arm.
-        let result = fifo.offer(packet, &mut port_context!(self));
-        // Nothing on it overtakes: while it is armed, it is armed for the first.
-        if slot.armed_arrival == Time::MAX
-            && let Some(at) = fifo.next_arrival()
-        {
-            slot.armed_arrival = at;
-            self.driver.arm(Deadline::Arrival(link), at);
-        }
-        result
-    }
-
-    fn offer_queued(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
         let slot = &mut self.links[link.index()];
         let result = slot.link.offer(packet, &mut port_context!(self));
         self.show_drops(self.links[link.index()].from);

@@ -3,7 +3,7 @@
 use crate::link::stats::LinkStats;
 use alloc::collections::VecDeque;
 use forebay_base::{Packet, Rate, Serializer, Span, Time};
-use forebay_queue::{Overflow, PortContext};
+use forebay_queue::Overflow;
 
 /// The limit of the queue, the packet in transmission not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,22 +14,30 @@ pub enum FifoLimit {
     Packets(u64),
 }
 
+/// A packet that waits for transmission.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// When it starts, which is when the one before it departs.
+    start: Time,
+    /// When it came.
+    queued_at: Time,
+    wire_len: u16,
+}
+
 /// See the module. The ring holds queue and wire; packets are stamped with their arrival at the far end.
+#[repr(C)] // what an arrival touches, what an offer touches, what only a report reads
 pub struct FifoLink {
-    serializer: Serializer,
-    delay: Span,
+    ring: VecDeque<Packet>,
     /// End of the last transmission.
     free_at: Time,
-    ring: VecDeque<Packet>,
-    /// Index in `ring` of the first packet that had not started transmission when this was last brought up to date.
-    first_waiting: usize,
+    delay: Span,
+    /// Those of the ring that had not started when this was last brought up to date, in order.
+    waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
-    /// When that packet starts, which is when the one before it departs; of no meaning if none waits.
-    next_start: Time,
-    /// When each of the waiting packets came.
-    queued_at: VecDeque<Time>,
     limit: FifoLimit,
+    serializer: Serializer,
     overhead_bytes: u16,
+    /// Waits of no length are not counted as they come: see [`FifoLink::stats`].
     stats: LinkStats,
 }
 
@@ -37,89 +45,71 @@ impl FifoLink {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, limit: FifoLimit, overhead_bytes: u16) -> FifoLink {
         FifoLink {
-            serializer: Serializer::new(rate),
-            delay,
-            free_at: Time::ZERO,
             ring: VecDeque::new(),
-            first_waiting: 0,
+            free_at: Time::ZERO,
+            delay,
+            waiting: VecDeque::new(),
             waiting_bytes: 0,
-            next_start: Time::ZERO,
-            queued_at: VecDeque::new(),
             limit,
+            serializer: Serializer::new(rate),
             overhead_bytes,
             stats: LinkStats::default(),
         }
     }
 
-    /// When the packet at `index` ends transmission.
-    #[inline]
-    fn departure(&self, index: usize) -> Time {
-        self.ring[index].stamp() - self.delay
-    }
-    /// What waits at `now`, from what was known last: index of the first packet, and bytes.
-    #[inline]
-    fn waiting(&self, now: Time) -> (usize, u64) {
-        let len = self.ring.len();
-        if self.free_at <= now {
-            return (len, 0);
-        }
-        let (mut first, mut bytes) = (self.first_waiting, self.waiting_bytes);
-        let mut next_start = self.next_start;
-        while first < len && next_start <= now {
-            bytes -= self.ring[first].wire_len() as u64;
-            next_start = self.departure(first);
-            first += 1;
-        }
-        (first, bytes)
+    /// Packets and bytes that wait at `now`.
+    fn waiting(&self, now: Time) -> (u64, u64) {
+        let started = self.waiting.iter().take_while(|w| w.start <= now);
+        let (packets, bytes) =
+            started.fold((0, 0), |(n, bytes), w| (n + 1, bytes + w.wire_len as u64));
+        (self.waiting.len() as u64 - packets, self.waiting_bytes - bytes)
     }
     /// The packets that have started by `now` wait no longer.
     #[inline]
     fn bring_up_to_date(&mut self, now: Time) {
-        while self.first_waiting < self.ring.len() && self.next_start <= now {
-            self.start_next();
-            self.first_waiting += 1;
+        while let Some(first) = self.waiting.front().filter(|first| first.start <= now) {
+            self.stats.waits.record(first.start.since(first.queued_at));
+            self.waiting_bytes -= first.wire_len as u64;
+            self.waiting.pop_front();
         }
     }
-    /// The first waiting packet starts.
     #[inline]
-    fn start_next(&mut self) {
-        let queued_at = self.queued_at.pop_front().expect("it waited");
-        self.stats.waits.record(self.next_start.since(queued_at));
-        self.waiting_bytes -= self.ring[self.first_waiting].wire_len() as u64;
-        self.next_start = self.departure(self.first_waiting);
-    }
-    #[inline]
-    fn room_for(&self, wire_len: u16, (first, bytes): (usize, u64)) -> bool {
+    fn room_for(&self, wire_len: u16, (packets, bytes): (u64, u64)) -> bool {
         match self.limit {
             FifoLimit::Bytes(limit) => bytes + wire_len as u64 <= limit,
-            FifoLimit::Packets(limit) => ((self.ring.len() - first) as u64) < limit,
+            FifoLimit::Packets(limit) => packets < limit,
         }
     }
 
-    /// See [`crate::AnyLink::offer`].
+    /// True if [`FifoLink::take`] may be called with a packet of `wire_len` bytes.
     #[inline]
-    pub fn offer(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
-        let now = cx.now;
+    pub fn admits(&mut self, now: Time, wire_len: u16) -> bool {
         self.bring_up_to_date(now);
-        if self.free_at > now {
-            if !self.room_for(packet.wire_len(), (self.first_waiting, self.waiting_bytes)) {
-                return Err(Overflow(packet));
-            }
-            if self.queued_at.is_empty() {
-                self.next_start = self.free_at;
-            }
-            self.queued_at.push_back(now);
-            self.waiting_bytes += packet.wire_len() as u64;
-        } else {
-            self.first_waiting += 1;
-            self.stats.waits.record(Span::ZERO);
+        self.free_at <= now
+            || self.room_for(wire_len, (self.waiting.len() as u64, self.waiting_bytes))
+    }
+    /// Take a packet that [`FifoLink::admits`] has admitted at `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, mut packet: Packet) {
+        let wire_len = packet.wire_len();
+        let start = self.free_at.max(now);
+        if start > now {
+            self.waiting.push_back(Waiting { start, queued_at: now, wire_len });
+            self.waiting_bytes += wire_len as u64;
         }
-        let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
+        let bytes = wire_len as u32 + self.overhead_bytes as u32;
         let took = self.serializer.serialize(bytes);
-        self.free_at = self.free_at.max(now) + took;
+        self.free_at = start + took;
         self.stats.transmitted(bytes as u64, took);
         packet.set_stamp(self.free_at + self.delay);
         self.ring.push_back(packet);
+    }
+    /// See [`crate::AnyLink::offer`].
+    pub fn offer(&mut self, packet: Packet, now: Time) -> Result<(), Overflow> {
+        if !self.admits(now, packet.wire_len()) {
+            return Err(Overflow(packet));
+        }
+        self.take(now, packet);
         Ok(())
     }
     /// See [`crate::AnyLink::next_arrival`].
@@ -133,19 +123,13 @@ impl FifoLink {
         if self.next_arrival()? > now {
             return None;
         }
-        if self.first_waiting == 0 {
-            // It was still counted as waiting: it has started, departed and arrived since.
-            self.start_next();
-        } else {
-            self.first_waiting -= 1;
-        }
         self.ring.pop_front()
     }
     /// See [`crate::AnyLink::waiting_packets`].
     #[inline]
     pub fn waiting_packets(&mut self, now: Time) -> u64 {
         self.bring_up_to_date(now);
-        (self.ring.len() - self.first_waiting) as u64
+        self.waiting.len() as u64
     }
     /// See [`crate::AnyLink::waiting_bytes`].
     pub fn waiting_bytes(&self, now: Time) -> u64 {
@@ -153,7 +137,7 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::next_start`]. Call [`FifoLink::waiting_packets`] before it.
     pub fn next_start(&self) -> Option<Time> {
-        (self.first_waiting < self.ring.len()).then_some(self.next_start)
+        self.waiting.front().map(|first| first.start)
     }
     /// See [`crate::AnyLink::has_room`].
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
@@ -170,14 +154,11 @@ impl FifoLink {
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, now: Time) -> LinkStats {
         let mut stats = self.stats.clone();
-        let mut start = self.next_start;
-        for (i, &queued_at) in self.queued_at.iter().enumerate() {
-            if start > now {
-                break;
-            }
-            stats.waits.record(start.since(queued_at));
-            start = self.departure(self.first_waiting + i);
-        }
+        let started = self.waiting.iter().take_while(|w| w.start <= now);
+        started.for_each(|w| stats.waits.record(w.start.since(w.queued_at)));
+        let (waiting, _) = self.waiting(now);
+        // All others started when they came.
+        stats.waits.record_zeros(stats.packets - stats.waits.count() - waiting);
         stats
     }
     /// See [`crate::AnyLink::busy`]: what is committed beyond `now` does not count.
@@ -186,7 +167,8 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
-        let not_yet = (0..self.ring.len()).rev().take_while(|&i| self.departure(i) > now).count();
+        let departure = |packet: &Packet| packet.stamp() - self.delay;
+        let not_yet = self.ring.iter().rev().take_while(|&packet| departure(packet) > now).count();
         self.stats.packets - not_yet as u64
     }
     /// See [`crate::AnyLink::held_packets`].

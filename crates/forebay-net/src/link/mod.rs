@@ -40,7 +40,10 @@ impl AnyLink {
     /// A packet for this link. What the queue does not take comes back.
     #[inline]
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
-        each!(self, l => l.offer(packet, cx))
+        match self {
+            AnyLink::Fifo(l) => l.offer(packet, cx.now),
+            AnyLink::Queued(l) => l.offer(packet, cx),
+        }
     }
     /// When the first packet on the wire arrives. May change in every `&mut self` method.
     #[inline]
