@@ -2,8 +2,8 @@
 
 use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
-use crate::host::{Host, HostContext, Pulled};
-use forebay_base::{NodeId, Packet, PortId, SocketId, Time};
+use crate::host::{Host, HostContext};
+use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
 use forebay_transport::Role;
 
 impl<D: Driver> Fabric<D> {
@@ -29,10 +29,15 @@ impl<D: Driver> Fabric<D> {
 
     #[inline]
     pub(super) fn host_packet(&mut self, node: NodeId, packet: Packet) {
-        let socket = self.with_host(node, |host, cx| host.on_packet(packet, cx));
+        let (socket, ready) = self.with_host(node, |host, cx| {
+            let socket = host.on_packet(packet, cx);
+            (socket, host.any_ready())
+        });
         self.show_drops(node);
-        if let Some(socket) = socket {
-            self.pump(node, socket);
+        match socket {
+            Some(socket) if ready => self.pump(node, socket),
+            Some(socket) => self.sync_socket(node, socket),
+            None => {}
         }
     }
 
@@ -52,43 +57,58 @@ impl<D: Driver> Fabric<D> {
 
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission, one behind it.
     /// `socket` is the one that something happened to.
-    #[inline]
     fn pump(&mut self, node: NodeId, socket: SocketId) {
-        let mut all_polled = true;
+        let mut changed = Some(socket);
         for port in 0..self.ports.links_of(node).len() as u16 {
-            all_polled &= self.pump_port(node, PortId(port));
+            changed = self.pump_port(node, PortId(port), changed);
         }
-        // A socket that was asked for packets has told its deadline since.
-        if !all_polled {
+        if let Some(socket) = changed {
             self.sync_socket(node, socket);
         }
     }
 
-    /// False if the interface had no room for all that the sockets may have.
-    pub(super) fn pump_port(&mut self, node: NodeId, port: PortId) -> bool {
+    /// An interface of a host may have room.
+    pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
+        self.with_host(node, |host, cx| host.pass_time(cx.now));
+        if let Some(socket) = self.pump_port(node, self.ports.port(link), None) {
+            self.sync_socket(node, socket);
+        }
+    }
+
+    /// The same for one interface. The socket whose deadline may have changed since it was armed, if there is one; there may be
+    /// one before the call, too.
+    fn pump_port(
+        &mut self,
+        node: NodeId,
+        port: PortId,
+        mut changed: Option<SocketId>,
+    ) -> Option<SocketId> {
         let link = self.ports.link(node, port);
         loop {
-            let Node::Host(host) = &self.nodes[node.index()] else { return true };
+            let Node::Host(host) = &mut self.nodes[node.index()] else { return changed };
             if !host.has_ready(port) {
-                return true;
+                return changed;
             }
             let slot = &mut self.links[link.index()];
             if slot.link.waiting_packets(self.now) > 0 {
                 // Woken when what waits starts; a link that is down says so when it is up again.
                 if let Some(at) = slot.link.next_start() {
-                    self.arm_transmitter(link, at);
+                    // A link of two events per packet wakes it anyway.
+                    let parked = slot.link.is_fifo() && host.park(at, self.now);
+                    if !parked {
+                        self.arm_transmitter(link, at);
+                    }
                 }
-                return false;
+                return changed;
             }
-            match self.with_host(node, |host, cx| host.pull(port, cx)) {
-                Pulled::Packet(packet, socket) => {
-                    self.count.sent += 1;
-                    self.observe(PacketEvent::Sent(node), &packet);
-                    self.send(node, link, packet);
-                    self.sync_socket(node, socket);
-                }
-                Pulled::Idle(socket) => self.sync_socket(node, socket),
-                Pulled::Nothing => return true,
+            let (socket, packet) = self.with_host(node, |host, cx| host.pull(port, cx));
+            if let Some(before) = changed.replace(socket).filter(|&before| before != socket) {
+                self.sync_socket(node, before);
+            }
+            if let Some(packet) = packet {
+                self.count.sent += 1;
+                self.observe(PacketEvent::Sent(node), &packet);
+                self.send(node, link, packet);
             }
         }
     }

@@ -198,9 +198,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn after_room(&mut self, link: LinkId) {
         let node = self.links[link.index()].from;
         match &self.nodes[node.index()] {
-            Node::Host(_) => {
-                self.pump_port(node, self.ports.port(link));
-            }
+            Node::Host(_) => self.feed(node, link),
             Node::Router(AnyForwarding::PlainIp(_)) => {}
             Node::Router(_) => {
                 self.pull(node, self.ports.port(link));

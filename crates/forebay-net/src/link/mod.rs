@@ -123,6 +123,11 @@ impl AnyLink {
     pub fn held_packets(&self) -> u64 {
         each!(self, l => l.held_packets())
     }
+    /// True if its departures are known at once.
+    #[inline]
+    pub fn is_fifo(&self) -> bool {
+        matches!(self, AnyLink::Fifo(_))
+    }
     /// The link as one that may fail and change; None if it was built without that.
     pub fn as_queued(&mut self) -> Option<&mut QueuedLink> {
         match self {
