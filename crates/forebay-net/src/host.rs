@@ -76,6 +76,15 @@ struct Interface {
     ready: VecDeque<u32>,
 }
 
+/// A socket took a segment: its timeout may have changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The socket.
+    pub socket: SocketId,
+    /// A socket of the host may have something to send.
+    pub ready: bool,
+}
+
 /// An entry that would be asked for a packet when the interface has room, and whose answer is known.
 #[derive(Clone, Copy)]
 struct Parked {
@@ -126,32 +135,37 @@ impl Host {
         self.reassembly.held_packets()
     }
 
-    /// A packet came. The socket that took it, if one did: its timeout may have changed, and if an interface
-    /// [has it ready](Host::has_ready), it may have something to send.
-    #[inline]
-    pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
-        if let Some(parked) = self.parked.take() {
-            // Arrivals go first at equal times: the interface has no room yet.
-            self.unpark(parked, parked.at < cx.now);
-        }
-        match packet.kind() {
+    /// A packet came. The socket that took it, if one did.
+    pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
+        self.unpark_at_arrival(cx.now);
+        let socket = match packet.kind() {
             Kind::Tcp => {
-                let taken = self.on_datagram(&packet, true, cx);
-                match taken {
+                let socket = self.on_datagram(&packet, true, cx);
+                match socket {
                     Some(_) => {
                         *cx.delivered += 1;
                         cx.arena.free(packet);
                     }
                     None => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
                 }
-                taken
+                socket
             }
             Kind::Piece => self.on_fragment(packet, cx),
             Kind::Opaque => {
                 foreign(packet, 1, cx);
                 None
             }
-        }
+        };
+        Some(Taken { socket: socket?, ready: self.any_ready() })
+    }
+    /// The same with a whole TCP segment, which the caller ends if a socket took it. None, and nothing has happened to it, if there
+    /// is no socket for it.
+    #[inline]
+    pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
+        self.unpark_at_arrival(cx.now);
+        let socket = self.on_datagram(packet, true, cx)?;
+        *cx.delivered += 1;
+        Some(Taken { socket, ready: self.any_ready() })
     }
 
     fn on_fragment(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
@@ -267,12 +281,18 @@ impl Host {
             self.mark_all_ready(socket);
         }
     }
-    /// The next packet for interface `port`, one socket after the other, from the socket whose turn it is, or None if it has
-    /// nothing to send now. Panics if no socket [is ready](Host::has_ready).
+    /// The socket that [`Host::pull`] would ask next, if one may have something to send.
     #[inline]
-    pub fn pull(&mut self, port: PortId, cx: &mut HostContext<'_>) -> (SocketId, Option<Packet>) {
+    pub fn first_ready(&self, port: PortId) -> Option<SocketId> {
+        let interface = &self.interfaces[port.index()];
+        let &entry = interface.ready.front()?;
+        Some(interface.entries[entry as usize].socket)
+    }
+    /// The next packet for interface `port`, one socket after the other. None: it was the turn of one that has nothing to send now.
+    #[inline]
+    pub fn pull(&mut self, port: PortId, cx: &mut HostContext<'_>) -> Option<Packet> {
         let interface = &mut self.interfaces[port.index()];
-        let &e = interface.ready.front().expect("a socket is ready");
+        let &e = interface.ready.front()?;
         let entry = &mut interface.entries[e as usize];
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
@@ -284,7 +304,7 @@ impl Host {
         } else if interface.ready.len() > 1 {
             interface.ready.rotate_left(1);
         }
-        (entry.socket, packet)
+        packet
     }
 
     /// The only interface has room at `at` and not before. True if it need not be asked then: the one entry that is ready
@@ -315,20 +335,21 @@ impl Host {
             connection.note_window_full(path as usize);
         }
     }
+    /// Arrivals go first at equal times: an interface that has room at `now` has none yet.
+    #[inline]
+    fn unpark_at_arrival(&mut self, now: Time) {
+        if let Some(parked) = self.parked.take() {
+            self.unpark(parked, parked.at < now);
+        }
+    }
     /// It is `now`: an interface that has room by now has it before whatever is to happen.
     pub fn pass_time(&mut self, now: Time) {
         if let Some(parked) = self.parked.take() {
             self.unpark(parked, parked.at <= now);
         }
     }
-    /// True if a socket of interface `port` may have something to send.
     #[inline]
-    pub fn has_ready(&self, port: PortId) -> bool {
-        !self.interfaces[port.index()].ready.is_empty()
-    }
-    /// The same of all interfaces.
-    #[inline]
-    pub fn any_ready(&self) -> bool {
+    fn any_ready(&self) -> bool {
         self.interfaces.iter().any(|interface| !interface.ready.is_empty())
     }
     /// Number of interfaces.

@@ -2,9 +2,24 @@
 
 use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
-use crate::host::{Host, HostContext};
+use crate::host::{Host, HostContext, Taken};
 use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
 use forebay_transport::Role;
+
+/// What a host works with. A macro, for it borrows fields beside those of host and link.
+macro_rules! host_context {
+    ($fabric:ident) => {
+        HostContext {
+            now: $fabric.now,
+            arena: &mut $fabric.arena,
+            drops: &mut $fabric.drops,
+            workload: &$fabric.workload,
+            plan: &$fabric.plan,
+            delivered: &mut $fabric.count.delivered,
+        }
+    };
+}
+pub(super) use host_context;
 
 impl<D: Driver> Fabric<D> {
     #[inline]
@@ -16,28 +31,23 @@ impl<D: Driver> Fabric<D> {
         let Node::Host(host) = &mut self.nodes[node.index()] else {
             unreachable!("only hosts have sockets")
         };
-        let mut cx = HostContext {
-            now: self.now,
-            arena: &mut self.arena,
-            drops: &mut self.drops,
-            workload: &self.workload,
-            plan: &self.plan,
-            delivered: &mut self.count.delivered,
-        };
-        call(host, &mut cx)
+        call(host, &mut host_context!(self))
     }
 
-    #[inline]
     pub(super) fn host_packet(&mut self, node: NodeId, packet: Packet) {
-        let (socket, ready) = self.with_host(node, |host, cx| {
-            let socket = host.on_packet(packet, cx);
-            (socket, host.any_ready())
-        });
+        let taken = self.with_host(node, |host, cx| host.on_packet(packet, cx));
         self.show_drops(node);
-        match socket {
-            Some(socket) if ready => self.pump(node, socket),
-            Some(socket) => self.sync_socket(node, socket),
-            None => {}
+        if let Some(taken) = taken {
+            self.after_segment(node, taken);
+        }
+    }
+    /// A socket of `node` took a segment.
+    #[inline]
+    pub(super) fn after_segment(&mut self, node: NodeId, Taken { socket, ready }: Taken) {
+        if ready {
+            self.pump(node, socket);
+        } else {
+            self.sync_socket(node, socket);
         }
     }
 
@@ -86,9 +96,7 @@ impl<D: Driver> Fabric<D> {
         let link = self.ports.link(node, port);
         loop {
             let Node::Host(host) = &mut self.nodes[node.index()] else { return changed };
-            if !host.has_ready(port) {
-                return changed;
-            }
+            let Some(socket) = host.first_ready(port) else { return changed };
             let slot = &mut self.links[link.index()];
             if slot.link.waiting_packets(self.now) > 0 {
                 // Woken when what waits starts; a link that is down says so when it is up again.
@@ -101,7 +109,7 @@ impl<D: Driver> Fabric<D> {
                 }
                 return changed;
             }
-            let (socket, packet) = self.with_host(node, |host, cx| host.pull(port, cx));
+            let packet = host.pull(port, &mut host_context!(self));
             if let Some(before) = changed.replace(socket).filter(|&before| before != socket) {
                 self.sync_socket(node, before);
             }

@@ -41,11 +41,32 @@ struct Slot {
     /// Port of `to` that it comes in on.
     in_port: PortId,
     mtu_bytes: u16,
-    /// The node at its end does nothing but plain IP forwarding.
-    to_plain: bool,
+    way: Way,
     link: AnyLink,
     from: NodeId,
     armed_transmitter: Time,
+}
+
+/// The way of packets from a link into the node at its end.
+#[derive(Clone, Copy)]
+enum Way {
+    /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
+    Forward,
+    /// From such a link into a host, and nobody looks on.
+    Host,
+    /// Any other.
+    General,
+}
+
+impl Way {
+    fn of(link: &AnyLink, to: &Node, observed: bool) -> Way {
+        match to {
+            _ if observed || !link.is_fifo() => Way::General,
+            Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
+            Node::Router(_) => Way::General,
+            Node::Host(_) => Way::Host,
+        }
+    }
 }
 
 /// One end of a flow.
@@ -92,24 +113,21 @@ impl<D: Driver> Fabric<D> {
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
         let network = Network::build(spec, seed, all_queued)?;
+        let observed = driver.observes();
         let links = network.links.into_iter().zip(&spec.links).enumerate();
         let links = links.map(|(i, (link, spec))| Slot {
-            link,
             from: spec.from,
             to: spec.to,
             in_port: network.ports.port(LinkId(i as u32 ^ 1)),
             mtu_bytes: spec.mtu_bytes,
-            to_plain: matches!(
-                network.nodes[spec.to.index()],
-                Node::Router(AnyForwarding::PlainIp(_))
-            ),
+            way: Way::of(&link, &network.nodes[spec.to.index()], observed),
+            link,
             armed_arrival: Time::MAX,
             armed_transmitter: Time::MAX,
         });
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
         let ends: Vec<End> = ends.collect();
-        let observed = driver.observes();
         Ok(Fabric {
             driver,
             now: Time::ZERO,

@@ -1,9 +1,11 @@
 //! Links: what arrives from them, what goes onto them.
 
-use super::{Deadline, Driver, Fabric, PacketEvent};
+use super::hosts::host_context;
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot, Way};
 use crate::build::Node;
+use crate::host::HostContext;
 use crate::link::AnyLink;
-use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
+use forebay_base::{DropReason, Kind, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
 
@@ -25,12 +27,8 @@ impl<D: Driver> Fabric<D> {
     #[inline]
     pub fn take_arrival(&mut self, now: Time, link: LinkId) -> Option<Packet> {
         self.now = now;
-        let slot = &mut self.links[link.index()];
-        let packet = slot.link.take_arrival(now);
-        if let Some(next) = slot.link.next_arrival() {
-            slot.armed_arrival = next;
-            self.driver.arm(Deadline::Arrival(link), next);
-        }
+        let packet = self.links[link.index()].link.take_arrival(now);
+        self.arm_next_arrival(link);
         packet
     }
 
@@ -44,28 +42,91 @@ impl<D: Driver> Fabric<D> {
         }
         slot.armed_arrival = Time::MAX;
         self.now = now;
-        let AnyLink::Fifo(fifo) = &mut slot.link else {
-            self.pass_queued(now, link);
-            return true;
-        };
-        let Some(packet) = fifo.take_arrival(now) else { return true };
-        if let Some(next) = fifo.next_arrival() {
-            slot.armed_arrival = next;
-            self.driver.arm(Deadline::Arrival(link), next);
-        }
-        let (node, in_port, plain) = (slot.to, slot.in_port, slot.to_plain);
-        self.driver.observe(now, PacketEvent::Arrived(link), &packet, &self.arena);
-        if plain {
-            self.forward(node, packet);
-        } else {
-            self.deliver(node, in_port, packet);
+        match slot.way {
+            Way::Forward => self.pass_through_router(now, link),
+            Way::Host => self.pass_to_host(now, link),
+            Way::General => self.pass_any(now, link),
         }
         true
     }
     #[inline(never)]
-    fn pass_queued(&mut self, now: Time, link: LinkId) {
+    fn pass_any(&mut self, now: Time, link: LinkId) {
         if let Some(packet) = self.take_arrival(now, link) {
             self.arrive(now, link, packet);
+        }
+    }
+    /// [`Fabric::pass_any`] of [`Way::Forward`]: the packet moves from ring to ring.
+    #[inline(always)]
+    fn pass_through_router(&mut self, now: Time, link: LinkId) {
+        let slot = &self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &slot.link else { return };
+        let Some(packet) = fifo.first_arrived(now) else { return };
+        let (node, wire_len) = (slot.to, packet.wire_len());
+        self.driver.observe(now, PacketEvent::Arrived(link), packet, &self.arena);
+        let port = self.routes.port(node, packet.dst()).filter(|_| packet.ttl() > 1);
+        let moved = match port {
+            Some(port) => self.move_on(now, wire_len, link, self.ports.link(node, port)),
+            None => false,
+        };
+        if moved {
+            self.arm_next_arrival(link);
+        } else {
+            self.forward_first(now, link);
+        }
+    }
+    /// Move the packet of `wire_len` bytes that has arrived on `from` to `to`. False if that needs more than moving it.
+    #[inline(always)]
+    fn move_on(&mut self, now: Time, wire_len: u16, from: LinkId, to: LinkId) -> bool {
+        let pair = self.links.get_disjoint_mut([from.index(), to.index()]);
+        let Ok([Slot { link: AnyLink::Fifo(from), .. }, slot]) = pair else { return false };
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
+        if wire_len > slot.mtu_bytes || !fifo.admits(now, wire_len) {
+            return false;
+        }
+        fifo.take_from(now, wire_len, from);
+        if slot.armed_arrival == Time::MAX {
+            self.arm_next_arrival(to);
+        }
+        true
+    }
+    /// The rare ways of a packet that has been observed.
+    #[inline(never)]
+    fn forward_first(&mut self, now: Time, link: LinkId) {
+        let node = self.links[link.index()].to;
+        if let Some(packet) = self.take_arrival(now, link) {
+            self.forward(node, packet);
+        }
+    }
+    /// [`Fabric::pass_any`] of [`Way::Host`]: the socket reads the packet where it lies.
+    #[inline(always)]
+    fn pass_to_host(&mut self, now: Time, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
+        let Some(packet) = fifo.first_arrived(now) else { return };
+        let node = slot.to;
+        self.driver.observe(now, PacketEvent::Arrived(link), packet, &self.arena);
+        let taken = match &mut self.nodes[node.index()] {
+            Node::Host(host) if packet.kind() == Kind::Tcp => {
+                host.on_segment(packet, &mut host_context!(self))
+            }
+            _ => None,
+        };
+        let packet = fifo.take_arrival(now);
+        self.arm_next_arrival(link);
+        match (taken, packet) {
+            (Some(taken), Some(packet)) => {
+                self.arena.free(packet);
+                self.after_segment(node, taken);
+            }
+            (_, packet) => packet.into_iter().for_each(|packet| self.host_packet(node, packet)),
+        }
+    }
+    #[inline(always)]
+    fn arm_next_arrival(&mut self, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        if let Some(at) = slot.link.next_arrival() {
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
         }
     }
 
@@ -119,11 +180,8 @@ impl<D: Driver> Fabric<D> {
             self.driver.observe(now, PacketEvent::Offered(link), &packet, &self.arena);
             fifo.take(now, packet);
             // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
-            if slot.armed_arrival == Time::MAX
-                && let Some(at) = fifo.next_arrival()
-            {
-                slot.armed_arrival = at;
-                self.driver.arm(Deadline::Arrival(link), at);
+            if slot.armed_arrival == Time::MAX {
+                self.arm_next_arrival(link);
             }
         } else {
             self.send_any(node, link, packet);

@@ -2,7 +2,7 @@
 
 use crate::link::stats::LinkStats;
 use alloc::collections::VecDeque;
-use forebay_base::{Packet, Rate, Serializer, Span, Time};
+use forebay_base::{Packet, PacketRing, Rate, Serializer, Span, Time};
 use forebay_queue::Overflow;
 
 /// The limit of the queue, the packet in transmission not counted.
@@ -27,7 +27,7 @@ struct Waiting {
 /// See the module. The ring holds queue and wire; packets are stamped with their arrival at the far end.
 #[repr(C)] // what an arrival touches, what an offer touches, what only a report reads
 pub struct FifoLink {
-    ring: VecDeque<Packet>,
+    ring: PacketRing,
     /// End of the last transmission.
     free_at: Time,
     delay: Span,
@@ -45,7 +45,7 @@ impl FifoLink {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, limit: FifoLimit, overhead_bytes: u16) -> FifoLink {
         FifoLink {
-            ring: VecDeque::new(),
+            ring: PacketRing::default(),
             free_at: Time::ZERO,
             delay,
             waiting: VecDeque::new(),
@@ -81,17 +81,16 @@ impl FifoLink {
         }
     }
 
-    /// True if [`FifoLink::take`] may be called with a packet of `wire_len` bytes.
-    #[inline]
+    /// True if there is room for a packet of `wire_len` bytes.
+    #[inline(always)] // into the two ways that most packets take
     pub fn admits(&mut self, now: Time, wire_len: u16) -> bool {
         self.bring_up_to_date(now);
         self.free_at <= now
             || self.room_for(wire_len, (self.waiting.len() as u64, self.waiting_bytes))
     }
-    /// Take a packet that [`FifoLink::admits`] has admitted at `now`.
-    #[inline]
-    pub fn take(&mut self, now: Time, mut packet: Packet) {
-        let wire_len = packet.wire_len();
+    /// A packet of `wire_len` bytes, for which there is room, is queued: when it arrives at the far end.
+    #[inline(always)]
+    fn schedule(&mut self, now: Time, wire_len: u16) -> Time {
         let start = self.free_at.max(now);
         if start > now {
             self.waiting.push_back(Waiting { start, queued_at: now, wire_len });
@@ -101,8 +100,22 @@ impl FifoLink {
         let took = self.serializer.serialize(bytes);
         self.free_at = start + took;
         self.stats.transmitted(bytes as u64, took);
-        packet.set_stamp(self.free_at + self.delay);
-        self.ring.push_back(packet);
+        self.free_at + self.delay
+    }
+    /// Queue a packet that [`FifoLink::admits`] has admitted at `now`.
+    #[inline(always)]
+    pub fn take(&mut self, now: Time, packet: Packet) {
+        let arrival = self.schedule(now, packet.wire_len());
+        self.ring.push_back(packet).set_stamp(arrival);
+    }
+    /// The same with the packet that arrives first on `from`: a router has passed it on.
+    #[inline(always)]
+    pub fn take_from(&mut self, now: Time, wire_len: u16, from: &mut FifoLink) {
+        let arrival = self.schedule(now, wire_len);
+        let packet = from.ring.move_front(&mut self.ring);
+        packet.set_stamp(arrival);
+        let lives = packet.decrement_ttl();
+        debug_assert!(lives && packet.wire_len() == wire_len);
     }
     /// See [`crate::AnyLink::offer`].
     pub fn offer(&mut self, packet: Packet, now: Time) -> Result<(), Overflow> {
@@ -117,12 +130,15 @@ impl FifoLink {
     pub fn next_arrival(&self) -> Option<Time> {
         self.ring.front().map(Packet::stamp)
     }
+    /// The packet that has arrived by `now`, where it lies.
+    #[inline]
+    pub fn first_arrived(&self, now: Time) -> Option<&Packet> {
+        self.ring.front().filter(|first| first.stamp() <= now)
+    }
     /// See [`crate::AnyLink::take_arrival`].
     #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
-        if self.next_arrival()? > now {
-            return None;
-        }
+        self.first_arrived(now)?;
         self.ring.pop_front()
     }
     /// See [`crate::AnyLink::waiting_packets`].
