@@ -1,6 +1,7 @@
 //! Packets in a row.
 
 use crate::packet::Packet;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// A queue of packets in one piece of memory, which grows and never shrinks. A packet moves from one ring to another in one
@@ -9,17 +10,17 @@ use alloc::vec::Vec;
 #[derive(Debug, Default)]
 pub struct PacketRing {
     /// A power of two of them. Those that are not in the queue are left over from packets that have moved on.
-    slots: Vec<Packet>,
+    slots: Box<[Packet]>,
     /// Index of the first in the queue.
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 impl PacketRing {
     /// Number of packets.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
     /// True if there is none.
     #[inline]
@@ -28,13 +29,13 @@ impl PacketRing {
     }
     /// Where the packet number `at` lies, counted from the first.
     #[inline]
-    fn slot(&self, at: usize) -> usize {
-        (self.head + at) & (self.slots.len() - 1)
+    fn slot(&self, at: u32) -> usize {
+        (self.head + at) as usize & (self.slots.len() - 1)
     }
     /// The first packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
-        if self.len == 0 { None } else { Some(&self.slots[self.head]) }
+        if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
     }
     /// All packets, the first first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Packet> + ExactSizeIterator {
@@ -46,7 +47,7 @@ impl PacketRing {
         if self.len == 0 {
             return None;
         }
-        let packet = self.slots[self.head].bitwise_copy();
+        let packet = self.slots[self.head as usize].bitwise_copy();
         self.leave();
         Some(packet)
     }
@@ -62,19 +63,19 @@ impl PacketRing {
     pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
         assert!(self.len > 0, "no packet to move");
         let slot = to.next_slot();
-        *slot = self.slots[self.head].bitwise_copy();
+        *slot = self.slots[self.head as usize].bitwise_copy();
         self.leave();
         slot
     }
     /// The first packet has moved on.
     #[inline]
     fn leave(&mut self) {
-        self.head = self.slot(1);
+        self.head = self.slot(1) as u32;
         self.len -= 1;
     }
     #[inline]
     fn next_slot(&mut self) -> &mut Packet {
-        if self.len == self.slots.len() {
+        if self.len as usize == self.slots.len() {
             self.grow();
         }
         let at = self.slot(self.len);
@@ -83,10 +84,12 @@ impl PacketRing {
     }
     #[cold]
     fn grow(&mut self) {
-        let more = self.slots.len().max(4);
-        self.slots.rotate_left(self.head);
-        self.head = 0;
-        self.slots.extend((0..more).map(|_| Packet::left_over()));
+        let capacity = (2 * self.slots.len()).max(4);
+        assert!(capacity <= 1 << 31, "a ring of 2^31 packets is full");
+        let mut slots = Vec::with_capacity(capacity);
+        slots.extend(self.iter().map(Packet::bitwise_copy));
+        slots.resize_with(capacity, Packet::left_over);
+        (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 }
 

@@ -135,8 +135,8 @@ impl<D: Driver> Fabric<D> {
     pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.now = now;
         self.observe(PacketEvent::Arrived(link), &packet);
-        let slot = &self.links[link.index()];
-        self.deliver(slot.to, slot.in_port, packet);
+        let (to, in_port) = (self.links[link.index()].to, self.edges[link.index()].in_port);
+        self.deliver(to, in_port, packet);
     }
 
     /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
@@ -217,7 +217,7 @@ impl<D: Driver> Fabric<D> {
         self.observe(PacketEvent::Offered(link), &packet);
         let slot = &mut self.links[link.index()];
         let result = slot.link.offer(packet, &mut port_context!(self));
-        self.show_drops(self.links[link.index()].from);
+        self.show_drops(self.edges[link.index()].from);
         self.sync_link(link);
         result
     }
@@ -235,9 +235,9 @@ impl<D: Driver> Fabric<D> {
     }
 
     pub(super) fn arm_transmitter(&mut self, link: LinkId, at: Time) {
-        let slot = &mut self.links[link.index()];
-        if at < slot.armed_transmitter {
-            slot.armed_transmitter = at;
+        let armed = &mut self.edges[link.index()].armed_transmitter;
+        if at < *armed {
+            *armed = at;
             self.driver.arm(Deadline::Transmitter(link), at);
         }
     }
@@ -247,14 +247,14 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         let slot = &mut self.links[link.index()];
         slot.link.on_transmitter(&mut port_context!(self));
-        self.show_drops(self.links[link.index()].from);
+        self.show_drops(self.edges[link.index()].from);
         self.sync_link(link);
         self.after_room(link);
     }
 
     /// `link` may have room: whoever feeds it may have something.
     pub(super) fn after_room(&mut self, link: LinkId) {
-        let node = self.links[link.index()].from;
+        let node = self.edges[link.index()].from;
         match &self.nodes[node.index()] {
             Node::Host(_) => self.feed(node, link),
             Node::Router(AnyForwarding::PlainIp(_)) => {}

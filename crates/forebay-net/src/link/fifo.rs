@@ -1,7 +1,7 @@
 //! A drop-tail queue, a constant rate and a wire, in one ring: the departure of a packet is computed when it comes.
 
 use crate::link::stats::LinkStats;
-use alloc::collections::VecDeque;
+use crate::link::waits::Waits;
 use forebay_base::{Packet, PacketRing, Rate, Serializer, Span, Time};
 use forebay_queue::Overflow;
 
@@ -14,31 +14,22 @@ pub enum FifoLimit {
     Packets(u64),
 }
 
-/// A packet that waits for transmission.
-#[derive(Clone, Copy)]
-struct Waiting {
-    /// When it starts, which is when the one before it departs.
-    start: Time,
-    /// When it came.
-    queued_at: Time,
-    wire_len: u16,
-}
-
 /// See the module. The ring holds queue and wire; packets are stamped with their arrival at the far end.
-#[repr(C)] // what an arrival touches, what an offer touches, what only a report reads
+#[repr(C)] // three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes first
 pub struct FifoLink {
     ring: PacketRing,
+    limit: FifoLimit,
+    overhead_bytes: u16,
     /// End of the last transmission.
     free_at: Time,
     delay: Span,
-    /// Those of the ring that had not started when this was last brought up to date, in order.
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
-    limit: FifoLimit,
+    /// Those of the ring that have not started.
+    waits: Waits,
     serializer: Serializer,
-    overhead_bytes: u16,
-    /// Waits of no length are not counted as they come: see [`FifoLink::stats`].
-    stats: LinkStats,
+    packets: u64,
+    /// Overhead included.
+    bytes: u64,
+    busy: Span,
 }
 
 impl FifoLink {
@@ -46,33 +37,18 @@ impl FifoLink {
     pub fn new(rate: Rate, delay: Span, limit: FifoLimit, overhead_bytes: u16) -> FifoLink {
         FifoLink {
             ring: PacketRing::default(),
+            limit,
+            overhead_bytes,
             free_at: Time::ZERO,
             delay,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            limit,
+            waits: Waits::default(),
             serializer: Serializer::new(rate),
-            overhead_bytes,
-            stats: LinkStats::default(),
+            packets: 0,
+            bytes: 0,
+            busy: Span::ZERO,
         }
     }
 
-    /// Packets and bytes that wait at `now`.
-    fn waiting(&self, now: Time) -> (u64, u64) {
-        let started = self.waiting.iter().take_while(|w| w.start <= now);
-        let (packets, bytes) =
-            started.fold((0, 0), |(n, bytes), w| (n + 1, bytes + w.wire_len as u64));
-        (self.waiting.len() as u64 - packets, self.waiting_bytes - bytes)
-    }
-    /// The packets that have started by `now` wait no longer.
-    #[inline]
-    fn bring_up_to_date(&mut self, now: Time) {
-        while let Some(first) = self.waiting.front().filter(|first| first.start <= now) {
-            self.stats.waits.record(first.start.since(first.queued_at));
-            self.waiting_bytes -= first.wire_len as u64;
-            self.waiting.pop_front();
-        }
-    }
     #[inline]
     fn room_for(&self, wire_len: u16, (packets, bytes): (u64, u64)) -> bool {
         match self.limit {
@@ -84,22 +60,22 @@ impl FifoLink {
     /// True if there is room for a packet of `wire_len` bytes.
     #[inline(always)] // into the two ways that most packets take
     pub fn admits(&mut self, now: Time, wire_len: u16) -> bool {
-        self.bring_up_to_date(now);
-        self.free_at <= now
-            || self.room_for(wire_len, (self.waiting.len() as u64, self.waiting_bytes))
+        self.waits.bring_up_to_date(now);
+        self.free_at <= now || self.room_for(wire_len, (self.waits.packets(), self.waits.bytes()))
     }
     /// A packet of `wire_len` bytes, for which there is room, is queued: when it arrives at the far end.
     #[inline(always)]
     fn schedule(&mut self, now: Time, wire_len: u16) -> Time {
         let start = self.free_at.max(now);
         if start > now {
-            self.waiting.push_back(Waiting { start, queued_at: now, wire_len });
-            self.waiting_bytes += wire_len as u64;
+            self.waits.push(now, start, wire_len);
         }
         let bytes = wire_len as u32 + self.overhead_bytes as u32;
         let took = self.serializer.serialize(bytes);
         self.free_at = start + took;
-        self.stats.transmitted(bytes as u64, took);
+        self.packets += 1;
+        self.bytes += bytes as u64;
+        self.busy += took;
         self.free_at + self.delay
     }
     /// Queue a packet that [`FifoLink::admits`] has admitted at `now`.
@@ -144,20 +120,20 @@ impl FifoLink {
     /// See [`crate::AnyLink::waiting_packets`].
     #[inline]
     pub fn waiting_packets(&mut self, now: Time) -> u64 {
-        self.bring_up_to_date(now);
-        self.waiting.len() as u64
+        self.waits.bring_up_to_date(now);
+        self.waits.packets()
     }
     /// See [`crate::AnyLink::waiting_bytes`].
     pub fn waiting_bytes(&self, now: Time) -> u64 {
-        self.waiting(now).1
+        self.waits.at_time(now).1
     }
     /// See [`crate::AnyLink::next_start`]. Call [`FifoLink::waiting_packets`] before it.
     pub fn next_start(&self) -> Option<Time> {
-        self.waiting.front().map(|first| first.start)
+        self.waits.next_start()
     }
     /// See [`crate::AnyLink::has_room`].
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
-        self.free_at <= now || self.room_for(wire_len, self.waiting(now))
+        self.free_at <= now || self.room_for(wire_len, self.waits.at_time(now))
     }
     /// See [`crate::AnyLink::is_idle`].
     pub fn is_idle(&self, now: Time) -> bool {
@@ -169,23 +145,22 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, now: Time) -> LinkStats {
-        let mut stats = self.stats.clone();
-        let started = self.waiting.iter().take_while(|w| w.start <= now);
-        started.for_each(|w| stats.waits.record(w.start.since(w.queued_at)));
-        let (waiting, _) = self.waiting(now);
+        let mut waits = self.waits.histogram(now);
+        let (waiting, _) = self.waits.at_time(now);
         // All others started when they came.
-        stats.waits.record_zeros(stats.packets - stats.waits.count() - waiting);
-        stats
+        waits.record_zeros(self.packets - waits.count() - waiting);
+        let (packets, bytes, busy) = (self.packets, self.bytes, self.busy);
+        LinkStats { packets, bytes, busy, waits, lost: 0 }
     }
     /// See [`crate::AnyLink::busy`]: what is committed beyond `now` does not count.
     pub fn busy(&self, now: Time) -> Span {
-        self.stats.busy.saturating_sub(self.free_at.since(now))
+        self.busy.saturating_sub(self.free_at.since(now))
     }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
         let departure = |packet: &Packet| packet.stamp() - self.delay;
         let not_yet = self.ring.iter().rev().take_while(|&packet| departure(packet) > now).count();
-        self.stats.packets - not_yet as u64
+        self.packets - not_yet as u64
     }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {

@@ -7,6 +7,7 @@
 mod fifo;
 mod queued;
 mod stats;
+mod waits;
 mod wire;
 
 pub use fifo::{FifoLimit, FifoLink};

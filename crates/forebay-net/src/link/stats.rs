@@ -4,7 +4,6 @@ use forebay_base::{Histogram, Span};
 
 /// Counts and times of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[repr(C)] // what each packet counts, together
 pub struct LinkStats {
     /// Packets taken for transmission, those that still wait for it included if the link knows when they will leave.
     pub packets: u64,
