@@ -3,6 +3,7 @@
 use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
 use crate::host::{Host, HostContext, Taken};
+use crate::link::AnyLink;
 use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
 use forebay_transport::Role;
 
@@ -113,11 +114,28 @@ impl<D: Driver> Fabric<D> {
             if let Some(before) = changed.replace(socket).filter(|&before| before != socket) {
                 self.sync_socket(node, before);
             }
-            if let Some(packet) = packet {
-                self.count.sent += 1;
-                self.observe(PacketEvent::Sent(node), &packet);
-                self.send(node, link, packet);
+            self.send_new(node, link, packet);
+        }
+    }
+
+    /// Put a packet that a socket of `node` has made, if it has made one, on a link.
+    #[inline(always)]
+    fn send_new(&mut self, node: NodeId, link: LinkId, packet: Option<Packet>) {
+        let Some(wire_len) = packet.as_ref().map(Packet::wire_len) else { return };
+        self.count.sent += 1;
+        let slot = &mut self.links[link.index()];
+        if !self.observed
+            && wire_len <= slot.mtu_bytes
+            && let AnyLink::Fifo(fifo) = &mut slot.link
+            && fifo.admits(self.now, wire_len)
+        {
+            fifo.take_made(self.now, wire_len, packet);
+            if slot.armed_arrival == Time::MAX {
+                self.arm_next_arrival(link);
             }
+        } else if let Some(packet) = packet {
+            self.observe(PacketEvent::Sent(node), &packet);
+            self.send_any(node, link, packet);
         }
     }
 

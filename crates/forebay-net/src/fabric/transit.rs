@@ -122,7 +122,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
     #[inline(always)]
-    fn arm_next_arrival(&mut self, link: LinkId) {
+    pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
         if let Some(at) = slot.link.next_arrival() {
             slot.armed_arrival = at;
@@ -190,7 +190,7 @@ impl<D: Driver> Fabric<D> {
 
     /// The general way of `send`.
     #[inline(never)]
-    fn send_any(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+    pub(super) fn send_any(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         let mtu = self.links[link.index()].mtu_bytes;
         if packet.wire_len() > mtu {
             return self.send_too_big(node, link, packet, mtu);

@@ -84,6 +84,14 @@ impl FifoLink {
         let arrival = self.schedule(now, packet.wire_len());
         self.ring.push_back(packet).set_stamp(arrival);
     }
+    /// The same with a packet of `wire_len` bytes that has just been made. It is copied last: see [`PacketRing`].
+    #[inline(always)]
+    pub(crate) fn take_made(&mut self, now: Time, wire_len: u16, packet: Option<Packet>) {
+        let arrival = self.schedule(now, wire_len);
+        if let Some(packet) = packet {
+            self.ring.push_back(packet).set_stamp(arrival);
+        }
+    }
     /// The same with the packet that arrives first on `from`: a router has passed it on.
     #[inline(always)]
     pub fn take_from(&mut self, now: Time, wire_len: u16, from: &mut FifoLink) {
