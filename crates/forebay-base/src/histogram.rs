@@ -60,6 +60,10 @@ impl Histogram {
             None => self.grow(bucket),
         }
     }
+    /// Count `times` spans of no length.
+    pub fn record_zeros(&mut self, times: u64) {
+        self.zeros += times;
+    }
     #[cold]
     fn grow(&mut self, bucket: u32) {
         if self.counts.is_empty() {

@@ -14,6 +14,7 @@ mod ids;
 mod options;
 mod packet;
 mod rate;
+mod ring;
 mod rng;
 mod seq;
 pub mod signal;
@@ -30,6 +31,7 @@ pub use options::{
 };
 pub use packet::{Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
 pub use rate::{Rate, Serializer};
+pub use ring::PacketRing;
 pub use rng::{Rng, Stream};
 pub use seq::{narrow, seq_lt, widen};
 pub use time::{Span, Time};

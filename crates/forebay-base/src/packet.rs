@@ -363,9 +363,16 @@ impl Packet {
         }
         arena.cold_mut(self.cold)
     }
-    /// The same 48 bytes again: only the arena, which counts who holds a cold part, may do this.
+    /// The same 48 bytes again: only the arena, which counts who holds a cold part, and a ring, which forgets the first, may do
+    /// this.
+    #[inline]
     pub(crate) fn bitwise_copy(&self) -> Packet {
         Packet { ..*self }
+    }
+    /// What lies where no packet is.
+    pub(crate) fn left_over() -> Packet {
+        let nobody = Endpoint { addr: Addr(0), port: 0 };
+        Packet::tcp(IpVersion::V4, nobody, nobody, TcpFields::default(), 0)
     }
     pub(crate) fn set_cold(&mut self, cold: Handle) {
         self.cold = cold;

@@ -76,15 +76,21 @@ struct Interface {
     ready: VecDeque<u32>,
 }
 
-/// What [`Host::pull`] found.
-#[derive(Debug)]
-pub enum Pulled {
-    /// A packet of this socket.
-    Packet(Packet, SocketId),
-    /// This socket has nothing to send now.
-    Idle(SocketId),
-    /// No socket has.
-    Nothing,
+/// A socket took a segment: its timeout may have changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The socket.
+    pub socket: SocketId,
+    /// A socket of the host may have something to send.
+    pub ready: bool,
+}
+
+/// An entry that would be asked for a packet when the interface has room, and whose answer is known.
+#[derive(Clone, Copy)]
+struct Parked {
+    /// When the interface has room.
+    at: Time,
+    entry: u32,
 }
 
 /// See the module. The interface of index i is port i of the node.
@@ -92,6 +98,8 @@ pub enum Pulled {
 pub struct Host {
     interfaces: Vec<Interface>,
     sockets: Vec<Socket>,
+    /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
+    parked: Option<Parked>,
     reassembly: Reassembly,
 }
 
@@ -127,27 +135,37 @@ impl Host {
         self.reassembly.held_packets()
     }
 
-    /// A packet came. The socket that took it, if one did: its timeout may have changed, and it may have something to send.
-    pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
-        match packet.kind() {
+    /// A packet came. The socket that took it, if one did.
+    pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
+        self.unpark_at_arrival(cx.now);
+        let socket = match packet.kind() {
             Kind::Tcp => {
-                let piece = whole_as_piece(&packet);
-                let taken = self.on_datagram(&packet, Some(piece), cx);
-                match taken {
+                let socket = self.on_datagram(&packet, true, cx);
+                match socket {
                     Some(_) => {
                         *cx.delivered += 1;
                         cx.arena.free(packet);
                     }
                     None => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
                 }
-                taken
+                socket
             }
             Kind::Piece => self.on_fragment(packet, cx),
             Kind::Opaque => {
                 foreign(packet, 1, cx);
                 None
             }
-        }
+        };
+        Some(Taken { socket: socket?, ready: self.any_ready() })
+    }
+    /// The same with a whole TCP segment, which the caller ends if a socket took it. None, and nothing has happened to it, if there
+    /// is no socket for it.
+    #[inline]
+    pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
+        self.unpark_at_arrival(cx.now);
+        let socket = self.on_datagram(packet, true, cx)?;
+        *cx.delivered += 1;
+        Some(Taken { socket, ready: self.any_ready() })
     }
 
     fn on_fragment(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
@@ -169,7 +187,7 @@ impl Host {
             foreign(whole, pieces, cx);
             return None;
         }
-        let taken = self.on_datagram(&whole, None, cx);
+        let taken = self.on_datagram(&whole, false, cx);
         match taken {
             Some(_) => {
                 *cx.delivered += pieces;
@@ -185,7 +203,10 @@ impl Host {
     fn find(&self, packet: &Packet) -> Option<(usize, usize)> {
         let (_, port) = packet.ports()?;
         let end = Endpoint { addr: packet.dst(), port };
-        let interface = self.interfaces.iter().rposition(|i| i.addr <= end.addr)?;
+        let interface = match self.interfaces.as_slice() {
+            [_] => 0, // what is for an address before its first has no index there
+            all => all.iter().rposition(|i| i.addr <= end.addr)?,
+        };
         let index = index_of(self.interfaces[interface].addr, end)? as usize;
         (index < self.interfaces[interface].entries.len()).then_some((interface, index))
     }
@@ -198,11 +219,12 @@ impl Host {
         }
     }
 
+    /// `whole`: it came in one piece, which the connection has not seen yet.
     #[inline]
     fn on_datagram(
         &mut self,
         packet: &Packet,
-        piece: Option<PieceView>,
+        whole: bool,
         cx: &mut HostContext<'_>,
     ) -> Option<SocketId> {
         let (i, e) = self.find(packet)?;
@@ -216,14 +238,14 @@ impl Host {
         }
         let connection = socket.connection.as_mut()?;
         let path = entry.path as usize;
-        if let Some(view) = piece.filter(|_| connection.wants_pieces()) {
-            connection.on_piece(cx.now, path, &view);
+        if whole && connection.wants_pieces() {
+            connection.on_piece(cx.now, path, &whole_as_piece(packet));
         }
         connection.on_packet(cx.now, path, packet, cx.arena);
-        if connection.paths() == 1 {
-            self.interfaces[i].mark_ready(e);
-        } else {
+        if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
+        } else if !connection.is_silent(path) {
+            self.interfaces[i].mark_ready(e);
         }
         Some(entry.socket)
     }
@@ -238,6 +260,7 @@ impl Host {
 
     /// The client of `socket` opens its connection.
     pub fn open(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
+        self.pass_time(cx.now);
         let entry = &mut self.sockets[socket.index()];
         assert!(entry.role == Role::Client && entry.connection.is_none(), "opened twice");
         let mut connection = cx.workload.connection(entry.flow, Role::Client);
@@ -252,37 +275,82 @@ impl Host {
     }
     /// The time that `socket` asked for has come.
     pub fn on_timeout(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
+        self.pass_time(cx.now);
         if let Some(connection) = &mut self.sockets[socket.index()].connection {
             connection.on_timeout(cx.now);
             self.mark_all_ready(socket);
         }
     }
-    /// The next packet for interface `port`, one socket after the other.
+    /// The socket that [`Host::pull`] would ask next, if one may have something to send.
     #[inline]
-    pub fn pull(&mut self, port: PortId, cx: &mut HostContext<'_>) -> Pulled {
+    pub fn first_ready(&self, port: PortId) -> Option<SocketId> {
+        let interface = &self.interfaces[port.index()];
+        let &entry = interface.ready.front()?;
+        Some(interface.entries[entry as usize].socket)
+    }
+    /// The next packet for interface `port`, one socket after the other. None: it was the turn of one that has nothing to send now.
+    #[inline]
+    pub fn pull(&mut self, port: PortId, cx: &mut HostContext<'_>) -> Option<Packet> {
         let interface = &mut self.interfaces[port.index()];
-        let Some(&e) = interface.ready.front() else { return Pulled::Nothing };
+        let &e = interface.ready.front()?;
         let entry = &mut interface.entries[e as usize];
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
-        match connection.poll_transmit(cx.now, entry.path as usize, cx.arena) {
-            Some(packet) => {
-                if interface.ready.len() > 1 {
-                    interface.ready.rotate_left(1);
-                }
-                Pulled::Packet(packet, entry.socket)
-            }
-            None => {
-                entry.queued = false;
-                interface.ready.pop_front();
-                Pulled::Idle(entry.socket)
-            }
+        let path = entry.path as usize;
+        let packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if packet.is_none() || connection.is_silent(path) {
+            entry.queued = false;
+            interface.ready.pop_front();
+        } else if interface.ready.len() > 1 {
+            interface.ready.rotate_left(1);
+        }
+        packet
+    }
+
+    /// The only interface has room at `at` and not before. True if it need not be asked then: the one entry that is ready
+    /// would only note that its window is full. That is made up for when something else happens here.
+    #[inline]
+    pub fn park(&mut self, at: Time, now: Time) -> bool {
+        let [interface] = self.interfaces.as_mut_slice() else { return false };
+        let [entry] = *interface.ready.make_contiguous() else { return false };
+        let Entry { socket, path, .. } = interface.entries[entry as usize];
+        let Some(connection) = &self.sockets[socket.index()].connection else { return false };
+        if !connection.awaits_window(now, path as usize) {
+            return false;
+        }
+        interface.entries[entry as usize].queued = false;
+        interface.ready.clear();
+        self.parked = Some(Parked { at, entry });
+        true
+    }
+    /// Whether the interface has had room for the parked entry, or it is ready again.
+    #[inline]
+    fn unpark(&mut self, Parked { entry, .. }: Parked, had_room: bool) {
+        let interface = &mut self.interfaces[0];
+        if !had_room {
+            return interface.mark_ready(entry as usize);
+        }
+        let Entry { socket, path, .. } = interface.entries[entry as usize];
+        if let Some(connection) = &mut self.sockets[socket.index()].connection {
+            connection.note_window_full(path as usize);
         }
     }
-    /// True if a socket of interface `port` may have something to send.
+    /// Arrivals go first at equal times: an interface that has room at `now` has none yet.
     #[inline]
-    pub fn has_ready(&self, port: PortId) -> bool {
-        !self.interfaces[port.index()].ready.is_empty()
+    fn unpark_at_arrival(&mut self, now: Time) {
+        if let Some(parked) = self.parked.take() {
+            self.unpark(parked, parked.at < now);
+        }
+    }
+    /// It is `now`: an interface that has room by now has it before whatever is to happen.
+    pub fn pass_time(&mut self, now: Time) {
+        if let Some(parked) = self.parked.take() {
+            self.unpark(parked, parked.at <= now);
+        }
+    }
+    #[inline]
+    fn any_ready(&self) -> bool {
+        self.interfaces.iter().any(|interface| !interface.ready.is_empty())
     }
     /// Number of interfaces.
     pub fn interfaces(&self) -> usize {

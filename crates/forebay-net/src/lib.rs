@@ -18,7 +18,7 @@ mod workload;
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, PacketEvent};
-pub use host::{Host, HostContext, Pulled, Socket};
+pub use host::{Host, HostContext, Socket, Taken};
 pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{

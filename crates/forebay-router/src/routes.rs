@@ -13,14 +13,21 @@ const NONE: u16 = u16::MAX;
 pub struct Routes {
     /// Per address: (column of its attachment, port of the attachment that leads to it or NONE if it is the attachment).
     addresses: Vec<(u32, u16)>,
-    /// Per node: its own column, if it is an attachment.
-    own_column: Vec<u32>,
-    /// Per node: its row in `next`; u32::MAX for hosts with one port, which send everything to port 0.
-    row: Vec<u32>,
+    /// Per node.
+    places: Vec<Place>,
     columns: usize,
     next: Vec<u16>,
     /// What [`Routes::redirect`] says of single addresses; empty in most runs.
     redirected: BTreeMap<(NodeId, Addr), u16>,
+}
+
+/// The place of a node in the table.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its own column, if it is an attachment.
+    own_column: u32,
+    /// Where its row begins in `next`; u32::MAX for hosts with one port, which send everything to port 0.
+    row_start: u32,
 }
 
 impl Routes {
@@ -28,19 +35,23 @@ impl Routes {
     pub fn new(nodes: usize, rows: &[NodeId], columns: &[NodeId]) -> Routes {
         let mut routes = Routes {
             addresses: Vec::new(),
-            own_column: vec![u32::MAX; nodes],
-            row: vec![u32::MAX; nodes],
+            places: vec![Place { own_column: u32::MAX, row_start: u32::MAX }; nodes],
             columns: columns.len(),
             next: vec![NONE; rows.len() * columns.len()],
             redirected: BTreeMap::new(),
         };
-        rows.iter().enumerate().for_each(|(i, n)| routes.row[n.index()] = i as u32);
-        columns.iter().enumerate().for_each(|(i, n)| routes.own_column[n.index()] = i as u32);
+        assert!(routes.next.len() < u32::MAX as usize, "a table of 2^32 routes");
+        for (i, node) in rows.iter().enumerate() {
+            routes.places[node.index()].row_start = (i * columns.len()) as u32;
+        }
+        for (i, node) in columns.iter().enumerate() {
+            routes.places[node.index()].own_column = i as u32;
+        }
         routes
     }
     /// Append the next address: reached at `attachment`, from there by `last_hop`, None if the attachment itself has it.
     pub fn push_address(&mut self, attachment: NodeId, last_hop: Option<PortId>) -> Addr {
-        let column = self.own_column[attachment.index()];
+        let column = self.places[attachment.index()].own_column;
         assert_ne!(column, u32::MAX, "an attachment needs a column");
         self.addresses.push((column, last_hop.map_or(NONE, |p| p.0)));
         Addr((self.addresses.len() - 1) as u32)
@@ -51,10 +62,10 @@ impl Routes {
     }
     /// Set or clear the port by which `node` reaches `attachment`. Panics if either has no place in the table.
     pub fn set(&mut self, node: NodeId, attachment: NodeId, port: Option<PortId>) {
-        let row = self.row[node.index()] as usize;
-        let column = self.own_column[attachment.index()] as usize;
+        let row_start = self.places[node.index()].row_start as usize;
+        let column = self.places[attachment.index()].own_column as usize;
         assert!(column < self.columns, "an attachment needs a column");
-        self.next[row * self.columns + column] = port.map_or(NONE, |p| p.0);
+        self.next[row_start + column] = port.map_or(NONE, |p| p.0);
     }
     /// `node` sends what is for `dst`, and for no other address, through `port` from now on; None: it has no route there.
     pub fn redirect(&mut self, node: NodeId, dst: Addr, port: Option<PortId>) {
@@ -64,8 +75,8 @@ impl Routes {
     #[inline]
     pub fn port(&self, node: NodeId, dst: Addr) -> Option<PortId> {
         let &(column, last_hop) = self.addresses.get(dst.index())?;
-        let row = self.row[node.index()];
-        if row == u32::MAX {
+        let Place { own_column, row_start } = self.places[node.index()];
+        if row_start == u32::MAX {
             return Some(PortId(0));
         }
         if !self.redirected.is_empty()
@@ -73,10 +84,10 @@ impl Routes {
         {
             return (port != NONE).then_some(PortId(port));
         }
-        let port = if self.own_column[node.index()] == column {
+        let port = if own_column == column {
             last_hop
         } else {
-            self.next[row as usize * self.columns + column as usize]
+            self.next[row_start as usize + column as usize]
         };
         (port != NONE).then_some(PortId(port))
     }

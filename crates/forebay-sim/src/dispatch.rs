@@ -1,31 +1,15 @@
-//! What happens at each kind of event, where it is the simulator's business: what an arrival adds to the trace hash, the
-//! way through bytes, and what the scenario does. The rest is in [`forebay_net::Fabric`].
+//! What happens at each kind of event, where it is the simulator's business: the way through bytes, and what the scenario
+//! does. The rest is in [`forebay_net::Fabric`].
 
 use crate::world::Simulation;
 use forebay_base::{LinkId, Packet};
 
 impl Simulation {
-    /// The first packet on the wire of `link` has arrived.
-    #[inline]
-    pub(crate) fn on_arrival(&mut self, link: LinkId) {
+    /// The first packet on the wire of `link` has arrived: as bytes.
+    pub(crate) fn arrive_as_bytes(&mut self, link: LinkId) {
         let Some(packet) = self.fabric.take_arrival(self.now, link) else { return };
-        if self.bytes.is_some() {
-            return self.arrive_as_bytes(link, packet);
-        }
-        self.arrive(link, packet);
-    }
-
-    #[inline(always)] // into the one way that most packets take
-    fn arrive(&mut self, link: LinkId, packet: Packet) {
-        self.hashes[link.index()].arrived(self.now, packet.digest(&self.fabric.arena));
-        self.fabric.arrive(self.now, link, packet);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn arrive_as_bytes(&mut self, link: LinkId, packet: Packet) {
         let packet = self.through_bytes(packet);
-        self.arrive(link, packet);
+        self.fabric.arrive(self.now, link, packet);
     }
 
     /// Emit to bytes and parse back: what a machine reads, a wire carries.

@@ -85,14 +85,16 @@ impl Role {
     }
 }
 
-/// What is pending, and who looks on.
+/// What is pending, what has arrived, and who looks on.
 pub(crate) struct Clockwork {
     agenda: Agenda,
+    /// By link.
+    hashes: Vec<LinkHash>,
     observer: Option<Box<dyn Observer>>,
 }
 
 impl Driver for Clockwork {
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self, deadline: Deadline, at: Time) {
         let entity = match deadline {
             Deadline::Arrival(link) => Role::Arrival.entity(link.0),
@@ -105,8 +107,11 @@ impl Driver for Clockwork {
     fn observes(&self) -> bool {
         self.observer.is_some()
     }
-    #[inline]
+    #[inline(always)] // the event is known where it is called
     fn observe(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
+        if let PacketEvent::Arrived(link) = event {
+            self.hashes[link.index()].arrived(now, packet.digest(arena));
+        }
         if let Some(observer) = &mut self.observer {
             observer.on_packet(now, event, packet, arena);
         }
@@ -117,8 +122,6 @@ impl Driver for Clockwork {
 pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) fabric: Fabric<Clockwork>,
-    /// By link.
-    pub(crate) hashes: Vec<LinkHash>,
     pub(crate) events: Vec<EventSpec>,
     pub(crate) next_event: usize,
     pub(crate) injections: VecDeque<Injection>,
@@ -133,11 +136,11 @@ impl Simulation {
     /// Build a run. Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
         let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
-        let driver = Clockwork { agenda, observer: options.observer };
+        let hashes = vec![LinkHash::default(); spec.links.len()];
+        let driver = Clockwork { agenda, hashes, observer: options.observer };
         let mut simulation = Simulation {
             now: Time::ZERO,
             fabric: Fabric::new(spec, seed, options.all_queued, driver)?,
-            hashes: vec![LinkHash::default(); spec.links.len()],
             events: spec.events.clone(),
             next_event: 0,
             injections: options.injections.into(),
@@ -167,11 +170,15 @@ impl Simulation {
                 self.now = self.now.max(limit);
                 return if agenda.is_empty() { Status::Quiet } else { Status::Running };
             };
-            assert!(at >= self.now, "the agenda went back from {} to {at}", self.now);
-            self.instant_events = if at == self.now { self.instant_events + 1 } else { 0 };
-            self.now = at;
+            if at != self.now {
+                assert!(at > self.now, "the agenda went back from {} to {at}", self.now);
+                (self.now, self.instant_events) = (at, 0);
+            }
+            self.instant_events += 1;
+            if self.instant_events >= MAX_INSTANT_EVENTS {
+                self.stand_still(entity);
+            }
             self.handle(entity);
-            self.check_progress(entity);
         }
         Status::FlowsEnded
     }
@@ -184,23 +191,18 @@ impl Simulation {
     }
 
     /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
-    #[inline]
-    fn check_progress(&self, entity: Entity) {
-        if self.instant_events >= MAX_INSTANT_EVENTS {
-            let (role, index) = Role::split(entity);
-            panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
-        }
+    #[cold]
+    fn stand_still(&self, entity: Entity) -> ! {
+        let (role, index) = Role::split(entity);
+        panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, entity: Entity) {
         // Nearly all events: they do not go through the choice below.
-        if entity >> KIND_SHIFT == Role::Arrival as u32 {
+        if entity >> KIND_SHIFT == Role::Arrival as u32 && self.bytes.is_none() {
             let link = LinkId(entity & ((1 << KIND_SHIFT) - 1));
-            if self.fabric.due(self.now, Deadline::Arrival(link)) {
-                self.handled += 1;
-                self.on_arrival(link);
-            }
+            self.handled += u64::from(self.fabric.pass_arrival(self.now, link));
         } else {
             self.handle_other(entity);
         }
@@ -212,7 +214,7 @@ impl Simulation {
         let (now, link, node) = (self.now, LinkId(index), NodeId(index));
         let meant = match role {
             Role::Control => true,
-            Role::Arrival => unreachable!("handled before"),
+            Role::Arrival => self.fabric.due(now, Deadline::Arrival(link)),
             Role::Transmitter => self.fabric.due(now, Deadline::Transmitter(link)),
             Role::Router => self.fabric.due(now, Deadline::Router(node)),
             Role::Socket => self.fabric.due(now, Deadline::Socket(EndId(index))),
@@ -223,7 +225,7 @@ impl Simulation {
         self.handled += 1;
         match role {
             Role::Control => self.on_control(),
-            Role::Arrival => unreachable!("handled before"),
+            Role::Arrival => self.arrive_as_bytes(link),
             Role::Transmitter => self.fabric.on_transmitter(now, link),
             Role::Router => self.fabric.on_router(now, node),
             Role::Socket => self.fabric.on_socket(now, EndId(index)),
@@ -244,7 +246,7 @@ impl Simulation {
     }
     /// The trace hash so far.
     pub fn trace_hash(&self) -> u64 {
-        trace_hash(self.hashes.iter().copied())
+        trace_hash(self.fabric.driver.hashes.iter().copied())
     }
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {

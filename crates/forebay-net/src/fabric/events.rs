@@ -22,13 +22,13 @@ impl<D: Driver> Fabric<D> {
             NetEvent::Down(link) => {
                 let queued = self.links[link.index()].link.as_queued();
                 queued.expect(CAN_CHANGE).fail(&mut port_context!(self));
-                self.show_drops(self.links[link.index()].from);
+                self.show_drops(self.edges[link.index()].from);
                 self.tell_link(link, false);
             }
             NetEvent::Up(link) => {
                 let queued = self.links[link.index()].link.as_queued();
                 queued.expect(CAN_CHANGE).heal(&mut port_context!(self));
-                self.show_drops(self.links[link.index()].from);
+                self.show_drops(self.edges[link.index()].from);
                 self.sync_link(link);
                 self.after_room(link);
                 self.tell_link(link, true);

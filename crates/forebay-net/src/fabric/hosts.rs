@@ -2,9 +2,25 @@
 
 use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
-use crate::host::{Host, HostContext, Pulled};
-use forebay_base::{NodeId, Packet, PortId, SocketId, Time};
+use crate::host::{Host, HostContext, Taken};
+use crate::link::AnyLink;
+use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
 use forebay_transport::Role;
+
+/// What a host works with. A macro, for it borrows fields beside those of host and link.
+macro_rules! host_context {
+    ($fabric:ident) => {
+        HostContext {
+            now: $fabric.now,
+            arena: &mut $fabric.arena,
+            drops: &mut $fabric.drops,
+            workload: &$fabric.workload,
+            plan: &$fabric.plan,
+            delivered: &mut $fabric.count.delivered,
+        }
+    };
+}
+pub(super) use host_context;
 
 impl<D: Driver> Fabric<D> {
     #[inline]
@@ -16,23 +32,23 @@ impl<D: Driver> Fabric<D> {
         let Node::Host(host) = &mut self.nodes[node.index()] else {
             unreachable!("only hosts have sockets")
         };
-        let mut cx = HostContext {
-            now: self.now,
-            arena: &mut self.arena,
-            drops: &mut self.drops,
-            workload: &self.workload,
-            plan: &self.plan,
-            delivered: &mut self.count.delivered,
-        };
-        call(host, &mut cx)
+        call(host, &mut host_context!(self))
     }
 
-    #[inline]
     pub(super) fn host_packet(&mut self, node: NodeId, packet: Packet) {
-        let socket = self.with_host(node, |host, cx| host.on_packet(packet, cx));
+        let taken = self.with_host(node, |host, cx| host.on_packet(packet, cx));
         self.show_drops(node);
-        if let Some(socket) = socket {
+        if let Some(taken) = taken {
+            self.after_segment(node, taken);
+        }
+    }
+    /// A socket of `node` took a segment.
+    #[inline]
+    pub(super) fn after_segment(&mut self, node: NodeId, Taken { socket, ready }: Taken) {
+        if ready {
             self.pump(node, socket);
+        } else {
+            self.sync_socket(node, socket);
         }
     }
 
@@ -52,44 +68,74 @@ impl<D: Driver> Fabric<D> {
 
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission, one behind it.
     /// `socket` is the one that something happened to.
-    #[inline]
     fn pump(&mut self, node: NodeId, socket: SocketId) {
-        let mut all_polled = true;
+        let mut changed = Some(socket);
         for port in 0..self.ports.links_of(node).len() as u16 {
-            all_polled &= self.pump_port(node, PortId(port));
+            changed = self.pump_port(node, PortId(port), changed);
         }
-        // A socket that was asked for packets has told its deadline since.
-        if !all_polled {
+        if let Some(socket) = changed {
             self.sync_socket(node, socket);
         }
     }
 
-    /// False if the interface had no room for all that the sockets may have.
-    pub(super) fn pump_port(&mut self, node: NodeId, port: PortId) -> bool {
+    /// An interface of a host may have room.
+    pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
+        self.with_host(node, |host, cx| host.pass_time(cx.now));
+        if let Some(socket) = self.pump_port(node, self.ports.port(link), None) {
+            self.sync_socket(node, socket);
+        }
+    }
+
+    /// The same for one interface. The socket whose deadline may have changed since it was armed, if there is one; there may be
+    /// one before the call, too.
+    fn pump_port(
+        &mut self,
+        node: NodeId,
+        port: PortId,
+        mut changed: Option<SocketId>,
+    ) -> Option<SocketId> {
         let link = self.ports.link(node, port);
         loop {
-            let Node::Host(host) = &self.nodes[node.index()] else { return true };
-            if !host.has_ready(port) {
-                return true;
-            }
+            let Node::Host(host) = &mut self.nodes[node.index()] else { return changed };
+            let Some(socket) = host.first_ready(port) else { return changed };
             let slot = &mut self.links[link.index()];
             if slot.link.waiting_packets(self.now) > 0 {
                 // Woken when what waits starts; a link that is down says so when it is up again.
                 if let Some(at) = slot.link.next_start() {
-                    self.arm_transmitter(link, at);
+                    // A link of two events per packet wakes it anyway.
+                    let parked = slot.link.is_fifo() && host.park(at, self.now);
+                    if !parked {
+                        self.arm_transmitter(link, at);
+                    }
                 }
-                return false;
+                return changed;
             }
-            match self.with_host(node, |host, cx| host.pull(port, cx)) {
-                Pulled::Packet(packet, socket) => {
-                    self.count.sent += 1;
-                    self.observe(PacketEvent::Sent(node), &packet);
-                    self.send(node, link, packet);
-                    self.sync_socket(node, socket);
-                }
-                Pulled::Idle(socket) => self.sync_socket(node, socket),
-                Pulled::Nothing => return true,
+            let packet = host.pull(port, &mut host_context!(self));
+            if let Some(before) = changed.replace(socket).filter(|&before| before != socket) {
+                self.sync_socket(node, before);
             }
+            self.send_new(node, link, packet);
+        }
+    }
+
+    /// Put a packet that a socket of `node` has made, if it has made one, on a link.
+    #[inline(always)]
+    fn send_new(&mut self, node: NodeId, link: LinkId, packet: Option<Packet>) {
+        let Some(wire_len) = packet.as_ref().map(Packet::wire_len) else { return };
+        self.count.sent += 1;
+        let slot = &mut self.links[link.index()];
+        if !self.observed
+            && wire_len <= slot.mtu_bytes
+            && let AnyLink::Fifo(fifo) = &mut slot.link
+            && fifo.admits(self.now, wire_len)
+        {
+            fifo.take_made(self.now, wire_len, packet);
+            if slot.armed_arrival == Time::MAX {
+                self.arm_next_arrival(link);
+            }
+        } else if let Some(packet) = packet {
+            self.observe(PacketEvent::Sent(node), &packet);
+            self.send_any(node, link, packet);
         }
     }
 

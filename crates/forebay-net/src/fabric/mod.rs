@@ -6,7 +6,7 @@
 //!
 //! * [`Fabric::due`], when a time has come that was armed: whether it still means something; then one of
 //! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
-//!   [`Fabric::arrive`]; [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
+//!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
 
 mod driver;
@@ -33,16 +33,46 @@ use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
 
-/// A link, where it leads, and what is armed for it.
+/// A link, where it leads, and what is armed for it: what each packet touches.
+#[repr(C, align(64))] // whole lines of the cache
 struct Slot {
-    link: AnyLink,
-    from: NodeId,
-    to: NodeId,
-    /// Port of `to` that it comes in on.
-    in_port: PortId,
-    mtu_bytes: u16,
     armed_arrival: Time,
+    to: NodeId,
+    mtu_bytes: u16,
+    way: Way,
+    link: AnyLink,
+}
+
+const _: () = assert!(size_of::<Slot>() <= 3 * 64);
+
+/// The rest that is known of a link.
+struct Edge {
+    from: NodeId,
+    /// Port of the node at its end that it comes in on.
+    in_port: PortId,
     armed_transmitter: Time,
+}
+
+/// The way of packets from a link into the node at its end.
+#[derive(Clone, Copy)]
+enum Way {
+    /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
+    Forward,
+    /// From such a link into a host, and nobody looks on.
+    Host,
+    /// Any other.
+    General,
+}
+
+impl Way {
+    fn of(link: &AnyLink, to: &Node, observed: bool) -> Way {
+        match to {
+            _ if observed || !link.is_fifo() => Way::General,
+            Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
+            Node::Router(_) => Way::General,
+            Node::Host(_) => Way::Host,
+        }
+    }
 }
 
 /// One end of a flow.
@@ -64,6 +94,8 @@ pub struct Fabric<D> {
     pub plan: AddressPlan,
     now: Time,
     links: Vec<Slot>,
+    /// By link, too.
+    edges: Vec<Edge>,
     nodes: Vec<Node>,
     router_armed: Vec<Time>,
     ports: PortTable,
@@ -89,24 +121,29 @@ impl<D: Driver> Fabric<D> {
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
         let network = Network::build(spec, seed, all_queued)?;
-        let links = network.links.into_iter().zip(&spec.links).enumerate();
-        let links = links.map(|(i, (link, spec))| Slot {
-            link,
-            from: spec.from,
-            to: spec.to,
-            in_port: network.ports.port(LinkId(i as u32 ^ 1)),
-            mtu_bytes: spec.mtu_bytes,
+        let observed = driver.observes();
+        let links = network.links.into_iter().zip(&spec.links);
+        let links = links.map(|(link, spec)| Slot {
             armed_arrival: Time::MAX,
+            to: spec.to,
+            mtu_bytes: spec.mtu_bytes,
+            way: Way::of(&link, &network.nodes[spec.to.index()], observed),
+            link,
+        });
+        let edges = spec.links.iter().enumerate().map(|(i, spec)| Edge {
+            from: spec.from,
+            in_port: network.ports.port(LinkId(i as u32 ^ 1)),
             armed_transmitter: Time::MAX,
         });
+        let edges = edges.collect();
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
         let ends: Vec<End> = ends.collect();
-        let observed = driver.observes();
         Ok(Fabric {
             driver,
             now: Time::ZERO,
             links: links.collect(),
+            edges,
             router_armed: vec![Time::MAX; network.nodes.len()],
             nodes: network.nodes,
             ports: network.ports,
@@ -145,7 +182,7 @@ impl<D: Driver> Fabric<D> {
     pub fn due(&mut self, now: Time, deadline: Deadline) -> bool {
         let armed = match deadline {
             Deadline::Arrival(link) => &mut self.links[link.index()].armed_arrival,
-            Deadline::Transmitter(link) => &mut self.links[link.index()].armed_transmitter,
+            Deadline::Transmitter(link) => &mut self.edges[link.index()].armed_transmitter,
             Deadline::Router(node) => &mut self.router_armed[node.index()],
             Deadline::Socket(end) => &mut self.ends[end.index()].armed,
         };
@@ -198,8 +235,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// The nodes between which a link leads.
     pub fn link_nodes(&self, link: LinkId) -> (NodeId, NodeId) {
-        let slot = &self.links[link.index()];
-        (slot.from, slot.to)
+        (self.edges[link.index()].from, self.links[link.index()].to)
     }
     /// Ends of flows: all, and those that have not ended.
     #[inline]

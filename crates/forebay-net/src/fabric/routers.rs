@@ -178,7 +178,7 @@ impl<D: Driver> Fabric<D> {
 
     /// The link behind a port of a router has failed, or works again.
     pub(super) fn tell_link(&mut self, link: LinkId, up: bool) {
-        let node = self.links[link.index()].from;
+        let node = self.edges[link.index()].from;
         if let Node::Router(_) = &self.nodes[node.index()] {
             let port = self.ports.port(link);
             self.with_forwarding(node, |f, cx| f.on_link(port, up, cx));

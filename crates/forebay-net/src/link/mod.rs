@@ -7,6 +7,7 @@
 mod fifo;
 mod queued;
 mod stats;
+mod waits;
 mod wire;
 
 pub use fifo::{FifoLimit, FifoLink};
@@ -40,7 +41,10 @@ impl AnyLink {
     /// A packet for this link. What the queue does not take comes back.
     #[inline]
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
-        each!(self, l => l.offer(packet, cx))
+        match self {
+            AnyLink::Fifo(l) => l.offer(packet, cx.now),
+            AnyLink::Queued(l) => l.offer(packet, cx),
+        }
     }
     /// When the first packet on the wire arrives. May change in every `&mut self` method.
     #[inline]
@@ -119,6 +123,11 @@ impl AnyLink {
     /// Packets in the queue, in transmission and on the wire.
     pub fn held_packets(&self) -> u64 {
         each!(self, l => l.held_packets())
+    }
+    /// True if its departures are known at once.
+    #[inline]
+    pub fn is_fifo(&self) -> bool {
+        matches!(self, AnyLink::Fifo(_))
     }
     /// The link as one that may fail and change; None if it was built without that.
     pub fn as_queued(&mut self) -> Option<&mut QueuedLink> {

@@ -32,6 +32,8 @@ pub struct Connection {
     streams: Option<Box<Streams>>,
     /// The earliest deadline of all paths.
     next: Time,
+    /// [`Connection::on_piece`] is to be called.
+    wants_pieces: bool,
 }
 
 /// The moments of [`Progress`].
@@ -54,6 +56,7 @@ impl Connection {
             Path::new(path, identity, config, send_bytes, many)
         });
         let paths: Vec<Path> = paths.collect();
+        let wants_pieces = paths.iter().any(|p| !matches!(p.feedback, AnyFeedback::None));
         let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
             paths,
@@ -62,6 +65,7 @@ impl Connection {
             progress: Times::default(),
             streams,
             next: Time::MAX,
+            wants_pieces,
         }
     }
 
@@ -73,8 +77,9 @@ impl Connection {
         }
     }
     /// True if [`Connection::on_piece`] is to be called for each IP packet.
+    #[inline]
     pub fn wants_pieces(&self) -> bool {
-        self.paths.iter().any(|p| !matches!(p.feedback, AnyFeedback::None))
+        self.wants_pieces
     }
     /// An IP packet for path `path` came, whole or a piece, before reassembly.
     pub fn on_piece(&mut self, now: Time, path: usize, piece: &PieceView) {
@@ -121,10 +126,24 @@ impl Connection {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
-        if self.paths[path].is_silent() {
-            return None;
-        }
         self.poll_only(now, path, arena)
+    }
+
+    /// True if [`Connection::poll_transmit`] will answer None, however late it is called, if nothing comes before, and the call
+    /// leaves no trace: it may be left out.
+    #[inline]
+    pub fn is_silent(&self, path: usize) -> bool {
+        self.streams.is_none() && self.paths[path].is_silent()
+    }
+    /// True if it will answer None, and all that it does is [`Connection::note_window_full`].
+    #[inline]
+    pub fn awaits_window(&self, now: Time, path: usize) -> bool {
+        self.streams.is_none() && self.paths[path].awaits_window(now, &self.config)
+    }
+    /// The call of [`Connection::poll_transmit`] that [`Connection::awaits_window`] foretold.
+    #[inline]
+    pub fn note_window_full(&mut self, path: usize) {
+        self.paths[path].note_window_full();
     }
 
     fn poll_only(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
@@ -182,6 +201,7 @@ impl Connection {
     }
 
     /// Number of paths.
+    #[inline]
     pub fn paths(&self) -> usize {
         self.paths.len()
     }

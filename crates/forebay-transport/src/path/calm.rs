@@ -5,7 +5,8 @@
 //! nothing here does.
 
 use super::input::Incoming;
-use super::{Cx, Doubt, Path, State};
+use super::{Cx, Doubt, Path, State, send_buffer};
+use crate::config::TcpConfig;
 use forebay_base::{Arena, Packet, Rate, TcpFlags, Time, narrow};
 use forebay_cc::{Ack, Controller, Sent};
 
@@ -13,8 +14,10 @@ use forebay_cc::{Ack, Controller, Sent};
 enum Next {
     /// Send a full segment of new data; its pacing rate.
     Segment(Option<Rate>),
-    /// There is nothing to send, or the congestion window is full.
+    /// There is nothing to send.
     Nothing,
+    /// The congestion window is full.
+    Full,
     /// Something for the general way.
     Other,
 }
@@ -48,6 +51,11 @@ impl Path {
     pub(crate) fn is_silent(&self) -> bool {
         self.calm && !self.acks.is_due() && self.all_sent()
     }
+    /// True if [`Path::poll`] would only note that the window is full, however late it is called, if nothing comes before.
+    #[inline]
+    pub(crate) fn awaits_window(&self, now: Time, config: &TcpConfig) -> bool {
+        self.calm && !self.acks.is_due() && matches!(self.next_calm(now, config), Next::Full)
+    }
     /// The stream has been sent, and FIN if it may follow.
     #[inline]
     fn all_sent(&self) -> bool {
@@ -59,21 +67,22 @@ impl Path {
     #[inline]
     pub(super) fn poll_calm(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
         debug_assert!(self.is_calm());
-        match self.next_calm(cx) {
-            Next::Other => self.poll_any(cx, arena),
-            Next::Nothing if !self.acks.is_due() => None,
-            Next::Nothing => Some(self.send_ack(cx, arena)),
-            Next::Segment(pacing) => Some(self.send_segment(cx, arena, pacing)),
+        match self.next_calm(cx.now, cx.config) {
+            Next::Segment(pacing) => return Some(self.send_segment(cx, arena, pacing)),
+            Next::Other => return self.poll_any(cx, arena),
+            Next::Full => self.note_window_full(),
+            Next::Nothing => {}
         }
+        self.acks.is_due().then(|| self.send_ack(cx, arena))
     }
 
     #[inline]
-    fn next_calm(&mut self, cx: &Cx<'_>) -> Next {
+    fn next_calm(&self, now: Time, config: &TcpConfig) -> Next {
         if self.all_sent() {
             return Next::Nothing;
         }
         let (nxt, mss) = (self.board.nxt(), self.mss());
-        let edge = self.peer_edge.min(self.board.una() + self.send_buffer(cx));
+        let edge = self.peer_edge.min(self.board.una() + send_buffer(config));
         let limits = self.controller.limits();
         let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
             && nxt + mss <= edge
@@ -81,16 +90,15 @@ impl Path {
             && !self.declared.stamps
             && limits.credits != Some(0)
             && self.timers.pace == Time::MAX
-            && self.pacer.ready(cx.now);
+            && self.pacer.ready(now);
         let in_flight = self.board.in_flight();
         if usual && in_flight + mss <= limits.cwnd_bytes {
-            return Next::Segment(self.pacing_rate(&limits, cx.config));
+            return Next::Segment(self.pacing_rate(&limits, config));
         }
         if !usual || in_flight == 0 {
             return Next::Other;
         }
-        self.note_window_full();
-        Next::Nothing
+        Next::Full
     }
 
     /// An ACK that no data carries.

@@ -218,6 +218,12 @@ pub(crate) struct Path {
     pub(crate) mappings: Option<Box<Mappings>>,
 }
 
+/// Bytes that may be sent and not acknowledged, whatever the peer offers.
+#[inline]
+fn send_buffer(config: &TcpConfig) -> u64 {
+    config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES)
+}
+
 impl Path {
     pub(crate) fn new(
         setup: PathSetup,
@@ -334,10 +340,6 @@ impl Path {
     /// FlightSize (RFC 5681), limited transmit left out.
     fn flight_size(&self) -> u64 {
         self.outstanding().saturating_sub(self.limited_bytes)
-    }
-    /// Bytes that may be sent and not acknowledged, whatever the peer offers.
-    fn send_buffer(&self, cx: &Cx<'_>) -> u64 {
-        cx.config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES)
     }
     fn mss(&self) -> u64 {
         self.mss as u64

@@ -2,7 +2,7 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, Path, Probe, State};
+use super::{Cx, Path, Probe, State, send_buffer};
 use forebay_base::{Arena, Packet, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
 
@@ -154,7 +154,7 @@ impl Path {
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
     fn next_new(&mut self, cx: &Cx<'_>) -> Option<(u64, bool)> {
         let nxt = self.board.nxt();
-        let buffer = self.send_buffer(cx);
+        let buffer = send_buffer(cx.config);
         let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
         let room = edge.saturating_sub(nxt).min((self.board.una() + buffer).saturating_sub(nxt));
         let rest = self.send_end.saturating_sub(nxt);
@@ -213,7 +213,8 @@ impl Path {
         in_flight.saturating_sub(freed * self.mss())
     }
     /// Data waits for the window.
-    pub(super) fn note_window_full(&mut self) {
+    #[inline]
+    pub(crate) fn note_window_full(&mut self) {
         self.window_full_at = self.board.nxt();
     }
 

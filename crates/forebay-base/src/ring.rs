@@ -1,0 +1,148 @@
+//! Packets in a row.
+
+use crate::packet::Packet;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// A queue of packets in one piece of memory, which grows and never shrinks. A packet moves from one ring to another in one
+/// copy, and what changes on the way is written behind it: a field that is written just before it is copied with others stalls
+/// the copy.
+#[derive(Debug, Default)]
+pub struct PacketRing {
+    /// A power of two of them. Those that are not in the queue are left over from packets that have moved on.
+    slots: Box<[Packet]>,
+    /// Index of the first in the queue.
+    head: u32,
+    len: u32,
+}
+
+impl PacketRing {
+    /// Number of packets.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+    /// True if there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Where the packet number `at` lies, counted from the first.
+    #[inline]
+    fn slot(&self, at: u32) -> usize {
+        (self.head + at) as usize & (self.slots.len() - 1)
+    }
+    /// The first packet.
+    #[inline]
+    pub fn front(&self) -> Option<&Packet> {
+        if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
+    }
+    /// All packets, the first first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Packet> + ExactSizeIterator {
+        (0..self.len).map(|at| &self.slots[self.slot(at)])
+    }
+    /// Take the first packet out.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<Packet> {
+        if self.len == 0 {
+            return None;
+        }
+        let packet = self.slots[self.head as usize].bitwise_copy();
+        self.leave();
+        Some(packet)
+    }
+    /// Put `packet` behind all others. It can be changed where it lies now.
+    #[inline]
+    pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
+        let slot = self.next_slot();
+        *slot = packet;
+        slot
+    }
+    /// Move the first packet behind all others of `to`. Panics if there is none.
+    #[inline]
+    pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
+        assert!(self.len > 0, "no packet to move");
+        let slot = to.next_slot();
+        *slot = self.slots[self.head as usize].bitwise_copy();
+        self.leave();
+        slot
+    }
+    /// The first packet has moved on.
+    #[inline]
+    fn leave(&mut self) {
+        self.head = self.slot(1) as u32;
+        self.len -= 1;
+    }
+    #[inline]
+    fn next_slot(&mut self) -> &mut Packet {
+        if self.len as usize == self.slots.len() {
+            self.grow();
+        }
+        let at = self.slot(self.len);
+        self.len += 1;
+        &mut self.slots[at]
+    }
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = (2 * self.slots.len()).max(4);
+        assert!(capacity <= 1 << 31, "a ring of 2^31 packets is full");
+        let mut slots = Vec::with_capacity(capacity);
+        slots.extend(self.iter().map(Packet::bitwise_copy));
+        slots.resize_with(capacity, Packet::left_over);
+        (self.slots, self.head) = (slots.into_boxed_slice(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Addr, Endpoint, IpVersion, Rng, Stream, TcpFields};
+    use alloc::collections::VecDeque;
+
+    fn packet(seq: u32) -> Packet {
+        let end = Endpoint { addr: Addr(1), port: 1 };
+        Packet::tcp(IpVersion::V4, end, end, TcpFields { seq, ..TcpFields::default() }, 0)
+    }
+    fn seq(packet: &Packet) -> u32 {
+        packet.tcp_fields().unwrap().seq
+    }
+
+    #[test]
+    fn two_rings_behave_as_two_queues() {
+        let mut rng = Rng::new(3, Stream::Test, 0);
+        let (mut rings, mut queues) =
+            ([(); 2].map(|_| PacketRing::default()), [(); 2].map(|_| VecDeque::new()));
+        let mut longest = 0;
+        for number in 0..20_000 {
+            let at = rng.below(2) as usize;
+            // Waves: they fill for a while, then they empty.
+            let fills = (number / 2_000) % 2 == 0;
+            match rng.below(4) {
+                0 if !queues[at].is_empty() => {
+                    let ([a, b], [qa, qb]) = (&mut rings, &mut queues);
+                    let (from, to, qfrom, qto) =
+                        if at == 0 { (a, b, qa, qb) } else { (b, a, qb, qa) };
+                    from.move_front(to).set_ttl(7);
+                    qto.push_back(qfrom.pop_front().unwrap());
+                    assert_eq!(to.iter().next_back().unwrap().ttl(), 7);
+                }
+                1 | 2 if fills => {
+                    rings[at].push_back(packet(number));
+                    queues[at].push_back(number);
+                }
+                _ => assert_eq!(rings[at].pop_front().map(|p| seq(&p)), queues[at].pop_front()),
+            }
+            for (ring, queue) in rings.iter().zip(&queues) {
+                assert_eq!(
+                    (ring.len(), ring.front().map(seq)),
+                    (queue.len(), queue.front().copied())
+                );
+                longest = longest.max(ring.len());
+            }
+            if number % 97 == 0 {
+                assert!(rings[at].iter().map(seq).eq(queues[at].iter().copied()));
+            }
+        }
+        assert!(longest > 100, "{longest}");
+    }
+}

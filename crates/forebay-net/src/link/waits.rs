@@ -1,0 +1,121 @@
+//! The packets of a link that wait, when each of them starts, and how long they have waited.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use forebay_base::{Histogram, Time};
+
+/// Entries of packets that have started are counted when there are so many: the histogram is far away in memory, the entries
+/// lie in a row.
+const BATCH: u32 = 64;
+
+/// A packet that waits for transmission, or waited.
+#[derive(Clone, Copy, Default)]
+struct Wait {
+    /// When it starts, which is when the one before it departs.
+    start: Time,
+    /// When it came.
+    queued_at: Time,
+    wire_len: u16,
+}
+
+/// See the module. A ring of entries in order: first those whose packets had started when this was last brought up to date.
+#[derive(Default)]
+#[repr(C)] // most links have no histogram: nothing has ever waited there
+pub(super) struct Waits {
+    /// A power of two of them.
+    entries: Box<[Wait]>,
+    head: u32,
+    len: u32,
+    started: u32,
+    /// Of those that have not started.
+    bytes: u64,
+    counted: Option<Box<Histogram>>,
+}
+
+impl Waits {
+    #[inline]
+    fn at(&self, index: u32) -> &Wait {
+        &self.entries[(self.head + index) as usize & (self.entries.len() - 1)]
+    }
+    fn iter(&self) -> impl Iterator<Item = &Wait> {
+        (0..self.len).map(|index| self.at(index))
+    }
+    /// Packets that wait.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        (self.len - self.started) as u64
+    }
+    /// Bytes that wait.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// When the first of them starts.
+    #[inline]
+    pub fn next_start(&self) -> Option<Time> {
+        if self.started < self.len { Some(self.at(self.started).start) } else { None }
+    }
+    /// Packets and bytes that wait at `now`, which is not before the last time this was brought up to date.
+    pub fn at_time(&self, now: Time) -> (u64, u64) {
+        let waiting = self.iter().filter(|w| w.start > now);
+        waiting.fold((0, 0), |(packets, bytes), w| (packets + 1, bytes + w.wire_len as u64))
+    }
+    /// The packets that have started by `now` wait no longer.
+    #[inline(always)]
+    pub fn bring_up_to_date(&mut self, now: Time) {
+        while self.started < self.len {
+            let &Wait { start, wire_len, .. } = self.at(self.started);
+            if start > now {
+                break;
+            }
+            self.bytes -= wire_len as u64;
+            self.started += 1;
+        }
+        if self.started >= BATCH {
+            self.count_started();
+        }
+    }
+    /// A packet of `wire_len` bytes came at `now` and starts at `start`, which is later.
+    #[inline]
+    pub fn push(&mut self, now: Time, start: Time, wire_len: u16) {
+        if self.len as usize == self.entries.len() {
+            self.grow();
+        }
+        let at = (self.head + self.len) as usize & (self.entries.len() - 1);
+        self.entries[at] = Wait { start, queued_at: now, wire_len };
+        self.len += 1;
+        self.bytes += wire_len as u64;
+    }
+    /// How long the packets waited that waited at all and have started by `now`.
+    pub fn histogram(&self, now: Time) -> Histogram {
+        let mut all = self.counted.as_deref().cloned().unwrap_or_default();
+        let started = self.iter().take_while(|w| w.start <= now);
+        started.for_each(|w| all.record(w.start.since(w.queued_at)));
+        all
+    }
+
+    #[inline(never)]
+    fn count_started(&mut self) {
+        let mask = self.entries.len() - 1;
+        let counted = self.counted.get_or_insert_default();
+        for index in self.head..self.head + self.started {
+            let w = &self.entries[index as usize & mask];
+            counted.record(w.start.since(w.queued_at));
+        }
+        self.head = (self.head + self.started) & mask as u32;
+        self.len -= self.started;
+        self.started = 0;
+    }
+    #[cold]
+    fn grow(&mut self) {
+        if self.started > 0 {
+            return self.count_started(); // there is room again
+        }
+        let capacity = (2 * self.entries.len()).max(4);
+        assert!(capacity <= 1 << 31, "2^31 packets wait");
+        let mut entries: Vec<Wait> = Vec::with_capacity(capacity);
+        entries.extend(self.iter());
+        entries.resize(capacity, Wait::default());
+        (self.entries, self.head) = (entries.into_boxed_slice(), 0);
+    }
+}
