@@ -4,6 +4,7 @@ mod bad_input;
 mod interrupt;
 mod names;
 mod readme;
+mod reproduce;
 mod report;
 mod results;
 

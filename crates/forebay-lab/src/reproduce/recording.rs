@@ -127,3 +127,12 @@ pub(super) fn growth(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Opti
     let elapsed_s = last.at_s - first.at_s;
     (elapsed_s > 0.0).then(|| (count(last) as f64 - count(first) as f64) / elapsed_s)
 }
+
+#[cfg(test)]
+impl Recording {
+    /// These samples.
+    pub fn of(watched: Vec<usize>, samples: Vec<Sample>) -> Recording {
+        let flows = samples.first().map_or(0, |sample| sample.sent_bytes.len());
+        Recording { samples, ..Recording::new(flows, 0, watched) }
+    }
+}

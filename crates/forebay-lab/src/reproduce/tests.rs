@@ -1,4 +1,202 @@
-//! Papers as files, and their rows as results.
+//! Papers as files, and measures against numbers worked out by hand.
 
+use super::evaluate::Measured;
+use super::measure::Measure;
 use super::paper::Experiment;
+use super::recording::{PortSample, Recording, Sample};
 use super::*;
+use crate::run::{LinkNames, RunOptions, RunResult, run_one};
+use crate::scenario::{LoadOptions, Scenario};
+use forebay_router::inrpp::FlowTotals;
+
+#[test]
+fn every_experiment_of_the_binary_can_be_read() {
+    for place in PAPER_EXPERIMENTS {
+        let experiment = Experiment::parse(place.text, place.name).unwrap();
+        assert!(!experiment.file.rows.is_empty(), "{}", place.name);
+        assert!(!place.title().is_empty());
+        assert_eq!(PaperExperiment::find(place.name).len(), 1);
+        assert!(PaperExperiment::find(place.paper).iter().any(|other| other.name == place.name));
+    }
+    assert!(PaperExperiment::find("inrp").is_empty());
+}
+
+/// A file with one set-up and one row. The lines are counted below.
+const FILE: &str = r#"title = "t"
+source = "s"
+seeds = 2
+quick_seeds = 1
+[[setups]]
+name = "a"
+what = "w"
+scenario = "inrpp/dumbbell"
+set = ["start_jitter=1ms", "tcp.preset=modern"]
+protocols = ["inrpp"]
+[[rows]]
+quantity = "q"
+setup = "a"
+protocol = "inrpp"
+unit = "s"
+source = "Table 1"
+published = 10.5
+tolerance = "2%"
+measure = { first_entry = { port = "0-2", state = "B" } }
+"#;
+
+#[test]
+fn errors_say_where_and_what_was_expected() {
+    assert!(Experiment::parse(FILE, "f").is_ok());
+    for (from, to, place, what) in [
+        ("title", "titel", "f:1:1", "unknown field `titel`"),
+        ("seeds = 2", "seeds = 0", "f:3:9", "expected 1 to 1000 seeds"),
+        ("inrpp/dumbbell", "inrpp/dumbel", "f:8:12", "inrpp/dumbel"),
+        ("tcp.preset=modern", "tcp.preset=moderm", "f:9:28", "moderm"),
+        (
+            "protocols = [\"inrpp\"",
+            "protocols = [\"inrp\"",
+            "f:10:14",
+            "there is no protocol `inrp`",
+        ),
+        ("setup = \"a\"", "setup = \"b\"", "f:13:9", "there is no set-up `b`"),
+        ("protocol = \"inrpp\"", "protocol = \"rcp\"", "f:14:12", "`a` does not run `rcp`"),
+        ("unit = \"s\"", "unit = \"ms\"", "f:15:8", "unknown variant `ms`"),
+        ("tolerance = \"2%\"\n", "", "f:12:12", "go together"),
+        ("\"2%\"", "2..3", "f:18:15", "invalid fraction"),
+        ("\"0-2\"", "\"0-9\"", "f:19:11", "there is no link `0-9`; one of: 4-0, 0-4, 0-2"),
+        ("\"B\"", "\"C\"", "f:19:11", "there is no state `C`"),
+        ("first_entry", "first_enter", "f:19:13", "unknown variant `first_enter`"),
+    ] {
+        let error = Experiment::parse(&FILE.replacen(from, to, 1), "f").unwrap_err().to_string();
+        assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");
+    }
+}
+
+/// A short run of the dumbbell, whose results the measures below do not use.
+fn dumbbell() -> (RunResult, LinkNames) {
+    let set = vec!["start_jitter=0s".to_string(), "until_s=1.2".to_string()];
+    let scenario = Scenario::load("inrpp/dumbbell", &LoadOptions { set, base: None }).unwrap();
+    let result = run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap();
+    (result, LinkNames::new(&scenario))
+}
+
+/// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2 MB/s from 0 to 5 s, the third
+/// nothing. The first link takes as much as the first gets. Its interface holds 10 kB of the first flow more each second, 5 kB
+/// of the second; what left it of them is 3 MB/s and 1 MB/s.
+fn looks() -> Recording {
+    let look = |s: u64| Sample {
+        at_s: s as f64,
+        sent_bytes: vec![(5_000_000 * s).min(10_000_000), 0, 0],
+        received_bytes: vec![1_000_000 * s, (2_000_000 * s).min(10_000_000), 0],
+        link_bytes: vec![1_000_000 * s; 28],
+        ports: vec![PortSample {
+            cache_bytes: 15_000 * s,
+            sent_bytes: if s <= 4 { 500 * s } else { 2_000 + 1_500 * (s - 4) },
+            flows: vec![
+                FlowTotals { cached_bytes: 10_000 * s, passed_bytes: 3_000_000 * s },
+                FlowTotals { cached_bytes: 5_000 * s, passed_bytes: 1_000_000 * s },
+                FlowTotals { cached_bytes: 100_000 - 5_000 * s, passed_bytes: 0 },
+            ],
+        }],
+    };
+    Recording::of(vec![0], (0..=10).map(look).collect())
+}
+
+fn values(measures: &[&str]) -> Vec<Option<f64>> {
+    #[derive(serde::Deserialize)]
+    struct Row {
+        measure: Measure,
+    }
+    let (result, names) = dumbbell();
+    let recording = looks();
+    let measured = Measured { result: &result, recording: &recording, names: &names };
+    let read = |text: &&str| toml::from_str::<Row>(&format!("measure = {{ {text} }}")).unwrap();
+    measures.iter().map(|text| measured.value(&read(text).measure)).collect()
+}
+
+#[test]
+fn times_rates_and_caches_by_hand() {
+    let port = |rest: &str, kind: &str| format!("{kind} = {{ port = \"4-0\", {rest} }}");
+    let measures = [
+        "completed_at = { flow = 1 }".to_string(),
+        "completed_at = { flow = 2 }".to_string(),
+        "completed_at = { flow = 3 }".to_string(),
+        "sent_all = { flow = 1, since = \"zero\" }".to_string(),
+        "goodput = { flow = 2, within_s = [2.0, 8.0] }".to_string(),
+        "link_rate = { link = \"4-0\", within_s = [1.0, 4.0] }".to_string(),
+        port("bytes = 31000", "cache_reaches"),
+        port("within_s = [2.0, 4.0], take = \"mean\"", "cache"),
+        port("within_s = [2.0, 4.0], take = \"highest\"", "cache"),
+        port("within_s = [2.0, 6.0], every_s = 2.0, take = \"lowest\"", "port_output"),
+        port("within_s = [2.0, 6.0], every_s = 2.0, take = \"highest\"", "port_output"),
+        port("flow = 1", "passed_all"),
+        port("flow = 3", "passed_all"),
+        port("flows = [1, 2], within_s = [0.0, 5.0]", "passed_ratio"),
+        port("flows = [3], within_s = [0.0, 5.0]", "passed_ratio"),
+        port("flows = [1, 2], within_s = [1.0, 5.0]", "share_slopes"),
+        port("flows = [1, 3], within_s = [1.0, 5.0]", "share_slopes"),
+        port("state = \"B\"", "first_entry"),
+    ];
+    let texts: Vec<&str> = measures.iter().map(String::as_str).collect();
+    let expected = [
+        Some(10.0),
+        Some(5.0),
+        None,
+        Some(2.0),
+        // 4 MB at 2 s, 10 MB at 8 s.
+        Some(8e6),
+        Some(8e6),
+        Some(3.0),
+        Some(45_000.0),
+        Some(60_000.0),
+        Some(4_000.0),
+        Some(12_000.0),
+        // 10 MB at 3 MB/s, at the next look.
+        Some(4.0),
+        None,
+        // 4 MB/s left, 3 MB/s came.
+        Some(4.0 / 3.0),
+        None,
+        Some(0.5),
+        // One grows while the other shrinks.
+        Some(0.0),
+        None,
+    ];
+    for ((text, value), expected) in texts.iter().zip(values(&texts)).zip(expected) {
+        let same = match (value, expected) {
+            (Some(value), Some(expected)) => {
+                (value - expected).abs() < 1e-6 * expected.abs().max(1.0)
+            }
+            (value, expected) => value == expected,
+        };
+        assert!(same, "{text}: {value:?} is not {expected:?}");
+    }
+}
+
+/// Meters at 1 s: 0.3 x 8 and 0.3 x 16 Mbit/s, shares 1 to 2; from 2 s on both are 0.4 of the last and 0.6 of the same samples
+/// again, so the shares stay 1 to 2 while both get something: J = 9 / 10. After 5 s the second has everything: left out, J = 1;
+/// metered on, it falls by half of a sample and then by 0.4 a second.
+#[test]
+fn sampled_fairness_by_hand() {
+    let of = |over, within| {
+        let text =
+            format!("jain_sampled = {{ every_s = 1.0, over = \"{over}\", within_s = {within} }}");
+        values(&[&text])[0].unwrap()
+    };
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    close(of("unfinished", "[1.0, 4.0]"), 0.9);
+    close(of("metered", "[1.0, 4.0]"), 0.9);
+    close(of("unfinished", "[5.0, 10.0]"), 1.0);
+    // Four samples of 0.9 and five of 1; at 10 s the first has everything too.
+    close(of("unfinished", "[0.0, 10.0]"), (4.0 * 0.9 + 5.0) / 9.0);
+    // The meters after five and six samples, in units of 8 Mbit/s.
+    let meter = |samples: &[f64]| {
+        let (mut smooth, mut last) = (0.0, 0.0);
+        for sample in samples {
+            smooth = 0.4 * smooth + 0.6 * (sample + last) / 2.0;
+            last = *sample;
+        }
+        smooth
+    };
+    let (one, two) = (meter(&[1.0; 6]), meter(&[2.0, 2.0, 2.0, 2.0, 2.0, 0.0]));
+    close(of("metered", "[6.0, 6.0]"), (one + two).powi(2) / (2.0 * (one * one + two * two)));
+}
