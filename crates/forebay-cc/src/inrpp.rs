@@ -22,12 +22,17 @@
 //!    the flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
+//! 8. A bottleneck between routers that speak no INRPP: they are counted, and nobody holds. A cache
+//!    that drops has asked before; where of the last 64 to 256 packets more than one in eight was
+//!    lost, and nobody had asked since those had been sent, the flow is one of CUBIC as well, and
+//!    stays so. It begins with what was delivered in the last round trip as its window: with the
+//!    initial one the repair of so many losses, for which no window grows, would take for ever.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7; a timeout leads to the ramp and not to full rate, which would meet
+//! Differs from the paper in: 7 and 8; a timeout leads to the ramp and not to full rate, which would meet
 //! a cache that is most likely full; routers are counted. From the authors' code (ns-3, 2018),
 //! which retransmits nothing and ignores the receiver's window: 5, 6; credits are packets, and no
 //! more than two are kept, so that a pause is not followed by a burst; a host with several flows
@@ -49,6 +54,13 @@ use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
+
+/// Packets, lost or delivered, before their losses say anything: rule 8.
+const JUDGED_PACKETS: u64 = 64;
+/// Of as many, half of what was counted is forgotten.
+const REMEMBERED_PACKETS: u64 = 256;
+/// A path on which more than one packet in so many is lost unasked does not hold its excess. Radio links lose less.
+const LOSS_SHARE: u64 = 8;
 
 /// Parameters of INRPP end points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,12 +119,50 @@ impl Tcp {
     }
 }
 
+/// What became of packets while routers were counted: rule 8.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    delivered_bytes: u64,
+    /// Lost, though nobody had asked since they were sent.
+    lost_bytes: u64,
+    /// When an ACK brought a nonce last.
+    asked_at: Option<Time>,
+    /// When the current round trip began, and what was delivered in it and in the one before.
+    round: (Time, u64),
+    round_bytes: u64,
+}
+
+impl Fate {
+    fn on_delivered(&mut self, now: Time, rtt: &RttView, bytes: u64) {
+        self.delivered_bytes += bytes;
+        self.round.1 += bytes;
+        if rtt.srtt.is_some_and(|srtt| now.since(self.round.0) >= srtt) {
+            self.round_bytes = self.round.1;
+            self.round = (now, 0);
+        }
+    }
+    /// Remember less where much is known, so that what it says is news.
+    fn age(&mut self, mss_bytes: u64) {
+        if self.delivered_bytes + self.lost_bytes > REMEMBERED_PACKETS * mss_bytes {
+            self.delivered_bytes /= 2;
+            self.lost_bytes /= 2;
+        }
+    }
+    fn is_unheld(&self, mss_bytes: u64) -> bool {
+        let all = self.delivered_bytes + self.lost_bytes;
+        all >= JUDGED_PACKETS * mss_bytes && self.lost_bytes > all / LOSS_SHARE
+    }
+}
+
 /// The sender of one path.
 pub struct Inrpp {
     params: Params,
     mss_bytes: u64,
-    /// INRPP routers are on the path.
+    /// INRPP routers are on the path, and hold what it cannot take.
     pooled: bool,
+    /// They are on the path, and do not.
+    unheld: bool,
+    fate: Fate,
     /// The option was seen: what it counts no longer decides at once.
     heard: bool,
     /// ACKs in a row that contradict `pooled`.
@@ -142,6 +192,8 @@ impl Inrpp {
             params: params.clone(),
             mss_bytes: u64::from(init.mss_bytes),
             pooled: false,
+            unheld: false,
+            fate: Fate::default(),
             heard: false,
             contrary: 0,
             slowed: false,
@@ -154,8 +206,11 @@ impl Inrpp {
     }
 
     /// Rules 3, 4 and 7.
-    fn hear(&mut self, signal: BackPressure) {
+    fn hear(&mut self, now: Time, signal: BackPressure) {
         self.count_routers(signal.routers);
+        if signal.nonce.is_some() {
+            self.fate.asked_at = Some(now);
+        }
         let nonce = signal.nonce.filter(|_| signal.ask != Ask::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
@@ -176,7 +231,7 @@ impl Inrpp {
     /// Rule 7.
     fn count_routers(&mut self, routers: u8) {
         let first = !core::mem::replace(&mut self.heard, true);
-        let pooled = routers > 0;
+        let pooled = routers > 0 && !self.unheld;
         if pooled == self.pooled {
             self.contrary = 0;
             return;
@@ -189,6 +244,21 @@ impl Inrpp {
                 self.tcp.restart();
             }
         }
+    }
+
+    /// Rule 8.
+    fn note_loss(&mut self, loss: &Loss) {
+        if self.fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
+            return;
+        }
+        self.fate.lost_bytes += u64::from(loss.bytes);
+        if self.fate.is_unheld(self.mss_bytes) {
+            (self.pooled, self.unheld) = (false, true);
+            let init = &mut self.tcp.init;
+            init.initial_window_bytes = init.initial_window_bytes.max(self.fate.round_bytes);
+            self.tcp.restart();
+        }
+        self.fate.age(self.mss_bytes);
     }
 
     /// An ACK packet came that delivered so many bytes: rules 2 and 5.
@@ -224,7 +294,7 @@ impl Controller for Inrpp {
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         if let Some(signal) = options.and_then(BackPressure::find) {
-            self.hear(signal);
+            self.hear(now, signal);
             self.take_ack(0);
         }
         self.tcp.cubic.on_established(now, rtt, options);
@@ -245,7 +315,11 @@ impl Controller for Inrpp {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let signal = ack.options.and_then(BackPressure::find);
         if let Some(signal) = signal {
-            self.hear(signal);
+            self.hear(now, signal);
+        }
+        if self.pooled {
+            self.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
+            self.fate.age(self.mss_bytes);
         }
         // Data of the other direction repeats an ACK number; it is no ACK packet.
         if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
@@ -261,8 +335,9 @@ impl Controller for Inrpp {
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        if !self.pooled {
-            self.tcp.cubic.on_loss(now, loss);
+        match self.pooled {
+            true => self.note_loss(loss),
+            false => self.tcp.cubic.on_loss(now, loss),
         }
     }
 
@@ -387,7 +462,7 @@ mod tests {
     use crate::controller::{CongestionCause, Controller};
     use crate::testbed::{MSS, ack, congestion, init, sent};
     use alloc::vec::Vec;
-    use forebay_base::kind;
+    use forebay_base::{Span, kind};
 
     const NOW: Time = Time::from_secs(1);
 
@@ -620,6 +695,46 @@ mod tests {
         }
         assert!(pooled(&inrpp));
         assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    }
+
+    fn lose(inrpp: &mut Inrpp, sent_at: Time) {
+        let bytes = MSS as u32;
+        inrpp.on_loss(NOW, &Loss { tag: Tag(0), number: 0, bytes, sent_at, in_flight_bytes: 0 });
+    }
+
+    #[test]
+    fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
+        let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
+        let (nothing, before) = (signal(Ask::Nothing, 3, 0), Time::from_millis(900));
+        let mut inrpp = open();
+        (0..63).for_each(|_| lose(&mut inrpp, before));
+        assert!(pooled(&inrpp), "63 packets say nothing");
+        lose(&mut inrpp, before);
+        assert!(!pooled(&inrpp), "64 do");
+        assert_eq!(inrpp.limits(), Cubic::new(&cubic::Params::default(), init(10)).limits());
+        (0..100).for_each(|_| hear(&mut inrpp, nothing));
+        assert!(!pooled(&inrpp), "for good");
+
+        // One in nine, for long. One in four is too much.
+        let mut inrpp = open();
+        for _ in 0..1_000 {
+            (0..8).for_each(|_| hear(&mut inrpp, nothing));
+            lose(&mut inrpp, before);
+            assert!(pooled(&inrpp));
+        }
+        for _ in 0..100 {
+            (0..3).for_each(|_| hear(&mut inrpp, nothing));
+            lose(&mut inrpp, before);
+        }
+        assert!(!pooled(&inrpp));
+
+        // Who has asked since the packet was sent may have dropped it for want of room: others pay for him.
+        let mut inrpp = open();
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        (0..1_000).for_each(|_| lose(&mut inrpp, before));
+        assert!(pooled(&inrpp));
+        (0..64).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
+        assert!(!pooled(&inrpp), "he had been silent when these were sent");
     }
 
     #[test]
