@@ -338,56 +338,57 @@ fn check_routes(
     Ok(())
 }
 
-/// Links that something may change or cancel, or whose forwarding wants to know when they have room.
-fn needs_queued(spec: &NetSpec) -> Vec<bool> {
-    let mut queued: Vec<bool> = spec
-        .links
-        .iter()
-        .map(|l| {
-            let pulls = matches!(
-                spec.nodes[l.from.index()].kind,
-                NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_))
-            );
-            pulls || l.loss > 0.0 || !l.jitter.is_zero()
-        })
-        .collect();
+/// Links that an event of the network changes or fails.
+fn changed_links(spec: &NetSpec) -> Vec<bool> {
+    let mut changed = vec![false; spec.links.len()];
     for event in &spec.events {
         match event.event {
             NetEvent::Rate(l, _)
             | NetEvent::Delay(l, _)
             | NetEvent::Loss(l, _)
             | NetEvent::Down(l)
-            | NetEvent::Up(l) => queued[l.index()] = true,
-            NetEvent::Restart(node) => {
-                for (i, link) in spec.links.iter().enumerate() {
-                    queued[i] |= link.from == node;
-                }
-            }
-            NetEvent::Route { .. } => {}
+            | NetEvent::Up(l) => changed[l.index()] = true,
+            NetEvent::Restart(_) | NetEvent::Route { .. } => {}
         }
     }
-    queued
+    changed
+}
+
+/// Nodes whose forwarding wants to know when a link has room, or may lose what is queued.
+fn pulling_nodes(spec: &NetSpec) -> Vec<bool> {
+    let pulls = |kind: &NodeKind| {
+        matches!(kind, NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_)))
+    };
+    let mut nodes: Vec<bool> = spec.nodes.iter().map(|node| pulls(&node.kind)).collect();
+    for event in &spec.events {
+        if let NetEvent::Restart(node) = event.event {
+            nodes[node.index()] = true;
+        }
+    }
+    nodes
 }
 
 fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
-    let queued = needs_queued(spec);
+    let (changed, pulling) = (changed_links(spec), pulling_nodes(spec));
     let build = |(i, link): (usize, &LinkSpec)| {
         let limit = match link.queue {
             QueueSpec::DropTailBytes(limit) => Some(FifoLimit::Bytes(limit)),
             QueueSpec::DropTailPackets(limit) => Some(FifoLimit::Packets(limit)),
             QueueSpec::Custom(_) => None,
         };
+        let steady = !all_queued && !changed[i] && link.loss == 0.0;
+        let simple = steady && !pulling[link.from.index()] && link.jitter.is_zero();
         match (&link.channel, limit) {
-            (ChannelSpec::Constant(rate), Some(limit)) if !all_queued && !queued[i] => {
+            (ChannelSpec::Constant(rate), Some(limit)) if simple => {
                 AnyLink::Fifo(FifoLink::new(*rate, link.delay, limit, link.overhead_bytes))
             }
-            _ => AnyLink::Queued(Box::new(queued_link(link, LinkId(i as u32), seed))),
+            _ => AnyLink::Queued(Box::new(queued_link(link, LinkId(i as u32), seed, steady))),
         }
     };
     spec.links.iter().enumerate().map(build).collect()
 }
 
-fn queued_link(link: &LinkSpec, id: LinkId, seed: u64) -> QueuedLink {
+fn queued_link(link: &LinkSpec, id: LinkId, seed: u64, steady: bool) -> QueuedLink {
     let plain = |d| Pipeline::new(AnyMeter::None, d, AnyEgress::Plain);
     let pipeline = match &link.queue {
         QueueSpec::DropTailBytes(limit) => {
@@ -404,5 +405,5 @@ fn queued_link(link: &LinkSpec, id: LinkId, seed: u64) -> QueuedLink {
     };
     let impairment =
         Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
-    QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment)
+    QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment, steady)
 }

@@ -64,7 +64,7 @@ fn fifo(rate: Rate, limit: FifoLimit) -> AnyLink {
     AnyLink::Fifo(FifoLink::new(rate, DELAY, limit, 0))
 }
 
-fn queued(rate: Rate, limit: FifoLimit) -> AnyLink {
+fn queued(rate: Rate, limit: FifoLimit, steady: bool) -> AnyLink {
     let discipline = match limit {
         FifoLimit::Bytes(n) => AnyDiscipline::DropTailBytes(DropTailBytes::new(n)),
         FifoLimit::Packets(n) => AnyDiscipline::DropTailPackets(DropTailPackets::new(n)),
@@ -72,21 +72,22 @@ fn queued(rate: Rate, limit: FifoLimit) -> AnyLink {
     let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
     let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(rate));
-    AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment)))
+    AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady)))
 }
 
 /// Arrivals on a grid of whole packet times, so that they fall on departures, and between them.
 #[test]
 fn one_event_and_two_event_links_are_the_same_link() {
     let rate = Rate::mbps(12); // 1500 bytes: exactly 1 ms
-    for seed in 0..60 {
+    for (seed, steady) in (0..60).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let limit = match rng.below(4) {
             0 => FifoLimit::Packets(rng.below(6)),
             1 => FifoLimit::Bytes(rng.below(200)),
             _ => FifoLimit::Bytes(rng.below(9000)),
         };
-        let (mut a, mut b) = (Bench::new(fifo(rate, limit)), Bench::new(queued(rate, limit)));
+        let (mut a, mut b) =
+            (Bench::new(fifo(rate, limit)), Bench::new(queued(rate, limit, steady)));
         let grid = [1_000_000, 250_000, 1][rng.below(3) as usize];
         let mut now = 0;
         for number in 0..2000 {
@@ -115,8 +116,8 @@ fn one_event_and_two_event_links_are_the_same_link() {
 /// The transmitter is looked after only when a packet comes, on a link that is busy for milliseconds between.
 #[test]
 fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
-    let mut in_time = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000)));
-    let mut late = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000)));
+    let mut in_time = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
+    let mut late = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
     let mut rng = Rng::new(5, Stream::Test, 0);
     let mut now = Time::ZERO;
     for number in 0..2000 {
@@ -174,7 +175,7 @@ fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
 
 #[test]
 fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
-    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(10)));
+    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(10), false));
     let ms = Time::from_millis;
     (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
     bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
@@ -198,7 +199,7 @@ fn jitter_reorders_and_loss_is_as_frequent_as_asked() {
     );
     let impairment = Impairment::new(0.1, Span::from_millis(5), Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
-    let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment);
+    let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
     let mut bench = Bench::new(AnyLink::Queued(Box::new(link)));
     (0..20_000).for_each(|n| bench.offer(Time::ZERO, n, 1500));
     bench.run_to(Time::MAX);

@@ -155,6 +155,10 @@ impl<D: Driver> Fabric<D> {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
             self.send(node, link, packet);
         }
+        // Whoever was asked for packets may have more when the one in transmission has left.
+        if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {
+            self.arm_transmitter(link, at);
+        }
         self.sync_router(node);
     }
 

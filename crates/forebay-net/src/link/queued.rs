@@ -1,4 +1,7 @@
-//! Any pipeline, any channel, a wire that may lose, delay and fail: the end of each transmission is an event.
+//! Any pipeline, any channel, a wire that may lose, delay and fail.
+//!
+//! The end of a transmission is an event where something hangs on it: a packet that waits, a loss that is drawn then, a failure that may
+//! come before it. Elsewhere a packet is put on the wire when its transmission starts, and nobody is woken at the end.
 
 use crate::channel::{AnyChannel, Channel};
 use crate::link::stats::LinkStats;
@@ -8,12 +11,23 @@ use alloc::collections::VecDeque;
 use forebay_base::{DropReason, Packet, Rate, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
 
+/// A packet in transmission.
+struct Transmission {
+    start: Time,
+    end: Time,
+    bytes: u64,
+    /// None if it is on the wire already.
+    packet: Option<Packet>,
+}
+
 /// See the module.
 pub struct QueuedLink {
     pipeline: Pipeline,
     channel: AnyChannel,
-    /// What is in transmission, since when, and until when.
-    transmitting: Option<(Packet, Time, Time)>,
+    /// The last one may be over where its packet is on the wire.
+    transmitting: Option<Transmission>,
+    /// Nothing is lost, and no event of the network changes or fails it: what will become of a packet is known when it starts.
+    steady: bool,
     delay: Span,
     overhead_bytes: u16,
     impairment: Impairment,
@@ -24,18 +38,21 @@ pub struct QueuedLink {
 }
 
 impl QueuedLink {
-    /// An idle link that is up.
+    /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or failed.
     pub fn new(
         pipeline: Pipeline,
         channel: AnyChannel,
         delay: Span,
         overhead_bytes: u16,
         impairment: Impairment,
+        steady: bool,
     ) -> QueuedLink {
+        assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
         QueuedLink {
             pipeline,
             channel,
             transmitting: None,
+            steady,
             delay,
             overhead_bytes,
             impairment,
@@ -49,11 +66,11 @@ impl QueuedLink {
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
-        if self.is_free() {
+        if self.is_free(cx.now) {
             // An idle transmitter takes it whatever the queue's limit: what is in service is not counted.
             if let Err(Overflow(packet)) = self.pipeline.enqueue(packet, cx) {
                 let packet = self.pipeline.leave(packet, cx);
-                self.transmit(packet, cx.now, cx.now);
+                self.transmit(packet, cx.now, cx.now, cx);
                 return Ok(());
             }
             self.start(cx.now, cx);
@@ -61,8 +78,11 @@ impl QueuedLink {
         }
         self.pipeline.enqueue(packet, cx)
     }
-    fn is_free(&self) -> bool {
-        self.up && self.transmitting.is_none() && self.pipeline.backlog_packets() == 0
+    fn is_free(&self, now: Time) -> bool {
+        // One that ends now is over when `on_transmitter` has been called, as where its end is an event.
+        let over = |t: &Transmission| t.packet.is_none() && t.end < now;
+        let free = self.transmitting.as_ref().is_none_or(over);
+        self.up && free && self.pipeline.backlog_packets() == 0
     }
     /// The transmitter is free since `at`: what waited then has started then.
     fn start(&mut self, at: Time, cx: &mut PortContext<'_>) {
@@ -71,16 +91,23 @@ impl QueuedLink {
         }
         if let Some(packet) = self.pipeline.dequeue(cx) {
             let queued_at = packet.stamp();
-            self.transmit(packet, queued_at, at.max(queued_at));
+            self.transmit(packet, queued_at, at.max(queued_at), cx);
         }
     }
-    fn transmit(&mut self, packet: Packet, queued_at: Time, now: Time) {
+    fn transmit(&mut self, packet: Packet, queued_at: Time, start: Time, cx: &mut PortContext<'_>) {
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
-        let end = self.channel.transmit(now, bytes);
-        debug_assert!(end > now, "a transmission takes at least 1 ns");
-        self.stats.transmitted(bytes as u64, end.since(now));
-        self.stats.waits.record(now.since(queued_at));
-        self.transmitting = Some((packet, now, end));
+        let end = self.channel.transmit(start, bytes);
+        debug_assert!(end > start, "a transmission takes at least 1 ns");
+        self.stats.transmitted(bytes as u64, end.since(start));
+        self.stats.waits.record(start.since(queued_at));
+        let packet = match self.steady {
+            true => {
+                self.put_on_wire(packet, end, cx);
+                None
+            }
+            false => Some(packet),
+        };
+        self.transmitting = Some(Transmission { start, end, bytes: bytes as u64, packet });
     }
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
     /// driver that wakes late would make the link slower than it is.
@@ -88,9 +115,11 @@ impl QueuedLink {
         if self.pipeline.next_timeout().is_some_and(|t| t <= cx.now) {
             self.pipeline.on_timeout(cx.now);
         }
-        while let Some((packet, _, end)) = self.transmitting.take_if(|(_, _, end)| *end <= cx.now) {
-            self.put_on_wire(packet, end, cx);
-            self.start(end, cx);
+        while let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) {
+            if let Some(packet) = done.packet {
+                self.put_on_wire(packet, done.end, cx);
+            }
+            self.start(done.end, cx);
         }
         self.start(cx.now, cx);
     }
@@ -110,7 +139,8 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::next_transmitter`].
     pub fn next_transmitter(&self) -> Option<Time> {
-        let end = self.transmitting.as_ref().map(|&(_, _, end)| end);
+        let matters = |t: &&Transmission| t.packet.is_some() || self.pipeline.backlog_packets() > 0;
+        let end = self.transmitting.as_ref().filter(matters).map(|t| t.end);
         [end, self.pipeline.next_timeout()].into_iter().flatten().min()
     }
     /// See [`crate::AnyLink::next_arrival`].
@@ -134,15 +164,15 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::next_start`].
     pub fn next_start(&self) -> Option<Time> {
-        self.transmitting.as_ref().map(|&(_, _, end)| end)
+        self.transmitting.as_ref().map(|t| t.end)
     }
     /// See [`crate::AnyLink::has_room`].
-    pub fn has_room(&self, wire_len: u16, _: Time) -> bool {
-        self.is_free() || self.pipeline.has_room(wire_len)
+    pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
+        self.is_free(now) || self.pipeline.has_room(wire_len)
     }
     /// See [`crate::AnyLink::is_idle`].
-    pub fn is_idle(&self, _: Time) -> bool {
-        self.is_free()
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.is_free(now)
     }
     /// See [`crate::AnyLink::is_up`].
     pub fn is_up(&self) -> bool {
@@ -162,17 +192,20 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::busy`].
     pub fn busy(&self, now: Time) -> Span {
-        let rest = self.transmitting.as_ref().map_or(Span::ZERO, |&(_, _, end)| end.since(now));
+        let rest = self.transmitting.as_ref().map_or(Span::ZERO, |t| t.end.since(now));
         self.stats.busy.saturating_sub(rest)
     }
     /// See [`crate::AnyLink::serialized_packets`].
-    pub fn serialized_packets(&self, _: Time) -> u64 {
-        self.stats.packets - self.transmitting.is_some() as u64
+    pub fn serialized_packets(&self, now: Time) -> u64 {
+        self.stats.packets - self.is_transmitting(now) as u64
+    }
+    fn is_transmitting(&self, now: Time) -> bool {
+        self.transmitting.as_ref().is_some_and(|t| t.packet.is_some() || t.end > now)
     }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {
         self.pipeline.backlog_packets()
-            + self.transmitting.is_some() as u64
+            + self.transmitting.as_ref().is_some_and(|t| t.packet.is_some()) as u64
             + self.wire.len() as u64
     }
 
@@ -192,11 +225,14 @@ impl QueuedLink {
     /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
     pub fn fail(&mut self, cx: &mut PortContext<'_>) {
         self.up = false;
-        if let Some((packet, started, end)) = self.transmitting.take() {
+        debug_assert!(!self.steady, "a steady link does not fail");
+        if let Some(Transmission { start, end, bytes, packet: Some(packet) }) =
+            self.transmitting.take()
+        {
             // Not transmitted after all: only the time that it took counts.
-            self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(started)));
+            self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(start)));
             self.stats.packets -= 1;
-            self.stats.bytes -= packet.wire_len() as u64 + self.overhead_bytes as u64;
+            self.stats.bytes -= bytes;
             self.stats.lost += 1;
             cx.drop_packet(packet, DropReason::LinkDown);
         }
