@@ -1,4 +1,6 @@
 //! INRPP as a system: routers, hosts and detours in the simulator.
 
+mod bottlenecks;
+mod company;
 mod dumbbell;
 mod random;

@@ -1,0 +1,196 @@
+//! INRPP among others: routers and hosts that do not speak it, failures, IPv6, many flows.
+
+use forebay_base::{DropReason, FlowId, IpVersion, LinkId, NodeId, Rate, Span, Time};
+use forebay_net::NetEvent;
+use forebay_router::inrpp::{CacheLimits, Settings};
+use forebay_sim::{Options, Simulation, Status};
+use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
+use forebay_testkit::world::World;
+use forebay_transport::TcpConfig;
+
+const NEAR: Span = Span::from_millis(5);
+const WIRE: f64 = 1496.0 / 1446.0;
+
+fn cache(total_bytes: u64) -> CacheLimits {
+    CacheLimits { low_bytes: total_bytes * 2 / 5, high_bytes: total_bytes * 4 / 5, total_bytes }
+}
+fn simulation(world: &World) -> Simulation {
+    Simulation::new(&world.spec, 1, Options::default()).expect("sound")
+}
+/// Run to the end; when the last flow was complete, in seconds.
+fn finish(world: &World) -> (Simulation, f64) {
+    let mut sim = simulation(world);
+    assert_eq!(sim.run_until(Time::from_secs(2_000)), Status::FlowsEnded);
+    assert!(sim.conservation().holds());
+    let flows =
+        (0..world.spec.flows.len() as u32).map(|i| sim.flow(FlowId(i)).completed_at.unwrap());
+    let last = flows.max().unwrap().as_secs_f64();
+    (sim, last)
+}
+fn pair(world: &mut World, (a, b): (NodeId, NodeId), i: u64) -> (NodeId, NodeId) {
+    let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
+    world.join(s, a, pooled_link(Rate::mbps(40), NEAR));
+    world.join(b, d, pooled_link(Rate::mbps(40), NEAR));
+    (s, d)
+}
+
+/// `hosts - a - b - hosts` at 10 Mbit/s, and a way round over c. The links a-b, a-c, c-b.
+struct Triangle {
+    world: World,
+    routers: [NodeId; 3],
+    links: [LinkId; 3],
+}
+
+fn triangle(settings: &Settings) -> Triangle {
+    let mut world = World::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| router(&mut world, name, settings));
+    let links =
+        [(a, b), (a, c), (c, b)].map(|(x, y)| world.join(x, y, pooled_link(Rate::mbps(10), NEAR)));
+    Triangle { world, routers: [a, b, c], links }
+}
+
+fn transfers(t: &mut Triangle, flows: u64, bytes: u64, kinds: &[usize]) {
+    for i in 0..flows {
+        let ends = pair(&mut t.world, (t.routers[0], t.routers[1]), i);
+        let kind = kinds[i as usize % kinds.len()];
+        t.world.flow(ends, Time::from_millis(10 * i), Some(bytes), kind);
+    }
+}
+
+#[test]
+fn tcp_has_its_turn_beside_inrpp() {
+    let mut t = triangle(&Settings { detours: false, ..settings(cache(20_000_000)) });
+    let inrpp = transport(&mut t.world, "inrpp", config());
+    let cubic = transport(&mut t.world, "cubic", config());
+    transfers(&mut t, 6, 20_000_000, &[inrpp, cubic]);
+    let mut sim = simulation(&t.world);
+    let received =
+        |sim: &Simulation| [0, 1, 2, 3, 4, 5].map(|i| sim.flow(FlowId(i)).received_bytes);
+    sim.run_until(Time::from_secs(5));
+    let before = received(&sim);
+    sim.run_until(Time::from_secs(25));
+    let share = 10e6 / WIRE / 6.0;
+    for (now, before) in received(&sim).into_iter().zip(before) {
+        let bps = (now - before) as f64 * 8.0 / 20.0;
+        assert!((bps / share - 1.0).abs() < 0.02, "{bps} beside {share}");
+    }
+}
+
+/// Four flows over one link of 10 Mbit/s between routers that are made by `router`.
+fn over_two(name: &str, flows: u64, router: impl Fn(&mut World, usize) -> NodeId) -> World {
+    let mut world = World::new();
+    let r: Vec<NodeId> = (0..3).map(|i| router(&mut world, i)).collect();
+    world.join(r[0], r[1], pooled_link(Rate::mbps(10), NEAR));
+    world.join(r[1], r[2], pooled_link(Rate::mbps(40), NEAR));
+    let kind = transport(&mut world, name, config());
+    for i in 0..flows {
+        let ends = pair(&mut world, (r[0], r[2]), i);
+        world.flow(ends, Time::from_millis(10 * i), Some(6_000_000 / flows), kind);
+    }
+    world
+}
+/// What 6 MB take over 10 Mbit/s.
+const AT_BEST: f64 = 6e6 * WIRE * 8.0 / 10e6;
+
+#[test]
+fn plain_tcp_sees_no_difference_between_inrpp_routers_and_others() {
+    let quiet = Settings { detours: false, ..settings(cache(1_000_000)) };
+    let plain = over_two("cubic", 4, |world, i| world.router(&format!("r{i}")));
+    let pooled = over_two("cubic", 4, |world, i| router(world, &format!("r{i}"), &quiet));
+    let ((plain, _), (pooled, _)) = (finish(&plain), finish(&pooled));
+    assert!(plain.drops().count(DropReason::Full) > 0, "the queue was full");
+    assert_eq!(plain.trace_hash(), pooled.trace_hash());
+}
+
+#[test]
+fn inrpp_hosts_without_inrpp_routers_share_as_tcp_does() {
+    for flows in [1, 4, 20] {
+        let (_, last) = finish(&over_two("inrpp", flows, |w, i| w.router(&format!("r{i}"))));
+        let (_, tcp) = finish(&over_two("cubic", flows, |w, i| w.router(&format!("r{i}"))));
+        assert!((last / tcp - 1.0).abs() < 0.03, "x{flows}: {last} s, CUBIC {tcp} s");
+    }
+}
+
+/// Routers are counted, and the bottleneck is not one of them: what it drops, nobody asked for. In open loop twenty flows took 218 s.
+#[test]
+fn a_plain_bottleneck_among_inrpp_routers_is_left_to_tcp() {
+    let settings = settings(cache(1_000_000));
+    for flows in [1, 4, 20] {
+        let world = over_two("inrpp", flows, |world, i| match i {
+            0 => world.router("plain"),
+            _ => router(world, &format!("r{i}"), &settings),
+        });
+        let (_, last) = finish(&world);
+        assert!(last < AT_BEST * 2.5, "x{flows}: {last} s");
+    }
+}
+
+/// Bytes per second over each link while something has failed, from 1 to 3 s, once that has had its effect.
+fn rates_during(t: &Triangle) -> [f64; 3] {
+    let mut sim = simulation(&t.world);
+    let sent = |sim: &Simulation| t.links.map(|link| sim.link(link).stats().bytes as f64);
+    sim.run_until(Time::from_millis(1_200));
+    let before = sent(&sim);
+    sim.run_until(Time::from_millis(2_900));
+    let after = sent(&sim);
+    [0, 1, 2].map(|i| (after[i] - before[i]) * 8.0 / 1.7)
+}
+
+#[test]
+fn a_detour_that_fails_at_either_link_leaves_the_direct_one_full() {
+    for failing in [1, 2] {
+        let mut t = triangle(&settings(cache(2_000_000)));
+        let inrpp = transport(&mut t.world, "inrpp", config());
+        transfers(&mut t, 3, 2_000_000, &[inrpp]);
+        let link = t.links[failing];
+        for (at, event) in [(1, NetEvent::Down as fn(LinkId) -> NetEvent), (3, NetEvent::Up)] {
+            for one in [link, LinkId(link.0 ^ 1)] {
+                t.world.event(Time::from_secs(at), event(one));
+            }
+        }
+        let [direct, aside, _] = rates_during(&t);
+        assert!(direct > 9.9e6 && aside < 0.1e6, "{direct} and {aside}");
+        finish(&t.world);
+    }
+}
+
+#[test]
+fn what_a_restart_loses_is_sent_again() {
+    let mut t = triangle(&settings(cache(2_000_000)));
+    let inrpp = transport(&mut t.world, "inrpp", config());
+    transfers(&mut t, 3, 2_000_000, &[inrpp]);
+    let first = t.routers[0];
+    t.world.event(Time::from_secs(1), NetEvent::Restart(first));
+    let (sim, last) = finish(&t.world);
+    assert!(sim.drops().count(DropReason::NodeRestart) > 500, "it held much");
+    // Less than 2 MB of cache over 20 Mbit/s, and the timeout of the slowest flow to learn of it.
+    assert!(last < 6e6 * WIRE * 8.0 / 20e6 + 0.8 + 1.0, "{last} s");
+}
+
+#[test]
+fn over_ipv6_there_are_caches_and_no_detours() {
+    let mut t = triangle(&settings(cache(2_000_000)));
+    t.world.spec.version = IpVersion::V6;
+    let inrpp = transport(&mut t.world, "inrpp", TcpConfig { mss_bytes: 1426, ..config() });
+    transfers(&mut t, 3, 1_000_000, &[inrpp]);
+    let (sim, last) = finish(&t.world);
+    let expected = 3e6 * (1496.0 / 1426.0) * 8.0 / 10e6 + 0.045;
+    assert!((last / expected - 1.0).abs() < 0.02, "{last} s beside {expected} s");
+    assert_eq!((sim.drops().total(), sim.link(t.links[1]).stats().bytes), (0, 0));
+}
+
+#[test]
+fn a_thousand_flows_through_one_port_and_its_detour() {
+    let mut t = triangle(&settings(cache(20_000_000)));
+    let inrpp = transport(&mut t.world, "inrpp", config());
+    let ends: Vec<_> =
+        (0..20).map(|i| pair(&mut t.world, (t.routers[0], t.routers[1]), i)).collect();
+    for i in 0..1_000 {
+        t.world.flow(ends[i % 20], Time::from_millis(i as u64), Some(20_000), inrpp);
+    }
+    let (sim, last) = finish(&t.world);
+    // The last packet of each flow is short: 14 headers for 20 kB.
+    let expected = 1_000.0 * (20_000.0 + 14.0 * 50.0) * 8.0 / 20e6;
+    assert!((last / expected - 1.0).abs() < 0.03, "{last} s beside {expected} s");
+    assert_eq!(sim.drops().total(), 0);
+}
