@@ -103,15 +103,17 @@ enum Loop {
     },
 }
 
-/// What the flow is where no router speaks INRPP. On the heap: most flows never need it.
+/// What the flow is where no router holds for it, and what that is seen by. On the heap: most flows never need it.
 struct Tcp {
     init: Init,
     cubic: Cubic,
+    fate: Fate,
 }
 
 impl Tcp {
     fn new(init: Init) -> Tcp {
-        Tcp { cubic: Cubic::new(&cubic::Params::default(), init.clone()), init }
+        let cubic = Cubic::new(&cubic::Params::default(), init.clone());
+        Tcp { cubic, init, fate: Fate::default() }
     }
     /// What CUBIC knew is of another path.
     fn restart(&mut self) {
@@ -162,7 +164,6 @@ pub struct Inrpp {
     pooled: bool,
     /// They are on the path, and do not.
     unheld: bool,
-    fate: Fate,
     /// The option was seen: what it counts no longer decides at once.
     heard: bool,
     /// ACKs in a row that contradict `pooled`.
@@ -193,7 +194,6 @@ impl Inrpp {
             mss_bytes: u64::from(init.mss_bytes),
             pooled: false,
             unheld: false,
-            fate: Fate::default(),
             heard: false,
             contrary: 0,
             slowed: false,
@@ -209,7 +209,7 @@ impl Inrpp {
     fn hear(&mut self, now: Time, signal: BackPressure) {
         self.count_routers(signal.routers);
         if signal.nonce.is_some() {
-            self.fate.asked_at = Some(now);
+            self.tcp.fate.asked_at = Some(now);
         }
         let nonce = signal.nonce.filter(|_| signal.ask != Ask::Cancel);
         if nonce != self.nonce {
@@ -248,17 +248,18 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        if self.fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
+        let Tcp { init, fate, .. } = &mut *self.tcp;
+        if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
-        self.fate.lost_bytes += u64::from(loss.bytes);
-        if self.fate.is_unheld(self.mss_bytes) {
+        fate.lost_bytes += u64::from(loss.bytes);
+        if fate.is_unheld(self.mss_bytes) {
             (self.pooled, self.unheld) = (false, true);
-            let init = &mut self.tcp.init;
-            init.initial_window_bytes = init.initial_window_bytes.max(self.fate.round_bytes);
+            init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
             self.tcp.restart();
+            return;
         }
-        self.fate.age(self.mss_bytes);
+        fate.age(self.mss_bytes);
     }
 
     /// An ACK packet came that delivered so many bytes: rules 2 and 5.
@@ -318,8 +319,8 @@ impl Controller for Inrpp {
             self.hear(now, signal);
         }
         if self.pooled {
-            self.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
-            self.fate.age(self.mss_bytes);
+            self.tcp.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
+            self.tcp.fate.age(self.mss_bytes);
         }
         // Data of the other direction repeats an ACK number; it is no ACK packet.
         if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
