@@ -181,7 +181,8 @@ impl Scenario {
         }
         let path = Path::new(name_or_path);
         let text = source::read_text(path).map_err(|fault| {
-            let is_path = name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
+            let is_path =
+                name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
             let named = is_path || name_or_path.ends_with(".toml");
             let fault = match path.exists() || named {
                 true => fault,
