@@ -84,11 +84,9 @@ impl Routes {
         {
             return (port != NONE).then_some(PortId(port));
         }
-        let port = if own_column == column {
-            last_hop
-        } else {
-            self.next[row_start as usize + column as usize]
-        };
+        // Read either way, then chosen: which it is cannot be guessed.
+        let onward = self.next[row_start as usize + column as usize];
+        let port = if own_column == column { last_hop } else { onward };
         (port != NONE).then_some(PortId(port))
     }
 }

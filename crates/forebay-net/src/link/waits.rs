@@ -119,3 +119,47 @@ impl Waits {
         (self.entries, self.head) = (entries.into_boxed_slice(), 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use forebay_base::Span;
+
+    /// A packet of 100 bytes comes each ms and starts 10 ms later; by hand: after k ms, k - 10 of k have started.
+    #[test]
+    fn packets_start_in_turn_and_each_wait_is_counted_once() {
+        let ms = Time::from_millis;
+        let mut waits = Waits::default();
+        for k in 1..=1_000 {
+            waits.bring_up_to_date(ms(k));
+            waits.push(ms(k), ms(k + 10), 100);
+            let waiting = k.min(10);
+            assert_eq!((waits.packets(), waits.bytes()), (waiting, 100 * waiting), "{k} ms");
+            assert_eq!(waits.next_start(), Some(ms(k + 11 - waiting)));
+            assert_eq!(waits.at_time(ms(k)), (waiting, 100 * waiting));
+            let histogram = waits.histogram(ms(k));
+            assert_eq!(histogram.count(), k - waiting);
+            assert!(histogram.mean().is_none_or(|mean| mean == Span::from_millis(10)));
+        }
+        // What nobody has asked for yet is told as well.
+        assert_eq!(waits.at_time(ms(1_005)), (5, 500));
+        assert_eq!(waits.histogram(ms(1_005)).count(), 995);
+        assert!(waits.entries.len() < 4 * BATCH as usize, "{} entries", waits.entries.len());
+    }
+
+    #[test]
+    fn a_long_queue_keeps_its_order() {
+        let mut waits = Waits::default();
+        let at = Time::from_millis;
+        (1..=700).for_each(|k| waits.push(at(1), at(1 + k), k as u16));
+        let mut lengths = Vec::new();
+        for k in 1..=700 {
+            let before = waits.bytes();
+            waits.bring_up_to_date(at(1 + k));
+            lengths.push(before - waits.bytes());
+        }
+        assert!(lengths.into_iter().eq(1..=700));
+        assert_eq!((waits.packets(), waits.next_start()), (0, None));
+    }
+}
