@@ -1,0 +1,91 @@
+//! A run in several threads is the run in one: the same packets at the same times, the same outcomes of flows and links.
+
+use forebay_base::{DropReason, FlowId, LinkId, Time};
+use forebay_net::NetSpec;
+use forebay_sim::{Conservation, FlowOutcome, Options, Simulation, Status};
+use forebay_testkit::random;
+
+/// All that can be read off a run, and is not how it was run.
+#[derive(Debug, PartialEq)]
+struct Reading {
+    trace_hash: u64,
+    status: Status,
+    now: Time,
+    events: u64,
+    packet_hops: u64,
+    conservation: (u64, u64, u64, u64, u64),
+    drops: Vec<u64>,
+    flows: Vec<FlowOutcome>,
+    links: Vec<String>,
+}
+
+fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
+    let Conservation { sent, split, delivered, dropped, held, .. } = sim.conservation();
+    assert!(sim.conservation().holds(), "{:?}", sim.conservation());
+    let link = |id| {
+        let link = sim.link(LinkId(id));
+        format!("{:?} {:?} {} {:?}", link.stats(), link.busy(), link.queue_bytes(), link.rate())
+    };
+    Reading {
+        trace_hash: sim.trace_hash(),
+        status,
+        now: sim.now(),
+        events: sim.events(),
+        packet_hops: sim.packet_hops(),
+        conservation: (sent, split, delivered, dropped, held),
+        drops: DropReason::ALL.iter().map(|&reason| sim.drops().count(reason)).collect(),
+        flows: (0..spec.flows.len()).map(|i| sim.flow(FlowId(i as u32))).collect(),
+        links: (0..spec.links.len()).map(|i| link(i as u32)).collect(),
+    }
+}
+
+/// Run to each of `stops` and read; the number of threads that were used.
+fn readings(spec: &NetSpec, seed: u64, options: Options, stops: &[Time]) -> (usize, Vec<Reading>) {
+    let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
+    let readings = stops.iter().map(|&stop| {
+        let status = sim.run_until(stop);
+        read(&sim, status, spec)
+    });
+    let readings = readings.collect();
+    (sim.threads(), readings)
+}
+
+fn of_threads(threads: usize) -> Options {
+    Options { threads, ..Options::default() }
+}
+
+#[test]
+fn random_networks_do_not_show_their_threads() {
+    let stops = [Time::from_millis(700), Time::from_nanos(2_345_678_901), Time::from_secs(20_000)];
+    let mut used = [0; 5];
+    for seed in 0..400 {
+        let spec = random::scenario(seed);
+        let (one, alone) = readings(&spec, seed, Options::default(), &stops);
+        assert_eq!(
+            (one, alone[2].status),
+            (1, Status::FlowsEnded),
+            "seed {seed} {:?} {:?}",
+            alone.iter().map(|a| (a.status, a.now)).collect::<Vec<_>>(),
+            alone[2].flows
+        );
+        for threads in [2, 3, 4] {
+            let options = Options {
+                bytes: seed % 7 == 1,
+                binary_heap: seed % 7 == 2,
+                all_queued: seed % 7 == 3,
+                ..of_threads(threads)
+            };
+            // Other ways to run count other events.
+            let same_way = options.all_queued == options.bytes;
+            let (threads, mut together) = readings(&spec, seed, options, &stops);
+            used[threads] += 1;
+            for (reading, alone) in together.iter_mut().zip(&alone) {
+                if !same_way {
+                    reading.events = alone.events;
+                }
+            }
+            assert_eq!(together, alone, "seed {seed} in {threads} threads");
+        }
+    }
+    assert!(used[2] > 400 && used[3] > 200 && used[4] > 100, "{used:?}");
+}
