@@ -12,6 +12,7 @@ mod division;
 mod observe;
 mod outcome;
 mod part;
+mod roster;
 mod trace;
 mod windows;
 mod world;

@@ -100,6 +100,8 @@ pub(crate) struct Part {
     handled: u64,
     /// Events handled at this instant.
     instant_events: u32,
+    /// Events of a window, the last windows counting most.
+    expected_events: u64,
 }
 
 impl Part {
@@ -112,7 +114,17 @@ impl Part {
     ) -> Part {
         let bytes = bytes.then(Vec::new);
         let (now, handled, instant_events) = (Time::ZERO, 0, 0);
-        let mut part = Part { now, fabric, events, injections, bytes, handled, instant_events };
+        let expected_events = 0;
+        let mut part = Part {
+            now,
+            fabric,
+            events,
+            injections,
+            bytes,
+            handled,
+            instant_events,
+            expected_events,
+        };
         part.arm_control();
         part
     }
@@ -139,6 +151,17 @@ impl Part {
             }
             self.handle(entity);
         }
+    }
+
+    /// Run all events of a window that ends with `end`.
+    pub fn run_window(&mut self, end: Time) {
+        let before = self.handled;
+        self.run(end, false);
+        self.expected_events = (self.expected_events + self.handled - before).div_ceil(2);
+    }
+    /// What the next window is expected to bring, by those before it, in events.
+    pub fn expected_events(&self) -> u64 {
+        self.expected_events
     }
 
     /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.

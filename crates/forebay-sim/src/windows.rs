@@ -1,13 +1,17 @@
 //! One run in several threads: conservative look-ahead over the delays of the links between partitions.
 //!
 //! What leaves a partition at a time arrives in another no earlier than the smallest delay of the links between them later
-//! (Chandy and Misra 1979, doi:10.1109/TSE.1979.230182). So all partitions may run through a window of that length, each in its
-//! own thread, that begins with the first pending event of all of them; then they meet, and exchange what is on those links.
-//! Within a window nothing passes between them, and at equal times the order of events follows from the entities alone, so
+//! (Chandy and Misra 1979, doi:10.1109/TSE.1979.230182). So all partitions may run through a window of that length, at the same
+//! time, that begins with the first pending event of all of them; then the threads meet, and what is on those links is passed on.
+//! Within a window nothing passes between partitions, and at equal times the order of events follows from the entities alone, so
 //! that it does not matter in which partition, or in which thread, an event is.
+//!
+//! There are more partitions than threads: which thread runs which is settled anew for each window ([`Roster`]), for the load
+//! moves about in the network.
 
 use crate::barrier::Barrier;
 use crate::part::Part;
+use crate::roster::Roster;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -24,10 +28,10 @@ pub struct Effort {
     pub windows: u64,
     /// Handling events, all threads together.
     pub work: Duration,
-    /// The sum over all windows of the slowest partition's time, its exchange of packets with the others included: what the
-    /// run would take with a core for each thread and no waiting for messages to pass between cores.
+    /// The sum over all windows of the work of the thread that had most: what the run would take with a core for each thread if
+    /// neither meeting nor the exchange of packets cost anything.
     pub critical_path: Duration,
-    /// All that the threads did between the beginning and the end of windows: work, exchange, and waiting that used a core.
+    /// All that the threads did: work, exchange, and waiting that used a core.
     pub total: Duration,
     /// The part of `total` that other threads used than the one that asked for the run.
     pub elsewhere: Duration,
@@ -86,8 +90,8 @@ struct Post {
     next_ns: AtomicU64,
     open_ends: AtomicUsize,
     last_ended_ns: AtomicU64,
-    /// What the window took it.
-    took_ns: AtomicU64,
+    /// What is to be expected of its next window, in events.
+    expected: AtomicU64,
 }
 
 /// What all say together.
@@ -100,30 +104,44 @@ struct News {
 
 /// Posts and mail of one meeting. There are two: while one is read, the other is written.
 struct Board {
+    /// By partition.
     posts: Vec<Post>,
+    /// By thread: its work in the window, in ns.
+    took_ns: Vec<AtomicU64>,
     /// From partition a to b of n: number a n + b. Nobody ever waits for a lock: the barrier keeps writers and readers apart.
     boxes: Vec<Mutex<Mail>>,
 }
 
 impl Board {
-    fn new(parts: usize) -> Board {
-        let posts = (0..parts).map(|_| Post::default()).collect();
-        Board { posts, boxes: (0..parts * parts).map(|_| Mutex::default()).collect() }
+    fn new(parts: usize, threads: usize) -> Board {
+        Board {
+            posts: (0..parts).map(|_| Post::default()).collect(),
+            took_ns: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+        }
     }
     fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Mail> {
         let mail = &self.boxes[from * self.posts.len() + to];
         mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
+    /// Say how `part` stands; the first arrival of what it has sent is at `sent`.
+    fn tell(&self, part: &Part, number: usize, sent: Time) {
+        let post = &self.posts[number];
+        post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
+        post.open_ends.store(part.fabric.ends().1, Ordering::Relaxed);
+        post.last_ended_ns.store(part.fabric.last_ended().as_nanos(), Ordering::Relaxed);
+        post.expected.store(part.expected_events(), Ordering::Relaxed);
+    }
     fn read(&self) -> News {
-        let max = |of: fn(&Post) -> &AtomicU64| {
-            self.posts.iter().map(|post| of(post).load(Ordering::Relaxed)).max().unwrap_or(0)
+        let of = |field: fn(&Post) -> &AtomicU64| {
+            self.posts.iter().map(move |post| field(post).load(Ordering::Relaxed))
         };
-        let next = self.posts.iter().map(|post| post.next_ns.load(Ordering::Relaxed)).min();
+        let took = self.took_ns.iter().map(|took| took.load(Ordering::Relaxed));
         News {
-            next: next.map_or(Time::MAX, Time::from_nanos),
+            next: Time::from_nanos(of(|post| &post.next_ns).min().unwrap_or(u64::MAX)),
             open_ends: self.posts.iter().map(|post| post.open_ends.load(Ordering::Relaxed)).sum(),
-            last_ended: Time::from_nanos(max(|post| &post.last_ended_ns)),
-            slowest: Duration::from_nanos(max(|post| &post.took_ns)),
+            last_ended: Time::from_nanos(of(|post| &post.last_ended_ns).max().unwrap_or(0)),
+            slowest: Duration::from_nanos(took.max().unwrap_or(0)),
         }
     }
 }
@@ -132,15 +150,25 @@ impl Board {
 pub(crate) struct Meeting {
     barrier: Barrier,
     boards: [Board; 2],
+    /// By partition: those that may have mail for it.
+    senders: Vec<Vec<usize>>,
+    threads: usize,
 }
 
 impl Meeting {
-    pub fn new(parts: usize) -> Meeting {
-        Meeting { barrier: Barrier::new(parts), boards: [Board::new(parts), Board::new(parts)] }
+    /// Of `threads` threads; `senders` says for each partition which others have links to it.
+    pub fn new(threads: usize, senders: Vec<Vec<usize>>) -> Meeting {
+        let board = || Board::new(senders.len(), threads);
+        let (barrier, boards) = (Barrier::new(threads), [board(), board()]);
+        Meeting { barrier, boards, senders, threads }
+    }
+    /// Threads that meet.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
-    /// Run all parts, each in a thread of its own, the first in this one, through all events up to and including `limit`; or
-    /// to the end of the run, if all flows end before that, which is then given.
+    /// Run all parts, in this thread and in others, through all events up to and including `limit`; or to the end of the run,
+    /// if all flows end before that, which is then given.
     pub fn run(
         &self,
         parts: &mut [Part],
@@ -148,88 +176,111 @@ impl Meeting {
         limit: Time,
         effort: &mut Effort,
     ) -> Option<Time> {
-        let ([first, others @ ..], mut own) = (parts, Effort::default()) else { return None };
-        let (end, elsewhere) = std::thread::scope(|scope| {
-            let spawn = |(i, part)| {
-                let work = move || {
-                    let mut effort = Effort::default();
-                    self.attend(i, part, rules, limit, &mut effort);
-                    effort
-                };
-                scope.spawn(work)
-            };
-            let threads: Vec<_> = (1..).zip(others).map(spawn).collect();
-            let end = self.attend(0, first, rules, limit, &mut own);
-            let efforts = threads.into_iter().map(|thread| match thread.join() {
-                Ok(effort) => effort,
+        let parts: Vec<Mutex<&mut Part>> = parts.iter_mut().map(Mutex::new).collect();
+        let (end, own, others) = std::thread::scope(|scope| {
+            let attend = |me| Attendant::new(self, &parts, rules, me).attend(limit);
+            let spawn = |me| scope.spawn(move || attend(me));
+            let threads: Vec<_> = (1..self.threads).map(spawn).collect();
+            let (end, own) = attend(0);
+            let others = threads.into_iter().map(|thread| match thread.join() {
+                Ok((_, effort)) => effort,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
-            (end, efforts.collect::<Vec<_>>())
+            (end, own, others.collect::<Vec<_>>())
         });
         effort.windows += own.windows;
         effort.critical_path += own.critical_path;
         effort.add(&own);
-        for other in elsewhere {
+        for other in others {
             effort.add(&other);
             effort.elsewhere += other.total;
         }
         end
     }
+}
 
-    /// What the thread of part number `me` does.
-    fn attend(
-        &self,
+/// One thread at the meeting.
+struct Attendant<'a, 'p> {
+    meeting: &'a Meeting,
+    parts: &'a [Mutex<&'p mut Part>],
+    rules: &'a Rules,
+    me: usize,
+    /// What leaves the partition at hand, by partition that it goes to.
+    outgoing: Vec<Mail>,
+    effort: Effort,
+}
+
+impl<'a, 'p> Attendant<'a, 'p> {
+    fn new(
+        meeting: &'a Meeting,
+        parts: &'a [Mutex<&'p mut Part>],
+        rules: &'a Rules,
         me: usize,
-        part: &mut Part,
-        rules: &Rules,
-        limit: Time,
-        effort: &mut Effort,
-    ) -> Option<Time> {
-        let _watch = self.barrier.watch();
-        let has_flows = part.fabric.ends().0 > 0;
-        let parts = self.boards[0].posts.len();
-        let mut outgoing: Vec<Mail> = (0..parts).map(|_| Mail::default()).collect();
-        let (began, mut took, mut sent) = (rules.cpu(), Duration::ZERO, Time::MAX);
-        for board in self.boards.iter().cycle() {
-            self.tell(board, me, part, sent, took);
-            self.barrier.wait();
-            let opened = rules.cpu();
-            for from in (0..parts).filter(|&from| from != me) {
-                part.fabric.import(&mut board.mail(from, me));
-            }
-            let news = board.read();
-            effort.critical_path += news.slowest;
-            let end = (has_flows && news.open_ends == 0).then(|| rules.round_up(news.last_ended));
+    ) -> Self {
+        let outgoing = parts.iter().map(|_| Mail::default()).collect();
+        Attendant { meeting, parts, rules, me, outgoing, effort: Effort::default() }
+    }
+    fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Part> {
+        self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The parts that this thread looks after outside of windows.
+    fn own_parts(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.me..self.parts.len()).step_by(self.meeting.threads)
+    }
+
+    /// Take part until the run ends or has come to `limit`: the end if it is known, and what this thread did.
+    fn attend(mut self, limit: Time) -> (Option<Time>, Effort) {
+        let _watch = self.meeting.barrier.watch();
+        let (began, [first, second]) = (self.rules.cpu(), &self.meeting.boards);
+        let mut roster = Roster::new(self.parts.len(), self.meeting.threads);
+        for number in self.own_parts() {
+            first.tell(&self.part(number), number, Time::MAX);
+        }
+        first.took_ns[self.me].store(0, Ordering::Relaxed);
+        let has_flows = self.part(0).fabric.ends().0 > 0;
+        for (read, write) in [(first, second), (second, first)].into_iter().cycle() {
+            self.meeting.barrier.wait();
+            let news = read.read();
+            self.effort.critical_path += news.slowest;
+            let ended = has_flows && news.open_ends == 0;
+            let end = ended.then(|| self.rules.round_up(news.last_ended));
             let stop = end.map_or(limit, |end| end.min(limit));
             if news.next > stop || news.next == Time::MAX {
-                effort.total += rules.cpu().saturating_sub(began);
-                return end;
+                for number in self.own_parts() {
+                    self.open_mail(&mut self.part(number), number, read);
+                }
+                self.effort.total += self.rules.cpu().saturating_sub(began);
+                return (end, self.effort);
             }
-            effort.windows += 1;
-            let started = rules.cpu();
-            part.run(rules.end_of_window(news.next).min(stop), false);
-            let worked = rules.cpu();
-            effort.work += worked.saturating_sub(started);
-            sent = part.fabric.export(&mut outgoing);
-            let next = self.other(board);
-            for (to, mail) in outgoing.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-                std::mem::swap(&mut *next.mail(me, to), mail);
+            self.effort.windows += 1;
+            let before = self.effort.work;
+            let window_end = self.rules.end_of_window(news.next).min(stop);
+            let expected = read.posts.iter().map(|post| post.expected.load(Ordering::Relaxed));
+            for &number in roster.settle(expected, self.me) {
+                self.pass_window(number, window_end, (read, write));
             }
-            took = rules.cpu().saturating_sub(opened);
+            let took = self.effort.work - before;
+            write.took_ns[self.me].store(took.as_nanos() as u64, Ordering::Relaxed);
         }
         unreachable!("two boards, in turn for ever")
     }
 
-    fn other(&self, board: &Board) -> &Board {
-        let [a, b] = &self.boards;
-        if std::ptr::eq(a, board) { b } else { a }
+    /// Run one part through a window.
+    fn pass_window(&mut self, number: usize, end: Time, (read, write): (&Board, &Board)) {
+        let mut part = self.part(number);
+        self.open_mail(&mut part, number, read);
+        let started = self.rules.cpu();
+        part.run_window(end);
+        self.effort.work += self.rules.cpu().saturating_sub(started);
+        let sent = part.fabric.export(&mut self.outgoing);
+        for (to, mail) in self.outgoing.iter_mut().enumerate().filter(|(_, m)| !m.is_empty()) {
+            std::mem::swap(&mut *write.mail(number, to), mail);
+        }
+        write.tell(&part, number, sent);
     }
-
-    fn tell(&self, board: &Board, me: usize, part: &Part, sent: Time, took: Duration) {
-        let post = &board.posts[me];
-        post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
-        post.open_ends.store(part.fabric.ends().1, Ordering::Relaxed);
-        post.last_ended_ns.store(part.fabric.last_ended().as_nanos(), Ordering::Relaxed);
-        post.took_ns.store(took.as_nanos() as u64, Ordering::Relaxed);
+    fn open_mail(&self, part: &mut Part, number: usize, board: &Board) {
+        for &from in &self.meeting.senders[number] {
+            part.fabric.import(&mut board.mail(from, number));
+        }
     }
 }

@@ -13,7 +13,7 @@ use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
 use forebay_transport::{Connection, Role};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -91,7 +91,8 @@ impl Simulation {
             Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
             _ => divide(spec, &network, threads),
         };
-        let Division { owner, parts, lookahead, fewer } = division;
+        let Division { owner, parts, threads, lookahead, fewer } = division;
+        let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
         let mut driver = || {
             let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
@@ -128,7 +129,7 @@ impl Simulation {
             rules,
             end: None,
             drops: DropLog::default(),
-            meeting: Meeting::new(parts.len()),
+            meeting: Meeting::new(threads, senders),
             effort: Effort::default(),
             fewer,
             parts,
@@ -227,7 +228,7 @@ impl Simulation {
     }
     /// Threads that the run uses.
     pub fn threads(&self) -> usize {
-        self.parts.len()
+        self.meeting.threads()
     }
     /// Why it uses fewer threads than it was offered, if it does.
     pub fn fewer_threads(&self) -> Option<FewerThreads> {
@@ -258,6 +259,18 @@ fn run_alone(part: &mut Part, rules: &Rules, end: Option<Time>, limit: Time) -> 
 fn grid(spec: &NetSpec) -> Span {
     let longest = spec.links.iter().map(|link| link.delay).max();
     longest.unwrap_or(FINEST_GRID).clamp(FINEST_GRID, COARSEST_GRID)
+}
+
+/// By part: the others that have links to it.
+fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
+    let mut senders = vec![BTreeSet::new(); parts as usize];
+    for link in &spec.links {
+        let [from, to] = [link.from, link.to].map(|node| owner[node.index()] as usize);
+        if from != to {
+            senders[to].insert(from);
+        }
+    }
+    senders.into_iter().map(|from| from.into_iter().collect()).collect()
 }
 
 /// What happens to the network, in order of time, by the part in which it does.

@@ -24,7 +24,7 @@ pub struct Shares {
     pub windows: u64,
     /// CPU time spent on events, all threads together, in seconds.
     pub work_cpu_s: f64,
-    /// Sum over all windows of the CPU time of the slowest partition, in seconds; its exchange of packets with others included.
+    /// Sum over all windows of the work of the thread that had most, in seconds.
     pub critical_path_s: f64,
     /// Share of all CPU time that was not spent on events: exchange of packets, and waiting that used a core.
     pub sync_share: f64,

@@ -5,18 +5,31 @@ use super::graph::Clusters;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Beginnings tried; the best end is taken.
-const STARTS: usize = 8;
+const STARTS: usize = 32;
+/// Clusters in all beginnings together at most, if there is more than one.
+const WORK: usize = 200_000;
 /// Rounds of changes at most.
 const ROUNDS: usize = 12;
-/// A part may have so much more than its share, in per mille.
-const SLACK_PERMILLE: u64 = 20;
+/// A part may have so much more than its share: several of them make up what a thread has.
+const SLACK_PERCENT: u64 = 10;
 /// What a packet costs that passes between parts, in packets that a router passes on, twice.
 const CROSSING_COST_TWICE: u64 = 1;
 
-/// Cut `clusters` into `parts`, none empty: the part of each cluster, and what the slowest part has to do, in packets passed on.
-pub(super) fn cut(clusters: &Clusters, parts: usize) -> (u64, Vec<u16>) {
+/// A way to cut.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cut {
+    /// What the slowest part has to do, what passes between it and others counted, in packets passed on.
+    pub cost: u64,
+    /// By cluster.
+    pub part: Vec<u16>,
+    /// No part has much more than its share.
+    pub is_even: bool,
+}
+
+/// Cut `clusters` into `parts`, none empty.
+pub(super) fn cut(clusters: &Clusters, parts: usize) -> Cut {
     assert!(0 < parts && parts <= clusters.len());
-    let starts = STARTS.min(clusters.len());
+    let starts = (WORK / clusters.len()).clamp(1, STARTS).min(clusters.len());
     let tries = (0..starts).map(|start| {
         let mut state = State::grown(clusters, parts, start * clusters.len() / starts);
         for _ in 0..ROUNDS {
@@ -26,7 +39,8 @@ pub(super) fn cut(clusters: &Clusters, parts: usize) -> (u64, Vec<u16>) {
                 break;
             }
         }
-        (state.cost(), state.part)
+        let is_even = state.loads.iter().all(|&load| load <= state.limit());
+        Cut { cost: state.cost(), part: state.part, is_even }
     });
     tries.min().expect("at least one start")
 }
@@ -100,7 +114,7 @@ impl State<'_> {
     /// The most that a part should have to do.
     fn limit(&self) -> u64 {
         let share = self.loads.iter().sum::<u64>().div_ceil(self.loads.len() as u64);
-        share + share * SLACK_PERMILLE / 1000
+        share + share * SLACK_PERCENT / 100
     }
     fn change(&mut self, cluster: usize, to: usize) {
         let from = self.part[cluster] as usize;
@@ -162,7 +176,9 @@ impl State<'_> {
         let (limit, mut changed) = (self.limit(), false);
         for cluster in 0..self.part.len() {
             let from = self.part[cluster] as usize;
-            if self.members[from] == 1 {
+            let neighbours = &self.clusters.neighbours[cluster];
+            let inside = neighbours.iter().all(|&(n, _)| self.part[n as usize] == from as u16);
+            if inside || self.members[from] == 1 {
                 continue;
             }
             let load = self.clusters.loads[cluster];

@@ -3,22 +3,22 @@
 //! Links that must not lead from one partition to another are contracted: those of no delay, which give no look-ahead, and
 //! those that fail, heal or change their delay, for what is on their wire belongs to both ends. The longer the delays of the
 //! links that are left, the longer the windows, the rarer the meetings; but the fewer, too, the ways to spread the load. So the
-//! links shorter than a delay are contracted as well, for several such delays, each at most half the one before; the rest is cut
-//! into as many partitions as there are threads ([`cut`]), and the longest delay whose cut costs hardly more than the best is taken.
+//! links shorter than a delay are contracted as well, and the rest is cut ([`cut`]), for several such delays, the longest first,
+//! each at most half the one before, until the load can be spread evenly.
 
 mod cut;
 mod graph;
 
-use cut::cut;
+use cut::{Cut, cut};
 use forebay_base::{LinkId, Span};
 use forebay_net::{NetEvent, NetSpec, Network};
 use graph::{Clusters, Load};
 use std::fmt;
 
-/// A cut may cost so much more than the best of all in percent, if its links are longer.
-const WORTH_PERCENT: u64 = 10;
-/// More partitions than this are of no use to anyone.
-const MOST_PARTS: usize = 256;
+/// Partitions for each thread, so that the load can be spread anew in each window.
+const PARTS_PER_THREAD: usize = 2;
+/// More threads than this are of no use to anyone.
+const MOST_THREADS: usize = 256;
 
 /// Why a run uses fewer threads than it was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub(crate) struct Division {
     /// By node.
     pub owner: Vec<u16>,
     pub parts: u16,
+    /// Threads that the parts are for.
+    pub threads: usize,
     /// The smallest delay of the links between parts; of no meaning if there is one part.
     pub lookahead: Span,
     pub fewer: Option<FewerThreads>,
@@ -59,7 +61,8 @@ pub(crate) struct Division {
 impl Division {
     /// All in one.
     pub fn whole(spec: &NetSpec, fewer: Option<FewerThreads>) -> Division {
-        Division { owner: vec![0; spec.nodes.len()], parts: 1, lookahead: Span::ZERO, fewer }
+        let owner = vec![0; spec.nodes.len()];
+        Division { owner, parts: 1, threads: 1, lookahead: Span::ZERO, fewer }
     }
 }
 
@@ -68,28 +71,35 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Divis
     if threads == 1 {
         return Division::whole(spec, None);
     }
-    let threads = threads.min(MOST_PARTS);
+    let threads = threads.min(MOST_THREADS);
     let load = Load::expected(spec, network);
     let delays = delays(spec);
     let pieces = Clusters::contract(spec, &load, &delays, Span::from_nanos(1)).len();
-    let parts = threads.min(pieces);
-    let fewer = (parts < threads).then_some(FewerThreads::Indivisible(pieces));
-    if parts == 1 {
+    let fewer = (pieces < threads).then_some(FewerThreads::Indivisible(pieces));
+    let threads = threads.min(pieces);
+    let parts = (threads * PARTS_PER_THREAD).min(pieces);
+    if threads == 1 {
         return Division::whole(spec, fewer);
     }
-    let mut found: Vec<(Span, u64, Vec<u16>)> = Vec::new();
+    let mut best: Option<(Cut, Clusters)> = None;
     for at_least in candidates(&delays) {
         let clusters = Clusters::contract(spec, &load, &delays, at_least);
-        if clusters.len() >= parts {
-            let (cost, parts_of) = cut(&clusters, parts);
-            found.push((at_least, cost, clusters.of_nodes(&parts_of)));
+        if clusters.len() < parts {
+            continue;
+        }
+        let cut = cut(&clusters, parts);
+        let is_even = cut.is_even;
+        if is_even || best.as_ref().is_none_or(|(known, _)| cut.cost < known.cost) {
+            best = Some((cut, clusters));
+        }
+        if is_even {
+            break;
         }
     }
-    let best = found.iter().map(|&(_, cost, _)| cost).min().expect("the shortest delay divides");
-    let good = |&&(_, cost, _): &&(Span, u64, Vec<u16>)| cost <= best + best / 100 * WORTH_PERCENT;
-    let (_, _, owner) = found.iter().find(good).expect("the best is good").clone();
+    let (cut, clusters) = best.expect("the shortest delay gives enough pieces");
+    let owner = clusters.of_nodes(&cut.part);
     let lookahead = lookahead(spec, &owner).unwrap_or(Span::MAX);
-    Division { owner, parts: parts as u16, lookahead, fewer }
+    Division { owner, parts: parts as u16, threads, lookahead, fewer }
 }
 
 /// By pair of links: the shorter of both delays; zero if it must not be cut.
