@@ -126,7 +126,7 @@ impl Network {
             links: Vec::with_capacity(self.links.len()),
             ports: self.ports.clone(),
             routes: self.routes.of_nodes(|node| owner[node.index()] == part),
-            plan: self.plan.clone(),
+            plan: self.plan,
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),

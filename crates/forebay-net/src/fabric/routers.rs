@@ -85,6 +85,10 @@ impl<D: Driver> Fabric<D> {
 
     #[inline]
     pub(super) fn router_packet(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+        debug_assert!(
+            self.work.ready.is_empty() && self.work.send.is_empty(),
+            "work of another node"
+        );
         let verdict = self.consult(node, packet, |f, packet, cx| f.on_packet(in_port, packet, cx));
         self.obey(node, verdict);
         self.serve(node);
@@ -162,7 +166,7 @@ impl<D: Driver> Fabric<D> {
         self.sync_router(node);
     }
 
-    pub(super) fn check_idle_ports(&self, node: NodeId) {
+    fn check_idle_ports(&self, node: NodeId) {
         if cfg!(debug_assertions) {
             let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
             for (i, link) in self.ports.links_of(node).iter().enumerate() {
