@@ -4,6 +4,7 @@ use forebay_base::{DropReason, FlowId, LinkId, Time};
 use forebay_net::NetSpec;
 use forebay_sim::{Conservation, FlowOutcome, Options, Simulation, Status};
 use forebay_testkit::random;
+use forebay_testkit::random_pool::{self, Weather};
 
 /// All that can be read off a run, and is not how it was run.
 #[derive(Debug, PartialEq)]
@@ -91,4 +92,19 @@ fn random_networks_do_not_show_their_threads() {
         }
     }
     assert!(used[2] > 400 && used[3] > 200 && used[4] > 100, "{used:?}");
+}
+
+#[test]
+fn networks_with_caches_and_detours_do_not_either() {
+    let stops = [Time::from_millis(900), Time::from_secs(2_000)];
+    for seed in 0..200 {
+        let weather = if seed % 3 == 0 { Weather::Fair } else { Weather::Foul };
+        let spec = random_pool::scenario(seed, weather);
+        let options = |threads| Options { bytes: seed % 7 == 1, ..of_threads(threads) };
+        let (_, alone) = readings(&spec, seed, options(1), &stops);
+        for threads in [2, 3, 4] {
+            let (_, together) = readings(&spec, seed, options(threads), &stops);
+            assert_same(&together, &alone, &format!("{weather:?} {seed} in {threads} threads"));
+        }
+    }
 }
