@@ -127,7 +127,9 @@ mod tests {
         for number in 0..3 {
             ring.push_back(packet(number));
         }
-        (0..3).for_each(|_| drop(ring.pop_front()));
+        for _ in 0..3 {
+            ring.pop_front();
+        }
         for (number, ns) in [(1, 50), (2, 20), (3, 50), (4, 20), (5, 70), (6, 10), (7, 20)] {
             let mut packet = packet(number);
             packet.set_stamp(crate::Time::from_nanos(ns));

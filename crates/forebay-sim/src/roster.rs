@@ -70,9 +70,8 @@ mod tests {
     #[test]
     fn the_longest_first_each_to_who_has_least() {
         let mut roster = Roster::new(5, 2);
-        // By hand, each counted with one more: 71 to the first; 61 to the second; 51 to the second (112); 41 to the first
-        // (112); 31 to the first, the smaller number of two equals.
-        assert_eq!(settle(&mut roster, &[30, 70, 60, 50, 40]), [vec![0, 1, 4], vec![2, 3]]);
+        // By hand, each counted with one more: 91 to the first; 81 and 71 to the second (152); 21 and 11 to the first (123).
+        assert_eq!(settle(&mut roster, &[90, 10, 80, 20, 70]), [vec![0, 1, 3], vec![2, 4]]);
     }
 
     #[test]
@@ -81,7 +80,8 @@ mod tests {
         let first = [vec![0, 2], vec![1, 3]];
         assert_eq!(settle(&mut roster, &[100, 100, 100, 100]), first);
         assert_eq!(settle(&mut roster, &[104, 100, 100, 99]), first, "3 % are not worth it");
-        assert_eq!(settle(&mut roster, &[200, 100, 99, 10]), [vec![0], vec![1, 2, 3]]);
+        // 301 before; 201 to the first, 101 and 100 to the second, then 11 to the smaller number of two equals.
+        assert_eq!(settle(&mut roster, &[200, 100, 99, 10]), [vec![0, 3], vec![1, 2]]);
     }
 
     #[test]

@@ -152,6 +152,16 @@ impl<D: Driver> Fabric<D> {
         self.check_idle_ports(node);
     }
 
+    /// [`Fabric::serve`] where the deadline of forwarding is armed already.
+    #[inline]
+    pub(super) fn serve_if_asked(&mut self, node: NodeId) {
+        if self.work.ready.is_empty() && self.work.send.is_empty() {
+            self.check_idle_ports(node);
+        } else {
+            self.serve(node);
+        }
+    }
+
     /// While `port` is idle, send what forwarding holds for it.
     pub(super) fn pull(&mut self, node: NodeId, port: PortId) {
         let link = self.ports.link(node, port);

@@ -261,7 +261,7 @@ impl<D: Driver> Fabric<D> {
             Node::Router(AnyForwarding::PlainIp(_)) | Node::Elsewhere => {}
             Node::Router(_) => {
                 self.pull(node, self.ports.port(link));
-                self.serve(node);
+                self.serve_if_asked(node);
             }
         }
     }

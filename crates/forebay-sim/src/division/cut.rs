@@ -229,3 +229,51 @@ fn seeds(clusters: &Clusters, parts: usize, start: usize) -> Vec<usize> {
     }
     seeds
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crossing(edges: &[(u32, u32, u64)], part: &[u16]) -> u64 {
+        let across = edges.iter().filter(|&&(a, b, _)| part[a as usize] != part[b as usize]);
+        across.map(|&(_, _, packets)| packets).sum()
+    }
+
+    #[test]
+    fn a_ring_is_cut_in_arcs() {
+        let edges: Vec<(u32, u32, u64)> = (0..12).map(|i| (i, (i + 1) % 12, 10)).collect();
+        let clusters = Clusters::of_edges(&[100; 12], &edges);
+        for (parts, cuts) in [(2, 2), (3, 3), (4, 4)] {
+            let cut = cut(&clusters, parts);
+            assert!(cut.is_even, "{cut:?}");
+            assert_eq!(crossing(&edges, &cut.part), cuts * 10, "{cut:?}");
+        }
+    }
+
+    /// Three crowds of four that talk among themselves, joined by thin links: no cut through a crowd is as cheap.
+    #[test]
+    fn crowds_stay_together() {
+        let mut edges = vec![(0, 4, 1), (4, 8, 1), (8, 0, 1)];
+        for crowd in [0, 4, 8] {
+            for a in crowd..crowd + 4 {
+                edges.extend((a + 1..crowd + 4).map(|b| (a, b, 50)));
+            }
+        }
+        let cut = cut(&Clusters::of_edges(&[100; 12], &edges), 3);
+        assert_eq!((crossing(&edges, &cut.part), cut.is_even), (3, true), "{cut:?}");
+    }
+
+    #[test]
+    fn a_heavy_one_is_left_alone_and_none_is_left_empty() {
+        let edges: Vec<(u32, u32, u64)> = (1..9).map(|leaf| (0, leaf, 10)).collect();
+        let loads = [800, 100, 100, 100, 100, 100, 100, 100, 100];
+        let halves = cut(&Clusters::of_edges(&loads, &edges), 2);
+        let hub = halves.part[0];
+        assert!(halves.is_even && halves.part[1..].iter().all(|&part| part != hub), "{halves:?}");
+        let all = cut(&Clusters::of_edges(&loads, &edges), 9);
+        let mut parts = all.part.clone();
+        parts.sort_unstable();
+        assert_eq!(parts, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert!(!all.is_even);
+    }
+}

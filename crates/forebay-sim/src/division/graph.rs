@@ -149,3 +149,35 @@ impl Sets {
         self.parent[a.max(b) as usize] = a.min(b);
     }
 }
+
+#[cfg(test)]
+impl Clusters {
+    /// Clusters with the loads and the traffic given, each a node.
+    pub fn of_edges(loads: &[u64], edges: &[(u32, u32, u64)]) -> Clusters {
+        let mut neighbours = vec![Vec::new(); loads.len()];
+        for &(a, b, packets) in edges {
+            neighbours[a as usize].push((b, packets));
+            neighbours[b as usize].push((a, packets));
+        }
+        neighbours.iter_mut().for_each(merge);
+        let of_node = (0..loads.len() as u32).collect();
+        Clusters { of_node, loads: loads.to_vec(), neighbours }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_join_and_parallel_links_count_together() {
+        let mut sets = Sets::new(6);
+        for (a, b) in [(4, 5), (1, 2), (2, 4)] {
+            sets.join(a, b);
+        }
+        let roots: Vec<u32> = (0..6).map(|node| sets.root(node)).collect();
+        assert_eq!(roots, [0, 1, 1, 3, 1, 1]);
+        let clusters = Clusters::of_edges(&[1; 3], &[(0, 1, 5), (1, 0, 7), (1, 2, 1)]);
+        assert_eq!(clusters.neighbours, [vec![(1, 12)], vec![(0, 12), (2, 1)], vec![(1, 1)]]);
+    }
+}

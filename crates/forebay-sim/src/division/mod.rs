@@ -141,3 +141,17 @@ fn lookahead(spec: &NetSpec, owner: &[u16]) -> Option<Span> {
     let between = spec.links.iter().filter(|l| owner[l.from.index()] != owner[l.to.index()]);
     between.map(|link| link.delay).min()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_tried_from_the_longest_by_halves_down_to_the_shortest() {
+        let ms = Span::from_millis;
+        let delays = [3, 0, 40, 21, 20, 19, 10, 3, 2].map(ms);
+        assert_eq!(candidates(&delays), [40, 20, 10, 3, 2].map(ms));
+        assert_eq!(candidates(&[ms(5), ms(5)]), [ms(5)]);
+        assert_eq!(candidates(&[Span::ZERO]), []);
+    }
+}
