@@ -244,7 +244,7 @@ pub enum LossPolicy {
     /// is 1 s or more (RFC 6298 eq. 2.4) and at least 5/4 of the smoothed RTT, starts anew with
     /// every ACK that brings news and every retransmission, is backed off until an ACK advances
     /// (and not until a sample, which may not come for long), and takes only the first packet for
-    /// lost.
+    /// lost; a second one before recovery is over takes all that are as old as that.
     Patient,
 }
 

@@ -283,6 +283,7 @@ impl Inrpp {
         let packet = cached.what;
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
         self.after(port, cx);
+        self.wake_detours(port, cx);
         Some(packet)
     }
     /// The next packet of another interface that takes a detour through `port`.

@@ -194,3 +194,38 @@ fn a_thousand_flows_through_one_port_and_its_detour() {
     assert!((last / expected - 1.0).abs() < 0.03, "{last} s beside {expected} s");
     assert_eq!(sim.drops().total(), 0);
 }
+
+/// Rates on the detour are what its links have to spare, whether the direct one is full or fails.
+#[test]
+fn what_waits_for_a_failed_link_leaves_on_its_detour() {
+    let mut t = triangle(&settings(cache(2_000_000)));
+    let inrpp = transport(&mut t.world, "inrpp", config());
+    transfers(&mut t, 3, 2_000_000, &[inrpp]);
+    // ACKs have a way of their own: only this direction fails.
+    t.world.event(Time::from_secs(1), NetEvent::Down(t.links[0]));
+    t.world.event(Time::from_secs(3), NetEvent::Up(t.links[0]));
+    let [direct, aside, last] = rates_during(&t);
+    assert!(direct == 0.0 && aside > 9.5e6 && last > 9.5e6, "{direct}, {aside}, {last}");
+    finish(&t.world);
+}
+
+/// Without room for tags on the detour only short packets take it: those behind a long one when that has left.
+#[test]
+fn links_that_are_short_of_room_for_tags_take_what_fits() {
+    for mtu_bytes in [1500, 900] {
+        let mut t = triangle(&settings(cache(2_000_000)));
+        for link in [t.links[1], t.links[2]] {
+            t.world.spec.links[link.index()].mtu_bytes = mtu_bytes;
+        }
+        let inrpp = transport(&mut t.world, "inrpp", config());
+        let cubic = transport(&mut t.world, "cubic", config());
+        for i in 0..6 {
+            let ends = pair(&mut t.world, (t.routers[0], t.routers[1]), i);
+            let kind = if i % 3 == 0 { cubic } else { inrpp };
+            t.world.flow(ends, Time::from_millis(10 * i), Some(100_000 + 777 * i), kind);
+        }
+        let (sim, _) = finish(&t.world);
+        assert_eq!(sim.drops().count(DropReason::TooBig), 0);
+        assert!(sim.interface(t.links[0]).unwrap().detoured_bytes() > 0, "short ones did");
+    }
+}

@@ -254,17 +254,19 @@ impl Path {
         self.controller.on_rto(cx.now, &Timeout { flight_size_bytes: flight, first });
     }
 
-    /// With RACK the first segment and what is old enough; the first one where the path may still hold the others; otherwise
-    /// everything that is outstanding.
+    /// With RACK the first segment and what is old enough; the first one where the path may still hold the others, and when that did
+    /// not end it what is old enough, too; otherwise everything that is outstanding.
     fn mark_all_lost(&mut self, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx);
+        let again = self.in_timeout_recovery();
         let patience = match &self.detector {
             Detector::Rack(rack) => Some(rack.patience(&evidence, &self.board)),
+            Detector::Patient(patient) => Some(patient.patience(&evidence)),
             _ => None,
         };
         let mut losses = Losses::none(cx.now, &mut self.controller, &mut self.rate, cx.counters);
         let count = match &self.detector {
-            Detector::Patient(_) => 1, // the board is not empty
+            Detector::Patient(_) if !again => 1, // the board is not empty
             _ => self.board.len(),
         };
         for index in 0..count {

@@ -368,7 +368,8 @@ impl Detours {
 
     /// The router to which packets for port `primary` may be detoured over port `via`.
     fn target(&self, via: usize, primary: usize) -> Option<RouterId> {
-        let target = self.ports[primary].adjacency.router()?;
+        // Also where its link is down: what waits for it has a way still.
+        let target = self.ports[primary].adjacency.neighbour?;
         let over = self.ports[via].adjacency.router()?;
         let adjacent = self.ports[via].adjacency.knows(target);
         (via != primary && over != target && adjacent).then_some(target)

@@ -41,7 +41,7 @@ impl Patient {
     }
 
     /// max(RTO, RTT of the newest arrival + 3 W).
-    fn patience(&self, evidence: &Evidence) -> Span {
+    pub(crate) fn patience(&self, evidence: &Evidence) -> Span {
         let srtt = evidence.srtt.unwrap_or(Span::ZERO);
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
         evidence.rto.max(self.rack.rtt() + wnd * WINDOWS)

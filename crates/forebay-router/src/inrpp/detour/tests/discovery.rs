@@ -44,11 +44,11 @@ fn an_idle_network_is_quiet() {
 }
 
 #[test]
-fn a_link_that_fails_takes_its_detours_with_it_and_brings_them_back() {
+fn a_link_that_fails_takes_the_detours_over_it_and_leaves_those_round_it() {
     let mut world = settled(3, &[(0, 1), (1, 2), (2, 0)]);
     world.set_up(1, 2, false);
     world.run_until(world.now + ms(10));
-    assert_eq!(world.detours(), []);
+    assert_eq!(world.detours(), [(1, 0, 2), (2, 0, 1)], "(router, over, to): round the link");
     world.set_up(1, 2, true);
     world.run_until(world.now + ms(10));
     assert_eq!(world.detours().len(), 6);
