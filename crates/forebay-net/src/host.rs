@@ -4,6 +4,7 @@ use crate::reassembly::Reassembly;
 use crate::workload::{Workload, index_of};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{
     Addr, Arena, DropLog, DropReason, Endpoint, FlowId, IpVersion, Kind, Packet, PortId, SocketId,
@@ -24,7 +25,7 @@ pub struct HostContext<'a> {
     /// Where drops are counted.
     pub drops: &'a mut DropLog,
     /// The flows.
-    pub workload: &'a Workload,
+    pub workload: &'a Arc<Workload>,
     /// Addresses on the wire.
     pub plan: &'a AddressPlan,
     /// Packets that reached a host, pieces one by one.
