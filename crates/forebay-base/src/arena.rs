@@ -4,6 +4,8 @@ use crate::digest::Digest;
 use crate::ids::{Ecn, IpVersion};
 use crate::options::OptionList;
 use crate::packet::{Kind, Packet};
+use crate::parcel::Parcel;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -78,6 +80,8 @@ impl Piece {
 struct Datagram {
     whole: Packet,
     pieces: u32,
+    /// Its name in all arenas of the run; of no meaning where there is only one.
+    name: u64,
 }
 
 #[derive(Debug)]
@@ -126,9 +130,19 @@ impl<T> Slab<T> {
 pub struct Arena {
     colds: Slab<Cold>,
     datagrams: Slab<Datagram>,
+    /// The name of the next datagram that is cut here.
+    next_name: u64,
+    /// Where the datagrams are, by name: pieces that come from another arena one by one share one here. None in the only
+    /// arena of a run.
+    named: Option<BTreeMap<u64, u32>>,
 }
 
 impl Arena {
+    /// The arena of one partition of several, numbered from 0: packets come from other arenas and go there.
+    pub fn of_partition(number: u16) -> Arena {
+        let next_name = u64::from(number) << 48;
+        Arena { next_name, named: Some(BTreeMap::new()), ..Arena::default() }
+    }
     /// Keep `cold` for a packet.
     pub fn insert(&mut self, cold: Cold) -> Handle {
         Handle::of_slot(self.colds.insert(cold))
@@ -156,9 +170,24 @@ impl Arena {
         let shared = self.datagrams.get_mut(datagram);
         shared.pieces -= 1;
         if shared.pieces == 0 {
-            let whole = self.datagrams.remove(datagram).whole;
+            let whole = self.remove_datagram(datagram).whole;
             self.free(whole);
         }
+    }
+    fn remove_datagram(&mut self, at: u32) -> Datagram {
+        let datagram = self.datagrams.remove(at);
+        if let Some(named) = &mut self.named {
+            named.remove(&datagram.name);
+        }
+        datagram
+    }
+    fn insert_datagram(&mut self, datagram: Datagram) -> u32 {
+        let name = datagram.name;
+        let at = self.datagrams.insert(datagram);
+        if let Some(named) = &mut self.named {
+            named.insert(name, at);
+        }
+        at
     }
     /// A second packet with the same content, for those that copy (reinjection tests, multicast, taps).
     pub fn duplicate(&mut self, packet: &Packet) -> Packet {
@@ -191,7 +220,9 @@ impl Arena {
     }
     /// Share `whole` between `pieces` pieces to be made.
     pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> u32 {
-        self.datagrams.insert(Datagram { whole, pieces })
+        let name = self.next_name;
+        self.next_name += 1;
+        self.insert_datagram(Datagram { whole, pieces, name })
     }
     pub(crate) fn add_piece(&mut self, datagram: u32) {
         self.datagrams.get_mut(datagram).pieces += 1;
@@ -199,6 +230,54 @@ impl Arena {
     /// The whole datagram that `piece` was cut from, for `wire::emit`, which writes only the piece's bytes.
     pub fn datagram_of(&self, piece: &Piece) -> Option<&Packet> {
         piece.datagram.map(|d| &self.datagrams.get(d).whole)
+    }
+
+    /// The cold part of a packet that leaves for another arena goes with it.
+    #[cold]
+    pub(crate) fn pack_cold(&mut self, handle: Handle, parcel: &mut Parcel) {
+        let cold = self.colds.remove(handle.slot());
+        let datagram = cold.piece.and_then(|p| p.datagram);
+        parcel.colds.push_back(cold);
+        let Some(at) = datagram else { return };
+        let shared = self.datagrams.get_mut(at);
+        shared.pieces -= 1;
+        let name = shared.name;
+        let whole = if shared.pieces == 0 {
+            self.remove_datagram(at).whole
+        } else {
+            let whole = shared.whole.bitwise_copy();
+            self.duplicate(&whole)
+        };
+        let handle = whole.cold();
+        parcel.datagrams.push_back((name, whole));
+        if handle != Handle::NONE {
+            self.pack_cold(handle, parcel);
+        }
+    }
+    /// The next cold part of a parcel is kept here.
+    #[cold]
+    pub(crate) fn unpack_cold(&mut self, parcel: &mut Parcel) -> Handle {
+        let mut cold = parcel.colds.pop_front().expect("packed with its packet");
+        if let Some(piece) = cold.piece.as_mut().filter(|p| p.datagram.is_some()) {
+            let (name, mut whole) = parcel.datagrams.pop_front().expect("packed with its piece");
+            if whole.cold() != Handle::NONE {
+                whole.set_cold(self.unpack_cold(parcel));
+            }
+            piece.datagram = Some(self.join_datagram(name, whole));
+        }
+        self.insert(cold)
+    }
+    /// One more piece of the datagram called `name`, which is here already or is `whole`.
+    fn join_datagram(&mut self, name: u64, whole: Packet) -> u32 {
+        let named = self.named.as_ref().expect("the arena of a partition");
+        match named.get(&name).copied() {
+            Some(at) => {
+                self.add_piece(at);
+                self.free(whole);
+                at
+            }
+            None => self.insert_datagram(Datagram { whole, pieces: 1, name }),
+        }
     }
     /// Cold parts and datagrams alive: zero when every packet has ended.
     pub fn live(&self) -> usize {

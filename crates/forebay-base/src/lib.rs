@@ -13,6 +13,7 @@ mod histogram;
 mod ids;
 mod options;
 mod packet;
+mod parcel;
 mod rate;
 mod ring;
 mod rng;
@@ -30,6 +31,7 @@ pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
+pub use parcel::Parcel;
 pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
 pub use rng::{Rng, Stream};

@@ -58,6 +58,19 @@ impl PacketRing {
         *slot = packet;
         slot
     }
+    /// Put `packet` behind all others that are stamped with its time or an earlier one. The ring must be in order of stamps.
+    pub fn insert_by_stamp(&mut self, packet: Packet) {
+        self.push_back(packet);
+        let mut at = self.len - 1;
+        while at > 0 {
+            let (before, here) = (self.slot(at - 1), self.slot(at));
+            if self.slots[before].stamp() <= self.slots[here].stamp() {
+                break;
+            }
+            self.slots.swap(before, here);
+            at -= 1;
+        }
+    }
     /// Move the first packet behind all others of `to`. Panics if there is none.
     #[inline]
     pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
@@ -105,6 +118,24 @@ mod tests {
     }
     fn seq(packet: &Packet) -> u32 {
         packet.tcp_fields().unwrap().seq
+    }
+
+    #[test]
+    fn stamps_put_packets_in_order_and_equal_ones_stay_in_theirs() {
+        let mut ring = PacketRing::default();
+        // The head is not at the first slot.
+        for number in 0..3 {
+            ring.push_back(packet(number));
+        }
+        for _ in 0..3 {
+            ring.pop_front();
+        }
+        for (number, ns) in [(1, 50), (2, 20), (3, 50), (4, 20), (5, 70), (6, 10), (7, 20)] {
+            let mut packet = packet(number);
+            packet.set_stamp(crate::Time::from_nanos(ns));
+            ring.insert_by_stamp(packet);
+        }
+        assert!(ring.iter().map(seq).eq([6, 2, 4, 7, 1, 3, 5]));
     }
 
     #[test]

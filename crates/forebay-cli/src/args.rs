@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
 const MAX_SEEDS: u64 = 10_000;
+/// Most threads in one run.
+const MAX_THREADS: usize = 256;
 /// Most runs that may go side by side.
 const MAX_JOBS: usize = 1024;
 
@@ -61,7 +63,7 @@ pub struct RunArgs {
     /// Change the scenario; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Threads inside one run; only 1 for now
+    /// Threads inside one run: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Runs side by side [default: all cores]
@@ -151,6 +153,9 @@ pub struct BenchArgs {
     /// Benchmarks to run, separated by commas; without it all but the scale series
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = benches())]
     pub only: Vec<String>,
+    /// Threads inside one run
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
+    pub threads: usize,
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -202,10 +207,9 @@ fn seeds(text: &str) -> Result<Seeds, String> {
 }
 
 fn threads(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(1) => Ok(1),
-        Ok(0) | Err(_) => Err("expected 1".into()),
-        Ok(_) => Err("one run uses one thread; --jobs runs seeds side by side".into()),
+    match text.parse() {
+        Ok(threads @ 1..=MAX_THREADS) => Ok(threads),
+        _ => Err(format!("expected a number from 1 to {MAX_THREADS}")),
     }
 }
 

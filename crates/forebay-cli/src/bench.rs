@@ -32,6 +32,7 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
         only: &args.only,
         data: args.data.as_ref(),
         min_cpu_s: MIN_CPU_S,
+        threads: args.threads,
         cancel: Some(&cancel),
         progress: Some(&tell),
     };

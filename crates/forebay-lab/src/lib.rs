@@ -28,7 +28,7 @@ pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
 pub use report::{ReportError, write_report};
-pub use run::{Looks, Progress, RunError, RunOptions, RunResult, run_one};
+pub use run::{Looks, Parallel, Progress, RunError, RunOptions, RunResult, Shares, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};
 pub use summary::{Aggregate, Missing, Summary};

@@ -167,6 +167,10 @@ fn notes(
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
     }
+    let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
+    if let Some((threads, why)) = runs.iter().find_map(fewer) {
+        notes.push(format!("{threads} of the threads that were offered used: {why}"));
+    }
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));
         notes.push(format!("missing: {}", list.collect::<Vec<_>>().join(", ")));
@@ -211,6 +215,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::reference::Reference;
+    use crate::run::Parallel;
     use crate::scenario::LoadOptions;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
@@ -222,6 +227,7 @@ mod tests {
             packet_hops: 0,
             wall_s: 0.0,
             cpu_s: 0.0,
+            parallel: Parallel::default(),
             ended_s: 1.0,
             flows: 3,
             completed: 3 * usize::from(afct_s.is_some()),

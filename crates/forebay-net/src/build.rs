@@ -8,6 +8,7 @@ use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, QueueSpec,
 use crate::workload::{PathPlan, PortAllocator, Workload};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::RouterId;
@@ -69,6 +70,8 @@ pub enum Node {
     Host(Host),
     /// Forwards.
     Router(AnyForwarding),
+    /// In another partition.
+    Elsewhere,
 }
 
 /// Everything that a driver needs to run a spec.
@@ -84,11 +87,11 @@ pub struct Network {
     /// Addresses on the wire.
     pub plan: AddressPlan,
     /// Flows.
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     /// Per flow: the (host, socket) of its client and of its server.
     pub ends: Vec<[(NodeId, SocketId); 2]>,
     /// Per node the first address of each interface.
-    pub addresses: Vec<Vec<Addr>>,
+    pub addresses: Arc<Vec<Vec<Addr>>>,
 }
 
 impl Network {
@@ -110,7 +113,39 @@ impl Network {
         }
         let plan = AddressPlan::default();
         let links = build_links(spec, seed, all_queued);
+        let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
         Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses })
+    }
+
+    /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
+    /// `owner` says for each node in which it is. A link is where it begins; where it ends elsewhere there is its far end, a wire.
+    pub fn split(self, spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Network> {
+        assert_eq!(owner.len(), spec.nodes.len());
+        let empty = |part: u16| Network {
+            nodes: Vec::with_capacity(self.nodes.len()),
+            links: Vec::with_capacity(self.links.len()),
+            ports: self.ports.clone(),
+            routes: self.routes.of_nodes(|node| owner[node.index()] == part),
+            plan: self.plan,
+            workload: Arc::clone(&self.workload),
+            ends: self.ends.clone(),
+            addresses: Arc::clone(&self.addresses),
+        };
+        let mut networks: Vec<Network> = (0..parts).map(empty).collect();
+        for (node, &here) in self.nodes.into_iter().zip(owner) {
+            networks.iter_mut().for_each(|network| network.nodes.push(Node::Elsewhere));
+            if let Some(place) = networks[here as usize].nodes.last_mut() {
+                *place = node;
+            }
+        }
+        for (link, spec) in self.links.into_iter().zip(&spec.links) {
+            let far_end = || AnyLink::Fifo(FifoLink::far_end());
+            networks.iter_mut().for_each(|network| network.links.push(far_end()));
+            if let Some(place) = networks[owner[spec.from.index()] as usize].links.last_mut() {
+                *place = link;
+            }
+        }
+        networks
     }
 }
 
@@ -299,7 +334,7 @@ fn build_flows(
 fn host_mut(nodes: &mut [Node], id: NodeId) -> &mut Host {
     match &mut nodes[id.index()] {
         Node::Host(host) => host,
-        Node::Router(_) => unreachable!("checked to be a host"),
+        Node::Router(_) | Node::Elsewhere => unreachable!("checked to be a host"),
     }
 }
 

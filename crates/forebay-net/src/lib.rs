@@ -17,7 +17,7 @@ mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
-pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, PacketEvent};
+pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
 pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;

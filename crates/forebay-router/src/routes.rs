@@ -49,6 +49,24 @@ impl Routes {
         }
         routes
     }
+    /// The same with the rows of those nodes alone that are `here`: no other may ask.
+    pub fn of_nodes(&self, here: impl Fn(NodeId) -> bool) -> Routes {
+        let mut next = Vec::new();
+        let mut place = |(i, &Place { own_column, row_start }): (usize, &Place)| {
+            let mine = here(NodeId(i as u32)) && row_start != u32::MAX;
+            let row_start = if mine {
+                let row = &self.next[row_start as usize..][..self.columns];
+                next.extend_from_slice(row);
+                (next.len() - self.columns) as u32
+            } else {
+                u32::MAX
+            };
+            Place { own_column, row_start }
+        };
+        let places = self.places.iter().enumerate().map(&mut place).collect();
+        let (addresses, redirected) = (self.addresses.clone(), self.redirected.clone());
+        Routes { addresses, places, columns: self.columns, next, redirected }
+    }
     /// Append the next address: reached at `attachment`, from there by `last_hop`, None if the attachment itself has it.
     pub fn push_address(&mut self, attachment: NodeId, last_hop: Option<PortId>) -> Addr {
         let column = self.places[attachment.index()].own_column;
@@ -109,6 +127,27 @@ mod tests {
         assert_eq!(routes.port(r1, a), Some(PortId(0)));
         assert_eq!(routes.port(r2, a), None);
         assert_eq!(routes.port(r1, Addr(9)), None);
+    }
+
+    #[test]
+    fn some_rows_say_what_all_rows_say() {
+        let nodes: Vec<NodeId> = (0..5).map(NodeId).collect();
+        let mut routes = Routes::new(6, &nodes, &nodes[1..4]);
+        let addresses: Vec<Addr> =
+            (1..4).map(|at| routes.push_address(nodes[at], Some(PortId(10 + at as u16)))).collect();
+        for (n, &node) in nodes.iter().enumerate() {
+            for &to in nodes[1..4].iter().filter(|&&to| to != node && to.0 + node.0 != 4) {
+                routes.set(node, to, Some(PortId(n as u16 * 5 + to.0 as u16)));
+            }
+        }
+        routes.redirect(nodes[3], addresses[0], Some(PortId(99)));
+        let some = routes.of_nodes(|node| node.0 % 2 == 1);
+        for node in [1, 3, 5].map(NodeId) {
+            for &address in &addresses {
+                assert_eq!(some.port(node, address), routes.port(node, address), "{node:?}");
+            }
+        }
+        assert_eq!((some.next.len(), routes.next.len()), (2 * 3, 5 * 3));
     }
 
     #[test]

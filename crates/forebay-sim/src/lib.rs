@@ -2,19 +2,26 @@
 //! through its [`forebay_net::Fabric`].
 //!
 //! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it; between calls everything can be
-//! looked at. The same spec and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options.
+//! looked at. The same spec and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options, in one
+//! thread as in many.
 #![forbid(unsafe_code)]
 
 mod agenda;
-mod dispatch;
+mod barrier;
+mod division;
 mod observe;
 mod outcome;
+mod part;
+mod roster;
 mod trace;
+mod windows;
 mod world;
 
 pub use agenda::{Agenda, Calendar, Entity, INDEX_BITS};
+pub use division::FewerThreads;
 pub use forebay_net::{Conservation, PacketEvent};
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use trace::{LinkHash, trace_hash};
+pub use windows::{CpuClock, Effort};
 pub use world::{Injection, Options, Simulation, Status};

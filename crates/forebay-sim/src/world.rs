@@ -1,16 +1,19 @@
-//! The state of a run, and the loop.
+//! A run: how it is built, advanced and read.
 
-use crate::agenda::{Agenda, Entity, INDEX_BITS};
+use crate::agenda::Agenda;
+use crate::division::{Division, FewerThreads, divide};
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
-use crate::trace::{LinkHash, trace_hash};
-use forebay_base::{Arena, DropLog, FlowId, LinkId, NodeId, Packet, PortId, Time};
-use forebay_net::{Conservation, Deadline, Driver, EndId, EventSpec, Fabric};
-use forebay_net::{NetSpec, PacketEvent, SpecError, Workload};
+use crate::part::{Clockwork, Part};
+use crate::trace::trace_hash;
+use crate::windows::{CpuClock, Effort, Meeting, Rules};
+use forebay_base::{DropLog, FlowId, LinkId, NodeId, PortId, Span, Time};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
+use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
-use forebay_transport::Connection;
-use std::collections::VecDeque;
+use forebay_transport::{Connection, Role};
+use std::collections::{BTreeSet, VecDeque};
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -21,10 +24,15 @@ pub struct Options {
     pub binary_heap: bool,
     /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
-    /// Is told of every packet event.
+    /// Is told of every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,
     /// Packets from outside, in order of time.
     pub injections: Vec<Injection>,
+    /// Threads to use, if the network can be divided among so many; 0 and 1: the caller's alone. Nothing else that can be read
+    /// off the run depends on it.
+    pub threads: usize,
+    /// Measures [`Simulation::effort`].
+    pub cpu_clock: Option<CpuClock>,
 }
 
 /// A packet that enters the network from outside: it comes to `node` as if from its port `port`.
@@ -44,192 +52,120 @@ pub struct Injection {
 pub enum Status {
     /// Events are pending.
     Running,
-    /// Every flow has an end, and has ended at both hosts.
+    /// Every flow has an end, and has ended at both hosts; and the run is over.
     FlowsEnded,
     /// Nothing will ever happen again.
     Quiet,
 }
 
-/// Kinds of entities, in the order in which they act at equal times.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub(crate) enum Role {
-    Control = 0,
-    Arrival = 1,
-    Transmitter = 2,
-    Router = 3,
-    Socket = 4,
-}
-
-const KIND_SHIFT: u32 = INDEX_BITS;
-
-/// More than any honest run needs at one instant.
-const MAX_INSTANT_EVENTS: u32 = 1 << 24;
-
-impl Role {
-    #[inline]
-    pub fn entity(self, index: u32) -> Entity {
-        debug_assert!(index < 1 << KIND_SHIFT);
-        (self as u32) << KIND_SHIFT | index
-    }
-    #[inline]
-    fn split(entity: Entity) -> (Role, u32) {
-        let role = match entity >> KIND_SHIFT {
-            0 => Role::Control,
-            1 => Role::Arrival,
-            2 => Role::Transmitter,
-            3 => Role::Router,
-            _ => Role::Socket,
-        };
-        (role, entity & ((1 << KIND_SHIFT) - 1))
-    }
-}
-
-/// What is pending, what has arrived, and who looks on.
-pub(crate) struct Clockwork {
-    agenda: Agenda,
-    /// By link.
-    hashes: Vec<LinkHash>,
-    observer: Option<Box<dyn Observer>>,
-}
-
-impl Driver for Clockwork {
-    #[inline(always)]
-    fn arm(&mut self, deadline: Deadline, at: Time) {
-        let entity = match deadline {
-            Deadline::Arrival(link) => Role::Arrival.entity(link.0),
-            Deadline::Transmitter(link) => Role::Transmitter.entity(link.0),
-            Deadline::Router(node) => Role::Router.entity(node.0),
-            Deadline::Socket(end) => Role::Socket.entity(end.0),
-        };
-        self.agenda.push(at, entity);
-    }
-    fn observes(&self) -> bool {
-        self.observer.is_some()
-    }
-    #[inline(always)] // the event is known where it is called
-    fn observe(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
-        if let PacketEvent::Arrived(link) = event {
-            self.hashes[link.index()].arrived(now, packet.digest(arena));
-        }
-        if let Some(observer) = &mut self.observer {
-            observer.on_packet(now, event, packet, arena);
-        }
-    }
-}
+/// The bounds of the grid on which runs end.
+const FINEST_GRID: Span = Span::from_micros(100);
+const COARSEST_GRID: Span = Span::from_millis(10);
 
 /// One simulation.
+///
+/// Its end, if every flow has one: the first multiple of a step at or after the time at which the last end of a flow ended, with
+/// all events of that instant. The step is the longest delay of a link at the beginning, at least 100 us and at most 10 ms: it
+/// follows from the network alone. So several threads, of which none knows at once what the others do, end a run where one does.
 pub struct Simulation {
-    pub(crate) now: Time,
-    pub(crate) fabric: Fabric<Clockwork>,
-    pub(crate) events: Vec<EventSpec>,
-    pub(crate) next_event: usize,
-    pub(crate) injections: VecDeque<Injection>,
-    pub(crate) bytes: Option<Vec<u8>>,
-    /// Events handled.
-    handled: u64,
-    /// Events handled at this instant.
-    instant_events: u32,
+    now: Time,
+    parts: Vec<Part>,
+    /// Of each node the part that it is in.
+    owner: Vec<u16>,
+    rules: Rules,
+    /// When the run ends, once that is known.
+    end: Option<Time>,
+    /// Of all parts.
+    drops: DropLog,
+    meeting: Meeting,
+    effort: Effort,
+    fewer: Option<FewerThreads>,
 }
 
 impl Simulation {
     /// Build a run. Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
-        let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
-        let hashes = vec![LinkHash::default(); spec.links.len()];
-        let driver = Clockwork { agenda, hashes, observer: options.observer };
-        let mut simulation = Simulation {
-            now: Time::ZERO,
-            fabric: Fabric::new(spec, seed, options.all_queued, driver)?,
-            events: spec.events.clone(),
-            next_event: 0,
-            injections: options.injections.into(),
-            bytes: options.bytes.then(Vec::new),
-            handled: 0,
-            instant_events: 0,
+        let network = Network::build(spec, seed, options.all_queued)?;
+        let threads = options.threads.max(1);
+        let division = match &options.observer {
+            Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
+            _ => divide(spec, &network, threads),
         };
-        simulation.events.sort_by_key(|e| e.at);
-        simulation.fabric.start(|_| true);
-        simulation.arm_control();
-        Ok(simulation)
-    }
-
-    pub(crate) fn arm_control(&mut self) {
-        let event = self.events.get(self.next_event).map(|e| e.at);
-        let injection = self.injections.front().map(|i| i.at);
-        if let Some(at) = [event, injection].into_iter().flatten().min() {
-            self.fabric.driver.agenda.push(at.max(self.now), Role::Control.entity(0));
-        }
-    }
-
-    /// Run all events up to and including `limit`, or until every flow has ended.
-    pub fn run_until(&mut self, limit: Time) -> Status {
-        while self.is_open() {
-            let agenda = &mut self.fabric.driver.agenda;
-            let Some((at, entity)) = agenda.pop_until(limit) else {
-                self.now = self.now.max(limit);
-                return if agenda.is_empty() { Status::Quiet } else { Status::Running };
-            };
-            if at != self.now {
-                assert!(at > self.now, "the agenda went back from {} to {at}", self.now);
-                (self.now, self.instant_events) = (at, 0);
-            }
-            self.instant_events += 1;
-            if self.instant_events >= MAX_INSTANT_EVENTS {
-                self.stand_still(entity);
-            }
-            self.handle(entity);
-        }
-        Status::FlowsEnded
-    }
-
-    /// A run without flows goes on for ever.
-    #[inline]
-    fn is_open(&self) -> bool {
-        let (all, open) = self.fabric.ends();
-        open > 0 || all == 0
-    }
-
-    /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
-    #[cold]
-    fn stand_still(&self, entity: Entity) -> ! {
-        let (role, index) = Role::split(entity);
-        panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
-    }
-
-    #[inline(always)]
-    fn handle(&mut self, entity: Entity) {
-        // Nearly all events: they do not go through the choice below.
-        if entity >> KIND_SHIFT == Role::Arrival as u32 && self.bytes.is_none() {
-            let link = LinkId(entity & ((1 << KIND_SHIFT) - 1));
-            self.handled += u64::from(self.fabric.pass_arrival(self.now, link));
+        let Division { owner, parts, threads, lookahead, fewer } = division;
+        let senders = senders(spec, &owner, parts);
+        let mut observer = options.observer;
+        let mut driver = || {
+            let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
+            Clockwork::new(agenda, spec.links.len(), observer.take())
+        };
+        let fabrics = if parts == 1 {
+            vec![Fabric::whole(network, spec, driver())]
         } else {
-            self.handle_other(entity);
+            let networks = network.split(spec, &owner, parts);
+            Fabric::of_partitions(networks, spec, &owner, driver)
+        };
+        let mut events = events_of_parts(spec, &owner, parts);
+        let mut injections: Vec<VecDeque<Injection>> =
+            (0..parts).map(|_| VecDeque::new()).collect();
+        for injection in options.injections {
+            injections[owner[injection.node.index()] as usize].push_back(injection);
+        }
+        let start = |(here, mut fabric): (usize, Fabric<Clockwork>)| {
+            fabric.start(|node| owner[node.index()] as usize == here);
+            let (events, injections) =
+                (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
+            Part::new(fabric, events, injections, options.bytes)
+        };
+        let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
+        let rules = Rules {
+            lookahead,
+            grid: grid(spec),
+            last_start: spec.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::MAX),
+            clock: options.cpu_clock,
+        };
+        Ok(Simulation {
+            now: Time::ZERO,
+            owner,
+            rules,
+            end: None,
+            drops: DropLog::default(),
+            meeting: Meeting::new(threads, senders),
+            effort: Effort::default(),
+            fewer,
+            parts,
+        })
+    }
+
+    /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
+    pub fn run_until(&mut self, limit: Time) -> Status {
+        match self.parts.as_mut_slice() {
+            [part] => self.end = run_alone(part, &self.rules, self.end, limit),
+            parts => {
+                let (rules, effort) = (&self.rules, &mut self.effort);
+                self.end = self.meeting.run(parts, rules, limit, effort);
+                self.drops = DropLog::default();
+                parts.iter().for_each(|part| self.drops.add(part.fabric.drops()));
+            }
+        }
+        self.now = self.now.max(self.end.map_or(limit, |end| end.min(limit)));
+        match self.end {
+            Some(end) if end <= self.now => Status::FlowsEnded,
+            Some(_) => Status::Running,
+            None if self.parts.iter().all(Part::is_quiet) => Status::Quiet,
+            None => Status::Running,
         }
     }
 
-    #[inline(never)]
-    fn handle_other(&mut self, entity: Entity) {
-        let (role, index) = Role::split(entity);
-        let (now, link, node) = (self.now, LinkId(index), NodeId(index));
-        let meant = match role {
-            Role::Control => true,
-            Role::Arrival => self.fabric.due(now, Deadline::Arrival(link)),
-            Role::Transmitter => self.fabric.due(now, Deadline::Transmitter(link)),
-            Role::Router => self.fabric.due(now, Deadline::Router(node)),
-            Role::Socket => self.fabric.due(now, Deadline::Socket(EndId(index))),
-        };
-        if !meant {
-            return; // armed again for another time since
-        }
-        self.handled += 1;
-        match role {
-            Role::Control => self.on_control(),
-            Role::Arrival => self.arrive_as_bytes(link),
-            Role::Transmitter => self.fabric.on_transmitter(now, link),
-            Role::Router => self.fabric.on_router(now, node),
-            Role::Socket => self.fabric.on_socket(now, EndId(index)),
-        }
+    fn fabric_of(&self, node: NodeId) -> &Fabric<Clockwork> {
+        &self.parts[self.owner[node.index()] as usize].fabric
+    }
+    /// The part in which a link begins, or, for one direction as for the other, where it ends.
+    fn fabrics_of(&self, link: LinkId) -> (&Fabric<Clockwork>, &Fabric<Clockwork>) {
+        let (from, to) = self.parts[0].fabric.link_nodes(link);
+        (self.fabric_of(from), self.fabric_of(to))
+    }
+    fn links(&self) -> impl Iterator<Item = LinkId> {
+        (0..self.parts[0].fabric.links().len() as u32).map(LinkId)
     }
 
     /// Now.
@@ -238,27 +174,35 @@ impl Simulation {
     }
     /// Events handled.
     pub fn events(&self) -> u64 {
-        self.handled
+        self.parts.iter().map(Part::events).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {
-        self.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
+        let of_part = |part: &Part| -> u64 {
+            part.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
+        };
+        self.parts.iter().map(of_part).sum()
     }
     /// The trace hash so far.
     pub fn trace_hash(&self) -> u64 {
-        trace_hash(self.fabric.driver.hashes.iter().copied())
+        trace_hash(self.links().map(|link| self.fabrics_of(link).1.driver.hash(link)))
     }
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {
-        self.fabric.drops()
+        match self.parts.as_slice() {
+            [part] => part.fabric.drops(),
+            _ => &self.drops,
+        }
     }
     /// The workload.
     pub fn workload(&self) -> &Workload {
-        self.fabric.workload()
+        self.parts[0].fabric.workload()
     }
     /// The connection at an end of a flow, once it exists.
-    pub fn connection(&self, flow: FlowId, role: forebay_transport::Role) -> Option<&Connection> {
-        self.fabric.connection(flow, role)
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+        let FlowSpec { src, dst, .. } = self.workload().flows()[flow.index()];
+        let node = if role == Role::Client { src } else { dst };
+        self.fabric_of(node).connection(flow, role)
     }
     /// How a flow has fared so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
@@ -266,18 +210,84 @@ impl Simulation {
     }
     /// How a link has fared so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
-        LinkOutcome { link: self.fabric.link(link), now: self.now }
+        LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
     }
     /// The interface of an INRPP router that feeds a link; None if another kind of node does.
     pub fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
-        let (node, _) = self.fabric.link_nodes(link);
-        match self.fabric.forwarding(node)? {
-            AnyForwarding::Inrpp(router) => Some(router.view(self.fabric.port_of(link))),
+        let fabric = self.fabrics_of(link).0;
+        let (node, _) = fabric.link_nodes(link);
+        match fabric.forwarding(node)? {
+            AnyForwarding::Inrpp(router) => Some(router.view(fabric.port_of(link))),
             AnyForwarding::PlainIp(_) | AnyForwarding::Custom(_) => None,
         }
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {
-        self.fabric.conservation()
+        let parts = self.parts.iter().map(|part| part.fabric.conservation());
+        parts.reduce(Conservation::with).expect("a run has a part")
     }
+    /// Threads that the run uses.
+    pub fn threads(&self) -> usize {
+        self.meeting.threads()
+    }
+    /// Why it uses fewer threads than it was offered, if it does.
+    pub fn fewer_threads(&self) -> Option<FewerThreads> {
+        self.fewer
+    }
+    /// What it has cost to run in several threads.
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+}
+
+/// Run all there is up to and including `limit`, or to the end of the run: given if it is known.
+fn run_alone(part: &mut Part, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
+    let (all, open) = part.fabric.ends();
+    if all > 0 && open > 0 {
+        part.run(limit, true);
+    }
+    // The events of the instant with which the last flow ended may not have been all.
+    let ended = all > 0 && part.fabric.ends().1 == 0;
+    let end = end.or_else(|| ended.then(|| rules.round_up(part.fabric.last_ended())));
+    if end.is_some() || all == 0 {
+        part.run(end.map_or(limit, |end| end.min(limit)), false);
+    }
+    end
+}
+
+/// The step of the grid on which a run ends.
+fn grid(spec: &NetSpec) -> Span {
+    let longest = spec.links.iter().map(|link| link.delay).max();
+    longest.unwrap_or(FINEST_GRID).clamp(FINEST_GRID, COARSEST_GRID)
+}
+
+/// By part: the others that have links to it.
+fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
+    let mut senders = vec![BTreeSet::new(); parts as usize];
+    for link in &spec.links {
+        let [from, to] = [link.from, link.to].map(|node| owner[node.index()] as usize);
+        if from != to {
+            senders[to].insert(from);
+        }
+    }
+    senders.into_iter().map(|from| from.into_iter().collect()).collect()
+}
+
+/// What happens to the network, in order of time, by the part in which it does.
+fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<EventSpec>> {
+    let mut events = spec.events.clone();
+    events.sort_by_key(|event| event.at);
+    let mut of_parts: Vec<VecDeque<EventSpec>> = (0..parts).map(|_| VecDeque::new()).collect();
+    for event in events {
+        let node = match event.event {
+            NetEvent::Rate(link, _)
+            | NetEvent::Delay(link, _)
+            | NetEvent::Loss(link, _)
+            | NetEvent::Down(link)
+            | NetEvent::Up(link) => spec.links[link.index()].from,
+            NetEvent::Restart(node) | NetEvent::Route { node, .. } => node,
+        };
+        of_parts[owner[node.index()] as usize].push_back(event);
+    }
+    of_parts
 }

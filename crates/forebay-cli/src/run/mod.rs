@@ -90,7 +90,8 @@ fn simulate(
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let writer: EventWriter = lines.clone();
-    let cores = || available_parallelism().map_or(1, usize::from);
+    // As many threads in all as there are cores.
+    let cores = || (available_parallelism().map_or(1, usize::from) / args.threads).max(1);
     let options = SweepOptions {
         jobs: args.jobs.unwrap_or_else(cores),
         run: RunOptions {
@@ -101,6 +102,7 @@ fn simulate(
             capture: args.pcap.then(CaptureLimit::default),
             events: filter.map(|filter| (filter, &writer)),
             without_reference: args.no_reference,
+            threads: args.threads,
             ..RunOptions::default()
         },
         progress: Some(&tell),

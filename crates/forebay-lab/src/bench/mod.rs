@@ -1,6 +1,6 @@
 //! The benchmark: fixed scenarios, CPU time per packet-hop.
 //!
-//! What is measured: the event loop of one run in one thread, user and system time; reading the scenario, building the network
+//! What is measured: the event loop of one run, user and system time of all its threads; reading the scenario, building the network
 //! and computing metrics are not counted. The peak of memory is that of the whole process while the scenario ran, with all of
 //! that, and with what the allocator kept of the scenarios before it: run one alone for a figure of its own.
 
@@ -11,7 +11,7 @@ mod scale;
 pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
-use crate::run::{Cost, RunError, RunOptions, run_one};
+use crate::run::{Cost, Parallel, RunError, RunOptions, cpu_clock, run_one};
 use crate::scenario::{LoadOptions, Scenario, ScenarioError};
 use crate::statistics::quantile;
 use forebay_base::{FlowId, Span, Time};
@@ -69,6 +69,8 @@ pub struct BenchOptions<'a> {
     pub data: Option<&'a PathBuf>,
     /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0).
     pub min_cpu_s: f64,
+    /// Threads in each run, where its network can be divided among so many.
+    pub threads: usize,
     /// Set by whoever wants it to stop.
     pub cancel: Option<&'a AtomicBool>,
     /// Told the name of each scenario before it runs.
@@ -80,8 +82,9 @@ pub struct BenchOptions<'a> {
 pub struct BenchRow {
     /// Name of the scenario.
     pub name: String,
-    /// Threads inside a run.
-    pub threads: usize,
+    /// How a run used its threads; of several repetitions the one with the shortest critical path.
+    #[serde(flatten)]
+    pub parallel: Parallel,
     /// Packet-hops of one run.
     pub packet_hops: u64,
     /// Events of one run.
@@ -92,7 +95,9 @@ pub struct BenchRow {
     pub cpu_s: f64,
     /// `cpu_s` by `packet_hops`, in nanoseconds.
     pub ns_per_hop: f64,
-    /// The same of the fastest repetition: what the machine does when nobody else wants it.
+    /// Wall-clock time of the fastest repetition, in seconds.
+    pub best_wall_s: f64,
+    /// `ns_per_hop` of the fastest repetition: what the machine does when nobody else wants it.
     pub best_ns_per_hop: f64,
     /// Peak of resident memory while it ran, in MiB; None where the system does not tell.
     pub peak_mib: Option<f64>,
@@ -228,11 +233,13 @@ fn measure(
         name,
         cancel: options.cancel,
         without_reference: true,
+        threads: options.threads,
         ..RunOptions::default()
     };
     memory::reset_peak();
     let first = run_one(scenario, protocol, 1, &run_options)?;
     let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
+    let mut parallel = first.parallel.clone();
     let enough = |cpu_s: &[f64]| {
         cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= options.min_cpu_s
     };
@@ -241,15 +248,21 @@ fn measure(
         assert_eq!(again.trace_hash, first.trace_hash, "{name} twice with the same seed");
         cpu_s.push(again.cpu_s);
         wall_s.push(again.wall_s);
+        let path = |of: &Parallel| of.shares.map_or(0.0, |shares| shares.critical_path_s);
+        if path(&again.parallel) < path(&parallel) {
+            parallel = again.parallel;
+        }
     }
     let peak_mib = memory::peak_mib();
     let repetitions = cpu_s.len();
-    let best_s = cpu_s.iter().copied().fold(f64::INFINITY, f64::min);
+    let best = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let (best_s, best_wall_s) = (best(&cpu_s), best(&wall_s));
     let (cpu_s, wall_s) = (median(cpu_s), median(wall_s));
     let per_hop = |cpu_s: f64| cpu_s * 1e9 / first.packet_hops.max(1) as f64;
     Ok(BenchRow {
         name: name.to_string(),
-        threads: 1,
+        parallel,
+        best_wall_s,
         packet_hops: first.packet_hops,
         events: first.events,
         wall_s,
@@ -285,7 +298,8 @@ fn measure_scale(
     let mut building = Cost::default();
     let (built, _) = building.charge(|| {
         let spec = scale::network(flows, 1);
-        Simulation::new(&spec, 1, Options::default())
+        let (threads, cpu_clock) = (options.threads, Some(cpu_clock as fn() -> _));
+        Simulation::new(&spec, 1, Options { threads, cpu_clock, ..Options::default() })
     });
     let mut simulation = built.map_err(BenchError::Network)?;
     let at_rest_mib = memory::peak_mib();
@@ -298,6 +312,7 @@ fn measure_scale(
         until += Span::from_millis(20);
         (status, _) = running.charge(|| simulation.run_until(until));
     }
+    running.add_other_threads(&simulation);
     let outcomes = (0..flows as u32).map(|id| simulation.flow(FlowId(id)));
     let (mut completed, mut delivered_bytes, mut fct_s) = (0, 0, 0.0);
     for outcome in outcomes {
@@ -313,7 +328,8 @@ fn measure_scale(
     let grown = peak_mib.zip(at_rest_mib).map(|(peak, rest)| (peak - rest).max(0.0) * 1048576.0);
     Ok(BenchRow {
         name: name.to_string(),
-        threads: 1,
+        parallel: Parallel::of(&simulation),
+        best_wall_s: running.wall.as_secs_f64(),
         packet_hops,
         events: simulation.events(),
         wall_s: running.wall.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! What a run costs: wall-clock and CPU time of the thread that runs it.
+//! What a run costs: wall-clock and CPU time of the threads that run it.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
     pub wall: Duration,
-    /// User and system time of this thread; wall-clock time where the system does not tell.
+    /// User and system time of the thread that is charged, and of others that were added; wall-clock time where the system does not tell.
     pub cpu: Duration,
 }
 
@@ -29,6 +29,11 @@ impl Cost {
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// CPU time that this thread has used; zero where the system does not tell.
+pub(crate) fn cpu_clock() -> Duration {
+    thread_cpu().unwrap_or(Duration::ZERO)
 }
 
 /// CPU time that this thread has used.

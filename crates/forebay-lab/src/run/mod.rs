@@ -3,8 +3,10 @@
 mod clock;
 mod drive;
 mod names;
+mod parallel;
 
 pub(crate) use names::LinkNames;
+pub use parallel::{Parallel, Shares};
 
 use crate::metrics::{
     Bounds, FlowResult, InterfaceResult, Mark, Metrics, clock_seconds, flows_of, interfaces_of,
@@ -14,7 +16,7 @@ use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError, count_per_flow};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
-pub(crate) use clock::Cost;
+pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
@@ -46,6 +48,9 @@ pub struct RunOptions<'a> {
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
+    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run that is captured, or whose packet
+    /// events are written, uses one. Results do not depend on it.
+    pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
 }
@@ -98,8 +103,11 @@ pub struct RunResult {
     pub packet_hops: u64,
     /// Wall-clock time of the event loop, in seconds; building and measuring not counted.
     pub wall_s: f64,
-    /// CPU time of the event loop (user and system), in seconds.
+    /// CPU time of the event loop (user and system) in all threads, in seconds.
     pub cpu_s: f64,
+    /// How it used its threads.
+    #[serde(flatten)]
+    pub parallel: Parallel,
     /// Simulated time at the end, in seconds.
     pub ended_s: f64,
     /// Number of flows.
@@ -162,6 +170,8 @@ pub fn run_one(
         bytes: options.bytes,
         binary_heap: options.binary_heap,
         observer: watch.observer(),
+        threads: options.threads,
+        cpu_clock: Some(cpu_clock),
         ..Options::default()
     };
     let simulation = Simulation::new(&spec, seed, simulation_options);
@@ -181,7 +191,8 @@ pub fn run_one(
     };
     let reference = reference(drive.spec, seed, (&bounds, options))?;
     let mark = drive.run()?;
-    let cost = drive.cost;
+    let mut cost = drive.cost;
+    cost.add_other_threads(&simulation);
     watch.finish()?;
     series.map(|writer| writer.finish()).transpose()?;
     let run = (protocol, seed);
@@ -251,6 +262,7 @@ impl Measured<'_> {
             packet_hops: simulation.packet_hops(),
             wall_s: cost.wall.as_secs_f64(),
             cpu_s: cost.cpu.as_secs_f64(),
+            parallel: Parallel::of(simulation),
             ended_s: clock_seconds(simulation.now()),
             flows: per_flow.len(),
             completed: per_flow.iter().filter(|flow| flow.fct_s.is_some()).count(),

@@ -6,14 +6,21 @@ fn bench_only(names: &[&str]) -> Result<BenchReport, BenchError> {
     let only: Vec<String> = names.iter().map(ToString::to_string).collect();
     let folder = std::path::PathBuf::from("/nowhere");
     let data = Some(&folder);
-    bench(&BenchOptions { only: &only, data, min_cpu_s: 0.0, cancel: None, progress: None })
+    bench(&BenchOptions {
+        only: &only,
+        data,
+        min_cpu_s: 0.0,
+        threads: 1,
+        cancel: None,
+        progress: None,
+    })
 }
 
 #[test]
 fn s1_runs_to_the_end_of_its_flows() {
     let report = bench_only(&["s1"]).unwrap();
     let [row] = &report.rows[..] else { panic!("{report:?}") };
-    assert_eq!((row.name.as_str(), row.threads, row.repetitions), ("s1", 1, 3));
+    assert_eq!((row.name.as_str(), row.parallel.threads, row.repetitions), ("s1", 1, 3));
     assert_eq!((row.completed, row.delivered_bytes), ([3, 3], 30_000_000));
     // 3 x 6907 packets of data over 5 links each way, an ACK for every second: 155 000 hops, and what is sent again.
     assert!((155_000..175_000).contains(&row.packet_hops), "{}", row.packet_hops);

@@ -8,9 +8,11 @@ mod published;
 mod results;
 mod stops;
 mod sweeps;
+mod threads;
 mod tshark;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
+use std::path::{Path, PathBuf};
 
 /// Two flows of 200 kB over a 10 Mbit/s bottleneck of 20 ms round trip.
 const SMALL: &str = r#"
@@ -30,8 +32,15 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::parse(SMALL, "small.toml", &LoadOptions { set, base: None }).unwrap()
 }
 
+/// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the repository.
+fn s3_folder() -> Option<PathBuf> {
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut folders = folders.map(|above| above.join("shared/data/bench"));
+    folders.find(|folder| folder.join("s3_links.csv").exists())
+}
+
 /// Names of what a folder holds, in order.
-fn results_in(folder: &std::path::Path) -> Vec<String> {
+fn results_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();

@@ -5,7 +5,7 @@
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn load(name: &str, set: &[&str], base: Option<PathBuf>) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
@@ -44,13 +44,10 @@ fn s2_fills_its_bottleneck_and_shares_it() {
     assert!(busy > 0.99, "{busy}");
 }
 
-/// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the repository.
 #[test]
 #[allow(clippy::print_stdout)] // a skip is told
 fn s3_finishes_all_its_flows() {
-    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut folders = folders.map(|above| above.join("shared/data/bench"));
-    let Some(folder) = folders.find(|folder| folder.join("s3_links.csv").exists()) else {
+    let Some(folder) = crate::s3_folder() else {
         println!("SKIPPED: no folder with S3's files: s3_finishes_all_its_flows");
         return;
     };

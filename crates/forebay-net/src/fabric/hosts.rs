@@ -157,6 +157,7 @@ impl<D: Driver> Fabric<D> {
         if !end.ended && connection.is_ended() {
             end.ended = true;
             self.open_ends -= 1;
+            self.last_ended = self.now;
         }
     }
 }

@@ -26,6 +26,17 @@ pub struct Conservation {
 }
 
 impl Conservation {
+    /// Both together: of two partitions of a network.
+    pub fn with(self, other: Conservation) -> Conservation {
+        Conservation {
+            sent: self.sent + other.sent,
+            split: self.split + other.split,
+            delivered: self.delivered + other.delivered,
+            dropped: self.dropped + other.dropped,
+            held: self.held + other.held,
+            cold_parts: self.cold_parts + other.cold_parts,
+        }
+    }
     /// True if no packet is missing and none has come from nowhere, and nothing is left in the arena when no packet is left.
     pub fn holds(&self) -> bool {
         let balanced = self.sent + self.split == self.delivered + self.dropped + self.held;

@@ -8,21 +8,27 @@
 //! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
 //!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
+//!
+//! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
+//! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
 mod events;
 mod hosts;
 mod ledger;
+mod mail;
 mod routers;
 mod transit;
 
 pub use driver::{Deadline, Driver, EndId, PacketEvent};
 pub use ledger::Conservation;
+pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
 use crate::link::AnyLink;
 use crate::spec::{NetSpec, SpecError};
 use crate::workload::Workload;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::{
@@ -71,6 +77,7 @@ impl Way {
             Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
             Node::Router(_) => Way::General,
             Node::Host(_) => Way::Host,
+            Node::Elsewhere => Way::General,
         }
     }
 }
@@ -83,6 +90,9 @@ struct End {
     armed: Time,
     ended: bool,
 }
+
+/// What is armed for the arrivals of a link whose far end is elsewhere: earlier than all of them, so that none is armed.
+const ARRIVES_ELSEWHERE: Time = Time::ZERO;
 
 /// See the module. [`Time::MAX`] is what is not armed.
 pub struct Fabric<D> {
@@ -100,10 +110,15 @@ pub struct Fabric<D> {
     router_armed: Vec<Time>,
     ports: PortTable,
     routes: Routes,
-    workload: Workload,
-    addresses: Vec<Vec<Addr>>,
+    workload: Arc<Workload>,
+    addresses: Arc<Vec<Vec<Addr>>>,
     ends: Vec<End>,
+    /// Of those here.
     open_ends: usize,
+    /// When the last of those that have ended did.
+    last_ended: Time,
+    /// Links that begin here and end in another partition, and in which.
+    exits: Vec<(LinkId, u16)>,
     drops: DropLog,
     count: Count,
     work: Work,
@@ -121,6 +136,36 @@ impl<D: Driver> Fabric<D> {
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
         let network = Network::build(spec, seed, all_queued)?;
+        Ok(Fabric::whole(network, spec, driver))
+    }
+
+    /// One fabric for each partition, of the network that was [split](Network::split) between them; with the driver that
+    /// `driver` gives it. `owner` says for each node in which it is.
+    pub fn of_partitions(
+        networks: Vec<Network>,
+        spec: &NetSpec,
+        owner: &[u16],
+        mut driver: impl FnMut() -> D,
+    ) -> Vec<Fabric<D>> {
+        let part = |(here, network): (u16, Network)| {
+            let mut fabric = Fabric::whole(network, spec, driver());
+            fabric.arena = Arena::of_partition(here);
+            fabric.open_ends =
+                fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count();
+            for (i, link) in spec.links.iter().enumerate() {
+                let [from, to] = [link.from, link.to].map(|node| owner[node.index()]);
+                if from == here && to != here {
+                    fabric.exits.push((LinkId(i as u32), to));
+                    fabric.links[i].armed_arrival = ARRIVES_ELSEWHERE;
+                }
+            }
+            fabric
+        };
+        (0..).zip(networks).map(part).collect()
+    }
+
+    /// The fabric of a network that was built of `spec`.
+    pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
         let observed = driver.observes();
         let links = network.links.into_iter().zip(&spec.links);
         let links = links.map(|(link, spec)| Slot {
@@ -139,7 +184,7 @@ impl<D: Driver> Fabric<D> {
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
         let ends: Vec<End> = ends.collect();
-        Ok(Fabric {
+        Fabric {
             driver,
             now: Time::ZERO,
             links: links.collect(),
@@ -159,7 +204,9 @@ impl<D: Driver> Fabric<D> {
             work: Work::default(),
             spare: Work::default(),
             observed,
-        })
+            last_ended: Time::ZERO,
+            exits: Vec::new(),
+        }
     }
 
     /// Arm what waits for a time from the beginning: clients, and routers with timers; those at nodes that are `here`.
@@ -237,27 +284,31 @@ impl<D: Driver> Fabric<D> {
     pub fn link_nodes(&self, link: LinkId) -> (NodeId, NodeId) {
         (self.edges[link.index()].from, self.links[link.index()].to)
     }
-    /// Ends of flows: all, and those that have not ended.
+    /// Ends of flows: all of the network, and those here that have not ended.
     #[inline]
     pub fn ends(&self) -> (usize, usize) {
         (self.ends.len(), self.open_ends)
+    }
+    /// When the last of the ends here that have ended did; zero if none has.
+    pub fn last_ended(&self) -> Time {
+        self.last_ended
     }
     /// The node of an end of a flow.
     pub fn end_node(&self, end: EndId) -> NodeId {
         self.ends[end.index()].node
     }
-    /// The connection at an end of a flow, once it exists.
+    /// The connection at an end of a flow, once it exists, if it is here.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
         let end = &self.ends[2 * flow.index() + (role == Role::Server) as usize];
         match &self.nodes[end.node.index()] {
             Node::Host(host) => host.sockets()[end.socket.index()].connection(),
-            Node::Router(_) => None,
+            Node::Router(_) | Node::Elsewhere => None,
         }
     }
     /// The forwarding of a node; None if it is a host.
     pub fn forwarding(&self, node: NodeId) -> Option<&AnyForwarding> {
         match &self.nodes[node.index()] {
-            Node::Host(_) => None,
+            Node::Host(_) | Node::Elsewhere => None,
             Node::Router(forwarding) => Some(forwarding),
         }
     }
@@ -271,6 +322,7 @@ impl<D: Driver> Fabric<D> {
         let in_nodes = self.nodes.iter().map(|node| match node {
             Node::Host(host) => host.held_packets(),
             Node::Router(forwarding) => forwarding.held_packets(),
+            Node::Elsewhere => 0,
         });
         Conservation {
             sent: self.count.sent,

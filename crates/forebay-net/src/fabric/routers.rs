@@ -85,6 +85,10 @@ impl<D: Driver> Fabric<D> {
 
     #[inline]
     pub(super) fn router_packet(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+        debug_assert!(
+            self.work.ready.is_empty() && self.work.send.is_empty(),
+            "work of another node"
+        );
         let verdict = self.consult(node, packet, |f, packet, cx| f.on_packet(in_port, packet, cx));
         self.obey(node, verdict);
         self.serve(node);
@@ -148,6 +152,16 @@ impl<D: Driver> Fabric<D> {
         self.check_idle_ports(node);
     }
 
+    /// [`Fabric::serve`] where the deadline of forwarding is armed already.
+    #[inline]
+    pub(super) fn serve_if_asked(&mut self, node: NodeId) {
+        if self.work.ready.is_empty() && self.work.send.is_empty() {
+            self.check_idle_ports(node);
+        } else {
+            self.serve(node);
+        }
+    }
+
     /// While `port` is idle, send what forwarding holds for it.
     pub(super) fn pull(&mut self, node: NodeId, port: PortId) {
         let link = self.ports.link(node, port);
@@ -162,7 +176,7 @@ impl<D: Driver> Fabric<D> {
         self.sync_router(node);
     }
 
-    pub(super) fn check_idle_ports(&self, node: NodeId) {
+    fn check_idle_ports(&self, node: NodeId) {
         if cfg!(debug_assertions) {
             let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
             for (i, link) in self.ports.links_of(node).iter().enumerate() {

@@ -156,6 +156,7 @@ impl<D: Driver> Fabric<D> {
             Node::Host(_) => self.host_packet(node, packet),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
+            Node::Elsewhere => unreachable!("packets come to nodes that are here"),
         }
     }
 
@@ -257,10 +258,10 @@ impl<D: Driver> Fabric<D> {
         let node = self.edges[link.index()].from;
         match &self.nodes[node.index()] {
             Node::Host(_) => self.feed(node, link),
-            Node::Router(AnyForwarding::PlainIp(_)) => {}
+            Node::Router(AnyForwarding::PlainIp(_)) | Node::Elsewhere => {}
             Node::Router(_) => {
                 self.pull(node, self.ports.port(link));
-                self.check_idle_ports(node);
+                self.serve_if_asked(node);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::link::stats::LinkStats;
 use crate::link::waits::Waits;
-use forebay_base::{Packet, PacketRing, Rate, Serializer, Span, Time};
+use forebay_base::{Arena, Packet, PacketRing, Parcel, Rate, Serializer, Span, Time};
 use forebay_queue::Overflow;
 
 /// The limit of the queue, the packet in transmission not counted.
@@ -47,6 +47,20 @@ impl FifoLink {
             bytes: 0,
             busy: Span::ZERO,
         }
+    }
+
+    /// The far end of a link whose near end is in another partition: a wire, on which nothing is ever offered.
+    pub fn far_end() -> FifoLink {
+        let rate = Rate::clamped(0); // of no transmission
+        FifoLink::new(rate, Span::ZERO, FifoLimit::Packets(0), 0)
+    }
+    /// All packets of the near end of such a link leave for `parcel`. When they will arrive is known.
+    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
+        parcel.pack_all(&mut self.ring, arena);
+    }
+    /// A packet has come from the near end, stamped with its arrival.
+    pub fn import(&mut self, packet: Packet) {
+        self.ring.insert_by_stamp(packet);
     }
 
     #[inline]
@@ -166,9 +180,8 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
-        let departure = |packet: &Packet| packet.stamp() - self.delay;
-        let not_yet = self.ring.iter().rev().take_while(|&packet| departure(packet) > now).count();
-        self.packets - not_yet as u64
+        // Those that wait, and one that has started if the last has not departed.
+        self.packets - self.waits.at_time(now).0 - u64::from(self.free_at > now)
     }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {

@@ -16,7 +16,7 @@ pub use stats::LinkStats;
 pub use wire::Impairment;
 
 use alloc::boxed::Box;
-use forebay_base::{Packet, Rate, Span, Time};
+use forebay_base::{Arena, Packet, Parcel, Rate, Span, Time};
 use forebay_queue::{Overflow, PortContext};
 
 /// Either kind of link. Nearly all links of a big network are of the first kind, and theirs is the memory that every hop touches.
@@ -55,6 +55,10 @@ impl AnyLink {
     #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         each!(self, l => l.take_arrival(now))
+    }
+    /// All packets on the wire leave for `parcel`, in order of arrival, stamped with it: the far end is elsewhere.
+    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
+        each!(self, l => l.export(parcel, arena))
     }
     /// When [`AnyLink::on_transmitter`] is due.
     #[inline]

@@ -8,7 +8,7 @@ use crate::link::stats::LinkStats;
 use crate::link::wire::Fate;
 use crate::link::wire::Impairment;
 use alloc::collections::VecDeque;
-use forebay_base::{DropReason, Packet, Rate, Span, Time};
+use forebay_base::{Arena, DropReason, Packet, Parcel, Rate, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
 
 /// A packet in transmission.
@@ -153,6 +153,10 @@ impl QueuedLink {
             return None;
         }
         self.wire.pop_front()
+    }
+    /// See [`crate::AnyLink::export`].
+    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
+        self.wire.drain(..).for_each(|packet| parcel.pack(packet, arena));
     }
     /// See [`crate::AnyLink::waiting_packets`].
     pub fn waiting_packets(&self, _: Time) -> u64 {

@@ -143,6 +143,24 @@ impl Calendar {
         self.far.push(Reverse(key));
     }
 
+    /// The time of the first event.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        let today = self.today.last().copied().map(time_of);
+        let far = self.far.peek().map(|first| time_of(first.0));
+        let day = self.next_occupied();
+        let near = (day != u64::MAX).then(|| self.first_of_day((day % DAYS) as usize));
+        [today, far, near].into_iter().flatten().min()
+    }
+    fn first_of_day(&self, slot: usize) -> u64 {
+        let Node { mut ns, mut next, .. } = self.first[slot];
+        while next != NONE {
+            let node = self.more[next as usize];
+            ns = ns.min(node.ns);
+            next = node.next;
+        }
+        ns
+    }
+
     /// The first event, if it is due by `limit`.
     #[inline(always)]
     pub(super) fn pop_until(&mut self, limit: u64) -> Option<(u64, Entity)> {
@@ -164,7 +182,7 @@ impl Calendar {
     /// The same on a day with several events.
     #[inline(never)]
     fn pop_any(&mut self, limit: u64) -> Option<(u64, Entity)> {
-        if self.today.is_empty() && self.far_day > self.day && !self.begin_day() {
+        if self.today.is_empty() && self.far_day > self.day && !self.begin_day(limit) {
             return None;
         }
         let mut first = self.today.last().copied();
@@ -201,8 +219,9 @@ impl Calendar {
         self.far_day = self.far.peek().map_or(u64::MAX, |r| time_of(r.0) >> self.shift);
     }
 
-    /// Turn to the next day that has an event; its events are in `today` or in `far`. False if there is none.
-    fn begin_day(&mut self) -> bool {
+    /// Turn to the next day that has an event; its events are in `today` or in `far`. False if there is none, or if it is behind
+    /// `limit`: then what comes before it is still to be pushed into days of its own.
+    fn begin_day(&mut self, limit: u64) -> bool {
         if self.pushes >= REVIEW {
             self.review();
             if !self.today.is_empty() || self.far_day <= self.day {
@@ -211,7 +230,7 @@ impl Calendar {
         }
         let near = self.next_occupied();
         let day = self.far_day.min(near);
-        if day == u64::MAX {
+        if day == u64::MAX || day > limit >> self.shift {
             return false;
         }
         self.day = day;

@@ -78,6 +78,14 @@ impl Agenda {
         };
         Some((Time::from_nanos(ns), entity))
     }
+    /// The time of the first event.
+    pub fn next_time(&self) -> Option<Time> {
+        let ns = match self {
+            Agenda::Calendar(calendar) => calendar.next_ns(),
+            Agenda::Binary(heap) => heap.peek().map(|first| time_of(first.0)),
+        };
+        ns.map(Time::from_nanos)
+    }
     /// True if nothing is pending.
     pub fn is_empty(&self) -> bool {
         match self {
@@ -121,6 +129,7 @@ mod tests {
             if rng.chance(0.9) {
                 let limit = Time::from_nanos(now.as_nanos() + (1 << rng.below(41)));
                 let [a, b] = &mut heaps;
+                assert_eq!(a.next_time(), b.next_time());
                 let (a, b) = (a.pop_until(limit), b.pop_until(limit));
                 assert_eq!(a, b);
                 if let Some((at, _)) = a {

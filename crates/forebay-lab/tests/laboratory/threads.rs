@@ -1,0 +1,91 @@
+//! The number of threads does not show in a result: every built-in scenario, and what a run says of its threads.
+
+use forebay_base::Span;
+use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
+use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
+use serde_json::Value;
+
+/// Scenarios that would run longer, in simulated time behind the start of their window, are cut short.
+const LONGEST: Span = Span::from_secs(1);
+
+/// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is not at hand.
+fn short(name: &str) -> Option<Scenario> {
+    let base = crate::s3_folder();
+    if name == "s3" && base.is_none() {
+        return None;
+    }
+    let load = |set: Vec<String>| {
+        let options = LoadOptions { set, base: base.clone() };
+        Scenario::load(name, &options).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let whole = load(Vec::new());
+    match whole.until {
+        Some(until) if until > whole.measure_from + LONGEST => {
+            let until_s = (whole.measure_from + LONGEST).as_secs_f64();
+            Some(load(vec![format!("until_s={until_s}")]))
+        }
+        _ => Some(whole),
+    }
+}
+
+fn run(scenario: &Scenario, protocol: &str, threads: usize) -> RunResult {
+    let options = RunOptions { threads, without_reference: true, ..RunOptions::default() };
+    run_one(scenario, protocol, 1, &options).unwrap()
+}
+
+/// Everything but what the run cost and how it used its threads.
+fn outcome(result: &RunResult) -> RunResult {
+    let parallel = Parallel::default();
+    RunResult { wall_s: 0.0, cpu_s: 0.0, parallel, ..result.clone() }
+}
+
+#[test]
+fn no_built_in_scenario_shows_its_threads() {
+    let mut used = [0; 9];
+    for builtin in BUILTINS {
+        let Some(scenario) = short(builtin.name) else { continue };
+        for protocol in &scenario.protocols {
+            let alone = run(&scenario, protocol, 1);
+            assert_eq!(alone.parallel, Parallel::default());
+            for threads in [2, 3, 4, 8] {
+                let together = run(&scenario, protocol, threads);
+                used[together.parallel.threads] += 1;
+                let context = format!("{} with {protocol}, {threads} threads", builtin.name);
+                assert_eq!(together.trace_hash, alone.trace_hash, "{context}");
+                assert!(outcome(&together) == outcome(&alone), "{context}");
+            }
+        }
+    }
+    // Only a few have more than seven nodes that may be parted.
+    assert!(used[2..5].iter().all(|&runs| runs > 8) && used[8] > 0, "{used:?}");
+}
+
+#[test]
+fn a_result_says_how_it_used_its_threads() {
+    let scenario = crate::scenario(&[]);
+    let json =
+        |threads| -> Value { serde_json::to_value(run(&scenario, "cubic", threads)).unwrap() };
+    let (one, two) = (json(1), json(2));
+    assert_eq!((&one["threads"], &two["threads"]), (&Value::from(1), &Value::from(2)));
+    for key in ["windows", "work_cpu_s", "critical_path_s", "sync_share"] {
+        assert!(one[key].is_null() && two[key].is_number(), "{key}");
+    }
+    let number = |key: &str| two[key].as_f64().unwrap();
+    let (work_s, path_s) = (number("work_cpu_s"), number("critical_path_s"));
+    assert!(path_s <= work_s && work_s <= 2.0 * path_s && work_s < number("cpu_s"), "{two}");
+    assert!((0.0..1.0).contains(&number("sync_share")), "{two}");
+}
+
+#[test]
+fn fewer_threads_than_were_offered_are_explained() {
+    // Everything hangs together by links without delay.
+    let near =
+        crate::scenario(&["link_defaults.delay=0s", "hosts.s{}.delay=0s", "hosts.d{}.delay=0s"]);
+    let result = run(&near, "cubic", 4);
+    let why = result.parallel.fewer_threads.unwrap();
+    assert!(result.parallel.threads == 1 && why.contains("cannot be partitioned"), "{why}");
+    // Two routers and four hosts.
+    let result = run(&crate::scenario(&[]), "cubic", 8);
+    let why = result.parallel.fewer_threads.unwrap();
+    assert!(result.parallel.threads == 6 && why.contains("6 pieces"), "{why}");
+}

@@ -1,0 +1,137 @@
+//! Where threads wait for each other.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Looks at the others, some ten microseconds, before others are let onto the core: most waits are shorter.
+const SPINS: u32 = 1 << 9;
+/// Times that others are let onto the core before this thread sleeps.
+const YIELDS: u32 = 1 << 4;
+
+/// A barrier for `parties` threads that may be passed any number of times. It spins first, then sleeps: cores are shared.
+pub(crate) struct Barrier {
+    parties: usize,
+    arrived: AtomicUsize,
+    /// How often it has been passed.
+    passed: AtomicUsize,
+    /// One of the threads is gone: nobody may wait any longer.
+    broken: AtomicBool,
+    sleepers: Mutex<usize>,
+    wake: Condvar,
+}
+
+impl Barrier {
+    pub fn new(parties: usize) -> Barrier {
+        let (arrived, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (sleepers, wake) = (Mutex::new(0), Condvar::new());
+        Barrier { parties, arrived, passed, broken: AtomicBool::new(false), sleepers, wake }
+    }
+
+    /// Wait until all parties have called this. What they wrote before is seen behind it. Panics if one of them has panicked.
+    pub fn wait(&self) {
+        let turn = self.passed.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.passed.store(turn.wrapping_add(1), Ordering::Release);
+            self.wake_sleepers();
+        } else {
+            self.wait_for_others(turn);
+        }
+        assert!(!self.broken.load(Ordering::Acquire), "another thread of this run has panicked");
+    }
+
+    fn wait_for_others(&self, turn: usize) {
+        let over =
+            || self.passed.load(Ordering::Acquire) != turn || self.broken.load(Ordering::Relaxed);
+        for _ in 0..SPINS {
+            if over() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        for _ in 0..YIELDS {
+            if over() {
+                return;
+            }
+            thread::yield_now();
+        }
+        let mut sleepers = self.lock();
+        *sleepers += 1;
+        while !over() {
+            sleepers = self.wake.wait(sleepers).unwrap_or_else(PoisonError::into_inner);
+        }
+        *sleepers -= 1;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Whoever holds the lock has either seen that it was passed, or sleeps and is counted.
+    fn wake_sleepers(&self) {
+        if *self.lock() > 0 {
+            self.wake.notify_all();
+        }
+    }
+
+    /// A guard that lets everyone out if this thread panics while it lives.
+    pub fn watch(&self) -> impl Drop + '_ {
+        Watch(self)
+    }
+}
+
+struct Watch<'a>(&'a Barrier);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.broken.store(true, Ordering::Release);
+            self.0.wake_sleepers();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread writes its turn, passes, and must find that of all others; with more threads than cores some sleep.
+    #[test]
+    fn nobody_passes_before_all_have_come() {
+        const THREADS: usize = 7;
+        let barrier = Barrier::new(THREADS);
+        let turns = [const { AtomicUsize::new(0) }; THREADS];
+        thread::scope(|scope| {
+            for me in 0..THREADS {
+                let (barrier, turns) = (&barrier, &turns);
+                scope.spawn(move || {
+                    for turn in 1..=2_000 {
+                        turns[me].store(turn, Ordering::Relaxed);
+                        barrier.wait();
+                        assert!(turns.iter().all(|t| t.load(Ordering::Relaxed) >= turn));
+                        barrier.wait();
+                        assert!(turns.iter().all(|t| t.load(Ordering::Relaxed) <= turn + 1));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_thread_that_panics_lets_the_others_out() {
+        let barrier = Barrier::new(3);
+        let outcomes = thread::scope(|scope| {
+            let threads = [true, false, false].map(|fails| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let _watch = barrier.watch();
+                    barrier.wait();
+                    assert!(!fails, "on purpose");
+                    barrier.wait();
+                })
+            });
+            threads.map(|thread| thread.join().is_err())
+        });
+        assert_eq!(outcomes, [true; 3]);
+    }
+}

@@ -1,0 +1,263 @@
+//! One partition of a run, or all of it: its fabric, what is pending there, and the loop.
+
+use crate::agenda::{Agenda, Entity, INDEX_BITS};
+use crate::observe::Observer;
+use crate::trace::LinkHash;
+use crate::world::Injection;
+use forebay_base::{Arena, LinkId, NodeId, Packet, Time};
+use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, PacketEvent};
+use std::collections::VecDeque;
+
+/// Kinds of entities, in the order in which they act at equal times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Role {
+    Control = 0,
+    Arrival = 1,
+    Transmitter = 2,
+    Router = 3,
+    Socket = 4,
+}
+
+const KIND_SHIFT: u32 = INDEX_BITS;
+
+/// More than any honest run needs at one instant.
+const MAX_INSTANT_EVENTS: u32 = 1 << 24;
+
+impl Role {
+    #[inline]
+    fn entity(self, index: u32) -> Entity {
+        debug_assert!(index < 1 << KIND_SHIFT);
+        (self as u32) << KIND_SHIFT | index
+    }
+    #[inline]
+    fn split(entity: Entity) -> (Role, u32) {
+        let role = match entity >> KIND_SHIFT {
+            0 => Role::Control,
+            1 => Role::Arrival,
+            2 => Role::Transmitter,
+            3 => Role::Router,
+            _ => Role::Socket,
+        };
+        (role, entity & ((1 << KIND_SHIFT) - 1))
+    }
+}
+
+/// What is pending, what has arrived, and who looks on.
+pub(crate) struct Clockwork {
+    agenda: Agenda,
+    /// By link.
+    hashes: Vec<LinkHash>,
+    observer: Option<Box<dyn Observer>>,
+}
+
+impl Clockwork {
+    /// Nothing is pending, and nothing has arrived on any of `links` links.
+    pub fn new(agenda: Agenda, links: usize, observer: Option<Box<dyn Observer>>) -> Clockwork {
+        Clockwork { agenda, hashes: vec![LinkHash::default(); links], observer }
+    }
+    /// The hash of what has arrived on a link.
+    pub fn hash(&self, link: LinkId) -> LinkHash {
+        self.hashes[link.index()]
+    }
+}
+
+impl Driver for Clockwork {
+    #[inline(always)]
+    fn arm(&mut self, deadline: Deadline, at: Time) {
+        let entity = match deadline {
+            Deadline::Arrival(link) => Role::Arrival.entity(link.0),
+            Deadline::Transmitter(link) => Role::Transmitter.entity(link.0),
+            Deadline::Router(node) => Role::Router.entity(node.0),
+            Deadline::Socket(end) => Role::Socket.entity(end.0),
+        };
+        self.agenda.push(at, entity);
+    }
+    fn observes(&self) -> bool {
+        self.observer.is_some()
+    }
+    #[inline(always)] // the event is known where it is called
+    fn observe(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
+        if let PacketEvent::Arrived(link) = event {
+            self.hashes[link.index()].arrived(now, packet.digest(arena));
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.on_packet(now, event, packet, arena);
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Part {
+    /// The time of the last event here.
+    now: Time,
+    pub fabric: Fabric<Clockwork>,
+    /// What the scenario does here, in order of time.
+    events: VecDeque<EventSpec>,
+    injections: VecDeque<Injection>,
+    bytes: Option<Vec<u8>>,
+    /// Events handled.
+    handled: u64,
+    /// Events handled at this instant.
+    instant_events: u32,
+    /// Events of a window, the last windows counting most.
+    expected_events: u64,
+}
+
+impl Part {
+    /// A part in which nothing has happened yet. `events` and `injections` are in order of time.
+    pub fn new(
+        fabric: Fabric<Clockwork>,
+        events: VecDeque<EventSpec>,
+        injections: VecDeque<Injection>,
+        bytes: bool,
+    ) -> Part {
+        let bytes = bytes.then(Vec::new);
+        let (now, handled, instant_events) = (Time::ZERO, 0, 0);
+        let expected_events = 0;
+        let mut part = Part {
+            now,
+            fabric,
+            events,
+            injections,
+            bytes,
+            handled,
+            instant_events,
+            expected_events,
+        };
+        part.arm_control();
+        part
+    }
+
+    fn arm_control(&mut self) {
+        let event = self.events.front().map(|e| e.at);
+        let injection = self.injections.front().map(|i| i.at);
+        if let Some(at) = [event, injection].into_iter().flatten().min() {
+            self.fabric.driver.agenda.push(at.max(self.now), Role::Control.entity(0));
+        }
+    }
+
+    /// Run all events up to and including `limit`; with `to_last_end` none behind that with which the last flow ended.
+    pub fn run(&mut self, limit: Time, to_last_end: bool) {
+        // One comparison an event, in either case.
+        let over = if to_last_end { 0 } else { usize::MAX };
+        while self.fabric.ends().1 != over {
+            let Some((at, entity)) = self.fabric.driver.agenda.pop_until(limit) else { return };
+            if at != self.now {
+                assert!(at > self.now, "the agenda went back from {} to {at}", self.now);
+                (self.now, self.instant_events) = (at, 0);
+            }
+            self.instant_events += 1;
+            if self.instant_events >= MAX_INSTANT_EVENTS {
+                self.stand_still(entity);
+            }
+            self.handle(entity);
+        }
+    }
+
+    /// Run all events of a window that ends with `end`.
+    pub fn run_window(&mut self, end: Time) {
+        let before = self.handled;
+        self.run(end, false);
+        self.expected_events = (self.expected_events + self.handled - before).div_ceil(2);
+    }
+    /// What the next window is expected to bring, by those before it, in events.
+    pub fn expected_events(&self) -> u64 {
+        self.expected_events
+    }
+
+    /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
+    #[cold]
+    fn stand_still(&self, entity: Entity) -> ! {
+        let (role, index) = Role::split(entity);
+        panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, entity: Entity) {
+        // Nearly all events: they do not go through the choice below.
+        if entity >> KIND_SHIFT == Role::Arrival as u32 && self.bytes.is_none() {
+            let link = LinkId(entity & ((1 << KIND_SHIFT) - 1));
+            self.handled += u64::from(self.fabric.pass_arrival(self.now, link));
+        } else {
+            self.handle_other(entity);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_other(&mut self, entity: Entity) {
+        let (role, index) = Role::split(entity);
+        let (now, link, node) = (self.now, LinkId(index), NodeId(index));
+        let meant = match role {
+            Role::Control => return self.on_control(),
+            Role::Arrival => self.fabric.due(now, Deadline::Arrival(link)),
+            Role::Transmitter => self.fabric.due(now, Deadline::Transmitter(link)),
+            Role::Router => self.fabric.due(now, Deadline::Router(node)),
+            Role::Socket => self.fabric.due(now, Deadline::Socket(EndId(index))),
+        };
+        if !meant {
+            return; // armed again for another time since
+        }
+        self.handled += 1;
+        match role {
+            Role::Control => unreachable!("done above"),
+            Role::Arrival => self.arrive_as_bytes(link),
+            Role::Transmitter => self.fabric.on_transmitter(now, link),
+            Role::Router => self.fabric.on_router(now, node),
+            Role::Socket => self.fabric.on_socket(now, EndId(index)),
+        }
+    }
+
+    /// The first packet on the wire of `link` has arrived: as bytes.
+    fn arrive_as_bytes(&mut self, link: LinkId) {
+        let Some(packet) = self.fabric.take_arrival(self.now, link) else { return };
+        let packet = self.through_bytes(packet);
+        self.fabric.arrive(self.now, link, packet);
+    }
+
+    /// Emit to bytes and parse back: what a machine reads, a wire carries.
+    fn through_bytes(&mut self, packet: Packet) -> Packet {
+        let buffer = self.bytes.as_mut().expect("bytes mode");
+        let (plan, arena) = (&self.fabric.plan, &mut self.fabric.arena);
+        buffer.clear();
+        let emitted = forebay_wire::emit(&packet, arena, plan, buffer);
+        emitted.expect("every address of a run is in its plan");
+        assert_eq!(buffer.len(), packet.wire_len() as usize, "wire length of {packet:?}");
+        let stamp = packet.stamp();
+        let mut parsed = match forebay_wire::parse(buffer, plan, arena) {
+            Ok(parsed) => parsed,
+            Err(error) => panic!("{error}: {packet:?} does not parse back"),
+        };
+        parsed.set_stamp(stamp);
+        arena.free(packet);
+        parsed
+    }
+
+    /// Everything of the event list and of the injections that is due. Each counts, however many there are at one time.
+    fn on_control(&mut self) {
+        while self.events.front().is_some_and(|e| e.at <= self.now) {
+            let event = self.events.pop_front().expect("just seen");
+            self.handled += 1;
+            self.fabric.on_event(self.now, &event.event);
+        }
+        while self.injections.front().is_some_and(|i| i.at <= self.now) {
+            let due = self.injections.pop_front().expect("just seen");
+            self.handled += 1;
+            self.fabric.inject(self.now, due.node, due.port, &due.bytes);
+        }
+        self.arm_control();
+    }
+
+    /// The time of the first pending event, [`Time::MAX`] if there is none.
+    pub fn next_time(&self) -> Time {
+        self.fabric.driver.agenda.next_time().unwrap_or(Time::MAX)
+    }
+    /// True if nothing is pending.
+    pub fn is_quiet(&self) -> bool {
+        self.fabric.driver.agenda.is_empty()
+    }
+    /// Events handled.
+    pub fn events(&self) -> u64 {
+        self.handled
+    }
+}

@@ -1,0 +1,286 @@
+//! One run in several threads: conservative look-ahead over the delays of the links between partitions.
+//!
+//! What leaves a partition at a time arrives in another no earlier than the smallest delay of the links between them later
+//! (Chandy and Misra 1979, doi:10.1109/TSE.1979.230182). So all partitions may run through a window of that length, at the same
+//! time, that begins with the first pending event of all of them; then the threads meet, and what is on those links is passed on.
+//! Within a window nothing passes between partitions, and at equal times the order of events follows from the entities alone, so
+//! that it does not matter in which partition, or in which thread, an event is.
+//!
+//! There are more partitions than threads: which thread runs which is settled anew for each window ([`Roster`]), for the load
+//! moves about in the network.
+
+use crate::barrier::Barrier;
+use crate::part::Part;
+use crate::roster::Roster;
+use forebay_base::{Span, Time};
+use forebay_net::Mail;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// CPU time that the calling thread has used so far.
+pub type CpuClock = fn() -> Duration;
+
+/// What a run in several threads has cost, in CPU time. Zero without a clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Windows: how often all threads have met.
+    pub windows: u64,
+    /// Handling events, all threads together.
+    pub work: Duration,
+    /// The sum over all windows of the work of the thread that had most: what the run would take with a core for each thread if
+    /// neither meeting nor the exchange of packets cost anything.
+    pub critical_path: Duration,
+    /// All that the threads did: work, exchange, and waiting that used a core.
+    pub total: Duration,
+    /// The part of `total` that other threads used than the one that asked for the run.
+    pub elsewhere: Duration,
+}
+
+impl Effort {
+    /// The share of all CPU time that was not spent on events: exchange of packets, and waiting that used a core.
+    pub fn sync_share(&self) -> f64 {
+        let total = self.total.as_secs_f64();
+        if total > 0.0 { 1.0 - self.work.as_secs_f64() / total } else { 0.0 }
+    }
+    /// Work by critical path: how many threads it could have kept busy.
+    pub fn parallelism(&self) -> f64 {
+        let path = self.critical_path.as_secs_f64();
+        if path > 0.0 { self.work.as_secs_f64() / path } else { 1.0 }
+    }
+    fn add(&mut self, of_thread: &Effort) {
+        self.work += of_thread.work;
+        self.total += of_thread.total;
+    }
+}
+
+/// The rules of all windows of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// The smallest delay of the links between partitions.
+    pub lookahead: Span,
+    /// See [`crate::Simulation`].
+    pub grid: Span,
+    /// When the last flow starts: before that they cannot all have ended.
+    pub last_start: Time,
+    pub clock: Option<CpuClock>,
+}
+
+impl Rules {
+    /// The first multiple of the grid at or after `at`.
+    pub fn round_up(&self, at: Time) -> Time {
+        let grid = self.grid.as_nanos();
+        Time::from_nanos(at.as_nanos().div_ceil(grid).saturating_mul(grid))
+    }
+    /// The last instant of the window that begins at `start`. It must not be behind the end of the run, whichever of its events is
+    /// the last end of a flow.
+    fn end_of_window(&self, start: Time) -> Time {
+        let end = start + self.lookahead - Span::from_nanos(1);
+        if end < self.last_start { end } else { end.min(self.round_up(start).max(start)) }
+    }
+    fn cpu(&self) -> Duration {
+        self.clock.map_or(Duration::ZERO, |clock| clock())
+    }
+}
+
+/// What a partition says of itself when all meet.
+#[derive(Default)]
+struct Post {
+    /// The first event that it has, or has sent to another.
+    next_ns: AtomicU64,
+    open_ends: AtomicUsize,
+    last_ended_ns: AtomicU64,
+    /// What is to be expected of its next window, in events.
+    expected: AtomicU64,
+}
+
+/// What all say together.
+struct News {
+    next: Time,
+    open_ends: usize,
+    last_ended: Time,
+    slowest: Duration,
+}
+
+/// Posts and mail of one meeting. There are two: while one is read, the other is written.
+struct Board {
+    /// By partition.
+    posts: Vec<Post>,
+    /// By thread: its work in the window, in ns.
+    took_ns: Vec<AtomicU64>,
+    /// From partition a to b of n: number a n + b. Nobody ever waits for a lock: the barrier keeps writers and readers apart.
+    boxes: Vec<Mutex<Mail>>,
+}
+
+impl Board {
+    fn new(parts: usize, threads: usize) -> Board {
+        Board {
+            posts: (0..parts).map(|_| Post::default()).collect(),
+            took_ns: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+        }
+    }
+    fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Mail> {
+        let mail = &self.boxes[from * self.posts.len() + to];
+        mail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Say how `part` stands; the first arrival of what it has sent is at `sent`.
+    fn tell(&self, part: &Part, number: usize, sent: Time) {
+        let post = &self.posts[number];
+        post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
+        post.open_ends.store(part.fabric.ends().1, Ordering::Relaxed);
+        post.last_ended_ns.store(part.fabric.last_ended().as_nanos(), Ordering::Relaxed);
+        post.expected.store(part.expected_events(), Ordering::Relaxed);
+    }
+    fn read(&self) -> News {
+        let of = |field: fn(&Post) -> &AtomicU64| {
+            self.posts.iter().map(move |post| field(post).load(Ordering::Relaxed))
+        };
+        let took = self.took_ns.iter().map(|took| took.load(Ordering::Relaxed));
+        News {
+            next: Time::from_nanos(of(|post| &post.next_ns).min().unwrap_or(u64::MAX)),
+            open_ends: self.posts.iter().map(|post| post.open_ends.load(Ordering::Relaxed)).sum(),
+            last_ended: Time::from_nanos(of(|post| &post.last_ended_ns).max().unwrap_or(0)),
+            slowest: Duration::from_nanos(took.max().unwrap_or(0)),
+        }
+    }
+}
+
+/// Where the threads meet.
+pub(crate) struct Meeting {
+    barrier: Barrier,
+    boards: [Board; 2],
+    /// By partition: those that may have mail for it.
+    senders: Vec<Vec<usize>>,
+    threads: usize,
+}
+
+impl Meeting {
+    /// Of `threads` threads; `senders` says for each partition which others have links to it.
+    pub fn new(threads: usize, senders: Vec<Vec<usize>>) -> Meeting {
+        let board = || Board::new(senders.len(), threads);
+        let (barrier, boards) = (Barrier::new(threads), [board(), board()]);
+        Meeting { barrier, boards, senders, threads }
+    }
+    /// Threads that meet.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Run all parts, in this thread and in others, through all events up to and including `limit`; or to the end of the run,
+    /// if all flows end before that, which is then given.
+    pub fn run(
+        &self,
+        parts: &mut [Part],
+        rules: &Rules,
+        limit: Time,
+        effort: &mut Effort,
+    ) -> Option<Time> {
+        let parts: Vec<Mutex<&mut Part>> = parts.iter_mut().map(Mutex::new).collect();
+        let (end, own, others) = std::thread::scope(|scope| {
+            let attend = |me| Attendant::new(self, &parts, rules, me).attend(limit);
+            let spawn = |me| scope.spawn(move || attend(me));
+            let threads: Vec<_> = (1..self.threads).map(spawn).collect();
+            let (end, own) = attend(0);
+            let others = threads.into_iter().map(|thread| match thread.join() {
+                Ok((_, effort)) => effort,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            (end, own, others.collect::<Vec<_>>())
+        });
+        effort.windows += own.windows;
+        effort.critical_path += own.critical_path;
+        effort.add(&own);
+        for other in others {
+            effort.add(&other);
+            effort.elsewhere += other.total;
+        }
+        end
+    }
+}
+
+/// One thread at the meeting.
+struct Attendant<'a, 'p> {
+    meeting: &'a Meeting,
+    parts: &'a [Mutex<&'p mut Part>],
+    rules: &'a Rules,
+    me: usize,
+    /// What leaves the partition at hand, by partition that it goes to.
+    outgoing: Vec<Mail>,
+    effort: Effort,
+}
+
+impl<'a, 'p> Attendant<'a, 'p> {
+    fn new(
+        meeting: &'a Meeting,
+        parts: &'a [Mutex<&'p mut Part>],
+        rules: &'a Rules,
+        me: usize,
+    ) -> Self {
+        let outgoing = parts.iter().map(|_| Mail::default()).collect();
+        Attendant { meeting, parts, rules, me, outgoing, effort: Effort::default() }
+    }
+    fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Part> {
+        self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The parts that this thread looks after outside of windows.
+    fn own_parts(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.me..self.parts.len()).step_by(self.meeting.threads)
+    }
+
+    /// Take part until the run ends or has come to `limit`: the end if it is known, and what this thread did.
+    fn attend(mut self, limit: Time) -> (Option<Time>, Effort) {
+        let _watch = self.meeting.barrier.watch();
+        let (began, [first, second]) = (self.rules.cpu(), &self.meeting.boards);
+        let mut roster = Roster::new(self.parts.len(), self.meeting.threads);
+        for number in self.own_parts() {
+            first.tell(&self.part(number), number, Time::MAX);
+        }
+        first.took_ns[self.me].store(0, Ordering::Relaxed);
+        let has_flows = self.part(0).fabric.ends().0 > 0;
+        for (read, write) in [(first, second), (second, first)].into_iter().cycle() {
+            self.meeting.barrier.wait();
+            let news = read.read();
+            self.effort.critical_path += news.slowest;
+            let ended = has_flows && news.open_ends == 0;
+            let end = ended.then(|| self.rules.round_up(news.last_ended));
+            let stop = end.map_or(limit, |end| end.min(limit));
+            if news.next > stop || news.next == Time::MAX {
+                for number in self.own_parts() {
+                    self.open_mail(&mut self.part(number), number, read);
+                }
+                self.effort.total += self.rules.cpu().saturating_sub(began);
+                return (end, self.effort);
+            }
+            self.effort.windows += 1;
+            let before = self.effort.work;
+            let window_end = self.rules.end_of_window(news.next).min(stop);
+            let expected = read.posts.iter().map(|post| post.expected.load(Ordering::Relaxed));
+            for &number in roster.settle(expected, self.me) {
+                self.pass_window(number, window_end, (read, write));
+            }
+            let took = self.effort.work - before;
+            write.took_ns[self.me].store(took.as_nanos() as u64, Ordering::Relaxed);
+        }
+        unreachable!("two boards, in turn for ever")
+    }
+
+    /// Run one part through a window.
+    fn pass_window(&mut self, number: usize, end: Time, (read, write): (&Board, &Board)) {
+        let mut part = self.part(number);
+        self.open_mail(&mut part, number, read);
+        let started = self.rules.cpu();
+        part.run_window(end);
+        self.effort.work += self.rules.cpu().saturating_sub(started);
+        let sent = part.fabric.export(&mut self.outgoing);
+        for (to, mail) in self.outgoing.iter_mut().enumerate().filter(|(_, m)| !m.is_empty()) {
+            std::mem::swap(&mut *write.mail(number, to), mail);
+        }
+        write.tell(&part, number, sent);
+    }
+    fn open_mail(&self, part: &mut Part, number: usize, board: &Board) {
+        for &from in &self.meeting.senders[number] {
+            part.fabric.import(&mut board.mail(from, number));
+        }
+    }
+}

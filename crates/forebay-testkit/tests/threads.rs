@@ -1,0 +1,277 @@
+//! A run in several threads is the run in one: the same packets at the same times, the same outcomes of flows and links.
+
+use forebay_base::{
+    Addr, Arena, DropReason, Endpoint, FlowId, IpVersion, LinkId, NodeId, Packet, PortId, Rate,
+    Span, TcpFields, Time,
+};
+use forebay_cc::{AnyController, Init, Spec};
+use forebay_net::{NetEvent, NetSpec};
+use forebay_sim::{
+    Conservation, FewerThreads, FlowOutcome, Injection, Options, Simulation, Status,
+};
+use forebay_testkit::random;
+use forebay_testkit::random_pool::{self, Weather};
+use forebay_testkit::tap::Tap;
+use forebay_testkit::world::{World, link};
+use forebay_transport::{PRESETS, Role, TcpConfig};
+use forebay_wire::AddressPlan;
+
+/// All that can be read off a run, and is not how it was run.
+#[derive(Debug, PartialEq)]
+struct Reading {
+    trace_hash: u64,
+    status: Status,
+    now: Time,
+    events: u64,
+    packet_hops: u64,
+    conservation: (u64, u64, u64, u64, u64),
+    drops: Vec<u64>,
+    flows: Vec<FlowOutcome>,
+    links: Vec<String>,
+}
+
+fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
+    let Conservation { sent, split, delivered, dropped, held, .. } = sim.conservation();
+    assert!(sim.conservation().holds(), "{:?}", sim.conservation());
+    let link = |id| {
+        let link = sim.link(LinkId(id));
+        format!("{:?} {:?} {} {:?}", link.stats(), link.busy(), link.queue_bytes(), link.rate())
+    };
+    Reading {
+        trace_hash: sim.trace_hash(),
+        status,
+        now: sim.now(),
+        events: sim.events(),
+        packet_hops: sim.packet_hops(),
+        conservation: (sent, split, delivered, dropped, held),
+        drops: DropReason::ALL.iter().map(|&reason| sim.drops().count(reason)).collect(),
+        flows: (0..spec.flows.len()).map(|i| sim.flow(FlowId(i as u32))).collect(),
+        links: (0..spec.links.len()).map(|i| link(i as u32)).collect(),
+    }
+}
+
+/// Run to each of `stops` and read; the number of threads that were used.
+fn readings(spec: &NetSpec, seed: u64, options: Options, stops: &[Time]) -> (usize, Vec<Reading>) {
+    let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
+    let readings = stops.iter().map(|&stop| {
+        let status = sim.run_until(stop);
+        read(&sim, status, spec)
+    });
+    let readings = readings.collect();
+    (sim.threads(), readings)
+}
+
+fn of_threads(threads: usize) -> Options {
+    Options { threads, ..Options::default() }
+}
+
+/// The first reading that differs, in a line or two.
+fn assert_same(together: &[Reading], alone: &[Reading], context: &str) {
+    for (together, alone) in together.iter().zip(alone) {
+        let links = together.links.iter().zip(&alone.links).enumerate();
+        let link = links.into_iter().find(|(_, (a, b))| a != b);
+        let flows = together.flows.iter().zip(&alone.flows).enumerate();
+        let flow = flows.into_iter().find(|(_, (a, b))| a != b);
+        let brief = |r: &Reading| {
+            let ends = (r.status, r.now, r.events, r.packet_hops);
+            (r.trace_hash, ends, r.conservation, r.drops.clone())
+        };
+        assert_eq!(brief(together), brief(alone), "{context}: {flow:?} {link:?}");
+        assert!(together == alone, "{context}: {flow:?} {link:?}");
+    }
+}
+
+#[test]
+fn random_networks_do_not_show_their_threads() {
+    let stops = [Time::from_millis(700), Time::from_nanos(2_345_678_901), Time::from_secs(20_000)];
+    let mut used = [0; 5];
+    for seed in 0..400 {
+        let spec = random::scenario(seed);
+        let options = |threads| Options {
+            bytes: seed % 7 == 1,
+            binary_heap: seed % 7 == 2,
+            all_queued: seed % 7 == 3,
+            ..of_threads(threads)
+        };
+        let (one, alone) = readings(&spec, seed, options(1), &stops);
+        assert_eq!((one, alone[2].status), (1, Status::FlowsEnded), "seed {seed}");
+        for threads in [2, 3, 4] {
+            let (threads, together) = readings(&spec, seed, options(threads), &stops);
+            used[threads] += 1;
+            assert_same(&together, &alone, &format!("seed {seed} in {threads} threads"));
+        }
+    }
+    assert!(used[2] > 400 && used[3] > 200 && used[4] > 100, "{used:?}");
+}
+
+#[test]
+fn networks_with_caches_and_detours_do_not_either() {
+    let stops = [Time::from_millis(900), Time::from_secs(2_000)];
+    for seed in 0..200 {
+        let weather = if seed % 3 == 0 { Weather::Fair } else { Weather::Foul };
+        let spec = random_pool::scenario(seed, weather);
+        let options = |threads| Options { bytes: seed % 7 == 1, ..of_threads(threads) };
+        let (_, alone) = readings(&spec, seed, options(1), &stops);
+        for threads in [2, 3, 4] {
+            let (_, together) = readings(&spec, seed, options(threads), &stops);
+            assert_same(&together, &alone, &format!("{weather:?} {seed} in {threads} threads"));
+        }
+    }
+}
+
+/// Hosts a and b, three routers between them, every link of `delay`; the middle links have the MTUs given.
+fn row(delay: Span, mtu_bytes: [u16; 2]) -> (World, [NodeId; 2]) {
+    let mut world = World::new();
+    let nodes =
+        [world.host("a"), world.router("p"), world.router("q"), world.router("r"), world.host("b")];
+    let rate = Rate::clamped(10_000_000);
+    for (i, pair) in nodes.windows(2).enumerate() {
+        let mut link = link(rate, delay, 40_000);
+        link.mtu_bytes = [1500, mtu_bytes[0], mtu_bytes[1], 1500][i];
+        world.join(pair[0], pair[1], link);
+    }
+    (world, [nodes[0], nodes[4]])
+}
+
+fn newreno(init: Init) -> AnyController {
+    Spec::by_name("newreno").expect("in the table").build(init)
+}
+
+/// Routers cut packets, some of the pieces again, and the pieces pass from part to part one by one.
+#[test]
+fn pieces_of_datagrams_pass_between_parts() {
+    let (mut world, [a, b]) = row(Span::from_millis(2), [900, 400]);
+    let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
+    let transport = world.transport("newreno", config, newreno);
+    world.flow((a, b), Time::ZERO, Some(300_000), transport);
+    world.flow((b, a), Time::from_millis(3), Some(100_000), transport);
+    let stops = [Time::from_millis(60), Time::from_secs(60)];
+    for bytes in [false, true] {
+        let options = |threads| Options { bytes, ..of_threads(threads) };
+        let (_, alone) = readings(&world.spec, 5, options(1), &stops);
+        assert!(alone[1].conservation.1 > 300, "cut {} times", alone[1].conservation.1);
+        for threads in [2, 3, 4, 5] {
+            let (used, together) = readings(&world.spec, 5, options(threads), &stops);
+            assert_eq!(used, threads);
+            assert_same(&together, &alone, &format!("{threads} threads"));
+        }
+    }
+}
+
+#[test]
+fn packets_from_outside_come_to_the_part_of_their_node() {
+    let (mut world, [a, b]) = row(Span::from_millis(2), [1500, 1500]);
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(50_000), transport);
+    // A segment of a flow that nobody knows, from the first address to the last.
+    let bytes = |number: u32| {
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let fields = TcpFields { seq: number, ..TcpFields::default() };
+        let packet = Packet::tcp(IpVersion::V4, end(0), end(1), fields, 100);
+        let mut bytes = Vec::new();
+        forebay_wire::emit(&packet, &Arena::default(), &AddressPlan::default(), &mut bytes)
+            .expect("in the plan");
+        bytes
+    };
+    let injections = || {
+        let at = |node: u32| Time::from_nanos(100_000 * u64::from(5 - node));
+        let mut list: Vec<Injection> = (1..4)
+            .map(|n| Injection { at: at(n), node: NodeId(n), port: PortId(0), bytes: bytes(n) })
+            .collect();
+        list.sort_by_key(|injection| injection.at);
+        list
+    };
+    let stops = [Time::from_nanos(350_000), Time::from_secs(9)];
+    let options = |threads| Options { injections: injections(), ..of_threads(threads) };
+    let (_, alone) = readings(&world.spec, 5, options(1), &stops);
+    for threads in 2..=5 {
+        let (used, together) = readings(&world.spec, 5, options(threads), &stops);
+        assert_eq!(used, threads);
+        assert_same(&together, &alone, &format!("{threads} threads"));
+    }
+}
+
+#[test]
+fn a_run_ends_on_a_grid_that_follows_from_its_links() {
+    let end = |delay: Span| {
+        let (mut world, [a, b]) = row(delay, [1500; 2]);
+        let transport = world.transport("newreno", PRESETS[0].config, newreno);
+        world.flow((a, b), Time::ZERO, Some(5_000), transport);
+        let mut ends: Vec<Time> = [1, 2, 4]
+            .map(|threads| {
+                let mut sim = Simulation::new(&world.spec, 1, of_threads(threads)).expect("sound");
+                assert_eq!(sim.run_until(Time::from_secs(100)), Status::FlowsEnded);
+                let last = [Role::Client, Role::Server].map(|role| {
+                    let connection = sim.connection(FlowId(0), role).expect("opened");
+                    connection.progress().ended.expect("ended").1
+                });
+                let (last, end) = (last[0].max(last[1]), sim.now());
+                assert!(end >= last && end.since(last) < Span::from_millis(10), "{last} {end}");
+                // Again and again: it stays over.
+                assert_eq!(sim.run_until(Time::from_secs(200)), Status::FlowsEnded);
+                assert_eq!(sim.now(), end);
+                end
+            })
+            .to_vec();
+        ends.dedup();
+        assert_eq!(ends.len(), 1, "{ends:?}");
+        ends[0].as_nanos()
+    };
+    assert_eq!(end(Span::from_micros(3)) % 100_000, 0, "not finer than 100 us");
+    assert_eq!(end(Span::from_micros(700)) % 700_000, 0);
+    assert_eq!(end(Span::from_millis(30)) % 10_000_000, 0, "not coarser than 10 ms");
+}
+
+#[test]
+fn networks_that_cannot_be_divided_say_so_and_run_all_the_same() {
+    let status = |spec: &NetSpec, threads| {
+        let mut sim = Simulation::new(spec, 1, of_threads(threads)).expect("a sound network");
+        let status = sim.run_until(Time::from_secs(100));
+        (status, sim.threads(), sim.fewer_threads(), sim.trace_hash())
+    };
+    let with_flow = |(mut world, [a, b]): (World, [NodeId; 2])| {
+        let transport = world.transport("newreno", PRESETS[0].config, newreno);
+        world.flow((a, b), Time::ZERO, Some(50_000), transport);
+        world
+    };
+    let near = with_flow(row(Span::ZERO, [1500; 2]));
+    let (ended, used, why, _) = status(&near.spec, 4);
+    assert_eq!((ended, used, why), (Status::FlowsEnded, 1, Some(FewerThreads::Indivisible(1))));
+    // More threads than nodes.
+    let far = with_flow(row(Span::from_millis(1), [1500; 2]));
+    let (ended, used, why, hash) = status(&far.spec, 64);
+    assert_eq!((ended, used, why), (Status::FlowsEnded, 5, Some(FewerThreads::Indivisible(5))));
+    assert_eq!(hash, status(&far.spec, 1).3);
+    // One link without delay: its ends stay together. One that fails later: so do its.
+    let mut mixed = far.clone();
+    mixed.spec.links[2].delay = Span::ZERO;
+    mixed.event(Time::from_millis(20), NetEvent::Down(LinkId(4)));
+    mixed.event(Time::from_millis(40), NetEvent::Up(LinkId(4)));
+    let (ended, used, why, hash) = status(&mixed.spec, 5);
+    assert_eq!((ended, used, why), (Status::FlowsEnded, 3, Some(FewerThreads::Indivisible(3))));
+    assert_eq!(hash, status(&mixed.spec, 1).3);
+    // Who looks on sees packets in their order.
+    let observer = Some(Box::new(Tap::new(|_, _, _, _| ())) as _);
+    let options = Options { observer, ..of_threads(3) };
+    let sim = Simulation::new(&far.spec, 1, options).expect("a sound network");
+    assert_eq!((sim.threads(), sim.fewer_threads()), (1, Some(FewerThreads::Observed)));
+}
+
+/// Flows that do not end, none at all, and a network that falls silent.
+#[test]
+fn runs_without_an_end_stop_where_they_are_told() {
+    let (mut world, [a, b]) = row(Span::from_millis(1), [1500; 2]);
+    let stops = [Time::from_nanos(12_345_678), Time::from_millis(50)];
+    let compare = |world: &World, expected: Status| {
+        let (_, alone) = readings(&world.spec, 1, of_threads(1), &stops);
+        assert_eq!((alone[1].status, alone[1].now), (expected, stops[1]));
+        for threads in [2, 5] {
+            let (_, together) = readings(&world.spec, 1, of_threads(threads), &stops);
+            assert_same(&together, &alone, &format!("{threads} threads"));
+        }
+    };
+    compare(&world, Status::Quiet);
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, None, transport);
+    compare(&world, Status::Running);
+}
