@@ -1,0 +1,129 @@
+//! Whole runs: instructions per packet-hop, transport and trace hash included, building the network not.
+
+use crate::harness::{Bench, counted_section};
+use forebay_base::{LinkId, Rate, Rng, Span, Time};
+use forebay_cc::{AckPolicy, AnyController, Init, Spec};
+use forebay_net::{LinkSpec, QueueSpec};
+use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
+use forebay_sim::{Options, Simulation};
+use forebay_testkit::pool::{self, TEXT};
+use forebay_testkit::world::{World, link};
+use forebay_transport::{PRESETS, TcpConfig};
+use std::sync::Arc;
+
+/// Run until `from` uncounted, then until `until`.
+fn hops(world: &World, options: Options, from: Time, until: Time) -> u64 {
+    let mut simulation = Simulation::new(&world.spec, 1, options).expect("it can be built");
+    simulation.run_until(from);
+    let before = simulation.packet_hops();
+    counted_section(&mut || {
+        simulation.run_until(until);
+    });
+    simulation.packet_hops() - before
+}
+
+/// The transport of S1 and S2: delayed ACKs, buffers of 4 MB.
+fn config() -> TcpConfig {
+    let timeout = Span::from_millis(200);
+    TcpConfig {
+        mss_bytes: 1448,
+        ack_policy: AckPolicy::Delayed { packets: 2, timeout, quick: 0 },
+        send_buffer_bytes: 4_000_000,
+        receive_buffer_bytes: 4_000_000,
+        ..PRESETS[0].config
+    }
+}
+
+fn newreno(init: Init) -> AnyController {
+    Spec::by_name("newreno").expect("it is in the table").build(init)
+}
+
+/// The dumbbell of S1, its three flows without end.
+fn s1() -> World {
+    let mut world = World::new();
+    let near = |mbps| {
+        let rate = Rate::mbps(mbps);
+        link(rate, Span::from_millis(5), rate.bytes_in(Span::from_millis(50)))
+    };
+    let r = ["0", "1", "2", "3", "4"].map(|name| world.router(name));
+    for (a, b, mbps) in [(4, 0, 100), (0, 2, 10), (2, 3, 100), (0, 1, 10), (1, 2, 10)] {
+        world.join(r[a], r[b], near(mbps));
+    }
+    let transport = world.transport("newreno", config(), newreno);
+    for i in 0..3 {
+        let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
+        world.join(s, r[4], near(40));
+        world.join(d, r[3], near(40));
+        world.flow((s, d), Time::from_secs(i), None, transport);
+    }
+    world
+}
+
+fn s1_hops(options: Options) -> u64 {
+    hops(&s1(), options, Time::from_secs(4), Time::from_secs(9))
+}
+
+/// S2: a hundred flows without end share 1 Gbit/s.
+fn s2() -> World {
+    let mut world = World::new();
+    let wide = |ms| link(Rate::mbps(1_000), Span::from_millis(ms), 2_500_000);
+    let (left, right) = (world.router("left"), world.router("right"));
+    world.join(left, right, wide(8));
+    let transport = world.transport("newreno", config(), newreno);
+    for i in 0..100 {
+        let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
+        world.join(s, left, wide(1));
+        world.join(d, right, wide(1));
+        world.flow((s, d), Time::from_millis(i), None, transport);
+    }
+    world
+}
+
+fn s2_hops(options: Options) -> u64 {
+    hops(&s2(), options, Time::from_millis(400), Time::from_millis(500))
+}
+
+/// The dumbbell of the INRPP paper with all three flows on, a detour in use and back-pressure.
+fn inrpp_hops() -> u64 {
+    let network = pool::dumbbell(TEXT, 1 << 29, [Span::from_millis(5); 3]);
+    hops(&network.world, Options::default(), Time::from_secs(4), Time::from_secs(6))
+}
+
+/// S1 with RCP at every port.
+fn rcp_hops() -> u64 {
+    let mut world = s1();
+    world.spec.transports.clear();
+    // The request takes 12 bytes of each packet.
+    let config = TcpConfig { mss_bytes: 1436, ..config() };
+    pool::transport(&mut world, "rcp", config);
+    for link in &mut world.spec.links {
+        link.queue = rcp_queue(link);
+    }
+    hops(&world, Options::default(), Time::from_secs(4), Time::from_secs(9))
+}
+
+fn rcp_queue(link: &LinkSpec) -> QueueSpec {
+    let forebay_net::ChannelSpec::Constant(rate) = link.channel else {
+        unreachable!("all links of S1 have a constant rate")
+    };
+    let limit = rate.bytes_in(Span::from_millis(50));
+    QueueSpec::Custom(Arc::new(move |_: LinkId, rng: Rng| {
+        let discipline = AnyDiscipline::DropTailBytes(DropTailBytes::new(limit));
+        rcp_pipeline(rate, 0, discipline, RcpPortParams::published(), rng)
+    }))
+}
+
+pub fn benches() -> Vec<Bench> {
+    let binary = || Options { binary_heap: true, ..Options::default() };
+    let queued = || Options { all_queued: true, ..Options::default() };
+    let bytes = || Options { bytes: true, ..Options::default() };
+    vec![
+        Bench::new("hop/s1", || s1_hops(Options::default())),
+        Bench::new("hop/s1-bytes", move || s1_hops(bytes())),
+        Bench::new("hop/s2", || s2_hops(Options::default())),
+        Bench::new("hop/s2-binary", move || s2_hops(binary())),
+        Bench::new("hop/s2-queued", move || s2_hops(queued())),
+        Bench::new("hop/rcp", rcp_hops),
+        Bench::new("hop/inrpp", inrpp_hops),
+    ]
+}

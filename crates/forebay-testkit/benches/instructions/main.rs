@@ -1,0 +1,106 @@
+//! Instructions per operation of what the packet path is made of, counted by callgrind.
+//!
+//! Instructions do not say how fast a thing is (cache misses decide), but they are the same on a busy machine as on a quiet one, so a
+//! change of a few percent is a change of the code.
+//!
+//! `cargo bench -p forebay-testkit` counts everything, each benchmark in a process of its own under valgrind, and prints it beside what
+//! `benches/instructions.txt` has; `-- --write` writes that file. It fails where a benchmark has no row or a row no benchmark, never for
+//! a number. A word behind `--` leaves only the benchmarks with that word in their names.
+//! `-- --only NAME` runs one benchmark here, without counting: for a profiler. `cargo test --benches` runs each so.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
+
+mod agenda;
+mod controllers;
+mod harness;
+mod hops;
+mod links;
+mod packets;
+mod pooling;
+mod ports;
+mod recorded;
+mod wire;
+
+use harness::Bench;
+use std::process::ExitCode;
+
+/// All benchmarks. Controllers, and with them their names, come from the table of `forebay-cc`.
+fn benches() -> Vec<Bench> {
+    let rooms = [
+        agenda::benches(),
+        links::benches(),
+        ports::benches(),
+        controllers::benches(),
+        pooling::benches(),
+        wire::benches(),
+        hops::benches(),
+        vec![Bench::new("harness/nothing", harness::nothing)],
+    ];
+    rooms.into_iter().flatten().collect()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let benches = benches();
+    match words[..] {
+        ["--only", name] | ["--only", name, "--bench"] => only(&benches, name),
+        ["--write", "--bench"] => count(&benches, "", true),
+        ["--bench"] => count(&benches, "", false),
+        [word, "--bench"] if !word.starts_with('-') => count(&benches, word, false),
+        [] => each(&benches),
+        _ => fail("arguments of cargo bench: none, a word of the names, --write, or --only NAME"),
+    }
+}
+
+/// All of them work, with whatever this was compiled with.
+fn each(benches: &[Bench]) -> ExitCode {
+    for bench in benches {
+        let operations = (bench.run)();
+        assert!(operations > 0, "{} did nothing", bench.name);
+        println!("{}: {operations} operations", bench.name);
+    }
+    ExitCode::SUCCESS
+}
+
+/// The child's side: do the work, tell how much of it there was.
+fn only(benches: &[Bench], name: &str) -> ExitCode {
+    let Some(bench) = benches.iter().find(|bench| bench.name == name) else {
+        return fail(&format!("there is no benchmark `{name}`"));
+    };
+    println!("{}{}", harness::OPERATIONS, (bench.run)());
+    ExitCode::SUCCESS
+}
+
+/// The parent's side: count, and compare or write.
+fn count(benches: &[Bench], word: &str, write: bool) -> ExitCode {
+    let names: Vec<&str> = benches.iter().map(|bench| bench.name.as_str()).collect();
+    let chosen: Vec<&str> = names.iter().copied().filter(|name| name.contains(word)).collect();
+    let counted = match harness::count_all(&chosen) {
+        Ok(counted) => counted,
+        Err(why) => return fail(&why),
+    };
+    let circumstances = harness::circumstances();
+    if write {
+        return match recorded::write(&circumstances, &counted) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => fail(&why),
+        };
+    }
+    let recorded = match recorded::read() {
+        Ok(recorded) => recorded,
+        Err(why) => return fail(&why),
+    };
+    print!("{}", recorded.beside(&circumstances, &counted));
+    match recorded.gaps(&names) {
+        gaps if gaps.is_empty() => ExitCode::SUCCESS,
+        gaps => {
+            fail(&format!("{}\n.ci/instructions --write brings it up to date", gaps.join("\n")))
+        }
+    }
+}
+
+fn fail(why: &str) -> ExitCode {
+    eprintln!("{why}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,97 @@
+//! The interface of an INRPP router, with fifty flows in its cache.
+
+use crate::harness::{Bench, repeat};
+use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_base::{Rng, Span, Stream, Time};
+use forebay_router::inrpp::{CacheLimits, Cached, Class, FlowKey, Interface, Settings, State};
+use std::hint::black_box;
+
+const FLOWS: u32 = 50;
+const WIRE_LEN: u16 = 1_500;
+/// Packets in the cache, of 1500 bytes.
+const CACHED: u32 = 500;
+const STEP: Span = Span::from_micros(1_200);
+const BEFORE: u64 = 2_000;
+const OPERATIONS: u64 = 20_000;
+
+struct Port {
+    interface: Interface<u32>,
+    rng: Rng,
+    now: Time,
+    /// Counts through the flows.
+    turn: u32,
+}
+
+impl Port {
+    /// Back-pressure begins at so many bytes.
+    fn filled(high_bytes: u64) -> Port {
+        let limits = CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes: 10_000_000 };
+        let interface = Interface::new(limits, &Settings::default());
+        let rng = Rng::new(1, Stream::Forwarding, 0);
+        let mut port = Port { interface, rng, now: Time::from_secs(1), turn: 0 };
+        (0..CACHED).for_each(|_| port.keep(None));
+        port
+    }
+    fn flow(&mut self) -> FlowKey {
+        self.turn = (self.turn + 1) % FLOWS;
+        FlowKey::new((self.turn, 5001), (1_000, 80), Class::Pooled)
+    }
+    fn keep(&mut self, echo: Option<Nonce>) {
+        let flow = self.flow();
+        let cached = Cached { echo, wire_len: WIRE_LEN, taggable: true, what: 0 };
+        black_box(self.interface.passes(flow, echo));
+        let kept = self.interface.keep(self.now, flow, cached, 0, &mut self.rng);
+        assert!(kept.refused.is_none() && kept.pushed_out.is_empty(), "there is room");
+    }
+    fn pull(&mut self) {
+        black_box(self.interface.pull(self.now, &mut self.rng).expect("one may leave"));
+    }
+}
+
+/// A packet comes to the cache, and one leaves.
+fn store() -> u64 {
+    let mut port = Port::filled(5_000_000);
+    assert_eq!(port.interface.state(), State::StoreDetour);
+    repeat(BEFORE, OPERATIONS, || {
+        port.now += STEP;
+        port.keep(None);
+        port.pull();
+    })
+}
+
+/// The interface is congested: an ACK passes, and asks its flow to slow down.
+fn ask() -> u64 {
+    let mut port = Port::filled(500_000);
+    assert_eq!(port.interface.state(), State::BackPressure);
+    repeat(BEFORE, OPERATIONS, || {
+        port.now += STEP;
+        let flow = port.flow();
+        let told = port.interface.on_ack(port.now, flow, BackPressure::default());
+        assert_eq!(told.ask, Ask::SlowDown);
+    })
+}
+
+/// An interface downstream is congested: a packet is held, an ACK lets one go, and it leaves.
+fn hold() -> u64 {
+    let mut port = Port::filled(5_000_000);
+    let nonce = Nonce::new(7);
+    let asked = BackPressure { ask: Ask::SlowDown, routers: 1, nonce };
+    let ack = |port: &mut Port| {
+        port.now += STEP;
+        let flow = port.flow();
+        black_box(port.interface.on_ack(port.now, flow, asked));
+        port.pull();
+    };
+    repeat(BEFORE, OPERATIONS, || {
+        port.keep(nonce);
+        ack(&mut port);
+    })
+}
+
+pub fn benches() -> Vec<Bench> {
+    vec![
+        Bench::new("inrpp/store", store),
+        Bench::new("inrpp/ask", ask),
+        Bench::new("inrpp/hold", hold),
+    ]
+}
