@@ -23,28 +23,26 @@ use streams::Streams;
 /// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
 /// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
 /// the start).
-#[repr(C, align(64))] // what every packet touches comes first
 pub struct Connection {
     paths: Vec<Path>,
     config: Arc<TcpConfig>,
+    counters: Counters,
+    progress: Times,
     /// Data over more than one path; None where path and stream offsets are the same.
     streams: Option<Box<Streams>>,
     /// The earliest deadline of all paths.
     next: Time,
-    progress: Times,
     /// [`Connection::on_piece`] is to be called.
     wants_pieces: bool,
-    counters: Counters,
 }
 
 /// The moments of [`Progress`].
 #[derive(Debug, Default)]
-#[repr(C)] // as above
 struct Times {
-    ended: Option<(EndCause, Time)>,
-    last_byte_at: Option<Time>,
     opened_at: Option<Time>,
     established_at: Option<Time>,
+    last_byte_at: Option<Time>,
+    ended: Option<(EndCause, Time)>,
 }
 
 impl Connection {

@@ -135,51 +135,47 @@ struct Probe {
     repeats_data: bool,
 }
 
-#[repr(C, align(64))] // In this order a calm path touches few lines of the cache: at each end four or five, then those of a sender.
 pub(crate) struct Path {
-    // Every packet.
-    state: State,
-    /// Nothing but the usual is going on, see [`Path::is_calm`].
-    calm: bool,
-    /// The feedback half has nothing to say, ever.
-    tells_nothing: bool,
-    fin_allowed: bool,
-    handshake_ack: bool,
-    declared: Declared,
-    agreed: Agreed,
-    last_window: u16,
-    mss: u16,
-    /// Payload that the last packet had room for: less than `mss` where its stamp took some.
-    cut: u16,
-    ts_recent: u32,
-    dupacks: u32,
-    recv: Reassembly,
-    recv_window: u64,
-    last_ack_sent: u64,
-    fin_received_at: Option<u64>,
-    who: Identity,
-    acks: AckSchedule,
+    // What every ACK and every packet touches.
+    pub(crate) board: Scoreboard,
+    next_number: u64,
+    rtt: RttEstimator,
+    rate: RateSampler,
     timers: Timers,
     /// Right edge of the peer's window, as an offset.
     peer_edge: u64,
     /// Sequence number of the segment that set it (SND.WL1).
     window_seq: u64,
-    /// End of what may be sent: of the stream, or of what the scheduler has assigned.
-    send_end: u64,
-    next_number: u64,
-    pub(crate) board: Scoreboard,
-    // Every ACK that a sender takes, every segment that it sends.
+    last_window: u16,
+    dupacks: u32,
     /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window limited.
     window_full_at: u64,
-    rtt: RttEstimator,
-    rate: RateSampler,
-    pacer: Pacer,
-    /// An RTT sample was taken since the last probe.
-    sampled_since_probe: bool,
-    detector: Detector,
+    /// End of what may be sent: of the stream, or of what the scheduler has assigned.
+    send_end: u64,
+    fin_allowed: bool,
+    agreed: Agreed,
+    state: State,
+    /// Nothing but the usual is going on, see [`Path::is_calm`].
+    calm: bool,
+    /// The feedback half has nothing to say, ever.
+    tells_nothing: bool,
+    declared: Declared,
+    mss: u16,
+    /// What the peer takes in one segment beside its options, and beside ours.
+    segment_limit: u16,
+    /// Payload that the last packet had room for: less than `mss` where its stamp took some.
+    cut: u16,
+    recv: Reassembly,
+    acks: AckSchedule,
+    ts_recent: u32,
+    recv_window: u64,
+    last_ack_sent: u64,
+    /// Received CE and not CWR yet.
+    echo_congestion: bool,
     pub(crate) controller: AnyController,
-    histogram: Histogram,
+    pub(crate) feedback: AnyFeedback,
     // Loss and its repair.
+    detector: Detector,
     episode: Option<Episode>,
     /// SND.NXT at the last recovery or timeout; 0 before the first.
     recovery_point: u64,
@@ -190,32 +186,34 @@ pub(crate) struct Path {
     /// SND.NXT at the last response to ECE.
     ecn_point: u64,
     send_cwr: bool,
-    /// Received CE and not CWR yet.
-    echo_congestion: bool,
     /// Bytes sent by limited transmit: not part of FlightSize.
     limited_bytes: u64,
     force_repeat: bool,
     doubt: Doubt,
     probe: Option<Probe>,
     probe_due: bool,
+    /// An RTT sample was taken since the last probe.
+    sampled_since_probe: bool,
     window_probe_due: bool,
     window_probe_sent: bool,
     /// Timeouts in a row.
     retries: u32,
     /// Bound on the window after a lost SYN (RFC 5681 section 3.1: one segment, then slow start).
     syn_loss_window: u64,
+    pacer: Pacer,
     /// Bytes delivered at the last congestion event, and between the last two.
     delivered_at_loss: u64,
     delivered_between: u64,
     /// Segments that a SACK block is news for, while it is processed.
     scratch: Vec<Segment>,
-    // Rarely used parts.
-    pub(crate) feedback: AnyFeedback,
+    // Identity and rarely used parts.
+    who: Identity,
     pub(crate) port: PortId,
     syn_due: bool,
-    /// What the peer takes in one segment beside its options, and beside ours.
-    segment_limit: u16,
+    handshake_ack: bool,
+    fin_received_at: Option<u64>,
     peer_syn: Option<Box<OptionList>>,
+    histogram: Histogram,
     /// Which data offsets its bytes are; None where they are the same.
     pub(crate) mappings: Option<Box<Mappings>>,
 }

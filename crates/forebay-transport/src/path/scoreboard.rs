@@ -83,15 +83,14 @@ pub(crate) struct Repeat {
 }
 
 #[derive(Debug, Default)]
-#[repr(C)] // the usual case needs the first line of the cache
 pub(crate) struct Scoreboard {
+    segments: VecDeque<Segment>,
     una: u64,
     nxt: u64,
     in_flight: u64,
-    segments: VecDeque<Segment>,
+    sacked_bytes: u64,
     sacked_segments: u32,
     lost_segments: u32,
-    sacked_bytes: u64,
     sacked: RangeSet,
     /// In the order in which they were sent; entries go stale when their segment is delivered or sent once more.
     repeats: VecDeque<Repeat>,
