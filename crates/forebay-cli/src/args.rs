@@ -145,7 +145,7 @@ pub struct ExplainArgs {
 
 A figure is the user and system CPU time of the run, start-up not counted, by
 packets (data, ACKs, retransmissions) fully serialised on a link. Measure on a
-quiet machine.")]
+quiet machine. FOREBAY_HUGE_PAGES=0 measures without huge pages.")]
 pub struct BenchArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]

@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod interrupt;
 mod list;
+mod pages;
 mod report;
 mod reproduce;
 mod run;
@@ -34,6 +35,9 @@ fn main() -> ExitCode {
             return ExitCode::from(message.exit_code() as u8);
         }
     };
+    if matches!(cli.command, Command::Run(_) | Command::Reproduce(_) | Command::Bench(_)) {
+        pages::ask_for_huge();
+    }
     match execute(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.report()),

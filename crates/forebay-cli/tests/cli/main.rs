@@ -3,6 +3,7 @@
 mod bad_input;
 mod interrupt;
 mod names;
+mod pages;
 mod readme;
 mod report;
 mod reproduce;
@@ -98,6 +99,9 @@ impl Desk {
 
 fn forebay_in(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
-    command.current_dir(folder).stdin(Stdio::null()).env_remove("FOREBAY_BENCH_DATA");
+    command.current_dir(folder).stdin(Stdio::null());
+    for variable in ["FOREBAY_BENCH_DATA", "FOREBAY_HUGE_PAGES", "GLIBC_TUNABLES"] {
+        command.env_remove(variable);
+    }
     command
 }
