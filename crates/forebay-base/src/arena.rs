@@ -29,22 +29,25 @@ impl Handle {
 }
 
 /// What only some packets carry: everything here is on the wire.
+///
+/// Two cache lines: all but the tail of long IP options, pieces and bodies is in the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(128))]
 pub struct Cold {
-    /// Differentiated services code point, 6 bits.
-    pub dscp: u8,
-    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
-    pub ip_id: u16,
     /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
     pub flow_label: u32,
+    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
+    pub ip_id: u16,
     /// TCP urgent pointer.
     pub urgent: u16,
+    /// Differentiated services code point, 6 bits.
+    pub dscp: u8,
     /// The four reserved bits of the TCP header.
     pub tcp_reserved: u8,
-    /// IPv4 options, verbatim.
-    pub ip_options: OptionList,
     /// TCP options beside a leading timestamps option, verbatim.
     pub tcp_options: OptionList,
+    /// IPv4 options, verbatim.
+    pub ip_options: OptionList,
     /// Which part of a datagram this is, if it is a fragment.
     pub piece: Option<Piece>,
     /// Bytes that no rule can make again: of a TCP segment the payload where it is not the test pattern;
@@ -52,6 +55,8 @@ pub struct Cold {
     /// hold it); of a fragment from outside what is behind the IP header.
     pub body: Option<Arc<[u8]>>,
 }
+
+const _: () = assert!(size_of::<Option<Cold>>() == 128);
 
 /// A byte range of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,14 +110,17 @@ impl<T> Slab<T> {
             }
         }
     }
+    #[inline]
     fn remove(&mut self, at: u32) -> T {
         let value = self.slots[at as usize].take().expect("handle freed twice");
         self.free.push(at);
         value
     }
+    #[inline]
     fn get(&self, at: u32) -> &T {
         self.slots[at as usize].as_ref().expect("handle of a freed slot")
     }
+    #[inline]
     fn get_mut(&mut self, at: u32) -> &mut T {
         self.slots[at as usize].as_mut().expect("handle of a freed slot")
     }
@@ -151,8 +159,8 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let cold = self.colds.remove(handle.slot());
-        let Some(datagram) = cold.piece.and_then(|p| p.datagram) else { return };
+        let Cold { piece, .. } = self.colds.remove(handle.slot());
+        let Some(datagram) = piece.and_then(|p| p.datagram) else { return };
         let shared = self.datagrams.get_mut(datagram);
         shared.pieces -= 1;
         if shared.pieces == 0 {

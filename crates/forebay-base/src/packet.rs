@@ -121,7 +121,17 @@ const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) ->
 /// Of all lists that give the same header bytes, the one that a parser finds. A header rounds its options up
 /// to a multiple of 4 with zeros; `before` option bytes precede the list in it. Zeros behind the last option
 /// are dropped as far as that rounding brings them back; zeros that belong to an option stay.
+#[inline]
 fn without_padding(list: OptionList, before: usize) -> OptionList {
+    match *list.as_bytes() {
+        [] => list,
+        // One option and nothing else: the tags and echoes of most packets.
+        [first, len, ..] if first > kind::NOP && len >= 2 && len as usize == list.len() => list,
+        _ => without_padding_any(list, before),
+    }
+}
+
+fn without_padding_any(list: OptionList, before: usize) -> OptionList {
     let mut walk = TcpOptions::new(list.as_bytes());
     walk.by_ref().for_each(drop);
     if walk.rest().is_empty() {
