@@ -30,9 +30,9 @@ impl Handle {
 
 /// What only some packets carry: everything here is on the wire.
 ///
-/// Two cache lines: all but the tail of long IP options, pieces and bodies is in the first.
+/// Two cache lines in its [`Arena`]: all but long IP options, pieces and bodies is in the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(128))]
+#[repr(C)]
 pub struct Cold {
     /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
     pub flow_label: u32,
@@ -56,7 +56,7 @@ pub struct Cold {
     pub body: Option<Arc<[u8]>>,
 }
 
-const _: () = assert!(size_of::<Option<Cold>>() == 128);
+const _: () = assert!(size_of::<Slot<Cold>>() == 128);
 
 /// A byte range of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +85,17 @@ struct Datagram {
     pieces: u32,
 }
 
+/// What tells free slots from others comes first: it is read before all else, and in the same cache line.
+#[derive(Debug)]
+#[repr(u8, align(128))]
+enum Slot<T> {
+    Free,
+    Taken(T),
+}
+
 #[derive(Debug)]
 struct Slab<T> {
-    slots: Vec<Option<T>>,
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
@@ -101,28 +109,37 @@ impl<T> Slab<T> {
     fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(at) => {
-                self.slots[at as usize] = Some(value);
+                self.slots[at as usize] = Slot::Taken(value);
                 at
             }
             None => {
-                self.slots.push(Some(value));
+                self.slots.push(Slot::Taken(value));
                 (self.slots.len() - 1) as u32
             }
         }
     }
     #[inline]
     fn remove(&mut self, at: u32) -> T {
-        let value = self.slots[at as usize].take().expect("handle freed twice");
+        let Slot::Taken(value) = core::mem::replace(&mut self.slots[at as usize], Slot::Free)
+        else {
+            panic!("handle freed twice");
+        };
         self.free.push(at);
         value
     }
     #[inline]
     fn get(&self, at: u32) -> &T {
-        self.slots[at as usize].as_ref().expect("handle of a freed slot")
+        match &self.slots[at as usize] {
+            Slot::Taken(value) => value,
+            Slot::Free => panic!("handle of a freed slot"),
+        }
     }
     #[inline]
     fn get_mut(&mut self, at: u32) -> &mut T {
-        self.slots[at as usize].as_mut().expect("handle of a freed slot")
+        match &mut self.slots[at as usize] {
+            Slot::Taken(value) => value,
+            Slot::Free => panic!("handle of a freed slot"),
+        }
     }
     fn len(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -234,7 +251,7 @@ impl Arena {
             digest.word(options.len() as u64);
             options.words().for_each(|word| digest.word(word));
         }
-        if let Some(piece) = cold.piece {
+        if let (Kind::Piece, Some(piece)) = (packet.kind(), cold.piece) {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
             );

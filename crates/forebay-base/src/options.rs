@@ -96,11 +96,14 @@ impl OptionList {
     }
     /// Append an experimental option (RFC 6994): kind 253 with `ex_id` before `data`.
     pub fn push_experiment(&mut self, ex_id: u16, data: &[u8]) -> Result<(), OptionError> {
-        let mut body = [0u8; MAX_OPTION_BYTES];
-        let body = body.get_mut(..2 + data.len()).ok_or(OptionError)?;
-        body[..2].copy_from_slice(&ex_id.to_be_bytes());
-        body[2..].copy_from_slice(data);
-        self.push(kind::EXPERIMENT, body)
+        let start = self.len();
+        let end = start + 4 + data.len();
+        let Some(place) = self.bytes.get_mut(start..end) else { return Err(OptionError) };
+        let [high, low] = ex_id.to_be_bytes();
+        place[..4].copy_from_slice(&[kind::EXPERIMENT, (end - start) as u8, high, low]);
+        place[4..].copy_from_slice(data);
+        self.len = end as u8;
+        Ok(())
     }
     /// The options in order. Stops at END and at the first malformed one.
     pub fn iter(&self) -> TcpOptions<'_> {

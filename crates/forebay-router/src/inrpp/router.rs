@@ -72,6 +72,8 @@ pub struct Inrpp {
     id: RouterId,
     settings: Settings,
     ports: Vec<Port>,
+    /// The ports that lead to routers, in order: few of many.
+    routers: Vec<(RouterId, PortId)>,
     detours: Detours,
     rng: Rng,
     /// No interface has a deadline before this.
@@ -114,10 +116,13 @@ impl Inrpp {
             detour_bytes: 0,
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
+        let numbered = neighbours.iter().enumerate();
+        let routers = numbered.filter_map(|(i, router)| Some(((*router)?, PortId(i as u16))));
         Inrpp {
             id,
             settings: settings.clone(),
             ports: ports.iter().map(port).collect(),
+            routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
             rng,
             wake: None,
@@ -142,9 +147,8 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) -> Result<(PortId, bool), DropReason> {
         if let Some(tag) = tag {
-            let all = (0..self.ports.len()).map(|i| PortId(i as u16));
-            let mut named = all.filter(|p| self.ports[p.index()].neighbour == Some(tag.next_hop));
-            let open = named.find(|&port| cx.ports.is_up(port));
+            let named = self.routers.iter().filter(|(router, _)| *router == tag.next_hop);
+            let open = named.map(|&(_, port)| port).find(|&port| cx.ports.is_up(port));
             if let Some(port) = open.filter(|_| tag.budget > 0 && tag.next_hop != self.id) {
                 let spent = DetourTag { budget: tag.budget - 1, ..tag };
                 set_tag(packet, Some(spent), cx.arena);
