@@ -31,22 +31,25 @@ impl Handle {
 }
 
 /// What only some packets carry: everything here is on the wire.
+///
+/// Two cache lines in its [`Arena`]: all but long IP options, pieces and bodies is in the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Cold {
-    /// Differentiated services code point, 6 bits.
-    pub dscp: u8,
-    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
-    pub ip_id: u16,
     /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
     pub flow_label: u32,
+    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
+    pub ip_id: u16,
     /// TCP urgent pointer.
     pub urgent: u16,
+    /// Differentiated services code point, 6 bits.
+    pub dscp: u8,
     /// The four reserved bits of the TCP header.
     pub tcp_reserved: u8,
-    /// IPv4 options, verbatim.
-    pub ip_options: OptionList,
     /// TCP options beside a leading timestamps option, verbatim.
     pub tcp_options: OptionList,
+    /// IPv4 options, verbatim.
+    pub ip_options: OptionList,
     /// Which part of a datagram this is, if it is a fragment.
     pub piece: Option<Piece>,
     /// Bytes that no rule can make again: of a TCP segment the payload where it is not the test pattern;
@@ -54,6 +57,8 @@ pub struct Cold {
     /// hold it); of a fragment from outside what is behind the IP header.
     pub body: Option<Arc<[u8]>>,
 }
+
+const _: () = assert!(size_of::<Slot<Cold>>() == 128);
 
 /// A byte range of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,9 +89,17 @@ struct Datagram {
     name: u64,
 }
 
+/// What tells free slots from others comes first: it is read before all else, and in the same cache line.
+#[derive(Debug)]
+#[repr(u8, align(128))]
+enum Slot<T> {
+    Free,
+    Taken(T),
+}
+
 #[derive(Debug)]
 struct Slab<T> {
-    slots: Vec<Option<T>>,
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
@@ -100,25 +113,37 @@ impl<T> Slab<T> {
     fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(at) => {
-                self.slots[at as usize] = Some(value);
+                self.slots[at as usize] = Slot::Taken(value);
                 at
             }
             None => {
-                self.slots.push(Some(value));
+                self.slots.push(Slot::Taken(value));
                 (self.slots.len() - 1) as u32
             }
         }
     }
+    #[inline]
     fn remove(&mut self, at: u32) -> T {
-        let value = self.slots[at as usize].take().expect("handle freed twice");
+        let Slot::Taken(value) = core::mem::replace(&mut self.slots[at as usize], Slot::Free)
+        else {
+            panic!("handle freed twice");
+        };
         self.free.push(at);
         value
     }
+    #[inline]
     fn get(&self, at: u32) -> &T {
-        self.slots[at as usize].as_ref().expect("handle of a freed slot")
+        match &self.slots[at as usize] {
+            Slot::Taken(value) => value,
+            Slot::Free => panic!("handle of a freed slot"),
+        }
     }
+    #[inline]
     fn get_mut(&mut self, at: u32) -> &mut T {
-        self.slots[at as usize].as_mut().expect("handle of a freed slot")
+        match &mut self.slots[at as usize] {
+            Slot::Taken(value) => value,
+            Slot::Free => panic!("handle of a freed slot"),
+        }
     }
     fn len(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -165,8 +190,8 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let cold = self.colds.remove(handle.slot());
-        let Some(datagram) = cold.piece.and_then(|p| p.datagram) else { return };
+        let Cold { piece, .. } = self.colds.remove(handle.slot());
+        let Some(datagram) = piece.and_then(|p| p.datagram) else { return };
         let shared = self.datagrams.get_mut(datagram);
         shared.pieces -= 1;
         if shared.pieces == 0 {
@@ -305,7 +330,7 @@ impl Arena {
             digest.word(options.len() as u64);
             options.words().for_each(|word| digest.word(word));
         }
-        if let Some(piece) = cold.piece {
+        if let (Kind::Piece, Some(piece)) = (packet.kind(), cold.piece) {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
             );

@@ -33,6 +33,7 @@ pub struct OptionError;
 
 /// Up to 40 bytes of options, verbatim, without the final padding.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)] // short lists lie together with what stands before them
 pub struct OptionList {
     len: u8,
     bytes: [u8; MAX_OPTION_BYTES],
@@ -95,11 +96,14 @@ impl OptionList {
     }
     /// Append an experimental option (RFC 6994): kind 253 with `ex_id` before `data`.
     pub fn push_experiment(&mut self, ex_id: u16, data: &[u8]) -> Result<(), OptionError> {
-        let mut body = [0u8; MAX_OPTION_BYTES];
-        let body = body.get_mut(..2 + data.len()).ok_or(OptionError)?;
-        body[..2].copy_from_slice(&ex_id.to_be_bytes());
-        body[2..].copy_from_slice(data);
-        self.push(kind::EXPERIMENT, body)
+        let start = self.len();
+        let end = start + 4 + data.len();
+        let Some(place) = self.bytes.get_mut(start..end) else { return Err(OptionError) };
+        let [high, low] = ex_id.to_be_bytes();
+        place[..4].copy_from_slice(&[kind::EXPERIMENT, (end - start) as u8, high, low]);
+        place[4..].copy_from_slice(data);
+        self.len = end as u8;
+        Ok(())
     }
     /// The options in order. Stops at END and at the first malformed one.
     pub fn iter(&self) -> TcpOptions<'_> {
@@ -110,7 +114,19 @@ impl OptionList {
         self.iter().find(|o| o.kind == kind).map(|o| o.data)
     }
     /// The data (without ExID) of the first experimental option with `ex_id`.
+    #[inline]
     pub fn find_experiment(&self, ex_id: u16) -> Option<&[u8]> {
+        // Most lists begin with it.
+        let [high, low] = ex_id.to_be_bytes();
+        if let [kind::EXPERIMENT, len, a, b, ..] = *self.as_bytes()
+            && (a, b) == (high, low)
+            && let Some(data) = self.as_bytes().get(4..len as usize)
+        {
+            return Some(data);
+        }
+        self.search_experiment(ex_id)
+    }
+    fn search_experiment(&self, ex_id: u16) -> Option<&[u8]> {
         self.iter()
             .filter(|o| o.kind == kind::EXPERIMENT)
             .find_map(|o| o.data.strip_prefix(&ex_id.to_be_bytes()))
@@ -118,18 +134,12 @@ impl OptionList {
     /// Overwrite the data of the first experimental option with `ex_id`. False, and nothing changes, if there is none with data
     /// of that length.
     pub fn overwrite_experiment(&mut self, ex_id: u16, data: &[u8]) -> bool {
-        let mut walk = self.iter();
-        let found = loop {
-            let Some(option) = walk.next() else { return false };
-            if option.kind == kind::EXPERIMENT && option.data.starts_with(&ex_id.to_be_bytes()) {
-                break option.data.len();
-            }
-        };
-        if found != 2 + data.len() {
+        let Some(found) = self.find_experiment(ex_id).filter(|found| found.len() == data.len())
+        else {
             return false;
-        }
-        let end = self.len() - walk.rest().len();
-        self.bytes[end - data.len()..end].copy_from_slice(data);
+        };
+        let at = found.as_ptr().addr() - self.bytes.as_ptr().addr();
+        self.bytes[at..at + data.len()].copy_from_slice(data);
         true
     }
     /// The SACK blocks of the first SACK option, first block first.

@@ -118,14 +118,24 @@ const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) ->
     ip + TCP_HEADER_BYTES + options.next_multiple_of(4)
 }
 
-/// Of all lists that give the same header bytes, the one that a parser finds. A header rounds its options up
+/// Of all lists that give the same header bytes, make it the one that a parser finds. A header rounds its options up
 /// to a multiple of 4 with zeros; `before` option bytes precede the list in it. Zeros behind the last option
 /// are dropped as far as that rounding brings them back; zeros that belong to an option stay.
-fn without_padding(list: OptionList, before: usize) -> OptionList {
+#[inline]
+fn drop_padding(list: &mut OptionList, before: usize) {
+    match *list.as_bytes() {
+        [] => {}
+        // One option and nothing else: the tags and echoes of most packets.
+        [first, len, ..] if first > kind::NOP && len >= 2 && len as usize == list.len() => {}
+        _ => drop_padding_of_many(list, before),
+    }
+}
+
+fn drop_padding_of_many(list: &mut OptionList, before: usize) {
     let mut walk = TcpOptions::new(list.as_bytes());
     walk.by_ref().for_each(drop);
     if walk.rest().is_empty() {
-        return list; // nothing but whole options
+        return; // nothing but whole options
     }
     let padded_len = (before + list.len()).next_multiple_of(4) - before;
     let mut region = [0u8; MAX_OPTION_BYTES + 4];
@@ -136,7 +146,7 @@ fn without_padding(list: OptionList, before: usize) -> OptionList {
     let listed = padded_len - walk.rest().len();
     let written = region.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
     let kept = listed.max(written).max(padded_len.saturating_sub(3));
-    OptionList::from_bytes(&region[..kept]).expect("rounding stays within 40 bytes")
+    *list = OptionList::from_bytes(&region[..kept]).expect("rounding stays within 40 bytes");
 }
 
 impl Packet {
@@ -381,7 +391,7 @@ impl Packet {
     /// they begin with the timestamps that [`TcpFields`] lacks. Final padding is dropped.
     pub fn set_tcp_options(
         &mut self,
-        options: OptionList,
+        mut options: OptionList,
         arena: &mut Arena,
     ) -> Result<(), OptionError> {
         assert_eq!(self.kind(), Kind::Tcp);
@@ -390,7 +400,7 @@ impl Packet {
         if options.len() + before > MAX_OPTION_BYTES {
             return Err(OptionError);
         }
-        let options = without_padding(options, before);
+        drop_padding(&mut options, before);
         let leading_stamps = [kind::TIMESTAMPS, TIMESTAMP_OPTION_BYTES as u8];
         if !stamps
             && options.len() >= TIMESTAMP_OPTION_BYTES
@@ -409,13 +419,14 @@ impl Packet {
     /// Final padding is dropped.
     pub fn set_ip_options(
         &mut self,
-        options: OptionList,
+        mut options: OptionList,
         arena: &mut Arena,
     ) -> Result<(), OptionError> {
         if self.version() == IpVersion::V6 || self.kind() == Kind::Opaque {
             return Err(OptionError);
         }
-        self.cold_mut(arena).ip_options = without_padding(options, 0);
+        drop_padding(&mut options, 0);
+        self.cold_mut(arena).ip_options = options;
         self.fix_header_len(arena);
         Ok(())
     }
@@ -538,7 +549,8 @@ mod tests {
             (&[0, 9, 0, 0], 0, &[0, 9]),
         ];
         for (list, before, expected) in cases {
-            let kept = without_padding(OptionList::from_bytes(list).unwrap(), before);
+            let mut kept = OptionList::from_bytes(list).unwrap();
+            drop_padding(&mut kept, before);
             assert_eq!(kept.as_bytes(), expected, "{list:?} behind {before}");
         }
     }

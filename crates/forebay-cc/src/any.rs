@@ -92,6 +92,10 @@ impl Controller for AnyController {
 
 impl Feedback for AnyFeedback {
     #[inline]
+    fn wants_pieces(&self) -> bool {
+        each_feedback!(self, f => f.wants_pieces(), none => false)
+    }
+    #[inline]
     fn on_piece(&mut self, now: Time, piece: &PieceView) {
         each_feedback!(self, f => f.on_piece(now, piece), none => ())
     }

@@ -44,6 +44,10 @@ pub enum AckDemand {
 
 /// The receiver half of a congestion control, one per path.
 pub trait Feedback: Send {
+    /// False if [`Feedback::on_piece`] does nothing: it need not be called. Never changes.
+    fn wants_pieces(&self) -> bool {
+        true
+    }
     /// An IP packet of the path came, whole or a piece.
     fn on_piece(&mut self, _now: Time, _piece: &PieceView) {}
     /// A datagram of the path is complete.

@@ -441,6 +441,9 @@ impl InrppReceiver {
 }
 
 impl Feedback for InrppReceiver {
+    fn wants_pieces(&self) -> bool {
+        false
+    }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         if !self.peer_speaks {
             self.peer_speaks = datagram.options.and_then(Echo::find).is_some();

@@ -200,6 +200,9 @@ impl RcpEcho {
 }
 
 impl Feedback for RcpEcho {
+    fn wants_pieces(&self) -> bool {
+        false
+    }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         if let Some(request) = datagram.options.and_then(Request::find) {
             self.last = Some(Grant(request.rate));

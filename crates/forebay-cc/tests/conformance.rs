@@ -478,6 +478,10 @@ impl Controller for Probe {
 }
 
 impl Feedback for Probe {
+    fn wants_pieces(&self) -> bool {
+        self.note("wants_pieces");
+        false
+    }
     fn on_piece(&mut self, _now: Time, _piece: &PieceView) {
         self.note("on_piece");
     }
@@ -564,6 +568,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
     let calls = Calls::default();
     let mut any = AnyFeedback::Custom(Box::new(Probe(Arc::clone(&calls))));
     let (now, ecn) = (Time::ZERO, forebay_base::Ecn::NotEct);
+    assert!(!any.wants_pieces());
     any.on_piece(now, &PieceView { wire_len: 0, offset: 0, more: false, ecn });
     let datagram =
         DatagramView { payload_bytes: 0, wire_len: 0, ecn, options: None, in_order: true };

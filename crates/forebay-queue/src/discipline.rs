@@ -52,6 +52,17 @@ macro_rules! each {
     };
 }
 
+impl AnyDiscipline {
+    /// True if a packet that finds it empty leaves as it came, and nothing remembers that it was there.
+    #[inline]
+    pub(crate) fn passes_at_once(&self) -> bool {
+        match self {
+            AnyDiscipline::DropTailBytes(_) | AnyDiscipline::DropTailPackets(_) => true,
+            AnyDiscipline::Custom(_) => false,
+        }
+    }
+}
+
 impl Discipline for AnyDiscipline {
     fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         each!(self, d => d.enqueue(packet, cx))
@@ -65,9 +76,11 @@ impl Discipline for AnyDiscipline {
     fn backlog_bytes(&self) -> u64 {
         each!(self, d => d.backlog_bytes())
     }
+    #[inline]
     fn backlog_packets(&self) -> u64 {
         each!(self, d => d.backlog_packets())
     }
+    #[inline]
     fn next_timeout(&self) -> Option<Time> {
         each!(self, d => d.next_timeout())
     }

@@ -49,12 +49,14 @@ impl Meter for AnyMeter {
     fn on_arrival(&mut self, packet: &mut Packet, backlog_bytes: u64, cx: &mut PortContext<'_>) {
         each!(self, m => m.on_arrival(packet, backlog_bytes, cx), none => ())
     }
+    #[inline]
     fn next_timeout(&self) -> Option<Time> {
         each!(self, m => m.next_timeout(), none => None)
     }
     fn on_timeout(&mut self, now: Time, backlog_bytes: u64) {
         each!(self, m => m.on_timeout(now, backlog_bytes), none => ())
     }
+    #[inline]
     fn advertised(&self, now: Time) -> Option<Rate> {
         each!(self, m => m.advertised(now), none => None)
     }

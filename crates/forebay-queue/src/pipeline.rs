@@ -48,6 +48,20 @@ impl Pipeline {
         packet.set_stamp(cx.now);
         self.discipline.enqueue(packet, cx)
     }
+    /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted at once. A limit says
+    /// nothing here, for what is in service is not counted.
+    pub fn pass(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Option<Packet> {
+        debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
+        if !self.discipline.passes_at_once() {
+            return match self.enqueue(packet, cx) {
+                Ok(()) => self.dequeue(cx),
+                Err(Overflow(packet)) => Some(self.leave(packet, cx)),
+            };
+        }
+        self.meter.on_arrival(&mut packet, 0, cx);
+        packet.set_stamp(cx.now);
+        Some(self.leave(packet, cx))
+    }
     /// The transmitter is free: the next packet, if there is one.
     pub fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         if let Some(second) = self.second.take() {
@@ -57,6 +71,7 @@ impl Pipeline {
         Some(self.leave(packet, cx))
     }
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
+    #[inline]
     pub fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         debug_assert!(self.second.is_none(), "the transmitter took only half of a split packet");
         let advertised = self.meter.advertised(cx.now);

@@ -66,6 +66,8 @@ pub(crate) struct Plan {
     pub delays: Vec<Span>,
     pub controller: fn(Init) -> AnyController,
     pub feedback: fn() -> AnyFeedback,
+    /// No end takes the short way of `path::calm`.
+    pub general: bool,
 }
 
 pub(crate) fn config() -> TcpConfig {
@@ -86,6 +88,7 @@ impl Plan {
             delays: Vec::from([Span::from_millis(50)]),
             controller: newreno,
             feedback: || AnyFeedback::None,
+            general: false,
         }
     }
     fn end(&self, role: Role) -> Connection {
@@ -120,6 +123,9 @@ impl Plan {
     /// Build both ends and open at 0.
     pub(crate) fn start(self, script: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
         let mut ends = [self.end(Role::Client), self.end(Role::Server)];
+        if self.general {
+            ends.iter_mut().for_each(Connection::take_general_way);
+        }
         ends[0].open(Time::ZERO);
         Pair {
             ends,

@@ -10,7 +10,7 @@
 //! back-pressure option on each ACK, empty; routers overwrite it. A sender echoes the nonce of the last ACK on all data;
 //! nonce 0 means none. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 
-use crate::options::{OptionError, OptionList};
+use crate::options::{OptionError, OptionList, kind};
 
 /// ExID of the back-pressure option.
 pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;
@@ -76,10 +76,13 @@ impl BackPressure {
         options.push_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
     /// The option, if it is there and well formed.
+    #[inline]
     pub fn find(options: &OptionList) -> Option<BackPressure> {
-        let &[ask, routers, a, b, c, d] = options.find_experiment(BACK_PRESSURE_EX_ID)? else {
-            return None;
-        };
+        BackPressure::read(options.find_experiment(BACK_PRESSURE_EX_ID)?)
+    }
+    #[inline]
+    fn read(data: &[u8]) -> Option<BackPressure> {
+        let &[ask, routers, a, b, c, d] = data else { return None };
         let ask = match ask {
             0 => Ask::Nothing,
             1 => Ask::SlowDown,
@@ -113,10 +116,30 @@ impl Echo {
         options.push_experiment(ECHO_EX_ID, &wire(self.0))
     }
     /// The option, if it is there and well formed.
+    #[inline]
     pub fn find(options: &OptionList) -> Option<Echo> {
-        let bytes = options.find_experiment(ECHO_EX_ID)?.try_into().ok()?;
+        Echo::read(options.find_experiment(ECHO_EX_ID)?)
+    }
+    #[inline]
+    fn read(data: &[u8]) -> Option<Echo> {
+        let bytes = data.try_into().ok()?;
         Some(Echo(Nonce::new(u32::from_be_bytes(bytes))))
     }
+}
+
+/// [`BackPressure::find`] and [`Echo::find`] in one walk: what a router looks for in every packet.
+#[inline]
+pub fn find_both(options: &OptionList) -> (Option<BackPressure>, Option<Echo>) {
+    let (mut back_pressure, mut echo) = (None, None);
+    for option in options.iter().filter(|option| option.kind == kind::EXPERIMENT) {
+        let Some((ex_id, data)) = option.data.split_first_chunk::<2>() else { continue };
+        match u16::from_be_bytes(*ex_id) {
+            BACK_PRESSURE_EX_ID => _ = back_pressure.get_or_insert(data),
+            ECHO_EX_ID => _ = echo.get_or_insert(data),
+            _ => {}
+        }
+    }
+    (back_pressure.and_then(BackPressure::read), echo.and_then(Echo::read))
 }
 
 /// A router under the number that its neighbours know it by, as in a link-state protocol.
@@ -139,6 +162,7 @@ impl DetourTag {
         ip_options.push(DETOUR_KIND, &[self.budget, 0, a, b, c, d])
     }
     /// The tag, if it is there and well formed.
+    #[inline]
     pub fn find(ip_options: &OptionList) -> Option<DetourTag> {
         let &[budget, _, a, b, c, d] = ip_options.find(DETOUR_KIND)? else { return None };
         Some(DetourTag { next_hop: RouterId(u32::from_be_bytes([a, b, c, d])), budget })
@@ -188,5 +212,40 @@ mod tests {
         let mut short = OptionList::EMPTY;
         short.push_experiment(ECHO_EX_ID, &[1]).unwrap();
         assert_eq!(Echo::find(&short), None);
+    }
+
+    /// Of two options the first counts, well formed or not; others stand anywhere between.
+    #[test]
+    fn one_walk_finds_what_two_would() {
+        let parts: [(u16, &[u8]); 6] = [
+            (BACK_PRESSURE_EX_ID, &[1, 2, 0, 0, 0, 7]),
+            (BACK_PRESSURE_EX_ID, &[9, 0, 0, 0, 0, 0]),
+            (ECHO_EX_ID, &[0, 0, 0, 5]),
+            (ECHO_EX_ID, &[0]),
+            (ECHO_EX_ID, &[0, 0, 0, 0]),
+            (0x1234, &[]),
+        ];
+        let first = |list: &[(u16, &[u8])], ex_id| {
+            list.iter().find(|(id, _)| *id == ex_id).map(|&(_, data)| data.to_vec())
+        };
+        for pick in 0..parts.len().pow(3) {
+            let list = [parts[pick % 6], parts[pick / 6 % 6], parts[pick / 36]];
+            let mut options = OptionList::EMPTY;
+            options.push(5, &[0; 4]).unwrap();
+            list.iter().for_each(|(id, data)| options.push_experiment(*id, data).unwrap());
+            let back_pressure = match first(&list, BACK_PRESSURE_EX_ID).as_deref() {
+                Some([1, ..]) => {
+                    Some(BackPressure { ask: Ask::SlowDown, routers: 2, nonce: Nonce::new(7) })
+                }
+                _ => None,
+            };
+            let echo = match first(&list, ECHO_EX_ID).as_deref() {
+                Some([0, 0, 0, last]) => Some(Echo(Nonce::new(u32::from(*last)))),
+                _ => None,
+            };
+            assert_eq!(find_both(&options), (back_pressure, echo), "{list:?}");
+            let alone = (BackPressure::find(&options), Echo::find(&options));
+            assert_eq!(alone, (back_pressure, echo), "{list:?}");
+        }
     }
 }

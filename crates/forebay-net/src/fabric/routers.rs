@@ -145,7 +145,7 @@ impl<D: Driver> Fabric<D> {
                 self.observe(PacketEvent::Sent(node), &packet);
                 self.obey(node, Verdict::Forward(port, packet));
             }
-            ready.drain(..).for_each(|port| self.pull(node, port));
+            ready.drain(..).for_each(|port| self.pull_port(node, port));
             self.spare = Work { ready, send };
         }
         self.sync_router(node);
@@ -162,8 +162,12 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// While `port` is idle, send what forwarding holds for it.
+    /// While `port` is idle, send what forwarding holds for it; then arm the deadline.
     pub(super) fn pull(&mut self, node: NodeId, port: PortId) {
+        self.pull_port(node, port);
+        self.sync_router(node);
+    }
+    fn pull_port(&mut self, node: NodeId, port: PortId) {
         let link = self.ports.link(node, port);
         while self.links[link.index()].link.is_idle(self.now) {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
@@ -173,7 +177,6 @@ impl<D: Driver> Fabric<D> {
         if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {
             self.arm_transmitter(link, at);
         }
-        self.sync_router(node);
     }
 
     fn check_idle_ports(&self, node: NodeId) {

@@ -67,13 +67,9 @@ impl QueuedLink {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
         if self.is_free(cx.now) {
-            // An idle transmitter takes it whatever the queue's limit: what is in service is not counted.
-            if let Err(Overflow(packet)) = self.pipeline.enqueue(packet, cx) {
-                let packet = self.pipeline.leave(packet, cx);
+            if let Some(packet) = self.pipeline.pass(packet, cx) {
                 self.transmit(packet, cx.now, cx.now, cx);
-                return Ok(());
             }
-            self.start(cx.now, cx);
             return Ok(());
         }
         self.pipeline.enqueue(packet, cx)
@@ -133,7 +129,10 @@ impl QueuedLink {
                 let arrival = departed + self.delay + extra;
                 packet.set_stamp(arrival);
                 let behind = self.wire.iter().rev().take_while(|p| p.stamp() > arrival).count();
-                self.wire.insert(self.wire.len() - behind, packet);
+                match behind {
+                    0 => self.wire.push_back(packet),
+                    _ => self.wire.insert(self.wire.len() - behind, packet),
+                }
             }
         }
     }

@@ -21,6 +21,7 @@
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
 use super::cache::{Cache, Cached, Holds};
+use super::earliest;
 use super::held::{Held, Late, Patience};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -357,7 +358,7 @@ impl<T> Interface<T> {
     /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In the past only until it is called.
     pub fn next_timeout(&self) -> Option<Time> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);
-        self.held.due().into_iter().chain(disable).min()
+        earliest(self.held.due(), disable)
     }
     /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK comes: without it nothing would
     /// be under way, and no ACK would ever come.

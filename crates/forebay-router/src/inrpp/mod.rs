@@ -25,3 +25,12 @@ pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};
 pub use router::{Inrpp, PortInfo};
 pub use settings::{CacheLimits, CacheSize, Settings};
+
+/// The earlier of two deadlines, where there are any.
+#[inline]
+fn earliest<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::cache::Cached;
 use super::detour::{self, Detours, Message};
+use super::earliest;
 use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
@@ -10,11 +11,11 @@ use crate::forwarding::{Forwarding, NodeContext, Ports, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId,
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
 };
 use forebay_base::{
-    Arena, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate, Rng,
-    Span, TcpFlags, Time,
+    Arena, Cold, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate,
+    Rng, Span, TcpFlags, Time,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).
@@ -61,12 +62,8 @@ impl Signals {
         if packet.kind() != Kind::Tcp {
             return Signals::NONE;
         }
-        let options = &cold.tcp_options;
-        Signals {
-            back_pressure: BackPressure::find(options),
-            echo: Echo::find(options),
-            tag: DetourTag::find(&cold.ip_options),
-        }
+        let (back_pressure, echo) = find_both(&cold.tcp_options);
+        Signals { back_pressure, echo, tag: DetourTag::find(&cold.ip_options) }
     }
 }
 
@@ -75,6 +72,8 @@ pub struct Inrpp {
     id: RouterId,
     settings: Settings,
     ports: Vec<Port>,
+    /// The ports that lead to routers, in order: few of many.
+    routers: Vec<(RouterId, PortId)>,
     detours: Detours,
     rng: Rng,
     /// No interface has a deadline before this.
@@ -117,10 +116,13 @@ impl Inrpp {
             detour_bytes: 0,
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
+        let numbered = neighbours.iter().enumerate();
+        let routers = numbered.filter_map(|(i, router)| Some(((*router)?, PortId(i as u16))));
         Inrpp {
             id,
             settings: settings.clone(),
             ports: ports.iter().map(port).collect(),
+            routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
             rng,
             wake: None,
@@ -145,9 +147,8 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) -> Result<(PortId, bool), DropReason> {
         if let Some(tag) = tag {
-            let all = (0..self.ports.len()).map(|i| PortId(i as u16));
-            let mut named = all.filter(|p| self.ports[p.index()].neighbour == Some(tag.next_hop));
-            let open = named.find(|&port| cx.ports.is_up(port));
+            let named = self.routers.iter().filter(|(router, _)| *router == tag.next_hop);
+            let open = named.map(|&(_, port)| port).find(|&port| cx.ports.is_up(port));
             if let Some(port) = open.filter(|_| tag.budget > 0 && tag.next_hop != self.id) {
                 let spent = DetourTag { budget: tag.budget - 1, ..tag };
                 set_tag(packet, Some(spent), cx.arena);
@@ -325,16 +326,28 @@ impl Inrpp {
 
 /// Put the tag on, replace it, or take it off.
 fn set_tag(packet: &mut Packet, tag: Option<DetourTag>, arena: &mut Arena) {
-    let mut options = OptionList::EMPTY;
-    if let Some(cold) = packet.cold_part(arena) {
-        for option in cold.ip_options.iter().filter(|option| option.kind != DETOUR_KIND) {
-            options.push(option.kind, option.data).expect("they were there before");
-        }
-    }
+    let mut options = packet.cold_part(arena).map_or(OptionList::EMPTY, without_tag);
     if let Some(tag) = tag {
         tag.push(&mut options).expect("only what has room for a tag gets one");
     }
     packet.set_ip_options(options, arena).expect("tagged packets are IPv4 and TCP");
+}
+
+/// The IP options that are no tag.
+#[inline]
+fn without_tag(cold: &Cold) -> OptionList {
+    let mut options = OptionList::EMPTY;
+    // Nearly always there are none.
+    let tag_alone =
+        |bytes: &[u8]| bytes[0] == DETOUR_KIND && bytes[1..].first() == Some(&(bytes.len() as u8));
+    let bytes = cold.ip_options.as_bytes();
+    if bytes.is_empty() || tag_alone(bytes) {
+        return options;
+    }
+    for option in cold.ip_options.iter().filter(|option| option.kind != DETOUR_KIND) {
+        options.push(option.kind, option.data).expect("they were there before");
+    }
+    options
 }
 
 /// True if `packet` can be sent on a detour: IPv6 has no such options, and foreign ones may fill those of IPv4.
@@ -433,8 +446,9 @@ impl Forwarding for Inrpp {
         let express: u64 = port.express.iter().map(|p| p.wire_len() as u64).sum();
         port.interface.cache_bytes() + port.interface.plain_bytes() + express
     }
+    #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        [self.wake, self.detours.next_timeout()].into_iter().flatten().min()
+        earliest(self.wake, self.detours.next_timeout())
     }
     fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
         if self.wake.is_some_and(|wake| wake <= cx.now) {

@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, OptionList, Packet, PortId, Time};
-use forebay_cc::{AnyFeedback, Controller, Feedback, PieceView, Sibling};
+use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use streams::Streams;
 
 /// One end of a connection.
@@ -56,7 +56,7 @@ impl Connection {
             Path::new(path, identity, config, send_bytes, many)
         });
         let paths: Vec<Path> = paths.collect();
-        let wants_pieces = paths.iter().any(|p| !matches!(p.feedback, AnyFeedback::None));
+        let wants_pieces = paths.iter().any(|p| p.feedback.wants_pieces());
         let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
             paths,
@@ -69,6 +69,11 @@ impl Connection {
         }
     }
 
+    /// No path takes the short way of `path::calm`.
+    #[cfg(test)]
+    pub(crate) fn take_general_way(&mut self) {
+        self.paths.iter_mut().for_each(|path| path.general = true);
+    }
     /// Client: begin the handshake. Server: nothing.
     pub fn open(&mut self, now: Time) {
         self.each_path(now, |path, cx| path.open(cx));
@@ -96,7 +101,7 @@ impl Connection {
             return;
         }
         let options = options_of(packet, arena);
-        if self.streams.is_none() && options.is_none() && self.take_expected(now, path, &segment) {
+        if self.streams.is_none() && self.take_expected(now, path, &segment, options) {
             return;
         }
         self.take_any(now, path, &segment, options);
@@ -252,9 +257,15 @@ impl Connection {
 
     /// The only path took the segment as the one that it expected: no end of anything comes with it.
     #[inline]
-    fn take_expected(&mut self, now: Time, path: usize, segment: &Incoming) -> bool {
+    fn take_expected(
+        &mut self,
+        now: Time,
+        path: usize,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+    ) -> bool {
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
-        let taken = self.paths[path].on_expected(&mut cx, segment);
+        let taken = self.paths[path].on_expected(&mut cx, segment, options);
         if taken {
             if segment.payload > 0 {
                 self.progress.last_byte_at = Some(now);

@@ -51,7 +51,7 @@ impl Path {
     }
 
     /// Put the options together and cut the payload to what fits beside them.
-    fn fit(
+    pub(super) fn fit(
         &mut self,
         cx: &Cx<'_>,
         options: &mut Option<OptionList>,
@@ -326,7 +326,7 @@ impl Path {
     }
 
     /// Options of an ACK: feedback first, the data acknowledgment of several paths, SACK blocks in what is left.
-    fn ack_options(&mut self, cx: &Cx<'_>) -> Option<OptionList> {
+    pub(super) fn ack_options(&mut self, cx: &Cx<'_>) -> Option<OptionList> {
         let plain = self.recv.is_plain() || !self.agreed.sack;
         if plain && self.tells_nothing && self.mappings.is_none() {
             return None;
@@ -375,7 +375,7 @@ impl Path {
 
 /// Put `options` on the packet. That they fit was seen to before.
 #[inline]
-fn attach(packet: &mut Packet, options: &Option<OptionList>, arena: &mut Arena) {
+pub(super) fn attach(packet: &mut Packet, options: &Option<OptionList>, arena: &mut Arena) {
     if let Some(options) = options
         && !options.is_empty()
     {

@@ -190,7 +190,8 @@ impl Path {
         arrival
     }
 
-    fn tell_feedback(
+    #[inline]
+    pub(super) fn tell_feedback(
         &mut self,
         cx: &Cx<'_>,
         segment: &Incoming,

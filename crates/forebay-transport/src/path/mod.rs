@@ -157,6 +157,9 @@ pub(crate) struct Path {
     state: State,
     /// Nothing but the usual is going on, see [`Path::is_calm`].
     calm: bool,
+    /// Never take the short way: the oracle of those that do.
+    #[cfg(test)]
+    pub(crate) general: bool,
     /// The feedback half has nothing to say, ever.
     tells_nothing: bool,
     declared: Declared,
@@ -251,6 +254,8 @@ impl Path {
             agreed: Agreed::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
             calm: false,
+            #[cfg(test)]
+            general: false,
             tells_nothing: matches!(feedback, AnyFeedback::None),
             declared: Declared::by(&controller),
             mss: config.mss_bytes,

@@ -151,6 +151,14 @@ impl Scoreboard {
     }
     /// Index of the segment that holds `offset`, or of the first one above it.
     pub(crate) fn find(&self, offset: u64) -> usize {
+        // Where all are of one size, as nearly always, division says where.
+        if let Some(first) = self.segments.front().filter(|s| s.len > 0 && s.start <= offset) {
+            let guess = ((offset - first.start) / first.len as u64) as usize;
+            let holds = |s: &Segment| s.start <= offset && offset < s.end();
+            if self.segments.get(guess).is_some_and(holds) {
+                return guess;
+            }
+        }
         self.segments.partition_point(|s| s.end() <= offset)
     }
 
@@ -447,6 +455,26 @@ mod tests {
         let mut board = Scoreboard::default();
         (0..10).for_each(|n| board.push(segment(n * 100, n, 100)));
         board
+    }
+
+    #[test]
+    fn an_offset_is_found_whatever_the_sizes_are() {
+        for lens in [[100, 100, 100, 100], [100, 7, 100, 300], [7, 100, 100, 1], [300, 1, 1, 1]] {
+            let mut board = Scoreboard::default();
+            let mut start = 0;
+            for (number, len) in lens.into_iter().enumerate() {
+                board.push(segment(start, number as u64, len));
+                start += len as u64;
+            }
+            for from in 0..3 {
+                for offset in 0..start + 200 {
+                    let below = |i: &usize| board.get(*i).end() <= offset;
+                    let walked = (0..board.len()).take_while(below).count();
+                    assert_eq!(board.find(offset), walked, "{offset} of {lens:?} from {from}");
+                }
+                board.pop_acked(board.get(0).end());
+            }
+        }
     }
 
     #[test]

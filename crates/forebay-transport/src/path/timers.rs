@@ -73,6 +73,11 @@ impl Path {
         if let Some(at) = self.controller.next_timeout() {
             t.next = t.next.min(at);
         }
+        if !self.tells_nothing
+            && let Some(at) = self.feedback.next_timeout()
+        {
+            t.next = t.next.min(at);
+        }
     }
 
     /// A deadline came, or not yet: each timer looks for itself.

@@ -1,8 +1,11 @@
-use crate::testing::{Fate, Pair, Plan, config};
+use crate::testing::{Fate, Pair, Plan, config, newreno};
 use crate::{PRESETS, Recovery, TcpConfig};
 use alloc::boxed::Box;
-use forebay_base::{Rng, Span, Stream};
-use forebay_cc::{AckPolicy, AnyFeedback, Feedback, LossPolicy};
+use forebay_base::{OptionList, Rng, Span, Stream, Time};
+use forebay_cc::{
+    AckDemand, AckPolicy, AnyController, AnyFeedback, DatagramView, Feedback, Init, LossPolicy,
+    Spec,
+};
 
 #[test]
 fn a_bulk_transfer_arrives_and_both_ends_know_it() {
@@ -38,20 +41,65 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
     }
 }
 
-/// A receiver half that says nothing. A path that has one never takes the short way of `path::calm`.
-struct Mute;
-impl Feedback for Mute {}
+/// Writes into every ACK, and demands one of every third datagram, and every 70 ms from the first on.
+#[derive(Default)]
+struct Teller {
+    datagrams: u32,
+    clocks: bool,
+    due: Time,
+}
+impl Feedback for Teller {
+    fn on_datagram(&mut self, _: Time, datagram: &DatagramView<'_>) -> AckDemand {
+        self.datagrams += u32::from(datagram.payload_bytes > 0);
+        match datagram.payload_bytes > 0 && self.datagrams.is_multiple_of(3) {
+            true => AckDemand::Now,
+            false => AckDemand::Policy,
+        }
+    }
+    fn clocks_acks(&self) -> bool {
+        self.clocks
+    }
+    fn fill(&mut self, _: Time, options: &mut OptionList) {
+        options.push_experiment(0x1234, &self.datagrams.to_be_bytes()).expect("it is first");
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        (self.datagrams > 0).then_some(self.due)
+    }
+    fn on_timer(&mut self, now: Time) -> AckDemand {
+        self.due = now + Span::from_millis(70);
+        AckDemand::Now
+    }
+}
+
+/// Controller and receiver half of both ends.
+type Halves = (fn(Init) -> AnyController, fn() -> AnyFeedback);
+
+fn halves() -> [Halves; 5] {
+    let teller: fn() -> AnyFeedback = || AnyFeedback::Custom(Box::new(Teller::default()));
+    let clock: fn() -> AnyFeedback =
+        || AnyFeedback::Custom(Box::new(Teller { clocks: true, ..Teller::default() }));
+    let inrpp: Halves = (
+        |init| Spec::by_name("inrpp").expect("it is in the table").build(init),
+        || Spec::by_name("inrpp").expect("it is in the table").build_feedback(),
+    );
+    let rcp: Halves = (
+        |init| Spec::by_name("rcp").expect("it is in the table").build(init),
+        || Spec::by_name("rcp").expect("it is in the table").build_feedback(),
+    );
+    [(newreno, || AnyFeedback::None), (newreno, teller), (newreno, clock), inrpp, rcp]
+}
 
 /// An endless transfer of which every fiftieth packet is lost and every fiftieth late. It has no FIN: an ACK of that would ride on
 /// the FIN that answers it on the short way only.
-fn troubled(config: TcpConfig, seed: u64, feedback: fn() -> AnyFeedback) -> Pair {
+fn troubled(config: TcpConfig, seed: u64, halves: Halves, general: bool) -> Pair {
     let mut rng = Rng::new(seed, Stream::Test, 0);
     let script = move |_: &_| match rng.below(100) {
         0 | 1 => Fate::Drop,
         2 | 3 => Fate::Delay(Span::from_millis(rng.below(90))),
         _ => Fate::Deliver,
     };
-    let plan = Plan { client_bytes: None, feedback, ..Plan::new(config, 0) };
+    let (controller, feedback) = halves;
+    let plan = Plan { client_bytes: None, controller, feedback, general, ..Plan::new(config, 0) };
     let mut pair = plan.start(script);
     pair.run_ms(60_000);
     pair
@@ -65,6 +113,7 @@ fn the_short_way_does_what_the_general_way_does() {
         LossPolicy::RackTlp,
         LossPolicy::PerPacketTimer { num: 3, den: 2 },
         LossPolicy::TimeoutOnly,
+        LossPolicy::Patient,
     ];
     let delayed = AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(40), quick: 8 };
     let buffers = [20_000, 4 << 20]; // the first is below the window that congestion leaves
@@ -80,10 +129,11 @@ fn the_short_way_does_what_the_general_way_does() {
             })
         })
     });
-    for (seed, config) in (0..).zip(configs.cycle().take(200)) {
-        let short = troubled(config, seed, || AnyFeedback::None);
-        let general = troubled(config, seed, || AnyFeedback::Custom(Box::new(Mute)));
-        assert!(short.data().count() > 200);
+    for (seed, config) in (0..).zip(configs.cycle().take(250)) {
+        let halves = halves()[seed as usize / 5 % 5];
+        let short = troubled(config, seed, halves, false);
+        let general = troubled(config, seed, halves, true);
+        assert!(short.data().count() > 200, "seed {seed}, {config:?}");
         assert!(short.log == general.log, "seed {seed}, {config:?}");
         for (a, b) in short.ends.iter().zip(&general.ends) {
             assert_eq!((a.counters(), a.progress()), (b.counters(), b.progress()));

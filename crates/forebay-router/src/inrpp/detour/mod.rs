@@ -38,7 +38,7 @@ pub use control::{
     Probe,
 };
 
-use super::Settings;
+use super::{Settings, earliest};
 use adjacency::Adjacency;
 use alloc::vec::Vec;
 use asks::Asks;
@@ -247,7 +247,7 @@ impl Detours {
 
     /// When [`Detours::on_timeout`] is due: a message, or a paced packet. None in an idle router.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.next.into_iter().chain(self.pace).min()
+        earliest(self.next, self.pace)
     }
 
     /// The time asked for has come. Early calls do nothing, late ones are legal.

@@ -181,14 +181,15 @@ impl Detector {
         match self {
             Detector::DupThresh | Detector::TimeoutOnly => true,
             Detector::Rack(rack) => rack.is_settled(una),
-            Detector::PacketTimer { .. } | Detector::Patient(_) => false,
+            Detector::Patient(patient) => patient.rack.is_settled(una),
+            Detector::PacketTimer { .. } => false,
         }
     }
     /// Such an ACK came; `newest` is the last segment that it covers.
     #[inline]
     pub(crate) fn on_run(&mut self, now: Time, newest: &Segment) {
-        if let Detector::Rack(rack) = self {
-            rack.on_run(now, newest);
+        if let Some(rack) = self.rack() {
+            rack.on_run(now, newest); // no packet of it is late
         }
     }
     /// Declare what is lost. Returns when to look again though no ACK comes.
