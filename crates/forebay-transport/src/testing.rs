@@ -27,6 +27,8 @@ pub(crate) struct Flight {
     /// Stream offset that is acknowledged.
     pub ack: u64,
     pub dropped: bool,
+    /// Of all that a capture would show of it, options too.
+    pub digest: u64,
 }
 
 impl Flight {
@@ -155,6 +157,7 @@ impl Pair {
             len: packet.payload_len() as u64,
             ack: Pair::offset_of(tcp.ack),
             dropped: false,
+            digest: packet.digest(&self.arena),
         }
     }
     fn put(&mut self, from: usize, path: usize, packet: Packet) {

@@ -99,7 +99,15 @@ fn troubled(config: TcpConfig, seed: u64, halves: Halves, general: bool) -> Pair
         _ => Fate::Deliver,
     };
     let (controller, feedback) = halves;
-    let plan = Plan { client_bytes: None, controller, feedback, general, ..Plan::new(config, 0) };
+    let server_bytes = if seed % 7 == 3 { None } else { Some(0) }; // now and then both send
+    let plan = Plan {
+        client_bytes: None,
+        server_bytes,
+        controller,
+        feedback,
+        general,
+        ..Plan::new(config, 0)
+    };
     let mut pair = plan.start(script);
     pair.run_ms(60_000);
     pair
