@@ -53,7 +53,7 @@ impl Connection {
         let (config, send_bytes) = (&setup.config, setup.send_bytes);
         let paths = setup.paths.into_iter().enumerate().map(|(index, path)| {
             let identity = (setup.role, setup.version, index as u8);
-            Path::new(path, identity, config, send_bytes, many)
+            Path::new(path, identity, config, (send_bytes, many))
         });
         let paths: Vec<Path> = paths.collect();
         let wants_pieces = paths.iter().any(|p| p.feedback.wants_pieces());

@@ -232,17 +232,15 @@ impl Path {
         setup: PathSetup,
         (role, version, index): (Role, IpVersion, u8),
         config: &TcpConfig,
-        send_bytes: Option<u64>,
-        many: bool,
+        (send_bytes, many): (Option<u64>, bool),
     ) -> Path {
         let who = Identity::new(&setup, role, version, index);
-        let (controller, feedback) = (setup.controller, setup.feedback);
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
         Path {
             board: Scoreboard::default(),
             next_number: 0,
             rtt: RttEstimator::new(config.initial_rto),
-            rate: RateSampler::new(controller.wants_rate()),
+            rate: RateSampler::new(setup.controller.wants_rate()),
             timers: Timers::default(),
             peer_edge: 0,
             window_seq: 0,
@@ -256,13 +254,13 @@ impl Path {
             calm: false,
             #[cfg(test)]
             general: false,
-            tells_nothing: matches!(feedback, AnyFeedback::None),
-            declared: Declared::by(&controller),
+            tells_nothing: matches!(setup.feedback, AnyFeedback::None),
+            declared: Declared::by(&setup.controller),
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
             recv: Reassembly::default(),
-            acks: AckSchedule::new(controller.ack_policy().unwrap_or(config.ack_policy)),
+            acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
             ts_recent: 0,
             recv_window: 0,
             last_ack_sent: 0,
@@ -296,8 +294,8 @@ impl Path {
             peer_syn: None,
             histogram: Histogram::default(),
             mappings: many.then(Box::default),
-            controller,
-            feedback,
+            controller: setup.controller,
+            feedback: setup.feedback,
         }
     }
 
