@@ -3,7 +3,7 @@
 use forebay_base::{NodeId, PortId, Span};
 use forebay_net::{NetSpec, Network, NodeKind};
 
-/// What a packet costs that a host makes or takes, beside one that a router passes on: measured, roughly.
+/// What a packet costs that a host makes or takes, beside one that a router passes on: a rough guess from profiles.
 const HOST_COST: u64 = 6;
 /// What a flow without end is taken to send, if no other flow says more, in bytes.
 const ENDLESS_BYTES: u64 = 1_000_000;
