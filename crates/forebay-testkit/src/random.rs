@@ -45,7 +45,7 @@ fn join(world: &mut World, rng: &mut Rng, a: NodeId, b: NodeId) {
 }
 
 /// Log-uniform between two powers of ten.
-fn log_uniform(rng: &mut Rng, low: f64, high: f64) -> f64 {
+pub(crate) fn log_uniform(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * (high / low).powf(rng.unit())
 }
 

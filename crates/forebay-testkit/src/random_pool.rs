@@ -1,6 +1,7 @@
 //! Random small INRPP networks: caches of a few packets, triangles, loss of data and ACKs, failures, plain neighbours.
 
 use crate::pool::{config, pooled_link, transport};
+use crate::random::log_uniform;
 use crate::world::World;
 use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_net::{ForwardingSpec, LinkSpec, NetEvent, NetSpec, QueueSpec};
@@ -65,11 +66,6 @@ fn join(world: &mut World, rng: &mut Rng, (a, b): (NodeId, NodeId), weather: Wea
     let there = random_link(rng, weather);
     let back = if rng.chance(0.5) { there.clone() } else { random_link(rng, weather) };
     world.join_with(a, b, there, back);
-}
-
-/// Log-uniform between two numbers.
-fn log_uniform(rng: &mut Rng, low: f64, high: f64) -> f64 {
-    low * (high / low).powf(rng.unit())
 }
 
 fn random_link(rng: &mut Rng, weather: Weather) -> LinkSpec {

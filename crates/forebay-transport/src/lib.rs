@@ -21,4 +21,5 @@ pub use config::{Pacing, Preset, Recovery, TcpConfig};
 pub use connection::{
     Connection, Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
 };
+pub use options::data_option_bytes;
 pub use presets::PRESETS;

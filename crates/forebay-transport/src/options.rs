@@ -6,7 +6,7 @@ use forebay_base::{MAX_OPTION_BYTES, OptionList, kind};
 pub(crate) const TIMESTAMP_BYTES: usize = 10;
 /// Option bytes of a full-sized data packet, padded: timestamps, and what its sender's controller stamps on all data. SACK
 /// blocks are on pure ACKs only.
-pub(crate) fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
+pub fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
     let unpadded = stamped + if timestamps { TIMESTAMP_BYTES as u16 } else { 0 };
     unpadded.next_multiple_of(4)
 }

@@ -12,7 +12,7 @@ use super::{Scenario, protocols, tcp};
 use crate::protocol::Bundle;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{Controller, Init, TABLE};
-use forebay_transport::TcpConfig;
+use forebay_transport::{TcpConfig, data_option_bytes};
 use serde_json::{Map, Value as Json, json};
 
 /// Tables of transport keys, by protocol.
@@ -85,15 +85,6 @@ impl Scenario {
     pub(super) fn data_option_bytes(&self, protocol: &'static str) -> u16 {
         data_option_bytes(self.tcp_for(protocol).timestamps, self.stamped_bytes(protocol))
     }
-}
-
-/// The timestamps option, not padded, in bytes (RFC 7323).
-const TIMESTAMP_BYTES: u16 = 10;
-
-/// Timestamps, and what the sender stamps, packed and padded to whole words.
-fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
-    let stamps = if timestamps { TIMESTAMP_BYTES } else { 0 };
-    (stamps + stamped).next_multiple_of(4)
 }
 
 /// The configurations that tables are given for, by name.

@@ -36,6 +36,13 @@ impl Log {
     pub fn state(&self) -> State {
         self.last.unwrap_or(State::Push)
     }
+    /// A packet of `flow`, of so many bytes on the wire and of payload, has left, over the link or on a detour.
+    pub fn left(&mut self, (flow, wire, payload): (FlowKey, u16, u16), by_flow: bool) {
+        self.sent_bytes += wire as u64;
+        if by_flow && payload > 0 {
+            *self.passed.entry(flow).or_default() += payload as u64;
+        }
+    }
     /// Look at the interface after something happened to it.
     #[inline]
     pub fn look<T>(&mut self, now: Time, interface: &Interface<T>) {

@@ -166,9 +166,7 @@ impl Inrpp {
         let before = log.state();
         log.look(cx.now, interface);
         let after = interface.state();
-        if let Some(at) = interface.next_timeout() {
-            self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
-        }
+        self.wake = earliest(self.wake, interface.next_timeout());
         if (before == State::Push) != (after == State::Push) {
             self.detours.demand(cx.now, port, after != State::Push, &mut self.outbox);
             self.send_messages(cx);
@@ -239,11 +237,7 @@ impl Inrpp {
     }
     fn count_sent(&mut self, port: PortId, flow: FlowKey, wire: u16, payload: u16, now: Time) {
         self.detours.sent(now, port, wire);
-        let log = &mut self.ports[port.index()].log;
-        log.sent_bytes += wire as u64;
-        if self.settings.flow_totals && payload > 0 {
-            *log.passed.entry(flow).or_default() += payload as u64;
-        }
+        self.ports[port.index()].log.left((flow, wire, payload), self.settings.flow_totals);
     }
     fn keep(
         &mut self,
@@ -300,11 +294,9 @@ impl Inrpp {
         let mut packet = cached.what;
         let next_hop = from.neighbour.expect("detours lead to routers");
         set_tag(&mut packet, Some(DetourTag { next_hop, budget: DETOUR_BUDGET }), cx.arena);
-        from.log.sent_bytes += cached.wire_len as u64;
+        let left = (flow, cached.wire_len, packet.payload_len());
+        from.log.left(left, self.settings.flow_totals);
         from.log.detoured_bytes += cached.wire_len as u64;
-        if self.settings.flow_totals {
-            *from.log.passed.entry(flow).or_default() += packet.payload_len() as u64;
-        }
         let wire_len = packet.wire_len();
         self.detours.sent(cx.now, port, wire_len);
         self.detours.charge(cx.now, primary, port, wire_len);
