@@ -24,12 +24,9 @@ pub struct Histogram {
 /// Octave in the high bits, the bits behind the leading one in the low bits; below 2^5 ns each nanosecond is a bucket.
 #[inline]
 fn bucket_of(ns: u64) -> u32 {
-    if ns < 1 << SUB_LOG2 {
-        return ns as u32;
-    }
-    let octave = ns.ilog2();
-    let sub = (ns >> (octave - SUB_LOG2)) as u32 & ((1 << SUB_LOG2) - 1);
-    ((octave - SUB_LOG2 + 1) << SUB_LOG2) | sub
+    let octave = (ns | 1 << SUB_LOG2).ilog2() - SUB_LOG2;
+    // The leading one of what is left adds one to the octave, but in the first, where it may be missing.
+    (octave << SUB_LOG2) + (ns >> octave) as u32
 }
 
 /// First nanosecond of a bucket.
@@ -58,6 +55,34 @@ impl Histogram {
         match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
             Some(count) => *count += 1,
             None => self.grow(bucket),
+        }
+    }
+    /// Count all of `spans`: the same as one by one, with the sums in registers.
+    pub fn record_all(&mut self, spans: impl Iterator<Item = Span>) {
+        let (mut zeros, mut count, mut sum_ns) = (0, 0, 0u128);
+        let mut min = if self.count == 0 { Span::MAX } else { self.min };
+        let mut max = self.max;
+        for span in spans {
+            if span.is_zero() {
+                zeros += 1;
+                continue;
+            }
+            let ns = span.as_nanos();
+            count += 1;
+            sum_ns += ns as u128;
+            min = min.min(span);
+            max = max.max(span);
+            let bucket = bucket_of(ns);
+            match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
+                Some(count) => *count += 1,
+                None => self.grow(bucket),
+            }
+        }
+        self.zeros += zeros;
+        self.sum_ns += sum_ns;
+        if count > 0 {
+            self.count += count;
+            (self.min, self.max) = (min, max);
         }
     }
     /// Count `times` spans of no length.
@@ -138,6 +163,17 @@ mod tests {
             assert!((got / (q * 10_000.0) - 1.0).abs() < 0.01, "{q}: {got}");
         }
         assert_eq!(h.quantile(1.0), Some(Span::from_millis(10)));
+    }
+
+    #[test]
+    fn many_at_once_count_as_one_by_one() {
+        let spans = [7, 0, 40, 1_000_000, 3, 0, 99, 1 << 40, 31, 32].map(Span::from_nanos);
+        let (mut each, mut all) = (Histogram::default(), Histogram::default());
+        for part in [&spans[1..2], &[], &spans[2..4], &spans[..], &spans[4..5]] {
+            part.iter().for_each(|&span| each.record(span));
+            all.record_all(part.iter().copied());
+            assert_eq!(each, all);
+        }
     }
 
     #[test]

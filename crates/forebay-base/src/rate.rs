@@ -83,14 +83,11 @@ impl Serializer {
         *self = Serializer::new(rate);
     }
     /// The time that the next packet of `bytes` (at most 2^24) occupies the transmitter: at least 1 ns.
-    #[inline]
+    #[inline(always)] // once for each packet on each link
     pub fn serialize(&mut self, bytes: u32) -> Span {
         debug_assert!(bytes < 1 << 24);
         if bytes != self.bytes {
-            let scaled = bytes as u64 * 8_000_000_000;
-            self.bytes = bytes;
-            self.quotient = scaled / self.rate.0;
-            self.rest = scaled % self.rate.0;
+            self.divide(bytes);
         }
         let mut ns = self.quotient;
         self.remainder += self.rest;
@@ -99,6 +96,13 @@ impl Serializer {
             ns += 1;
         }
         Span::from_nanos(ns.max(1))
+    }
+    #[inline(never)]
+    fn divide(&mut self, bytes: u32) {
+        let scaled = bytes as u64 * 8_000_000_000;
+        self.bytes = bytes;
+        self.quotient = scaled / self.rate.0;
+        self.rest = scaled % self.rate.0;
     }
 }
 

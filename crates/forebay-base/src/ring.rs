@@ -27,13 +27,14 @@ impl PacketRing {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Where the packet number `at` lies, counted from the first.
-    #[inline]
+    /// Where the packet number `at` lies, counted from the first. Added in the width of an index: where it is known that there are
+    /// slots, the compiler sees then that it is one of them.
+    #[inline(always)]
     fn slot(&self, at: u32) -> usize {
-        (self.head + at) as usize & (self.slots.len() - 1)
+        (self.head as usize + at as usize) & (self.slots.len() - 1)
     }
     /// The first packet.
-    #[inline]
+    #[inline(always)]
     pub fn front(&self) -> Option<&Packet> {
         if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
     }
@@ -52,7 +53,7 @@ impl PacketRing {
         Some(packet)
     }
     /// Put `packet` behind all others. It can be changed where it lies now.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         let slot = self.next_slot();
         *slot = packet;
@@ -72,7 +73,7 @@ impl PacketRing {
         }
     }
     /// Move the first packet behind all others of `to`. Panics if there is none.
-    #[inline]
+    #[inline(always)] // once for each packet on each link behind a router
     pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
         assert!(self.len > 0, "no packet to move");
         let slot = to.next_slot();
@@ -81,21 +82,28 @@ impl PacketRing {
         slot
     }
     /// The first packet has moved on.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self) {
         self.head = self.slot(1) as u32;
         self.len -= 1;
     }
-    #[inline]
+    #[inline(always)]
     fn next_slot(&mut self) -> &mut Packet {
-        if self.len as usize == self.slots.len() {
-            self.grow();
+        if self.len as usize >= self.slots.len() {
+            return self.next_slot_of_more();
         }
         let at = self.slot(self.len);
         self.len += 1;
         &mut self.slots[at]
     }
     #[cold]
+    #[inline(never)]
+    fn next_slot_of_more(&mut self) -> &mut Packet {
+        self.grow();
+        let at = self.slot(self.len);
+        self.len += 1;
+        &mut self.slots[at]
+    }
     fn grow(&mut self) {
         let capacity = (2 * self.slots.len()).max(4);
         assert!(capacity <= 1 << 31, "a ring of 2^31 packets is full");

@@ -6,6 +6,10 @@ use alloc::vec::Vec;
 use forebay_base::{Addr, NodeId, PortId};
 
 const NONE: u16 = u16::MAX;
+/// In the place of a row: the node has none.
+const NO_ROW: u32 = u32::MAX;
+/// Set in the place of a row: some addresses of this node are redirected. One comparison tells the usual row.
+const REDIRECTED: u32 = 1 << 31;
 
 /// For each node the port that leads to each *attachment*: the node through which an address is reached, which is
 /// its only router for a host with one port, and the host itself otherwise. Hosts with one port are in no table.
@@ -26,8 +30,16 @@ pub struct Routes {
 struct Place {
     /// Its own column, if it is an attachment.
     own_column: u32,
-    /// Where its row begins in `next`; u32::MAX for hosts with one port, which send everything to port 0.
+    /// Where its row begins in `next`, with [`REDIRECTED`] where that is so; [`NO_ROW`] for hosts with one port, which send
+    /// everything to port 0.
     row_start: u32,
+}
+
+impl Place {
+    /// Where its row begins, if it has one.
+    fn row(self) -> Option<usize> {
+        (self.row_start != NO_ROW).then_some((self.row_start & !REDIRECTED) as usize)
+    }
 }
 
 impl Routes {
@@ -35,12 +47,12 @@ impl Routes {
     pub fn new(nodes: usize, rows: &[NodeId], columns: &[NodeId]) -> Routes {
         let mut routes = Routes {
             addresses: Vec::new(),
-            places: vec![Place { own_column: u32::MAX, row_start: u32::MAX }; nodes],
+            places: vec![Place { own_column: u32::MAX, row_start: NO_ROW }; nodes],
             columns: columns.len(),
             next: vec![NONE; rows.len() * columns.len()],
             redirected: BTreeMap::new(),
         };
-        assert!(routes.next.len() < u32::MAX as usize, "a table of 2^32 routes");
+        assert!(routes.next.len() < REDIRECTED as usize, "a table of 2^31 routes");
         for (i, node) in rows.iter().enumerate() {
             routes.places[node.index()].row_start = (i * columns.len()) as u32;
         }
@@ -52,16 +64,16 @@ impl Routes {
     /// The same with the rows of those nodes alone that are `here`: no other may ask.
     pub fn of_nodes(&self, here: impl Fn(NodeId) -> bool) -> Routes {
         let mut next = Vec::new();
-        let mut place = |(i, &Place { own_column, row_start }): (usize, &Place)| {
-            let mine = here(NodeId(i as u32)) && row_start != u32::MAX;
-            let row_start = if mine {
-                let row = &self.next[row_start as usize..][..self.columns];
-                next.extend_from_slice(row);
-                (next.len() - self.columns) as u32
-            } else {
-                u32::MAX
+        let mut place = |(i, &place): (usize, &Place)| {
+            let row_start = match place.row().filter(|_| here(NodeId(i as u32))) {
+                Some(row) => {
+                    let start = next.len() as u32;
+                    next.extend_from_slice(&self.next[row..][..self.columns]);
+                    start | place.row_start & REDIRECTED
+                }
+                None => NO_ROW,
             };
-            Place { own_column, row_start }
+            Place { row_start, ..place }
         };
         let places = self.places.iter().enumerate().map(&mut place).collect();
         let (addresses, redirected) = (self.addresses.clone(), self.redirected.clone());
@@ -80,7 +92,7 @@ impl Routes {
     }
     /// Set or clear the port by which `node` reaches `attachment`. Panics if either has no place in the table.
     pub fn set(&mut self, node: NodeId, attachment: NodeId, port: Option<PortId>) {
-        let row_start = self.places[node.index()].row_start as usize;
+        let row_start = self.places[node.index()].row().expect("the node needs a row");
         let column = self.places[attachment.index()].own_column as usize;
         assert!(column < self.columns, "an attachment needs a column");
         self.next[row_start + column] = port.map_or(NONE, |p| p.0);
@@ -88,24 +100,35 @@ impl Routes {
     /// `node` sends what is for `dst`, and for no other address, through `port` from now on; None: it has no route there.
     pub fn redirect(&mut self, node: NodeId, dst: Addr, port: Option<PortId>) {
         self.redirected.insert((node, dst), port.map_or(NONE, |p| p.0));
+        self.places[node.index()].row_start |= REDIRECTED;
     }
     /// The port by which `node` sends to `dst`; None if there is no route, or `dst` is its own.
     #[inline]
     pub fn port(&self, node: NodeId, dst: Addr) -> Option<PortId> {
         let &(column, last_hop) = self.addresses.get(dst.index())?;
-        let Place { own_column, row_start } = self.places[node.index()];
-        if row_start == u32::MAX {
-            return Some(PortId(0));
-        }
-        if !self.redirected.is_empty()
-            && let Some(&port) = self.redirected.get(&(node, dst))
-        {
-            return (port != NONE).then_some(PortId(port));
-        }
-        // Read either way, then chosen: which it is cannot be guessed.
-        let onward = self.next[row_start as usize + column as usize];
-        let port = if own_column == column { last_hop } else { onward };
+        let place = self.places[node.index()];
+        let port = if place.row_start < REDIRECTED {
+            self.next_hop(place.own_column, place.row_start as usize, (column, last_hop))
+        } else {
+            self.unusual_port(node, dst)
+        };
         (port != NONE).then_some(PortId(port))
+    }
+    #[inline(always)]
+    fn next_hop(&self, own_column: u32, row: usize, (column, last_hop): (u32, u16)) -> u16 {
+        // Read either way, then chosen: which it is cannot be guessed.
+        let onward = self.next[row + column as usize];
+        if own_column == column { last_hop } else { onward }
+    }
+    /// The port of a node without a row, or of one that has redirected addresses.
+    #[inline(never)]
+    fn unusual_port(&self, node: NodeId, dst: Addr) -> u16 {
+        let place = self.places[node.index()];
+        let Some(row) = place.row() else { return 0 };
+        match self.redirected.get(&(node, dst)) {
+            Some(&port) => port,
+            None => self.next_hop(place.own_column, row, self.addresses[dst.index()]),
+        }
     }
 }
 

@@ -33,9 +33,9 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    #[inline]
+    #[inline(always)]
     fn at(&self, index: u32) -> &Wait {
-        &self.entries[(self.head + index) as usize & (self.entries.len() - 1)]
+        &self.entries[(self.head as usize + index as usize) & (self.entries.len() - 1)]
     }
     fn iter(&self) -> impl Iterator<Item = &Wait> {
         (0..self.len).map(|index| self.at(index))
@@ -63,6 +63,9 @@ impl Waits {
     /// The packets that have started by `now` wait no longer.
     #[inline(always)]
     pub fn bring_up_to_date(&mut self, now: Time) {
+        if self.started == self.len {
+            return; // most links, most of the time
+        }
         while self.started < self.len {
             let &Wait { start, wire_len, .. } = self.at(self.started);
             if start > now {
@@ -76,15 +79,27 @@ impl Waits {
         }
     }
     /// A packet of `wire_len` bytes came at `now` and starts at `start`, which is later.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, start: Time, wire_len: u16) {
-        if self.len as usize == self.entries.len() {
-            self.grow();
+        let wait = Wait { start, queued_at: now, wire_len };
+        if self.len as usize >= self.entries.len() {
+            return self.push_into_more(wait);
         }
-        let at = (self.head + self.len) as usize & (self.entries.len() - 1);
-        self.entries[at] = Wait { start, queued_at: now, wire_len };
+        self.push_entry(wait);
+    }
+    /// There must be room. The index is as wide as that of [`forebay_base::PacketRing`], for the same reason.
+    #[inline(always)]
+    fn push_entry(&mut self, wait: Wait) {
+        let at = (self.head as usize + self.len as usize) & (self.entries.len() - 1);
+        self.entries[at] = wait;
         self.len += 1;
-        self.bytes += wire_len as u64;
+        self.bytes += wait.wire_len as u64;
+    }
+    #[cold]
+    #[inline(never)]
+    fn push_into_more(&mut self, wait: Wait) {
+        self.grow();
+        self.push_entry(wait);
     }
     /// How long the packets waited that waited at all and have started by `now`.
     pub fn histogram(&self, now: Time) -> Histogram {
@@ -96,17 +111,18 @@ impl Waits {
 
     #[inline(never)]
     fn count_started(&mut self) {
-        let mask = self.entries.len() - 1;
         let counted = self.counted.get_or_insert_default();
-        for index in self.head..self.head + self.started {
-            let w = &self.entries[index as usize & mask];
-            counted.record(w.start.since(w.queued_at));
+        let (head, capacity) = (self.head as usize, self.entries.len());
+        let end = head + self.started as usize;
+        // Behind the last place comes the first.
+        let parts = [head..end.min(capacity), 0..end.saturating_sub(capacity)];
+        for part in parts {
+            counted.record_all(self.entries[part].iter().map(|w| w.start.since(w.queued_at)));
         }
-        self.head = (self.head + self.started) & mask as u32;
+        self.head = (end & (capacity - 1)) as u32;
         self.len -= self.started;
         self.started = 0;
     }
-    #[cold]
     fn grow(&mut self) {
         if self.started > 0 {
             return self.count_started(); // there is room again

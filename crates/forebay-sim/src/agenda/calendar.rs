@@ -4,115 +4,145 @@
 use super::{Entity, Key, entity_of, key, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU64;
 
+/// Days of a week: a bit each in one word.
+const WEEK: u64 = 64;
+/// Weeks of a year: the number of a week in its year is a `u8`.
+const WEEKS: usize = 1 << 8;
 /// Days of a year, a power of two.
-const DAYS: u64 = 1 << 14;
-const WORDS: usize = DAYS as usize / 64;
+const DAYS: u64 = WEEK * WEEKS as u64;
 /// Events of one day beyond which more of them go to the heap.
 const LONG_DAY: usize = 1 << 10;
 /// Events between two looks at the length of a day.
-const REVIEW: u32 = 1 << 16;
+const REVIEW: u64 = 1 << 16;
 /// End of a list.
 const NONE: u32 = u32::MAX;
+/// In the time of a day's first event: others follow in `more`. Times from here on (292 years) are never in the year.
+const SEVERAL: u64 = 1 << 63;
 
 /// An event of a day: 16 bytes.
 #[derive(Clone, Copy)]
 struct Node {
     ns: u64,
     entity: Entity,
+    /// Of the first event of a day: of meaning only if it is one of [`SEVERAL`].
     next: u32,
 }
 
 const BLANK: Node = Node { ns: 0, entity: 0, next: NONE };
 
-/// A day is `1 << shift` ns long. `today` is sorted, latest first; each of the next `DAYS - 1` days is a list in any order, its
-/// first event in the calendar itself: most days have no other. A bit says whether there is one. Days get longer if many events
-/// are more than a year away, and shorter if many share a day.
+/// A day is `1 << shift` ns long. A day that has come is sorted into `today`, latest first, if it has several events; each day of
+/// the year to come is a list in any order, its first event in the calendar itself: most days have no other. A bit says whether
+/// there is one. Days get longer if many events are more than a year away, and shorter if many share a day. They do not get
+/// longer where weeks are empty: that saved instructions and cost time.
+///
+/// The usual push is of the first event of a day, and the usual pop of a day's only event. Either is a few comparisons with bounds
+/// that the rare ways keep true.
+#[repr(C, align(64))] // one line of the cache for the usual ways
 pub struct Calendar {
-    shift: u32,
-    /// Number of the current day since time 0.
-    day: u64,
-    /// Day of the first event of `far`; the largest value if there is none.
-    far_day: u64,
-    /// Time of the last event that left.
-    last: u64,
-    /// Since the last review: pushes, those of them into `far`, and days begun.
-    pushes: u32,
-    far_pushes: u32,
-    days_begun: u32,
-    /// First of the free places in `more`.
-    free: u32,
-    today: Vec<Key>,
+    /// No event before this can be the first of its day: while `today` is not empty its end, otherwise the time of the last event
+    /// that left.
+    floor: u64,
+    /// End of the year, which begins with the week of the last event that left, or of `today`. At most [`SEVERAL`].
+    horizon: u64,
+    /// A day's only event before this is before all of `today` and of `far`: 0 while `today` is not empty. At most [`SEVERAL`].
+    bound: u64,
     /// The first event of each day that has one.
     first: Box<[Node; DAYS as usize]>,
-    /// The others.
-    more: Vec<Node>,
+    /// Since the last review: days that had one event, which left in the usual way.
+    usual: u64,
+    shift: u32,
+    /// The first week of the year, by its number in `occupied`.
+    week: u8,
+    today: Vec<Key>,
+    /// The last event that left, while `today` is not empty.
+    last: u64,
+    /// Time of the first event of `far`; the largest value if there is none.
+    far_ns: u64,
+    /// Bit d of word w: day 64 w + d of the year is not empty.
+    occupied: [u64; WEEKS],
     /// What was more than a year away when it was pushed, or did not fit into a long day.
     far: BinaryHeap<Reverse<Key>>,
-    /// Bit d of word w: day 64 w + d of the year is not empty.
-    occupied: [u64; WORDS],
+    /// The events of days that are not their first.
+    more: Vec<Node>,
+    /// First of the free places in `more`.
+    free: u32,
+    /// Since the last review: events that left in another way than the usual, days with several of them, and pushes into `far`.
+    others: u64,
+    several: u64,
+    far_pushes: u64,
 }
 
 impl Default for Calendar {
     fn default() -> Self {
         let first = vec![BLANK; DAYS as usize].into_boxed_slice();
-        Calendar {
-            shift: 10,
-            day: 0,
-            far_day: u64::MAX,
-            last: 0,
-            pushes: 0,
-            far_pushes: 0,
-            days_begun: 0,
-            free: NONE,
-            today: Vec::new(),
+        let mut calendar = Calendar {
+            floor: 0,
+            horizon: 0,
+            bound: SEVERAL,
             first: first.try_into().ok().expect("a year long"),
-            more: Vec::new(),
+            usual: 0,
+            shift: 10,
+            week: 0,
+            occupied: [0; WEEKS],
+            today: Vec::new(),
+            last: 0,
+            far_ns: u64::MAX,
             far: BinaryHeap::new(),
-            occupied: [0; WORDS],
-        }
+            more: Vec::new(),
+            free: NONE,
+            others: 0,
+            several: 0,
+            far_pushes: 0,
+        };
+        calendar.turn_to(0);
+        calendar
     }
 }
 
 impl Calendar {
+    /// A calendar without a day, for which no push and no pop is usual.
+    pub(super) fn without_days() -> Calendar {
+        Calendar { horizon: 0, ..Calendar::default() }
+    }
     #[cfg(test)]
     pub(super) fn shift(&self) -> u32 {
         self.shift
     }
     pub(super) fn is_empty(&self) -> bool {
-        self.today.is_empty() && self.far.is_empty() && self.occupied == [0; WORDS]
+        self.today.is_empty() && self.far.is_empty() && self.occupied == [0; WEEKS]
     }
 
+    /// Add an event as the first of a day to come. False if it is not: see [`Calendar::push_other`].
     #[inline(always)]
-    pub(super) fn push(&mut self, ns: u64, entity: Entity) {
-        if ns < self.last {
-            behind(ns, self.last);
+    pub(super) fn push_usual(&mut self, ns: u64, entity: Entity) -> bool {
+        if ns < self.floor || ns >= self.horizon {
+            return false;
         }
-        self.pushes += 1;
-        self.place(ns, entity);
+        let slot = self.slot_of(ns);
+        let word = self.occupied[slot / 64];
+        let with_it = word | 1 << (slot % 64);
+        if with_it == word {
+            return false;
+        }
+        self.occupied[slot / 64] = with_it;
+        let first = &mut self.first[slot];
+        (first.ns, first.entity) = (ns, entity);
+        true
     }
     #[inline(always)]
-    fn place(&mut self, ns: u64, entity: Entity) {
-        let day = ns >> self.shift;
-        let slot = (day % DAYS) as usize;
-        // Zero is today; what lies before it wraps round to more than a year.
-        let this_year = day.wrapping_sub(self.day).wrapping_sub(1) < DAYS - 1;
-        let (word, bit) = (&mut self.occupied[slot / 64], 1 << (slot % 64));
-        if this_year && *word & bit == 0 {
-            *word |= bit;
-            self.first[slot] = Node { ns, entity, next: NONE };
-        } else {
-            self.place_elsewhere(ns, entity);
-        }
+    fn slot_of(&self, ns: u64) -> usize {
+        (ns >> self.shift) as usize % DAYS as usize
     }
-    /// Not as the first of a day to come.
-    #[inline(never)]
-    fn place_elsewhere(&mut self, ns: u64, entity: Entity) {
-        let day = ns >> self.shift;
-        if day <= self.day {
+    /// Add an event that [`Calendar::push_usual`] has refused.
+    pub(super) fn push_other(&mut self, ns: u64, entity: Entity) {
+        if ns < self.floor {
+            let last = if self.today.is_empty() { self.floor } else { self.last };
+            assert!(ns >= last, "event at {ns} ns pushed behind the clock at {last} ns");
             self.insert_today(key(ns, entity));
-        } else if day - self.day < DAYS {
-            self.insert_more((day % DAYS) as usize, ns, entity);
+        } else if ns < self.horizon {
+            self.insert_more(self.slot_of(ns), ns, entity);
         } else {
             self.far_pushes += 1;
             self.push_far(key(ns, entity));
@@ -120,7 +150,9 @@ impl Calendar {
     }
     fn insert_more(&mut self, slot: usize, ns: u64, entity: Entity) {
         let first = &mut self.first[slot];
-        let entry = Node { ns, entity, next: first.next };
+        let next = if first.ns < SEVERAL { NONE } else { first.next };
+        first.ns |= SEVERAL;
+        let entry = Node { ns, entity, next };
         let at = self.free;
         if at == NONE {
             first.next = self.more.len() as u32;
@@ -139,7 +171,8 @@ impl Calendar {
         self.today.insert(at, key);
     }
     fn push_far(&mut self, key: Key) {
-        self.far_day = self.far_day.min(time_of(key) >> self.shift);
+        self.far_ns = self.far_ns.min(time_of(key));
+        self.bound = self.bound.min(time_of(key));
         self.far.push(Reverse(key));
     }
 
@@ -147,129 +180,190 @@ impl Calendar {
     pub(super) fn next_ns(&self) -> Option<u64> {
         let today = self.today.last().copied().map(time_of);
         let far = self.far.peek().map(|first| time_of(first.0));
-        let day = self.next_occupied();
-        let near = (day != u64::MAX).then(|| self.first_of_day((day % DAYS) as usize));
+        let near = self
+            .next_occupied()
+            .map(|(week, word)| self.first_of_day(first_slot(week as usize, word)));
         [today, far, near].into_iter().flatten().min()
     }
     fn first_of_day(&self, slot: usize) -> u64 {
-        let Node { mut ns, mut next, .. } = self.first[slot];
+        let Node { ns, mut next, .. } = self.first[slot];
+        if ns < SEVERAL {
+            return ns;
+        }
+        let mut first = ns - SEVERAL;
         while next != NONE {
             let node = self.more[next as usize];
-            ns = ns.min(node.ns);
+            first = first.min(node.ns);
             next = node.next;
         }
-        ns
+        first
     }
 
+    /// The first event, if it is due by `limit` and the only one of its day. None may mean that it is another: see
+    /// [`Calendar::pop_other`].
+    #[inline(always)]
+    pub(super) fn pop_usual(&mut self, limit: u64) -> Option<(u64, Entity)> {
+        let word = match NonZeroU64::new(self.occupied[self.week as usize]) {
+            Some(word) => word,
+            None => self.turn_week(limit)?,
+        };
+        let week = self.week as usize;
+        let Node { ns, entity, .. } = self.first[first_slot(week, word)];
+        if ns >= self.bound || ns > limit {
+            return None;
+        }
+        self.occupied[week] = word.get() & (word.get() - 1);
+        self.usual += 1;
+        self.floor = ns;
+        Some((ns, entity))
+    }
+    /// Go to the next week that has an event, if the usual way leads to it: to these days.
+    #[inline(never)]
+    fn turn_week(&mut self, limit: u64) -> Option<NonZeroU64> {
+        let (week, word) = self.next_occupied()?;
+        let ns = self.first[first_slot(week as usize, word)].ns;
+        if ns >= self.bound || ns > limit {
+            return None;
+        }
+        let ahead = week.wrapping_sub(self.week) as u64 * WEEK;
+        self.horizon = (self.horizon + (ahead << self.shift)).min(SEVERAL);
+        self.week = week;
+        Some(word)
+    }
     /// The first event, if it is due by `limit`.
     #[inline(always)]
-    pub(super) fn pop_until(&mut self, limit: u64) -> Option<(u64, Entity)> {
-        if self.today.is_empty() && self.pushes < REVIEW {
-            let day = self.next_occupied();
-            let slot = (day % DAYS) as usize;
-            let Node { ns, entity, next } = self.first[slot];
-            // Nothing of the heap is due today: its first event is later than this day.
-            if day < self.far_day && next == NONE && ns <= limit {
-                self.day = day;
-                self.days_begun += 1;
-                self.occupied[slot / 64] &= !(1 << (slot % 64));
-                self.last = ns;
-                return Some((ns, entity));
+    pub(super) fn pop_other(&mut self, limit: u64) -> Option<(u64, Entity)> {
+        match self.today.last() {
+            Some(&near) if time_of(near) < self.far_ns => self.pop_today(near, limit),
+            _ => self.pop_rare(limit),
+        }
+    }
+    /// The same where it is not of `today`, or perhaps not.
+    #[inline(never)]
+    fn pop_rare(&mut self, limit: u64) -> Option<(u64, Entity)> {
+        if self.today.is_empty() {
+            if self.usual + self.others >= REVIEW {
+                self.review();
+            }
+            if let Some((week, word)) = self.next_occupied() {
+                let slot = first_slot(week as usize, word);
+                // The first instant of the day.
+                let begin = (self.first[slot].ns & !SEVERAL) >> self.shift << self.shift;
+                if begin > limit {
+                    // What comes before it is still to be pushed into days of its own.
+                    return self.pop_far(limit);
+                }
+                if begin <= self.far_ns {
+                    if let Some(first) = self.pop_of_two(slot, limit) {
+                        return Some(first);
+                    }
+                    self.sort_into_today(slot, begin);
+                }
             }
         }
-        self.pop_any(limit)
+        match self.today.last() {
+            Some(&near) if self.is_before_far(near) => self.pop_today(near, limit),
+            _ => self.pop_far(limit),
+        }
     }
-    /// The same on a day with several events.
-    #[inline(never)]
-    fn pop_any(&mut self, limit: u64) -> Option<(u64, Entity)> {
-        if self.today.is_empty() && self.far_day > self.day && !self.begin_day(limit) {
+    /// The first event of a day that has two, if it is due by `limit` and before all of `far`.
+    #[inline]
+    fn pop_of_two(&mut self, slot: usize, limit: u64) -> Option<(u64, Entity)> {
+        let Node { ns, entity, next } = self.first[slot];
+        if ns < SEVERAL || self.more[next as usize].next != NONE {
             return None;
         }
-        let mut first = self.today.last().copied();
-        let from_far = self.far_day <= self.day;
-        if from_far {
-            let far = self.far.peek().map(|r| r.0);
-            first = match (first, far) {
-                (Some(near), Some(far)) if near < far => return self.pop_today(near, limit),
-                _ => far,
-            };
-        }
-        let first = first?;
-        if !from_far {
-            return self.pop_today(first, limit);
-        }
-        if time_of(first) > limit {
+        let second = &mut self.more[next as usize];
+        let keys = [key(ns - SEVERAL, entity), key(second.ns, second.entity)];
+        let (leaves, stays) = (keys[0].min(keys[1]), keys[0].max(keys[1]));
+        if time_of(leaves) >= self.bound || time_of(leaves) > limit {
             return None;
         }
-        self.far.pop();
-        self.find_far_day();
-        self.last = time_of(first);
-        Some((time_of(first), entity_of(first)))
+        (second.next, self.free) = (self.free, next);
+        self.first[slot] = Node { ns: time_of(stays), entity: entity_of(stays), next: NONE };
+        self.several += 1;
+        self.others += 1;
+        self.turn_to(time_of(leaves));
+        Some((time_of(leaves), entity_of(leaves)))
+    }
+    #[inline]
+    fn is_before_far(&self, near: Key) -> bool {
+        time_of(near) < self.far_ns
+            || time_of(near) == self.far_ns && self.far.peek().is_none_or(|far| near < far.0)
     }
     #[inline]
     fn pop_today(&mut self, first: Key, limit: u64) -> Option<(u64, Entity)> {
-        if time_of(first) > limit {
+        let ns = time_of(first);
+        if ns > limit {
             return None;
         }
         self.today.pop();
+        self.others += 1;
+        self.last = ns;
+        if self.today.is_empty() {
+            self.floor = ns;
+            self.bound = self.far_ns.min(SEVERAL);
+        }
+        Some((ns, entity_of(first)))
+    }
+    fn pop_far(&mut self, limit: u64) -> Option<(u64, Entity)> {
+        if self.far_ns > limit {
+            return None;
+        }
+        let first = self.far.pop()?.0;
+        self.others += 1;
+        self.far_ns = self.far.peek().map_or(u64::MAX, |r| time_of(r.0));
         self.last = time_of(first);
+        if self.today.is_empty() {
+            self.bound = self.far_ns.min(SEVERAL);
+            self.turn_to(self.last);
+        }
         Some((time_of(first), entity_of(first)))
     }
-    fn find_far_day(&mut self) {
-        self.far_day = self.far.peek().map_or(u64::MAX, |r| time_of(r.0) >> self.shift);
+    /// An event leaves at `ns`, or the day begins that it is the first instant of: the year begins with its week.
+    fn turn_to(&mut self, ns: u64) {
+        let week_shift = self.shift + WEEK.ilog2();
+        let week = ns >> week_shift;
+        self.floor = ns;
+        self.week = week as u8;
+        self.horizon = (week << week_shift).saturating_add(DAYS << self.shift).min(SEVERAL);
     }
 
-    /// Turn to the next day that has an event; its events are in `today` or in `far`. False if there is none, or if it is behind
-    /// `limit`: then what comes before it is still to be pushed into days of its own.
-    fn begin_day(&mut self, limit: u64) -> bool {
-        if self.pushes >= REVIEW {
-            self.review();
-            if !self.today.is_empty() || self.far_day <= self.day {
-                return true; // with longer days some of what was to come is today
-            }
-        }
-        let near = self.next_occupied();
-        let day = self.far_day.min(near);
-        if day == u64::MAX || day > limit >> self.shift {
-            return false;
-        }
-        self.day = day;
-        self.days_begun += 1;
-        if near == day {
-            self.open((day % DAYS) as usize);
-        }
-        true
-    }
-    /// The next day of the year that has an event, by its number since time 0; the largest value if there is none.
+    /// The next week of the year that has an event, and its days that have one.
     #[inline(always)]
-    fn next_occupied(&self) -> u64 {
-        let tomorrow = self.day + 1;
-        let from = (tomorrow % DAYS) as usize;
-        let rest = self.occupied[from / 64] >> (from % 64);
-        if rest != 0 {
-            return tomorrow + rest.trailing_zeros() as u64;
-        }
-        self.next_occupied_word(tomorrow)
-    }
-    #[inline]
-    fn next_occupied_word(&self, tomorrow: u64) -> u64 {
-        let mut day = (tomorrow / 64 + 1) * 64;
-        // Round to the first word again: its low bits are the last days of the year.
-        for _ in 0..WORDS {
-            let word = self.occupied[(day % DAYS) as usize / 64];
-            if word != 0 {
-                return day + word.trailing_zeros() as u64;
+    fn next_occupied(&self) -> Option<(u8, NonZeroU64)> {
+        let mut week = self.week;
+        for _ in 0..WEEKS {
+            if let Some(word) = NonZeroU64::new(self.occupied[week as usize]) {
+                return Some((week, word));
             }
-            day += 64;
+            week = week.wrapping_add(1);
         }
-        u64::MAX
+        None
     }
-    /// Move a day's list, which is not empty, into `today`, sorted.
+    /// Move a day's list, which is not empty, into `today`, which is, sorted. The day begins at `begin`.
+    fn sort_into_today(&mut self, slot: usize, begin: u64) {
+        let last = self.floor;
+        self.turn_to(begin);
+        (self.last, self.floor, self.bound) = (last, begin + (1 << self.shift), 0);
+        self.several += 1;
+        self.open(slot);
+        match self.today.as_mut_slice() {
+            [] | [_] => {}
+            [a, b] => {
+                if a < b {
+                    std::mem::swap(a, b);
+                }
+            }
+            many => many.sort_unstable_by(|a, b| b.cmp(a)),
+        }
+    }
+    /// Move a day's list, which is not empty, into `today`.
     fn open(&mut self, slot: usize) {
         debug_assert!(self.today.is_empty());
         let Node { ns, entity, next } = self.first[slot];
-        self.today.push(key(ns, entity));
-        let mut at = next;
+        self.today.push(key(ns & !SEVERAL, entity));
+        let mut at = if ns < SEVERAL { NONE } else { next };
         while at != NONE {
             let Node { ns, entity, next: after } = self.more[at as usize];
             self.today.push(key(ns, entity));
@@ -280,24 +374,17 @@ impl Calendar {
             }
             at = after;
         }
-        match self.today.as_mut_slice() {
-            [] | [_] => {}
-            [a, b] => {
-                if a < b {
-                    std::mem::swap(a, b);
-                }
-            }
-            many => many.sort_unstable_by(|a, b| b.cmp(a)),
-        }
         self.occupied[slot / 64] &= !(1 << (slot % 64));
     }
 
-    /// Is a day of the right length? Both figures are counts, so the answer, like the order of events, is the same everywhere.
+    /// Is a day of the right length? All figures are counts, so the answer, like the order of events, is the same everywhere.
     #[cold]
     fn review(&mut self) {
-        let shift = if self.far_pushes > self.pushes / 4 {
+        let events = self.usual + self.others;
+        let days = self.usual + self.several;
+        let shift = if self.far_pushes > events / 4 {
             (self.shift + 1).min(40)
-        } else if self.far_pushes < self.pushes / 64 && self.days_begun < self.pushes / 6 {
+        } else if self.far_pushes < events / 64 && days < events / 6 {
             self.shift.saturating_sub(1)
         } else {
             self.shift
@@ -305,7 +392,7 @@ impl Calendar {
         if shift != self.shift {
             self.relay(shift);
         }
-        (self.pushes, self.far_pushes, self.days_begun) = (0, 0, 0);
+        (self.usual, self.others, self.several, self.far_pushes) = (0, 0, 0, 0);
     }
     /// Lay everything out anew with days of another length.
     fn relay(&mut self, shift: u32) {
@@ -317,15 +404,18 @@ impl Calendar {
                 all.append(&mut self.today);
             }
         }
-        self.shift = shift;
-        self.day = self.last >> shift;
-        self.far_day = u64::MAX;
-        all.into_iter().for_each(|key| self.place(time_of(key), entity_of(key)));
+        (self.shift, self.far_ns, self.bound) = (shift, u64::MAX, SEVERAL);
+        self.turn_to(self.floor);
+        for key in all {
+            if !self.push_usual(time_of(key), entity_of(key)) {
+                self.push_other(time_of(key), entity_of(key));
+            }
+        }
     }
 }
 
-#[cold]
-#[inline(never)]
-fn behind(ns: u64, last: u64) -> ! {
-    panic!("event at {ns} ns pushed behind the clock at {last} ns");
+/// The slot of the first day of a week that has an event; `word` has a bit for each.
+#[inline(always)]
+fn first_slot(week: usize, word: NonZeroU64) -> usize {
+    week * WEEK as usize + word.trailing_zeros() as usize
 }

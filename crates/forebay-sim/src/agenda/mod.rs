@@ -19,12 +19,11 @@ pub type Entity = u32;
 pub const INDEX_BITS: u32 = 29;
 
 /// The pending events.
-#[allow(clippy::large_enum_variant, reason = "there is one in a run")]
-pub enum Agenda {
-    /// The fast one.
-    Calendar(Calendar),
+pub struct Agenda {
+    /// The fast one: without days if there is the other.
+    calendar: Calendar,
     /// The simple one, for comparison.
-    Binary(BinaryHeap<Reverse<Key>>),
+    binary: Option<BinaryHeap<Reverse<Key>>>,
 }
 
 /// Time, and entity, shuffled: the order of events.
@@ -54,52 +53,60 @@ fn time_of(key: Key) -> u64 {
 impl Agenda {
     /// An empty calendar.
     pub fn calendar() -> Agenda {
-        Agenda::Calendar(Calendar::default())
+        Agenda { calendar: Calendar::default(), binary: None }
     }
     /// An empty binary heap.
     pub fn binary() -> Agenda {
-        Agenda::Binary(BinaryHeap::new())
+        Agenda { calendar: Calendar::without_days(), binary: Some(BinaryHeap::new()) }
     }
     /// Add an event.
     #[inline(always)] // once for each packet on each link
     pub fn push(&mut self, at: Time, entity: Entity) {
-        match self {
-            Agenda::Calendar(calendar) => calendar.push(at.as_nanos(), entity),
-            Agenda::Binary(heap) => push_binary(heap, at.as_nanos(), entity),
+        if !self.calendar.push_usual(at.as_nanos(), entity) {
+            self.push_other(at.as_nanos(), entity);
+        }
+    }
+    #[inline(never)]
+    fn push_other(&mut self, ns: u64, entity: Entity) {
+        match &mut self.binary {
+            None => self.calendar.push_other(ns, entity),
+            Some(heap) => heap.push(Reverse(key(ns, entity))),
         }
     }
     /// Take the first event, if it is due by `limit`.
     #[inline(always)]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, Entity)> {
         let limit = limit.as_nanos();
-        let (ns, entity) = match self {
-            Agenda::Calendar(calendar) => calendar.pop_until(limit)?,
-            Agenda::Binary(heap) => pop_binary(heap, limit)?,
+        let (ns, entity) = match self.calendar.pop_usual(limit) {
+            Some(first) => first,
+            None => self.pop_other(limit)?,
         };
         Some((Time::from_nanos(ns), entity))
     }
+    #[inline(never)]
+    fn pop_other(&mut self, limit: u64) -> Option<(u64, Entity)> {
+        match &mut self.binary {
+            None => self.calendar.pop_other(limit),
+            Some(heap) => pop_binary(heap, limit),
+        }
+    }
     /// The time of the first event.
     pub fn next_time(&self) -> Option<Time> {
-        let ns = match self {
-            Agenda::Calendar(calendar) => calendar.next_ns(),
-            Agenda::Binary(heap) => heap.peek().map(|first| time_of(first.0)),
+        let ns = match &self.binary {
+            None => self.calendar.next_ns(),
+            Some(heap) => heap.peek().map(|first| time_of(first.0)),
         };
         ns.map(Time::from_nanos)
     }
     /// True if nothing is pending.
     pub fn is_empty(&self) -> bool {
-        match self {
-            Agenda::Calendar(calendar) => calendar.is_empty(),
-            Agenda::Binary(heap) => heap.is_empty(),
+        match &self.binary {
+            None => self.calendar.is_empty(),
+            Some(heap) => heap.is_empty(),
         }
     }
 }
 
-#[cold]
-fn push_binary(heap: &mut BinaryHeap<Reverse<Key>>, ns: u64, entity: Entity) {
-    heap.push(Reverse(key(ns, entity)));
-}
-#[cold]
 fn pop_binary(heap: &mut BinaryHeap<Reverse<Key>>, limit: u64) -> Option<(u64, Entity)> {
     if time_of(heap.peek()?.0) > limit {
         return None;
@@ -217,11 +224,32 @@ mod tests {
                 let at = Time::from_nanos(now.as_nanos() + rng.below(1 << scale));
                 heaps.iter_mut().for_each(|h| h.push(at, entity));
             }
-            if let Agenda::Calendar(calendar) = &heaps[0] {
-                shifts.insert(calendar.shift());
-            }
+            shifts.insert(heaps[0].calendar.shift());
         }
         assert!(shifts.len() > 4, "days of {shifts:?}: the review was not exercised");
+    }
+
+    #[test]
+    fn the_end_of_time_is_in_no_year() {
+        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        let half = 1u64 << 63;
+        let times = [u64::MAX, half, half - 1, half + 5, 3, u64::MAX - 9, half - 9_000, u64::MAX];
+        for (&ns, entity) in times.iter().zip(0..) {
+            heaps.iter_mut().for_each(|h| h.push(Time::from_nanos(ns), entity));
+        }
+        let mut left = 0;
+        while let Some((now, entity)) = heaps[1].pop_until(Time::MAX) {
+            assert_eq!(heaps[0].next_time(), Some(now));
+            assert_eq!(heaps[0].pop_until(Time::MAX), Some((now, entity)));
+            left += 1;
+            // Each of the first time pushes one that falls into the days to come, or beside the last.
+            if entity < 8 {
+                let at = Time::from_nanos(now.as_nanos().saturating_add(700));
+                heaps.iter_mut().for_each(|h| h.push(at, entity + 8));
+            }
+        }
+        assert!(left == 2 * times.len() && heaps[0].is_empty(), "{left}");
+        assert_eq!(heaps[0].pop_until(Time::MAX), None);
     }
 
     #[test]
