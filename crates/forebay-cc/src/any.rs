@@ -68,6 +68,9 @@ impl Controller for AnyController {
     fn stamps(&self) -> bool {
         each_controller!(self, c => c.stamps())
     }
+    fn sending_moves_limits(&self) -> bool {
+        each_controller!(self, c => c.sending_moves_limits())
+    }
     fn option_bytes(&self) -> u16 {
         each_controller!(self, c => c.option_bytes())
     }

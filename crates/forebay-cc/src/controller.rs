@@ -368,6 +368,12 @@ pub trait Controller: Send {
     fn stamps(&self) -> bool {
         true
     }
+    /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
+    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant for
+    /// the life of the controller.
+    fn sending_moves_limits(&self) -> bool {
+        true
+    }
     /// Bytes of TCP options, not padded, that [`Controller::stamp`] puts on every packet with
     /// payload. Constant for the life of the controller. The path makes room for them: a full-sized
     /// packet carries [`Init::mss_bytes`] of payload beside them.

@@ -376,6 +376,10 @@ impl Controller for Cubic {
         false
     }
 
+    fn sending_moves_limits(&self) -> bool {
+        false
+    }
+
     fn observe(&self) -> Observation {
         let ssthresh_bytes =
             self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64);

@@ -206,6 +206,10 @@ impl Controller for NewReno {
         false
     }
 
+    fn sending_moves_limits(&self) -> bool {
+        false
+    }
+
     fn observe(&self) -> Observation {
         let ssthresh_bytes = (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes);
         let slow_start = self.cwnd_bytes < self.ssthresh_bytes;

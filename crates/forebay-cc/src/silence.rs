@@ -8,33 +8,38 @@ use forebay_base::{Span, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Silence {
     last_sent: Time,
-    /// SRTT + 4 RTTVAR (RFC 6298 eq. 2.3), no less than the floor.
-    limit: Span,
+    /// SRTT + 4 RTTVAR (RFC 6298 eq. 2.3), zero before the first sample.
+    timeout: Span,
     floor_ms: u32,
 }
 
 impl Silence {
     /// `floor_ms` is the shortest silence that counts, in milliseconds; 0: none does.
     pub(crate) fn new(floor_ms: u32) -> Silence {
-        Silence { last_sent: Time::ZERO, limit: Self::floor(floor_ms), floor_ms }
+        Silence { last_sent: Time::ZERO, timeout: Span::ZERO, floor_ms }
     }
-    fn floor(floor_ms: u32) -> Span {
-        Span::from_millis(floor_ms as u64)
+    /// The longest silence that does not count.
+    fn limit(&self) -> Span {
+        Span::from_millis(self.floor_ms as u64).max(self.timeout)
     }
     /// The estimate changed.
     #[inline]
     pub(crate) fn on_rtt(&mut self, rtt: &RttView) {
         if let Some(srtt) = rtt.srtt {
-            self.limit = Self::floor(self.floor_ms).max(srtt + rtt.rttvar * 4);
+            self.timeout = srtt + rtt.rttvar * 4;
         }
     }
     /// A packet was sent; true if it ended a silence that was too long. The first packet ends none.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, after_idle: bool) -> bool {
-        let silent = now.since(self.last_sent);
-        let first = self.last_sent == Time::ZERO;
-        self.last_sent = now;
-        after_idle && !first && self.floor_ms > 0 && silent > self.limit
+        let before = core::mem::replace(&mut self.last_sent, now);
+        after_idle && self.was_too_long(before, now)
+    }
+    /// Apart from the rest, for it is rare.
+    #[inline(never)]
+    fn was_too_long(&self, last_sent: Time, now: Time) -> bool {
+        let first = last_sent == Time::ZERO;
+        !first && self.floor_ms > 0 && now.since(last_sent) > self.limit()
     }
 }
 

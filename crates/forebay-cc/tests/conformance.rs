@@ -129,9 +129,12 @@ impl Sender {
             retransmission,
             after_idle: self.out.is_empty(),
         };
+        let (before, moves) = (self.shown().0, self.each(|c| c.sending_moves_limits()));
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
+        let stays = !moves && !sent.after_idle;
+        assert!(!stays || self.shown().0 == before, "{}: limits moved unannounced", self.name);
         self.numbers += 1;
         let prior_delivered_bytes = self.delivered_bytes;
         let packet = Out { number, sent_at: now, tags, retransmission, prior_delivered_bytes };
@@ -452,6 +455,10 @@ impl Controller for Probe {
         self.note("stamps");
         false
     }
+    fn sending_moves_limits(&self) -> bool {
+        self.note("sending_moves_limits");
+        false
+    }
     fn option_bytes(&self) -> u16 {
         self.note("option_bytes");
         7
@@ -531,6 +538,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());
+    assert!(!any.sending_moves_limits());
     assert_eq!(any.option_bytes(), 7);
     let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: MSS };
     assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));

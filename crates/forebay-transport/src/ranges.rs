@@ -19,7 +19,6 @@ impl Range {
 #[derive(Debug, Default)]
 pub(crate) struct RangeSet {
     ranges: VecDeque<Range>,
-    bytes: u64,
 }
 
 impl RangeSet {
@@ -33,7 +32,7 @@ impl RangeSet {
     /// Bytes in all ranges.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.ranges.iter().map(|r| r.len()).sum()
     }
     pub(crate) fn first(&self) -> Option<Range> {
         self.ranges.front().copied()
@@ -92,14 +91,12 @@ impl RangeSet {
             self.ranges[from] = merged;
             self.ranges.drain(from + 1..to);
         }
-        self.bytes += new_bytes;
         new_bytes
     }
 
     /// Forget everything below `offset`.
     pub(crate) fn trim_below(&mut self, offset: u64) {
         while let Some(first) = self.ranges.front_mut().filter(|r| r.start < offset) {
-            self.bytes -= first.end.min(offset) - first.start;
             if first.end > offset {
                 first.start = offset;
                 return;
@@ -110,7 +107,6 @@ impl RangeSet {
     /// Forget everything.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
-        self.bytes = 0;
     }
 }
 

@@ -1,5 +1,6 @@
 //! A connection: one data stream over a list of paths.
 
+mod paths;
 mod streams;
 mod surface;
 
@@ -12,6 +13,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, OptionList, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
+use paths::Paths;
 use streams::Streams;
 
 /// One end of a connection.
@@ -24,16 +26,18 @@ use streams::Streams;
 /// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
 /// the start).
 pub struct Connection {
-    paths: Vec<Path>,
-    config: Arc<TcpConfig>,
-    counters: Counters,
     progress: Times,
+    counters: Counters,
+    config: Arc<TcpConfig>,
     /// Data over more than one path; None where path and stream offsets are the same.
     streams: Option<Box<Streams>>,
-    /// The earliest deadline of all paths.
+    /// The earliest deadline of all paths, unless one is alone.
     next: Time,
+    /// One path carries the whole stream, and it has not ended: its deadline is that of the connection.
+    alone: bool,
     /// [`Connection::on_piece`] is to be called.
     wants_pieces: bool,
+    paths: Paths,
 }
 
 /// The moments of [`Progress`].
@@ -48,14 +52,13 @@ struct Times {
 impl Connection {
     /// A connection that has not been opened. Panics if there is no path.
     pub fn new(setup: Setup) -> Connection {
-        assert!(!setup.paths.is_empty(), "a connection needs a path");
         let many = setup.paths.len() > 1;
         let (config, send_bytes) = (&setup.config, setup.send_bytes);
         let paths = setup.paths.into_iter().enumerate().map(|(index, path)| {
             let identity = (setup.role, setup.version, index as u8);
             Path::new(path, identity, config, (send_bytes, many))
         });
-        let paths: Vec<Path> = paths.collect();
+        let paths = Paths::new(paths);
         let wants_pieces = paths.iter().any(|p| p.feedback.wants_pieces());
         let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
@@ -64,6 +67,7 @@ impl Connection {
             counters: Counters::default(),
             progress: Times::default(),
             streams,
+            alone: !many,
             next: Time::MAX,
             wants_pieces,
         }
@@ -72,12 +76,18 @@ impl Connection {
     /// No path takes the short way of `path::calm`.
     #[cfg(test)]
     pub(crate) fn take_general_way(&mut self) {
-        self.paths.iter_mut().for_each(|path| path.general = true);
+        self.paths.iter_mut().for_each(Path::take_general_way);
+    }
+    /// What [`Connection::on_timeout`] does for the deadline when it is called early.
+    #[cfg(test)]
+    pub(crate) fn find_deadline(&mut self) {
+        self.paths.iter_mut().for_each(Path::refresh);
+        self.refresh();
     }
     /// Client: begin the handshake. Server: nothing.
     pub fn open(&mut self, now: Time) {
         self.each_path(now, |path, cx| path.open(cx));
-        if self.paths[0].state() == State::SynSent {
+        if self.paths.first.state() == State::SynSent {
             self.progress.opened_at.get_or_insert(now);
         }
     }
@@ -95,67 +105,80 @@ impl Connection {
     }
 
     /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
+    #[inline]
     pub fn on_packet(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+        if !self.paths.first.expects(packet) {
+            return self.on_any(now, path, packet, arena);
+        }
+        // Only the path of a connection that has no other expects anything. No end of anything comes with it.
+        debug_assert!(self.streams.is_none() && path == 0);
+        if packet.payload_len() == 0 {
+            if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
+                self.on_any(now, path, packet, arena);
+            }
+        } else if self.paths.first.on_next_data(now, packet, arena) {
+            self.progress.last_byte_at = Some(now);
+        } else {
+            self.on_any(now, path, packet, arena);
+        }
+    }
+
+    #[inline(never)]
+    fn on_any(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
         let Some(segment) = Incoming::read(packet) else { return };
         if matches!(self.progress.ended, Some((EndCause::Reset | EndCause::TimedOut, _))) {
             return;
         }
         let options = options_of(packet, arena);
-        if self.streams.is_none() && self.take_expected(now, path, &segment, options) {
-            return;
-        }
-        self.take_any(now, path, &segment, options);
-    }
-
-    #[inline(never)]
-    fn take_any(
-        &mut self,
-        now: Time,
-        path: usize,
-        segment: &Incoming,
-        options: Option<&OptionList>,
-    ) {
         self.couple(path);
         let before = self.paths[path].state();
-        let received = self.with_path(now, path, |p, cx| p.on_segment(cx, segment, options));
+        let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
         if before != State::Established {
             self.note_opening(now, path);
         }
-        self.take(now, path, segment, options, received);
+        self.take(now, path, &segment, options, received);
         self.refresh();
     }
 
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+        if self.paths.first.has_plain(now) {
+            return Some(self.paths.first.send_plain(now, &mut self.counters));
+        }
+        if self.paths.first.owes_plain_ack() {
+            return Some(self.paths.first.send_plain_ack(now, &mut self.counters));
+        }
+        self.poll_any(now, path, arena)
+    }
+    #[inline(never)]
+    fn poll_any(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
-        self.poll_only(now, path, arena)
+        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
+        let packet = self.paths.first.poll(&mut cx, arena);
+        self.refresh();
+        packet
     }
 
     /// True if [`Connection::poll_transmit`] will answer None, however late it is called, if nothing comes before, and the call
     /// leaves no trace: it may be left out.
     #[inline]
     pub fn is_silent(&self, path: usize) -> bool {
-        self.streams.is_none() && self.paths[path].is_silent()
+        debug_assert!(path < self.paths());
+        self.paths.first.is_silent()
     }
     /// True if it will answer None, and all that it does is [`Connection::note_window_full`].
     #[inline]
     pub fn awaits_window(&self, now: Time, path: usize) -> bool {
-        self.streams.is_none() && self.paths[path].awaits_window(now, &self.config)
+        debug_assert!(path < self.paths());
+        self.paths.first.awaits_window(now, &self.config)
     }
     /// The call of [`Connection::poll_transmit`] that [`Connection::awaits_window`] foretold.
     #[inline]
     pub fn note_window_full(&mut self, path: usize) {
         self.paths[path].note_window_full();
-    }
-
-    fn poll_only(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
-        let packet = self.paths[path].poll(&mut cx, arena);
-        self.refresh();
-        packet
     }
 
     /// The same where the path is one of several.
@@ -174,15 +197,20 @@ impl Connection {
         packet
     }
 
-    /// When [`Connection::on_timeout`] is due.
+    /// When [`Connection::on_timeout`] is due. It may be earlier than anything is: then the call finds when something is.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        (self.next != Time::MAX).then_some(self.next)
+        let next = self.deadline();
+        (next != Time::MAX).then_some(next)
+    }
+    #[inline]
+    fn deadline(&self) -> Time {
+        if self.alone { self.paths.first.next_timeout() } else { self.next }
     }
 
     /// The time asked for has come.
     pub fn on_timeout(&mut self, now: Time) {
-        if self.next > now {
+        if self.deadline() > now {
             return;
         }
         for path in 0..self.paths.len() {
@@ -221,7 +249,7 @@ impl Connection {
     }
     /// How far it is.
     pub fn progress(&self) -> Progress {
-        let first = &self.paths[0];
+        let first = &self.paths.first;
         let (received_bytes, stream_complete) = match &self.streams {
             None => (first.received_bytes(), first.stream_complete()),
             Some(streams) => streams.received(),
@@ -255,26 +283,6 @@ impl Connection {
         self.paths[path].rtt_summary()
     }
 
-    /// The only path took the segment as the one that it expected: no end of anything comes with it.
-    #[inline]
-    fn take_expected(
-        &mut self,
-        now: Time,
-        path: usize,
-        segment: &Incoming,
-        options: Option<&OptionList>,
-    ) -> bool {
-        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
-        let taken = self.paths[path].on_expected(&mut cx, segment, options);
-        if taken {
-            if segment.payload > 0 {
-                self.progress.last_byte_at = Some(now);
-            }
-            self.refresh();
-        }
-        taken
-    }
-
     /// Run `f` on a path with what it needs of the connection.
     #[inline]
     fn with_path<R>(
@@ -293,29 +301,26 @@ impl Connection {
     }
     #[inline]
     fn refresh(&mut self) {
-        match self.paths.as_slice() {
-            [only] if self.progress.ended.is_none() => self.next = only.next_timeout(),
-            _ => self.refresh_all(),
+        self.alone = self.streams.is_none() && self.progress.ended.is_none();
+        if !self.alone {
+            self.next = self.earliest();
         }
     }
+    /// The deadline of a connection that has ended or has several paths.
     #[inline(never)]
-    fn refresh_all(&mut self) {
-        self.next = match self.paths.as_slice() {
-            [only] => only.next_timeout(),
-            all => all.iter().map(Path::next_timeout).min().unwrap_or(Time::MAX),
+    fn earliest(&self) -> Time {
+        let earliest = |skip: &dyn Fn(usize) -> bool| {
+            let paths = self.paths.iter().enumerate().filter(|(index, _)| !skip(*index));
+            paths.map(|(_, path)| path.next_timeout()).min().unwrap_or(Time::MAX)
         };
         match self.progress.ended {
-            None => {}
+            None => earliest(&|_| false),
             // The clocks of controller and feedback end with the connection.
             Some((EndCause::Finished, _)) if self.streams.is_none() => {
-                self.next = self.paths[0].own_timeout();
+                self.paths.first.own_timeout()
             }
-            Some((EndCause::Finished, _)) => {
-                let busy = (0..self.paths.len()).filter(|&path| !self.is_quiet(path));
-                let next = busy.map(|path| self.paths[path].next_timeout()).min();
-                self.next = next.unwrap_or(Time::MAX);
-            }
-            Some(_) => self.next = Time::MAX,
+            Some((EndCause::Finished, _)) => earliest(&|index| self.is_quiet(index)),
+            Some(_) => Time::MAX,
         }
     }
     /// The stream over several paths is through: nobody waits for the bytes of a path that has failed. But a path that is being opened

@@ -4,6 +4,7 @@
 //! are not closed one by one: the stream is over when both ends know it.
 
 use super::Role;
+use super::paths::Paths;
 use crate::config::TcpConfig;
 use crate::options::mptcp;
 use crate::path::mapping::Mapping;
@@ -117,7 +118,7 @@ impl Streams {
     }
 
     /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that has room.
-    pub(super) fn schedule(&mut self, now: Time, paths: &mut [Path], config: &TcpConfig) {
+    pub(super) fn schedule(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
         for path in paths.iter() {
             if path.is_usable() {
                 self.edge = self.edge.max(self.una + path.peer_window());
@@ -137,7 +138,7 @@ impl Streams {
 
     /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry that no open path may carry does not hold
     /// up those behind it.
-    fn reinject_one(&mut self, now: Time, paths: &mut [Path], config: &TcpConfig) -> bool {
+    fn reinject_one(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) -> bool {
         let una = self.una;
         self.reinjections.retain_mut(|r| {
             r.range.start = r.range.start.max(una);
@@ -169,7 +170,7 @@ impl Streams {
 /// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in `excluded`.
 fn best<'a>(
     now: Time,
-    paths: &'a mut [Path],
+    paths: &'a mut Paths,
     config: &TcpConfig,
     len: u64,
     excluded: u64,

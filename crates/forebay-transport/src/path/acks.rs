@@ -2,6 +2,7 @@
 
 use super::input::Incoming;
 use super::loss::{Detector, Evidence, MIN_RTO};
+use super::rate::Flight;
 use super::recovery::Rule;
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Doubt, Path};
@@ -22,6 +23,8 @@ pub(super) struct News {
     pub sacked: u64,
     /// The transmission with the highest number among them.
     newest: Option<Segment>,
+    /// What the rate sampler noted on it.
+    newest_flight: Option<Flight>,
     /// A segment that was sent more than once is among what is acknowledged in order.
     repeats_acked: bool,
     /// Lowest end of what has arrived and was sent once only.
@@ -79,6 +82,7 @@ impl Path {
             delivered: 0,
             sacked: 0,
             newest: None,
+            newest_flight: None,
             repeats_acked: false,
             lowest_original: None,
             dsack: None,
@@ -99,11 +103,11 @@ impl Path {
     }
 
     fn take_cumulative(&mut self, cx: &mut Cx<'_>, news: &mut News) {
-        while let Some(s) = self.board.pop_acked(news.una) {
+        while let Some((s, flight)) = self.board.pop_acked(news.una) {
             news.acked += s.len as u64;
             news.repeats_acked |= s.is(REPEATED);
             if !s.is(SACKED) {
-                self.arrived(cx, &s, news);
+                self.arrived(cx, &s, flight, news);
             }
         }
         let head = self.board.advance(news.una);
@@ -121,7 +125,7 @@ impl Path {
 
     /// Transmission `s` is known to have arrived, for the first time.
     #[inline]
-    fn arrived(&mut self, cx: &mut Cx<'_>, s: &Segment, news: &mut News) {
+    fn arrived(&mut self, cx: &mut Cx<'_>, s: &Segment, flight: Option<Flight>, news: &mut News) {
         let repeated = s.is(REPEATED);
         news.delivered += s.len as u64;
         if !repeated {
@@ -129,7 +133,7 @@ impl Path {
             news.lowest_original = Some(news.lowest_original.map_or(end, |e| e.min(end)));
         }
         if news.newest.is_none_or(|n| s.number > n.number) {
-            news.newest = Some(*s);
+            (news.newest, news.newest_flight) = (Some(*s), flight);
         }
         self.rate.add_delivered(cx.now, s.len as u64);
         if self.detector.wants_arrivals() {
@@ -186,29 +190,32 @@ impl Path {
             return;
         }
         let mut fresh = core::mem::take(&mut self.scratch);
-        self.board.sack(start, end, |s| fresh.push(*s));
-        for s in fresh.drain(..) {
+        self.board.sack(start, end, |at| fresh.push(at));
+        for at in fresh.drain(..) {
+            let (s, flight) = (*self.board.get(at), self.board.flight(at));
             news.sacked += s.len as u64;
-            self.arrived(cx, &s, news);
+            self.arrived(cx, &s, flight, news);
         }
         self.scratch = fresh;
     }
 
-    /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
-    #[inline]
-    pub(super) fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
-        if seq < self.window_seq {
-            return;
-        }
-        self.window_seq = seq;
-        self.last_window = segment.window;
-        let edge = ack + ((segment.window as u64) << self.agreed.peer_shift);
-        if edge > self.peer_edge && self.timers.persist != Time::MAX {
+    fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
+        let before = self.peer_edge;
+        self.note_window(segment.window, seq, ack);
+        if self.peer_edge > before && self.timers.persist != Time::MAX {
             self.timers.persist = Time::MAX;
             self.rtt.collapse();
-            self.rearm_rto(cx);
+            self.rearm_rto(cx.now);
         }
-        self.peer_edge = edge;
+    }
+    /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
+    #[inline]
+    pub(super) fn note_window(&mut self, window: u16, seq: u64, ack: u64) {
+        if seq >= self.window_seq {
+            self.window_seq = seq;
+            self.last_window = window;
+            self.peer_edge = ack + ((window as u64) << self.agreed.peer_shift);
+        }
     }
 
     /// Is it a duplicate? With SACK: new SACK information (RFC 6675 section 2). Without: RFC 5681 section 2.
@@ -235,8 +242,8 @@ impl Path {
     fn digest(&mut self, cx: &mut Cx<'_>, news: &News, options: Option<&OptionList>) {
         let sample = self.rtt_of(cx, news);
         if let Some(r) = sample {
-            self.take_sample(cx, r);
-            self.be_patient(cx);
+            self.take_sample(r);
+            self.be_patient();
         }
         if news.advanced() {
             self.retries = 0;
@@ -256,7 +263,7 @@ impl Path {
         }
         self.tell_controller(cx, news, sample, options);
         if self.declared.stamps && options.is_some() {
-            self.adopt_policy(cx);
+            self.adopt_policy(cx.config);
         }
         if ends {
             self.leave_recovery(cx);
@@ -281,16 +288,17 @@ impl Path {
         };
         clear.then(|| cx.now.since(newest.sent_at))
     }
-    pub(super) fn take_sample(&mut self, cx: &Cx<'_>, r: Span) {
-        self.rtt.sample(r, cx.bounds());
+    #[inline]
+    pub(super) fn take_sample(&mut self, r: Span) {
+        self.rtt.sample(r);
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }
 
     /// Where the policy is patient, the timeout is as well.
-    pub(super) fn be_patient(&mut self, cx: &Cx<'_>) {
+    pub(super) fn be_patient(&mut self) {
         if let Detector::Patient(_) = self.detector {
-            self.rtt.be_patient(MIN_RTO, cx.bounds());
+            self.rtt.be_patient(MIN_RTO);
         }
     }
 
@@ -321,9 +329,11 @@ impl Path {
         rtt_sample: Option<Span>,
         options: Option<&OptionList>,
     ) {
-        let rate = match &news.newest {
-            Some(newest) => self.rate.sample(newest, self.rtt.min()),
-            None => None,
+        let rate = match (&news.newest, &news.newest_flight) {
+            (Some(newest), Some(flight)) => {
+                self.rate.sample(newest.sent_at, flight, self.rtt.min())
+            }
+            _ => None,
         };
         let ack = Ack {
             acked_bytes: news.acked,
@@ -351,7 +361,7 @@ impl Path {
             if news.sacked > 0 {
                 self.timers.probe = Time::MAX;
                 if let Detector::Patient(_) = self.detector {
-                    self.rearm_rto(cx); // the path is alive, the hole has its own patience
+                    self.rearm_rto(cx.now); // the path is alive, the hole has its own patience
                 }
             }
             return;
@@ -366,7 +376,7 @@ impl Path {
             self.rtt.collapse();
         }
         if !held || self.board.is_empty() {
-            self.rearm_rto(cx);
+            self.rearm_rto(cx.now);
         }
         self.rearm_probe(cx);
     }

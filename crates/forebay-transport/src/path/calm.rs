@@ -1,16 +1,19 @@
 //! The usual case: data and ACKs come in order, and nothing is being repaired, probed or negotiated.
 //!
 //! What happens here is what the general way (`send`, `emit`, `input`, `acks`) would do, less the steps that have no effect
-//! on a calm path. `Path::calm` remembers whether it is one: whatever may change that ends with [`Path::refresh`], and
-//! nothing here does.
+//! on a calm path. `Way::calm` remembers whether it is one, `Way::reach` and `Way::window` up to where full segments may
+//! leave: whatever may change them ends with [`Path::refresh`], and what happens here keeps them true.
 
 use super::emit::attach;
-use super::input::Incoming;
-use super::loss::Detector;
-use super::{Cx, Doubt, Path, State, send_buffer};
-use crate::config::TcpConfig;
-use forebay_base::{Arena, OptionList, Packet, Rate, TcpFlags, Time, kind, narrow};
-use forebay_cc::{Ack, Controller, Feedback, NextPacket, Sent};
+use super::input::{Incoming, options_of};
+use super::scoreboard::Segment;
+use super::{Cx, Doubt, Path, State};
+use crate::config::{Pacing, TcpConfig};
+use crate::connection::{Counters, PathSetup};
+use forebay_base::{
+    Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind, narrow,
+};
+use forebay_cc::{Ack, AnyFeedback, Controller, Feedback, Limits, NextPacket, Sent};
 
 /// What a calm path does when it is asked for a packet.
 enum Next {
@@ -25,10 +28,22 @@ enum Next {
 }
 
 impl Path {
+    #[cfg(test)]
+    pub(crate) fn take_general_way(&mut self) {
+        self.way.general = true;
+    }
     /// True if nothing but new data, acknowledgments in order and ACKs of them can be due.
     pub(super) fn is_calm(&self) -> bool {
         #[cfg(test)]
-        if self.general {
+        if self.way.general {
+            return false;
+        }
+        // What is so for a while in most transfers comes first: holes at the receiver, losses at the sender.
+        let orderly = self.recv.is_plain()
+            && self.board.is_orderly()
+            && self.dupacks == 0
+            && self.limited_bytes == 0;
+        if !orderly {
             return false;
         }
         let open = self.state == State::Established
@@ -37,10 +52,6 @@ impl Path {
             && !self.handshake_ack
             && !self.syn_due
             && self.syn_loss_window == u64::MAX;
-        let orderly = self.board.is_orderly()
-            && self.dupacks == 0
-            && self.limited_bytes == 0
-            && self.recv.is_plain();
         let repaired = self.episode.is_none()
             && self.board.una() >= self.recovery_point
             && self.unanswered_loss.is_none()
@@ -48,18 +59,77 @@ impl Path {
             && self.retries == 0;
         let probed = self.probe.is_none() && !self.probe_due && !self.window_probe_due;
         let unlimited = self.timers.loss == Time::MAX && self.timers.persist == Time::MAX;
-        open && orderly && repaired && probed && unlimited
+        open && repaired && probed && unlimited
+    }
+
+    /// True if an ACK that a calm path expects can find no loss, and nobody asks for the packets that it covers one by one. One
+    /// such ACK leaves this true.
+    pub(super) fn is_settled(&self) -> bool {
+        self.way.calm && !self.declared.wants_packets && self.detector.is_settled(self.board.una())
+    }
+    /// True if its packets carry nothing but timestamps, are not paced and may not be cut, and if sending them does not move the
+    /// limits of the controller. For the life of the path.
+    pub(super) fn is_plain(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> bool {
+        let controller = &setup.controller;
+        matches!(setup.feedback, AnyFeedback::None)
+            && !controller.stamps()
+            && !controller.sending_moves_limits()
+            && config.pacing == Pacing::Off
+            && (config.dont_fragment || version == IpVersion::V6)
+    }
+    /// How far full segments of new data may leave without a further thought.
+    pub(super) fn find_reach(&mut self) {
+        let open = self.way.calm
+            && self.way.plain
+            && self.cut == self.mss
+            && self.timers.pace == Time::MAX;
+        self.way.reach = if open { self.reach_now() } else { 0 };
+    }
+    /// The same where nothing has changed but what is acknowledged or offered, or the limits of the controller.
+    #[inline]
+    fn renew_reach(&mut self) {
+        if self.way.reach != 0 {
+            self.way.reach = self.reach_now();
+        }
+    }
+    #[inline]
+    fn reach_now(&mut self) -> u64 {
+        let Limits { cwnd_bytes, pacing_rate: None, credits: None } = self.controller.limits()
+        else {
+            return 0;
+        };
+        self.way.window = cwnd_bytes;
+        (self.send_end - 1).min(self.send_limit()) // the last segment may be short, and may bring FIN
+    }
+    /// Right edge of what the peer's window and the send buffer allow.
+    #[inline]
+    fn send_limit(&self) -> u64 {
+        self.peer_edge.min(self.board.una() + self.way.send_buffer)
     }
 
     /// True if [`Path::poll`] would find neither data nor an ACK to send: the most frequent answer of a receiver.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        self.calm && !self.acks.is_due() && self.all_sent()
+        if self.way.calm {
+            !self.acks.is_due() && self.all_sent()
+        } else {
+            self.mappings.is_none() && !self.has_work()
+        }
     }
     /// True if [`Path::poll`] would only note that the window is full, however late it is called, if nothing comes before.
     #[inline]
     pub(crate) fn awaits_window(&self, now: Time, config: &TcpConfig) -> bool {
-        self.calm && !self.acks.is_due() && matches!(self.next_calm(now, config), Next::Full)
+        self.way.calm && !self.acks.is_due() && matches!(self.next_calm(now, config), Next::Full)
+    }
+    /// [`Path::poll`] would give what [`Path::send_plain`] makes.
+    #[inline]
+    pub(crate) fn has_plain(&self, now: Time) -> bool {
+        self.way.calm && self.reaches(now) && self.board.in_flight() + self.mss() <= self.way.window
+    }
+    /// Nothing but the congestion window may keep a full segment from leaving.
+    #[inline]
+    fn reaches(&self, now: Time) -> bool {
+        self.board.nxt() + self.mss() <= self.way.reach && self.pacer.ready(now)
     }
     /// The stream has been sent, and FIN if it may follow.
     #[inline]
@@ -76,6 +146,9 @@ impl Path {
             return Some(self.send_ack(cx, arena)); // alone: it has options of its own
         }
         match self.next_calm(cx.now, cx.config) {
+            Next::Segment(_) if self.way.plain => {
+                return Some(self.send_plain(cx.now, cx.counters));
+            }
             Next::Segment(pacing) => return Some(self.send_segment(cx, arena, pacing)),
             Next::Other => return self.poll_any(cx, arena),
             Next::Full => self.note_window_full(),
@@ -86,17 +159,27 @@ impl Path {
 
     #[inline]
     fn next_calm(&self, now: Time, config: &TcpConfig) -> Next {
+        let in_flight = self.board.in_flight();
         if self.all_sent() {
-            return Next::Nothing;
+            Next::Nothing
+        } else if in_flight == 0 || !self.reaches(now) {
+            self.next_limited(now, config)
+        } else if in_flight + self.mss() <= self.way.window {
+            Next::Segment(None)
+        } else {
+            Next::Full
         }
+    }
+    /// The same where data waits, and is not known to be a full segment with room in the window.
+    #[inline]
+    fn next_limited(&self, now: Time, config: &TcpConfig) -> Next {
         let (nxt, mss) = (self.board.nxt(), self.mss());
-        let edge = self.peer_edge.min(self.board.una() + send_buffer(config));
         let limits = self.controller.limits();
         if limits.credits == Some(0) && self.timers.pace == Time::MAX {
             return Next::Nothing; // until the controller has heard something
         }
         let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
-            && nxt + mss <= edge
+            && nxt + mss <= self.send_limit()
             && self.cut == self.mss
             && self.timers.pace == Time::MAX
             && self.pacer.ready(now);
@@ -114,45 +197,104 @@ impl Path {
     fn send_ack(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Packet {
         cx.counters.acks += 1;
         self.note_ack();
-        self.refresh_deadline_calm();
-        let mut packet = self.segment_packet(cx, self.board.nxt(), TcpFlags::ACK, 0);
-        if !self.tells_nothing {
-            attach(&mut packet, &self.ack_options(cx), arena);
+        let mut packet = self.calm_packet(cx.now, self.board.nxt(), 0);
+        if !self.way.plain {
+            if !self.tells_nothing {
+                attach(&mut packet, &self.ack_options(cx), arena);
+            }
+            self.fragmentable(cx, arena, &mut packet, None);
+            self.lower_deadline();
         }
-        self.fragmentable(cx, arena, &mut packet, None);
         packet
+    }
+
+    /// True if [`Path::poll`] would give what [`Path::send_plain_ack`] makes.
+    #[inline]
+    pub(crate) fn owes_plain_ack(&self) -> bool {
+        self.way.calm && self.way.plain && self.acks.is_due() && self.all_sent()
+    }
+    /// An ACK of a plain path.
+    #[inline(never)]
+    pub(crate) fn send_plain_ack(&mut self, now: Time, counters: &mut Counters) -> Packet {
+        counters.acks += 1;
+        self.note_ack();
+        self.calm_packet(now, self.board.nxt(), 0)
+    }
+    /// A full segment of new data on a plain path.
+    #[inline(never)]
+    pub(crate) fn send_plain(&mut self, now: Time, counters: &mut Counters) -> Packet {
+        let (start, len) = (self.board.nxt(), self.mss);
+        let after_idle = self.write_down(now, len, counters);
+        if after_idle {
+            self.renew_reach();
+        }
+        self.calm_packet(now, start, len)
     }
 
     /// A full segment of new data; a shorter one where its stamp leaves less room.
     fn send_segment(&mut self, cx: &mut Cx<'_>, arena: &mut Arena, pacing: Option<Rate>) -> Packet {
-        let (start, number) = (self.board.nxt(), self.next_number);
+        let start = self.board.nxt();
         let (len, options, dont_fragment) = self.stamp_calm(cx, start);
-        let in_flight_bytes = self.board.in_flight() + len as u64;
-        let mut segment = self.segment(cx, (start, len as u64, number));
-        segment.tx_in_flight = in_flight_bytes as u32;
-        let sent = Sent {
-            number,
-            bytes: len as u32,
-            in_flight_bytes,
-            retransmission: false,
-            after_idle: in_flight_bytes == len as u64,
-        };
-        segment.tag = self.controller.on_sent(cx.now, &sent);
-        self.board.push(segment);
-        cx.counters.data_packets += 1;
-        if self.timers.rto == Time::MAX {
-            self.rearm_rto(cx);
-        }
-        self.rearm_probe_calm(cx);
-        self.note_ack();
-        self.refresh_deadline_calm();
-        let mut packet = self.segment_packet(cx, start, TcpFlags::ACK, len);
+        self.write_down(cx.now, len, cx.counters);
+        let mut packet = self.calm_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
         }
         self.fragmentable(cx, arena, &mut packet, dont_fragment);
+        self.renew_reach();
         packet
+    }
+
+    /// `len` bytes of new data leave, and an ACK with them: for scoreboard, controller and timers. True if nothing else was in
+    /// flight.
+    #[inline(always)]
+    fn write_down(&mut self, now: Time, len: u16, counters: &mut Counters) -> bool {
+        let (start, number) = (self.board.nxt(), self.next_number);
+        let after_idle = self.board.in_flight() == 0;
+        let in_flight_bytes = self.board.in_flight() + len as u64;
+        let mut segment = self.segment(now, (start, len as u64, number));
+        if self.rate.is_wanted() {
+            self.keep_flight(now, len);
+        }
+        let bytes = len as u32;
+        let sent = Sent { number, bytes, in_flight_bytes, retransmission: false, after_idle };
+        segment.tag = self.controller.on_sent(now, &sent);
+        self.board.push(segment);
+        counters.data_packets += 1;
+        if self.timers.rto == Time::MAX {
+            self.rearm_rto(now);
+        }
+        self.rearm_probe_calm(now);
+        self.note_ack();
+        self.lower_deadline();
+        after_idle
+    }
+
+    #[inline(never)]
+    fn keep_flight(&mut self, now: Time, len: u16) {
+        if let Some(flight) = self.note_flight(now, len as u64) {
+            self.board.push_flight(flight);
+        }
+    }
+
+    /// A segment of `len` bytes from offset `start` on, or an ACK alone, without options beside timestamps.
+    #[inline]
+    fn calm_packet(&self, now: Time, start: u64, len: u16) -> Packet {
+        let stamps = self.agreed.timestamps.then(|| (now.as_millis() as u32, self.ts_recent));
+        let fields = TcpFields {
+            seq: narrow(start, self.who.isn),
+            ack: narrow(self.recv.nxt(), self.who.peer_isn),
+            flags: TcpFlags::ACK,
+            window: self.announced,
+            timestamps: stamps,
+        };
+        let (local, remote) = (self.who.local, self.who.remote);
+        // The lengths of the most frequent header are known when this is compiled.
+        match (self.who.version, stamps) {
+            (IpVersion::V4, Some(_)) => Packet::tcp(IpVersion::V4, local, remote, fields, len),
+            (version, _) => Packet::tcp(version, local, remote, fields, len),
+        }
     }
 
     /// What the controller writes on a full segment from `start` on: the payload that this leaves room for, the options, its
@@ -170,113 +312,135 @@ impl Path {
         (len as u16, options, stamp.dont_fragment)
     }
 
-    /// Process a segment without SACK blocks if it is the one that a calm path expects next: an ACK alone, or data for an
-    /// end that has nothing outstanding. False, and nothing has changed, if it is another. True: the payload was the next
-    /// in order. `options` are those beside timestamps.
+    /// True if this is a segment that a calm path expects next, as far as flags and sequence number tell.
     #[inline]
-    pub(crate) fn on_expected(
-        &mut self,
-        cx: &mut Cx<'_>,
-        segment: &Incoming,
-        options: Option<&OptionList>,
-    ) -> bool {
-        let expected = self.calm
-            && segment.flags == TcpFlags::ACK
-            && segment.seq == narrow(self.recv.nxt(), self.who.peer_isn);
-        if !expected || options.is_some_and(|options| options.find(kind::SACK).is_some()) {
-            return false;
-        }
-        debug_assert!(self.is_calm());
-        let una = self.board.una();
-        let acked = segment.ack.wrapping_sub(narrow(una, self.who.isn));
-        let taken = if segment.payload == 0 {
-            self.on_next_ack(cx, segment, una + acked as u64, options)
-        } else {
-            acked == 0 && self.on_next_data(cx, segment)
+    pub(crate) fn expects(&self, packet: &Packet) -> bool {
+        let next = |tcp: TcpFields| {
+            tcp.flags == TcpFlags::ACK && tcp.seq == narrow(self.recv.nxt(), self.who.peer_isn)
         };
-        if taken && !self.tells_nothing {
-            self.tell_feedback(cx, segment, options, segment.payload > 0);
-            self.refresh_deadline_calm();
-        }
-        taken
+        self.way.calm && packet.kind() == Kind::Tcp && packet.tcp_fields().is_some_and(next)
     }
 
-    /// The ACK of whole segments that were sent once.
-    #[inline]
-    fn on_next_ack(
+    /// Process the ACK of whole segments that were sent once, if [`Path::expects`] it and it is nothing but that. False, and
+    /// nothing has changed, if it is something else.
+    #[inline(never)]
+    pub(crate) fn on_next_ack(
         &mut self,
-        cx: &mut Cx<'_>,
-        segment: &Incoming,
-        ack: u64,
-        options: Option<&OptionList>,
+        now: Time,
+        config: &TcpConfig,
+        packet: &Packet,
+        arena: &Arena,
     ) -> bool {
-        let (una, nxt, prior_in_flight_bytes) =
-            (self.board.una(), self.board.nxt(), self.board.in_flight());
-        let refused = ack == una || ack > nxt || self.declared.wants_packets;
-        if refused || !self.detector.is_settled(una) {
+        let Some(tcp) = packet.tcp_fields() else { return false };
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let ack = una + tcp.ack.wrapping_sub(narrow(una, self.who.isn)) as u64;
+        if ack == una || ack > nxt || !self.way.settled {
             return false;
         }
-        let Some((segments, acked_bytes)) = self.board.whole_run(ack) else { return false };
+        let options = options_of(packet, arena);
+        if options.is_some_and(|options| options.find(kind::SACK).is_some()) {
+            return false;
+        }
+        let Some((segments, &newest)) = self.board.whole_run(ack) else { return false };
+        let Segment { tag, number, sent_at, .. } = newest;
+        let acked_bytes = ack - una;
         let start = self.recv.nxt();
-        if !self.accept_timestamp(segment, start) {
+        if !self.accept_timestamp(tcp.timestamps, start) {
             return false;
         }
-        self.update_window(cx, segment, start, ack);
-        let newest = self.board.get(segments - 1);
-        self.rate.add_delivered(cx.now, acked_bytes);
-        self.detector.on_run(cx.now, newest);
-        let (sample, label) = (cx.now.since(newest.sent_at), (newest.tag, newest.number));
-        self.take_sample(cx, sample);
-        self.be_patient(cx);
-        let rate = self.rate.sample(self.board.get(segments - 1), self.rtt.min());
+        debug_assert!(self.is_calm() && self.is_settled());
+        self.note_window(tcp.window, start, ack);
+        let prior_in_flight_bytes = self.board.in_flight();
         self.board.pop_run(segments, ack, acked_bytes);
-        let news = Ack {
+        self.rate.add_delivered(now, acked_bytes);
+        let sample = now.since(sent_at);
+        self.take_sample(sample);
+        if self.detector.on_run(sample, (number, sent_at), ack) {
+            self.be_patient();
+        }
+        let mut news = Ack {
             acked_bytes,
             delivered_bytes: acked_bytes,
             total_delivered_bytes: self.rate.delivered(),
             duplicate: false,
             rtt_sample: Some(sample),
-            newest: Some(label),
+            newest: Some((tag, number)),
             rtt: self.rtt.view(),
             prior_in_flight_bytes,
             in_flight_bytes: self.board.in_flight(),
-            snd_una: ack.saturating_sub(1),
-            snd_nxt: nxt.saturating_sub(1),
+            snd_una: ack - 1,
+            snd_nxt: nxt - 1,
             cwnd_limited: una < self.window_full_at,
             in_recovery: false,
             ecn_echo: false,
-            rate,
+            rate: None,
             options,
         };
-        self.controller.on_ack(cx.now, &news);
+        if let Some(flight) = self.board.drop_flights(segments) {
+            news.rate = self.rate.sample(sent_at, &flight, self.rtt.min());
+        }
+        self.controller.on_ack(now, &news);
         if self.declared.stamps && options.is_some() {
-            self.adopt_policy(cx);
+            self.adopt_policy(config);
+            self.way.settled = self.is_settled();
         }
-        if let Detector::Patient(_) = self.detector {
-            self.rtt.collapse(); // as `rearm_after_ack` does
+        if !self.tells_nothing {
+            self.feedback_hears(now, packet, options);
         }
-        self.rearm_rto(cx);
-        self.rearm_probe_calm(cx);
-        self.refresh_deadline_calm();
+        self.after_next_ack(now);
         true
     }
+    /// Timers and reach behind the ACK of a run.
+    #[inline(always)]
+    fn after_next_ack(&mut self, now: Time) {
+        // The sample has ended back-off.
+        self.timers.rto = if self.board.is_empty() { Time::MAX } else { now + self.rtt.base() };
+        self.rearm_probe_calm(now);
+        self.lower_deadline();
+        self.renew_reach();
+    }
 
-    /// The next bytes in order.
+    /// What the feedback half makes of an expected segment.
+    fn feedback_hears(&mut self, now: Time, packet: &Packet, options: Option<&OptionList>) {
+        if let Some(segment) = Incoming::read(packet) {
+            self.tell_feedback(now, &segment, options, segment.payload > 0);
+        }
+    }
+
+    /// Process the next bytes in order, if [`Path::expects`] them and this end has nothing outstanding. False, and nothing has
+    /// changed, if it is otherwise.
     #[inline]
-    fn on_next_data(&mut self, cx: &mut Cx<'_>, segment: &Incoming) -> bool {
-        let start = self.recv.nxt();
+    pub(crate) fn on_next_data(&mut self, now: Time, packet: &Packet, arena: &Arena) -> bool {
+        let Some(tcp) = packet.tcp_fields() else { return false };
+        let (start, una) = (self.recv.nxt(), self.board.una());
+        let payload = packet.payload_len() as u64;
         let known = self.board.is_empty() // else its ACK field may be a duplicate
+            && tcp.ack == narrow(una, self.who.isn)
             && self.fin_received_at.is_none()
-            && segment.payload <= self.recv_window;
-        if !known || !self.accept_timestamp(segment, start) {
+            && payload <= self.recv_window;
+        if !known {
             return false;
         }
-        self.update_window(cx, segment, start, self.board.una());
-        self.recv.append_next(segment.payload);
-        if self.tells_nothing || !self.feedback.clocks_acks() {
-            self.acks.on_data(cx.now);
+        let options = options_of(packet, arena);
+        let sacks = options.is_some_and(|options| options.find(kind::SACK).is_some());
+        if sacks || !self.accept_timestamp(tcp.timestamps, start) {
+            return false;
+        }
+        debug_assert!(self.is_calm());
+        let edge = self.peer_edge;
+        self.note_window(tcp.window, start, una);
+        self.recv.append_next(payload);
+        if self.way.plain || self.tells_nothing || !self.feedback.clocks_acks() {
+            self.acks.on_data(now);
         }
         self.timers.next = self.timers.next.min(self.acks.deadline());
+        if self.peer_edge != edge {
+            self.renew_reach();
+        }
+        if !self.tells_nothing {
+            self.feedback_hears(now, packet, options);
+            self.lower_deadline();
+        }
         true
     }
 }

@@ -5,16 +5,17 @@ use super::loss::{Detector, Losses};
 use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
 use super::{Cx, Doubt, Path, Probe, State};
-use crate::config::Recovery;
+use crate::config::{Recovery, TcpConfig};
+use alloc::boxed::Box;
 use forebay_base::Time;
 use forebay_cc::{Congestion, CongestionCause, Controller, Recovered, RecoveryOwner, Timeout};
 
 impl Path {
     /// Ask the controller how losses are found and who limits their repair. It may change its mind with the path.
-    pub(super) fn adopt_policy(&mut self, cx: &Cx<'_>) {
-        let policy = self.controller.loss_policy().unwrap_or(cx.config.loss_policy);
+    pub(super) fn adopt_policy(&mut self, config: &TcpConfig) {
+        let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);
         self.detector.adopt(policy, self.agreed.sack);
-        self.be_patient(cx);
+        self.be_patient();
         self.declared.owner = self.controller.recovery_owner();
         if self.declared.owner == RecoveryOwner::Controller
             && let Some(episode) = &mut self.episode
@@ -80,7 +81,7 @@ impl Path {
             self.reduce(cx, CongestionCause::LostRetransmission);
             let target = self.controller.limits().cwnd_bytes;
             let recover_fs = self.recover_fs(news);
-            if let Some(Episode { rule: Rule::Prr(prr), .. }) = &mut self.episode {
+            if let Some(Rule::Prr(prr)) = self.episode.as_mut().map(|e| &mut e.rule) {
                 *prr = Prr::new(target, recover_fs);
             }
         }
@@ -126,7 +127,8 @@ impl Path {
             _ => Rule::Prr(Prr::new(target, self.recover_fs(news))),
         };
         self.force_repeat = !matches!(rule, Rule::Controller) && self.board.lost_segments() > 0;
-        self.episode = Some(Episode { point, rule, partial_seen: false, entered: false });
+        let episode = Episode { point, rule, partial_seen: false, entered: false };
+        self.episode = Some(Box::new(episode));
         self.recovery_point = point;
         self.doubt_recovery(cx);
         self.timers.probe = Time::MAX;
@@ -177,7 +179,7 @@ impl Path {
         self.reduce(cx, CongestionCause::Ecn);
         if at_floor {
             // One segment is already the least: send the next one when the timer would expire.
-            let rto = self.rtt.rto(cx.bounds());
+            let rto = self.rtt.rto();
             self.pacer.hold(cx.now + rto);
         }
     }
@@ -202,7 +204,7 @@ impl Path {
     pub(super) fn on_loss_timer(&mut self, cx: &mut Cx<'_>) {
         let (_, repeat) = self.detect(cx, false);
         self.answer_losses(cx, None, repeat);
-        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = &mut self.episode
+        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = self.episode.as_deref_mut()
             && !core::mem::replace(entered, true)
         {
             prr.allow_one(self.mss as u64);
@@ -218,7 +220,7 @@ impl Path {
         cx.counters.timeouts += 1;
         self.retries += 1;
         self.rtt.back_off();
-        self.rearm_rto(cx);
+        self.rearm_rto(cx.now);
         if self.retries > cx.config.max_retries {
             self.state = State::Dead;
             return;

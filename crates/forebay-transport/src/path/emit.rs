@@ -1,6 +1,7 @@
 //! The packets of a path: what is written on them, and on the scoreboard.
 
 use super::loss::Detector;
+use super::rate::Flight;
 use super::recovery::Rule;
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::send::Choice;
@@ -43,8 +44,9 @@ impl Path {
         };
         let mut options = syn.then(|| self.syn_options(cx));
         let len = self.fit(cx, &mut options, &stamp, (start, wanted), syn);
-        let mut segment = self.segment(cx, (start, len, number));
-        let index = self.record(choice, &mut segment);
+        let mut segment = self.segment(cx.now, (start, len, number));
+        let flight = self.note_flight(cx.now, len);
+        let index = self.record(choice, &mut segment, flight);
         let packet = self.build(cx, arena, &segment, &mut options, stamp.dont_fragment);
         self.after_send(cx, &segment, index, again);
         packet
@@ -89,59 +91,52 @@ impl Path {
         wanted.min(most.max(1)).min(run)
     }
 
-    /// A transmission of `len` bytes from `start` on, with what the rate sampler wants to remember.
+    /// A transmission of `len` bytes from `start` on.
     #[inline]
-    pub(super) fn segment(
-        &mut self,
-        cx: &Cx<'_>,
-        (start, len, number): (u64, u64, u64),
-    ) -> Segment {
+    pub(super) fn segment(&mut self, now: Time, (start, len, number): (u64, u64, u64)) -> Segment {
         self.next_number += 1;
-        let mut segment = Segment {
-            start,
-            number,
-            sent_at: cx.now,
-            tag: Tag::default(),
-            delivered: 0,
-            delivered_at: Time::ZERO,
-            flight_start: Time::ZERO,
-            tx_in_flight: 0,
-            lost_before: 0,
-            len: len as u16,
-            flags: 0,
-        };
-        self.rate.on_send(cx.now, self.board.in_flight() == 0, &mut segment);
-        segment
+        Segment { start, number, sent_at: now, tag: Tag::default(), len: len as u16, flags: 0 }
+    }
+    /// What the rate sampler wants to remember of a transmission of `len` bytes.
+    #[inline]
+    pub(super) fn note_flight(&mut self, now: Time, len: u64) -> Option<Flight> {
+        let in_flight = self.board.in_flight();
+        self.rate.on_send(now, in_flight == 0, in_flight + len)
     }
 
     /// Write the transmission on the scoreboard. Returns its index there.
     #[inline]
-    fn record(&mut self, choice: Choice, segment: &mut Segment) -> usize {
+    fn record(&mut self, choice: Choice, segment: &mut Segment, flight: Option<Flight>) -> usize {
         let len = segment.len as u64;
-        segment.tx_in_flight = (self.board.in_flight() + len) as u32;
         match choice {
             Choice::New { len: wanted, fin } => {
                 if fin && len == wanted {
                     segment.flags |= FIN;
                 }
-                self.board.push(*segment);
+                self.push(*segment, flight);
                 self.board.len() - 1
             }
             Choice::Syn => {
                 segment.flags |= SYN;
                 self.syn_due = false;
-                self.board.push(*segment);
+                self.push(*segment, flight);
                 0
             }
             Choice::Repeat(at) => {
                 if len < self.board.get(at).len as u64 {
                     self.board.split(at, len as u16);
                 }
-                segment.tx_in_flight = (self.board.in_flight() + len) as u32;
-                self.board.repeat(at, *segment);
+                self.board.repeat(at, *segment, flight);
                 *segment = *self.board.get(at);
                 at
             }
+        }
+    }
+
+    fn push(&mut self, segment: Segment, flight: Option<Flight>) {
+        self.board.push(segment);
+        if let Some(flight) = flight {
+            self.board.push_flight(flight);
         }
     }
 
@@ -254,12 +249,12 @@ impl Path {
     ) -> Packet {
         let acks = flags.has(TcpFlags::ACK);
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
-        let shift = if flags.has(TcpFlags::SYN) { 0 } else { self.agreed.own_shift };
+        let unscaled = self.recv_window.min(u16::MAX as u64) as u16;
         let fields = TcpFields {
             seq: narrow(start, self.who.isn),
             ack: if acks { narrow(self.recv.nxt(), self.who.peer_isn) } else { 0 },
             flags,
-            window: (self.recv_window >> shift).min(u16::MAX as u64) as u16,
+            window: if flags.has(TcpFlags::SYN) { unscaled } else { self.announced },
             timestamps,
         };
         Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
@@ -288,7 +283,7 @@ impl Path {
         // A hole that was waited for may have used up the timer: its repair gets a full one.
         let repair = again && matches!(self.detector, Detector::Patient(_));
         if self.timers.rto == Time::MAX || repair {
-            self.rearm_rto(cx);
+            self.rearm_rto(cx.now);
         }
         if !again {
             self.rearm_probe(cx);

@@ -17,7 +17,7 @@ impl Path {
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.syn_due = true;
-            self.recv_window = cx.config.receive_buffer_bytes;
+            self.offer(cx.config.receive_buffer_bytes);
         }
     }
 
@@ -73,13 +73,13 @@ impl Path {
             scaled,
         };
         let most = if scaled { u64::MAX } else { u16::MAX as u64 };
-        self.recv_window = config.receive_buffer_bytes.min(most);
+        self.offer(config.receive_buffer_bytes.min(most));
         let default = DEFAULT_MSS[usize::from(self.who.version == IpVersion::V6)];
         self.segment_limit = peer.mss.unwrap_or(default).min(self.announced_mss(cx));
         let used = data_option_bytes(self.agreed.timestamps, self.controller.option_bytes());
         self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
         self.cut = self.mss;
-        self.adopt_policy(cx);
+        self.adopt_policy(cx.config);
         self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);
         self.who.peer_isn = segment.seq;
         self.recv.start(1);
@@ -141,20 +141,20 @@ impl Path {
     fn establish(&mut self, cx: &mut Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
         self.state = State::Established;
         let mut syn_lost = self.retries > 0;
-        if let Some(syn) = self.board.pop_acked(1) {
+        if let Some((syn, _)) = self.board.pop_acked(1) {
             self.board.advance(1);
             let echo = segment.timestamps.map(|(_, echo)| echo).filter(|_| self.agreed.timestamps);
             let sent_ms = syn.sent_at.as_millis() as u32;
             match echo {
-                _ if !syn.is(REPEATED) => self.take_sample(cx, cx.now.since(syn.sent_at)),
+                _ if !syn.is(REPEATED) => self.take_sample(cx.now.since(syn.sent_at)),
                 // Circular: the clock of timestamps wraps after 49.7 days (RFC 7323 section 5.4).
                 Some(echo) if !seq_lt(echo, sent_ms) => {
-                    self.take_sample(cx, cx.now.since(syn.sent_at));
+                    self.take_sample(cx.now.since(syn.sent_at));
                 }
                 // An earlier SYN is answered: it was late, not lost (RFC 7323 section 4.1, RFC 3522).
                 Some(echo) => {
                     let elapsed_ms = (cx.now.as_millis() as u32).wrapping_sub(echo);
-                    self.take_sample(cx, Span::from_millis(elapsed_ms.into()));
+                    self.take_sample(Span::from_millis(elapsed_ms.into()));
                     syn_lost = false;
                 }
                 None => {}
@@ -166,11 +166,16 @@ impl Path {
         }
         self.rtt.collapse();
         self.retries = 0;
-        self.rearm_rto(cx);
+        self.rearm_rto(cx.now);
         self.controller.on_established(cx.now, &self.rtt.view(), options);
-        self.adopt_policy(cx);
+        self.adopt_policy(cx.config);
     }
 
+    /// Offer a window of `bytes`.
+    fn offer(&mut self, bytes: u64) {
+        self.recv_window = bytes;
+        self.announced = (bytes >> self.agreed.own_shift).min(u16::MAX as u64) as u16;
+    }
     /// The first window that the peer announces, never scaled.
     fn learn_window(&mut self, window: u64, una: u64) {
         self.peer_edge = una.max(1) + window;

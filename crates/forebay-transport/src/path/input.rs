@@ -2,7 +2,7 @@
 
 use super::{Cx, MAX_OUTSTANDING_BYTES, Path, State};
 use crate::recv::Arrival;
-use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, narrow, seq_lt, widen};
+use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, Time, narrow, seq_lt, widen};
 use forebay_cc::{AckDemand, DatagramView, Feedback};
 
 /// A segment as it came: the fields of its header, each read once.
@@ -75,7 +75,7 @@ impl Path {
             }
             let go_on = self.shake_hands(cx, segment, options);
             if self.state == State::SynReceived || self.state == State::Established {
-                self.tell_feedback(cx, segment, options, false);
+                self.tell_feedback(cx.now, segment, options, false);
             }
             if !go_on {
                 self.refresh();
@@ -109,7 +109,7 @@ impl Path {
             }
             return;
         }
-        if !self.accept_timestamp(segment, start) || !segment.is(TcpFlags::ACK) {
+        if !self.accept_timestamp(segment.timestamps, start) || !segment.is(TcpFlags::ACK) {
             return self.refuse(segment);
         }
         self.on_acknowledgment(cx, segment, start, options);
@@ -124,7 +124,7 @@ impl Path {
             self.acks.demand(); // a probe of the window, or of life
         }
         if !self.tells_nothing {
-            self.tell_feedback(cx, segment, options, in_order);
+            self.tell_feedback(cx.now, segment, options, in_order);
         }
     }
 
@@ -150,11 +150,11 @@ impl Path {
 
     /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is a ghost.
     #[inline]
-    pub(super) fn accept_timestamp(&mut self, segment: &Incoming, start: u64) -> bool {
+    pub(super) fn accept_timestamp(&mut self, timestamps: Option<(u32, u32)>, start: u64) -> bool {
         if !self.agreed.timestamps {
             return true;
         }
-        let Some((value, _)) = segment.timestamps else { return true };
+        let Some((value, _)) = timestamps else { return true };
         if seq_lt(value, self.ts_recent) {
             return false;
         }
@@ -193,7 +193,7 @@ impl Path {
     #[inline]
     pub(super) fn tell_feedback(
         &mut self,
-        cx: &Cx<'_>,
+        now: Time,
         segment: &Incoming,
         options: Option<&OptionList>,
         in_order: bool,
@@ -205,7 +205,7 @@ impl Path {
             options,
             in_order,
         };
-        if self.feedback.on_datagram(cx.now, &view) == AckDemand::Now {
+        if self.feedback.on_datagram(now, &view) == AckDemand::Now {
             self.acks.demand();
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod mapping;
 mod pacer;
 mod rate;
 pub(crate) mod recovery;
+mod ring;
 mod rtt;
 mod scoreboard;
 mod send;
@@ -34,7 +35,7 @@ use pacer::Pacer;
 use rate::RateSampler;
 use recovery::{Episode, Rule};
 use rtt::{RtoBounds, RttEstimator};
-use scoreboard::{Scoreboard, Segment};
+use scoreboard::Scoreboard;
 use spurious::Doubt;
 use timers::Timers;
 
@@ -122,9 +123,6 @@ impl<'a> Cx<'a> {
     pub(crate) fn of_only(now: Time, config: &'a TcpConfig, counters: &'a mut Counters) -> Cx<'a> {
         Cx { now, config, counters, data_ack: None, data_end: None }
     }
-    fn bounds(&self) -> RtoBounds {
-        RtoBounds { min: self.config.min_rto, max: self.config.max_rto }
-    }
 }
 
 /// A tail loss probe whose outcome is open (RFC 8985 section 7.4).
@@ -133,6 +131,40 @@ struct Probe {
     /// SND.NXT when it was sent.
     end: u64,
     repeats_data: bool,
+}
+
+/// What `calm` remembers: whether a path may take the short way, and how far.
+struct Way {
+    /// Nothing but the usual is going on, see [`Path::is_calm`].
+    calm: bool,
+    /// It is calm, and an ACK in order can find no loss.
+    settled: bool,
+    /// Its packets carry nothing but timestamps, and leave as the window allows: see [`Path::is_plain`].
+    plain: bool,
+    /// Segments of new data that end here or before need nothing but room in the window; 0 unless the path is plain.
+    reach: u64,
+    /// The congestion window, where `reach` is not 0.
+    window: u64,
+    /// Bytes that may be sent and not acknowledged, whatever the peer offers.
+    send_buffer: u64,
+    /// Never take the short way: the oracle of those that do.
+    #[cfg(test)]
+    general: bool,
+}
+
+impl Way {
+    fn of(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> Way {
+        Way {
+            calm: false,
+            settled: false,
+            plain: Path::is_plain(setup, version, config),
+            reach: 0,
+            window: 0,
+            send_buffer: config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES),
+            #[cfg(test)]
+            general: false,
+        }
+    }
 }
 
 pub(crate) struct Path {
@@ -155,11 +187,7 @@ pub(crate) struct Path {
     fin_allowed: bool,
     agreed: Agreed,
     state: State,
-    /// Nothing but the usual is going on, see [`Path::is_calm`].
-    calm: bool,
-    /// Never take the short way: the oracle of those that do.
-    #[cfg(test)]
-    pub(crate) general: bool,
+    way: Way,
     /// The feedback half has nothing to say, ever.
     tells_nothing: bool,
     declared: Declared,
@@ -172,6 +200,8 @@ pub(crate) struct Path {
     acks: AckSchedule,
     ts_recent: u32,
     recv_window: u64,
+    /// The same as a header has it.
+    announced: u16,
     last_ack_sent: u64,
     /// Received CE and not CWR yet.
     echo_congestion: bool,
@@ -179,7 +209,7 @@ pub(crate) struct Path {
     pub(crate) feedback: AnyFeedback,
     // Loss and its repair.
     detector: Detector,
-    episode: Option<Episode>,
+    episode: Option<Box<Episode>>,
     /// SND.NXT at the last recovery or timeout; 0 before the first.
     recovery_point: u64,
     /// Highest lost offset that no congestion event has answered.
@@ -207,8 +237,8 @@ pub(crate) struct Path {
     /// Bytes delivered at the last congestion event, and between the last two.
     delivered_at_loss: u64,
     delivered_between: u64,
-    /// Segments that a SACK block is news for, while it is processed.
-    scratch: Vec<Segment>,
+    /// Indices of segments that a SACK block is news for, while it is processed.
+    scratch: Vec<usize>,
     // Identity and rarely used parts.
     who: Identity,
     pub(crate) port: PortId,
@@ -219,12 +249,6 @@ pub(crate) struct Path {
     histogram: Histogram,
     /// Which data offsets its bytes are; None where they are the same.
     pub(crate) mappings: Option<Box<Mappings>>,
-}
-
-/// Bytes that may be sent and not acknowledged, whatever the peer offers.
-#[inline]
-fn send_buffer(config: &TcpConfig) -> u64 {
-    config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES)
 }
 
 impl Path {
@@ -239,7 +263,7 @@ impl Path {
         Path {
             board: Scoreboard::default(),
             next_number: 0,
-            rtt: RttEstimator::new(config.initial_rto),
+            rtt: RttEstimator::new(config.initial_rto, RtoBounds::of(config)),
             rate: RateSampler::new(setup.controller.wants_rate()),
             timers: Timers::default(),
             peer_edge: 0,
@@ -251,9 +275,7 @@ impl Path {
             fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
             agreed: Agreed::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
-            calm: false,
-            #[cfg(test)]
-            general: false,
+            way: Way::of(&setup, version, config),
             tells_nothing: matches!(setup.feedback, AnyFeedback::None),
             declared: Declared::by(&setup.controller),
             mss: config.mss_bytes,
@@ -263,6 +285,7 @@ impl Path {
             acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
             ts_recent: 0,
             recv_window: 0,
+            announced: 0,
             last_ack_sent: 0,
             echo_congestion: false,
             detector: Detector::new(LossPolicy::TimeoutOnly, false),

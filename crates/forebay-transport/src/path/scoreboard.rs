@@ -3,7 +3,10 @@
 //! Original transmissions are in stream order too, so only repeated ones need a list of their own (`repeats`) to be walked in
 //! the order in which they were sent. An ACK in order pops from the front; a SACK block costs what is new in it.
 
+use super::rate::Flight;
+use super::ring::Ring;
 use crate::ranges::RangeSet;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::Time;
 use forebay_cc::Tag;
@@ -17,15 +20,6 @@ pub(crate) struct Segment {
     pub number: u64,
     pub sent_at: Time,
     pub tag: Tag,
-    /// Rate sampler: total delivered when it was sent, and when that was reached.
-    pub delivered: u64,
-    pub delivered_at: Time,
-    /// Rate sampler: when the first packet of its flight was sent.
-    pub flight_start: Time,
-    /// Bytes in flight when it was sent, it included.
-    pub tx_in_flight: u32,
-    /// Total bytes declared lost when it was sent, modulo 2^32.
-    pub lost_before: u32,
     /// Payload bytes.
     pub len: u16,
     pub flags: u16,
@@ -43,10 +37,8 @@ pub(crate) const LOST: u16 = 8;
 pub(crate) const REPEATED: u16 = 16;
 /// Sent again before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
 pub(crate) const TWICE: u16 = 32;
-/// The sender had nothing more to send when it was sent.
-pub(crate) const APP_LIMITED: u16 = 64;
 /// Its loss was reported: once is enough, even if it was taken back.
-pub(crate) const REPORTED: u16 = 128;
+pub(crate) const REPORTED: u16 = 64;
 
 impl Segment {
     /// The sequence offset behind it: SYN and FIN take one each.
@@ -82,12 +74,18 @@ pub(crate) struct Repeat {
     pub sent_below: u64,
 }
 
+/// One for each segment.
+#[derive(Debug, Default)]
+struct Flights(VecDeque<Flight>);
+
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
-    segments: VecDeque<Segment>,
     una: u64,
     nxt: u64,
     in_flight: u64,
+    segments: Ring<Segment>,
+    /// What the rate sampler noted on each of them; none where nobody looks at its samples.
+    flights: Option<Box<Flights>>,
     sacked_bytes: u64,
     sacked_segments: u32,
     lost_segments: u32,
@@ -170,6 +168,10 @@ impl Scoreboard {
         self.in_flight += segment.len as u64;
         self.segments.push_back(segment);
     }
+    /// What the rate sampler notes on the segment that was pushed last. Noted on each or on none.
+    pub(crate) fn push_flight(&mut self, flight: Flight) {
+        self.flights.get_or_insert_default().0.push_back(flight);
+    }
     /// A byte beyond SND.NXT was taken by the peer: a window probe.
     pub(crate) fn skip_to(&mut self, offset: u64) {
         debug_assert!(self.segments.is_empty() && offset == self.nxt + 1);
@@ -181,38 +183,48 @@ impl Scoreboard {
 
     /// The first segment, if `ack` covers all of it: it is taken out.
     #[inline]
-    pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<Segment> {
+    pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<(Segment, Option<Flight>)> {
         let first = *self.segments.front()?;
         if first.end() > ack {
             return None;
         }
-        self.segments.pop_front();
+        self.segments.drop_front(1);
         self.leave(&first);
-        Some(first)
+        Some((first, self.drop_flights(1)))
     }
-    /// How many segments, and bytes, end exactly at `ack`: if nothing has happened to them since they were sent, and they carry
-    /// neither SYN nor FIN.
+    /// What the rate sampler noted on segment `index`.
     #[inline]
-    pub(crate) fn whole_run(&self, ack: u64) -> Option<(usize, u64)> {
+    pub(crate) fn flight(&self, index: usize) -> Option<Flight> {
+        self.flights.as_ref().and_then(|flights| flights.0.get(index).copied())
+    }
+    /// How many segments end exactly at `ack`, which is beyond SND.UNA, and the last of them: if nothing has happened to them since
+    /// they were sent, and they carry neither SYN nor FIN.
+    #[inline]
+    pub(crate) fn whole_run(&self, ack: u64) -> Option<(usize, &Segment)> {
         let (mut segments, mut end) = (0, self.una);
-        while end < ack {
+        loop {
             let s = self.segments.get(segments)?;
-            if s.flags & !APP_LIMITED != 0 {
+            if s.flags != 0 {
                 return None;
             }
             end += s.len as u64;
             segments += 1;
+            if end >= ack {
+                return (end == ack).then_some((segments, s));
+            }
         }
-        (end == ack).then_some((segments, end - self.una))
     }
-    /// Take out the first `segments`, which are [`Scoreboard::whole_run`] up to `ack`.
+    /// Take out the first `segments`, which are [`Scoreboard::whole_run`] up to `ack`. [`Scoreboard::drop_flights`] is to follow.
     #[inline]
     pub(crate) fn pop_run(&mut self, segments: usize, ack: u64, bytes: u64) {
-        for _ in 0..segments {
-            self.segments.pop_front();
-        }
+        self.segments.drop_front(segments);
         self.una = ack;
         self.in_flight -= bytes;
+    }
+    /// What was noted on the first `segments` leaves with them. Returns the last of it.
+    #[inline]
+    pub(crate) fn drop_flights(&mut self, segments: usize) -> Option<Flight> {
+        self.flights.as_mut().and_then(|flights| flights.0.drain(..segments).next_back())
     }
     /// Everything below `ack` is acknowledged, and [`Scoreboard::pop_acked`] was called until it gave None.
     /// Returns payload bytes that were cut off a segment of which only the head is acknowledged, if they are news.
@@ -275,15 +287,15 @@ impl Scoreboard {
         self.segments[index] = s;
     }
 
-    /// The peer holds `start..end`, above SND.UNA. `arrived` sees each segment that this is news for.
-    pub(crate) fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(&Segment)) {
+    /// The peer holds `start..end`, above SND.UNA. `arrived` sees the index of each segment that this is news for.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(usize)) {
         let mut sacked = core::mem::take(&mut self.sacked);
         sacked.insert(start, end, |gap, merged| {
             let mut at = self.find(gap.start);
-            while let Some(s) = self.segments.get(at).copied().filter(|s| s.start < gap.end) {
+            while let Some(s) = self.segments.get(at).filter(|s| s.start < gap.end) {
                 let whole = merged.start <= s.start && s.end() <= merged.end;
                 if whole && !s.is(SACKED) {
-                    arrived(&s);
+                    arrived(at);
                     self.reflag(at, SACKED, LOST | TWICE);
                 }
                 at += 1;
@@ -392,6 +404,9 @@ impl Scoreboard {
         self.enter(&rest);
         self.segments[index] = head;
         self.segments.insert(index + 1, rest);
+        if let Some(flights) = &mut self.flights {
+            flights.0.insert(index + 1, flights.0[index]);
+        }
         if rest.is(REPEATED) && rest.outstanding() {
             self.insert_repeat(Repeat {
                 number: rest.number,
@@ -404,16 +419,19 @@ impl Scoreboard {
         let at = self.repeats.partition_point(|r| r.number <= repeat.number);
         self.repeats.insert(at, repeat);
     }
-    /// Segment `index` is sent again, as described by `again` (its flags count only for [`APP_LIMITED`]).
-    pub(crate) fn repeat(&mut self, index: usize, again: Segment) {
+    /// Segment `index` is sent again, as described by `again` but for its flags.
+    pub(crate) fn repeat(&mut self, index: usize, again: Segment, flight: Option<Flight>) {
         let mut s = self.segments[index];
         debug_assert!(s.start == again.start && s.len == again.len && !s.is(SACKED));
         self.leave(&s);
         let twice = if s.is(LOST) || s.is(SYN) { 0 } else { TWICE };
         let kept = s.flags & (SYN | FIN);
-        s = Segment { flags: kept | REPEATED | twice | (again.flags & APP_LIMITED), ..again };
+        s = Segment { flags: kept | REPEATED | twice, ..again };
         self.enter(&s);
         self.segments[index] = s;
+        if let (Some(flights), Some(flight)) = (&mut self.flights, flight) {
+            flights.0[index] = flight;
+        }
         self.insert_repeat(Repeat { number: s.number, start: s.start, sent_below: self.nxt });
     }
 
@@ -423,6 +441,7 @@ impl Scoreboard {
         let contiguous =
             self.segments.iter().try_fold(self.una, |at, s| (s.start == at).then_some(s.end()));
         contiguous == Some(self.nxt)
+            && self.flights.as_ref().is_none_or(|flights| flights.0.len() == self.segments.len())
             && sum(&Segment::in_flight) == self.in_flight
             && sum(&|s| if s.is(SACKED) { s.len as u64 } else { 0 }) == self.sacked_bytes
             && sum(&|s| u64::from(s.is(LOST))) == self.lost_segments as u64
@@ -441,11 +460,6 @@ mod tests {
             number,
             sent_at: Time::from_millis(number),
             tag: Tag(number),
-            delivered: 0,
-            delivered_at: Time::ZERO,
-            flight_start: Time::ZERO,
-            tx_in_flight: 0,
-            lost_before: 0,
             len,
             flags: 0,
         }
@@ -481,15 +495,15 @@ mod tests {
     fn sums_follow_sack_loss_repeat_and_ack() {
         let mut board = ten();
         let mut seen = Vec::new();
-        board.sack(200, 500, |s| seen.push(s.number));
-        board.sack(200, 600, |s| seen.push(s.number));
+        board.sack(200, 500, |at| seen.push(at));
+        board.sack(200, 600, |at| seen.push(at));
         assert_eq!(seen, [2, 3, 4, 5]);
         assert_eq!((board.in_flight(), board.sacked_bytes()), (600, 400));
         board.mark_lost(0);
         board.mark_lost(1);
         assert_eq!((board.in_flight(), board.lost_segments()), (400, 2));
         assert_eq!(board.next_lost(), Some(0));
-        board.repeat(0, segment(0, 10, 100));
+        board.repeat(0, segment(0, 10, 100), None);
         assert_eq!((board.in_flight(), board.next_lost()), (500, Some(1)));
         assert_eq!(board.first_repeat(), Some(0));
         assert_eq!(board.first_original(), Some(6));
@@ -506,15 +520,15 @@ mod tests {
         board.mark_lost(3);
         board.split(3, 40);
         assert_eq!((board.len(), board.lost_segments()), (11, 2));
-        board.repeat(3, segment(300, 10, 40));
+        board.repeat(3, segment(300, 10, 40), None);
         assert_eq!(board.next_lost(), Some(4));
-        board.repeat(4, segment(340, 11, 60));
+        board.repeat(4, segment(340, 11, 60), None);
         assert!(board.is_consistent());
         assert_eq!(board.in_flight(), 1000);
         // The first transmission comes after all: its bytes cover both cuts.
         let mut seen = Vec::new();
-        board.sack(300, 400, |s| seen.push(s.number));
-        assert_eq!(seen, [10, 11]);
+        board.sack(300, 400, |at| seen.push(at));
+        assert!(seen.iter().map(|&at| board.get(at).number).eq([10, 11]));
     }
 
     #[test]
@@ -522,7 +536,7 @@ mod tests {
         let mut board = ten();
         board.sack(250, 350, |_| panic!("no segment is whole"));
         let mut seen = Vec::new();
-        board.sack(200, 250, |s| seen.push(s.number));
+        board.sack(200, 250, |at| seen.push(at));
         assert_eq!(seen, [2]);
         assert!(board.is_consistent());
     }
@@ -540,7 +554,7 @@ mod tests {
     #[test]
     fn a_copy_beside_an_outstanding_one_counts_twice() {
         let mut board = ten();
-        board.repeat(9, segment(900, 10, 100));
+        board.repeat(9, segment(900, 10, 100), None);
         assert_eq!(board.in_flight(), 1100);
         board.sack(900, 1000, |_| ());
         assert_eq!(board.in_flight(), 900);

@@ -2,7 +2,7 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, Path, Probe, State, send_buffer};
+use super::{Cx, Path, Probe, State};
 use forebay_base::{Arena, Packet, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
 
@@ -25,14 +25,14 @@ pub(super) enum Choice {
 impl Path {
     /// False if [`Path::poll`] would find nothing to do at all: most calls of a driver that polls until None.
     #[inline]
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.acks.is_due() || self.window_probe_due || !self.has_nothing()
     }
 
     /// The next packet, if one may leave now.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
-        if self.calm { self.poll_calm(cx, arena) } else { self.poll_any(cx, arena) }
+        if self.way.calm { self.poll_calm(cx, arena) } else { self.poll_any(cx, arena) }
     }
 
     /// The general way of [`Path::poll`].
@@ -154,7 +154,7 @@ impl Path {
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
     fn next_new(&mut self, cx: &Cx<'_>) -> Option<(u64, bool)> {
         let nxt = self.board.nxt();
-        let buffer = send_buffer(cx.config);
+        let buffer = self.way.send_buffer;
         let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
         let room = edge.saturating_sub(nxt).min((self.board.una() + buffer).saturating_sub(nxt));
         let rest = self.send_end.saturating_sub(nxt);

@@ -3,7 +3,7 @@
 use super::loss::Detector;
 use super::{Cx, Path, State};
 use forebay_base::{Span, Time};
-use forebay_cc::{AckDemand, AckPolicy, Controller, Feedback};
+use forebay_cc::{AckDemand, Controller, Feedback};
 
 /// Wait for a tail loss probe without an RTT estimate (RFC 8985 section 7.2).
 const PROBE_WITHOUT_RTT: Span = Span::from_secs(1);
@@ -23,7 +23,7 @@ pub(super) struct Timers {
     pub persist: Time,
     /// Next release of the pacer, while a packet waits for it.
     pub pace: Time,
-    /// The earliest of all, those of the ACK schedule, controller and feedback included.
+    /// Not later than any of them, nor than those of the ACK schedule, controller and feedback.
     pub next: Time,
 }
 
@@ -52,7 +52,8 @@ impl Path {
     /// Bring what is cached up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        self.calm = self.is_calm();
+        self.way.calm = self.is_calm();
+        self.way.settled = self.is_settled();
         let mut next = self.own_timeout();
         if let Some(at) = self.controller.next_timeout() {
             next = next.min(at);
@@ -63,20 +64,23 @@ impl Path {
             next = next.min(at);
         }
         self.timers.next = if self.state == State::Dead { Time::MAX } else { next };
+        self.find_reach();
     }
 
-    /// The same where the path was calm, and is: neither a loss nor a window is waited for.
+    /// The same where the path was calm, and is. A deadline that moves on leaves the earliest where it is: it may come early, and
+    /// then [`Path::refresh`] finds the next one. What it may never be is late.
     #[inline]
-    pub(super) fn refresh_deadline_calm(&mut self) {
+    pub(super) fn lower_deadline(&mut self) {
         let t = &mut self.timers;
-        t.next = t.rto.min(t.probe).min(t.pace).min(self.acks.deadline());
+        t.next = t.next.min(t.rto).min(t.probe); // neither a loss nor a window is waited for
         if let Some(at) = self.controller.next_timeout() {
             t.next = t.next.min(at);
         }
-        if !self.tells_nothing
-            && let Some(at) = self.feedback.next_timeout()
-        {
-            t.next = t.next.min(at);
+        if !self.way.plain {
+            t.next = t.next.min(t.pace);
+            if let Some(at) = self.feedback.next_timeout() {
+                t.next = t.next.min(at);
+            }
         }
     }
 
@@ -109,7 +113,7 @@ impl Path {
         if self.timers.persist <= now {
             self.window_probe_due = true;
             self.rtt.back_off();
-            self.timers.persist = now + self.rtt.rto(cx.bounds());
+            self.timers.persist = now + self.rtt.rto();
         }
         if self.timers.rto <= now {
             self.on_rto(cx);
@@ -119,9 +123,8 @@ impl Path {
 
     /// Restart the retransmission timer if anything is outstanding, else stop it (RFC 6298 5.2, 5.3).
     #[inline]
-    pub(super) fn rearm_rto(&mut self, cx: &Cx<'_>) {
-        self.timers.rto =
-            if self.board.is_empty() { Time::MAX } else { cx.now + self.rtt.rto(cx.bounds()) };
+    pub(super) fn rearm_rto(&mut self, now: Time) {
+        self.timers.rto = if self.board.is_empty() { Time::MAX } else { now + self.rtt.rto() };
     }
 
     /// Arm the tail loss probe after new data or an ACK that advances (RFC 8985 section 7.2).
@@ -137,32 +140,28 @@ impl Path {
             && self.probe.is_none()
             && self.sampled_since_probe;
         if allowed {
-            self.arm_probe(cx);
+            self.arm_probe(cx.now);
         }
     }
     /// The same for a calm path.
     #[inline]
-    pub(super) fn rearm_probe_calm(&mut self, cx: &Cx<'_>) {
+    pub(super) fn rearm_probe_calm(&mut self, now: Time) {
         self.timers.probe = Time::MAX;
         let allowed = matches!(self.detector, Detector::Rack(_))
             && !self.board.is_empty()
             && self.sampled_since_probe;
         if allowed {
-            self.arm_probe(cx);
+            self.arm_probe(now);
         }
     }
     #[inline]
-    fn arm_probe(&mut self, cx: &Cx<'_>) {
+    fn arm_probe(&mut self, now: Time) {
         let mut wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| srtt * 2);
         if self.board.len() == 1 {
             // The peer most likely runs the policy of this end.
-            let policy = self.controller.ack_policy().unwrap_or(cx.config.ack_policy);
-            wait += match policy {
-                AckPolicy::Delayed { timeout, .. } => timeout,
-                AckPolicy::EveryPacket => MAX_ACK_DELAY,
-            };
+            wait += self.acks.longest_delay().unwrap_or(MAX_ACK_DELAY);
         }
-        self.timers.probe = (cx.now + wait).min(self.timers.rto);
+        self.timers.probe = (now + wait).min(self.timers.rto);
     }
 
     fn on_probe_timer(&mut self, cx: &Cx<'_>) {
@@ -172,13 +171,13 @@ impl Path {
         }
         self.probe_due = true;
         self.sampled_since_probe = false;
-        self.rearm_rto(cx);
+        self.rearm_rto(cx.now);
     }
 
     /// Arm the persist timer while data waits for a window and nothing is outstanding that would bring an ACK.
     pub(super) fn rearm_persist(&mut self, cx: &Cx<'_>) {
         if self.timers.persist == Time::MAX {
-            self.timers.persist = cx.now + self.rtt.rto(cx.bounds());
+            self.timers.persist = cx.now + self.rtt.rto();
         }
     }
 }

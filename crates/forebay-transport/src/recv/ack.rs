@@ -1,7 +1,7 @@
 //! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section 4).
 
 use crate::ranges::{Range, RangeSet};
-use forebay_base::Time;
+use forebay_base::{Span, Time};
 use forebay_cc::AckPolicy;
 
 /// The most SACK blocks that 40 bytes of options can hold.
@@ -43,9 +43,12 @@ impl SackList {
 /// Whether and when an ACK is due.
 #[derive(Debug)]
 pub(crate) struct AckSchedule {
-    policy: AckPolicy,
+    /// Packets per ACK.
+    packets: u32,
+    /// The longest that an ACK waits; None: none does.
+    timeout: Option<Span>,
     /// Packets that are not acknowledged yet.
-    pending: u16,
+    pending: u32,
     /// Packets that are still acknowledged one by one.
     quick: u16,
     now: bool,
@@ -54,11 +57,13 @@ pub(crate) struct AckSchedule {
 
 impl AckSchedule {
     pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
-        let quick = match policy {
-            AckPolicy::EveryPacket => 0,
-            AckPolicy::Delayed { quick, .. } => quick,
+        let (packets, timeout, quick) = match policy {
+            AckPolicy::EveryPacket => (1, None, 0),
+            AckPolicy::Delayed { packets, timeout, quick } => {
+                (packets.into(), Some(timeout), quick)
+            }
         };
-        AckSchedule { policy, pending: 0, quick, now: false, deadline: Time::MAX }
+        AckSchedule { packets, timeout, pending: 0, quick, now: false, deadline: Time::MAX }
     }
     /// An ACK is due now.
     #[inline]
@@ -70,6 +75,10 @@ impl AckSchedule {
     pub(crate) fn deadline(&self) -> Time {
         self.deadline
     }
+    /// The longest that an ACK waits; None: none does.
+    pub(crate) fn longest_delay(&self) -> Option<Span> {
+        self.timeout
+    }
     /// Send one as soon as possible.
     #[inline]
     pub(crate) fn demand(&mut self) {
@@ -78,17 +87,16 @@ impl AckSchedule {
     /// A packet in order came.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Time) {
-        let AckPolicy::Delayed { packets, timeout, .. } = self.policy else {
-            self.now = true;
-            return;
-        };
         self.pending += 1;
         if self.quick > 0 {
             self.quick -= 1;
             self.now = true;
-        } else if self.pending >= packets as u16 {
+        } else if self.pending >= self.packets {
             self.now = true;
-        } else if self.deadline == Time::MAX && !self.now {
+        } else if let Some(timeout) = self.timeout
+            && self.deadline == Time::MAX
+            && !self.now
+        {
             self.deadline = now + timeout;
         }
     }

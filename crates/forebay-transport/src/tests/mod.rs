@@ -2,5 +2,6 @@
 
 mod handshake;
 mod paths;
+mod rates;
 mod recovery;
 mod transfer;

@@ -185,12 +185,17 @@ impl Detector {
             Detector::PacketTimer { .. } => false,
         }
     }
-    /// Such an ACK came; `newest` is the last segment that it covers.
+    /// Such an ACK came, for what ends at `end`; `newest` is the number of the last transmission that it covers, and when it left.
+    /// True if the policy is patient.
     #[inline]
-    pub(crate) fn on_run(&mut self, now: Time, newest: &Segment) {
-        if let Some(rack) = self.rack() {
-            rack.on_run(now, newest); // no packet of it is late
+    pub(crate) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) -> bool {
+        // No packet of it is late.
+        match self {
+            Detector::Rack(rack) => rack.on_run(rtt, newest, end),
+            Detector::Patient(patient) => patient.rack.on_run(rtt, newest, end),
+            Detector::DupThresh | Detector::PacketTimer { .. } | Detector::TimeoutOnly => {}
         }
+        matches!(self, Detector::Patient(_))
     }
     /// Declare what is lost. Returns when to look again though no ACK comes.
     pub(crate) fn detect(

@@ -55,13 +55,13 @@ impl Rack {
     pub(super) fn is_settled(&self, una: u64) -> bool {
         self.horizon <= una && self.fack <= una && self.dsack_round.is_none()
     }
-    /// Steps 1 to 3 where it is settled: everything up to the end of `newest` has arrived.
+    /// Steps 1 to 3 where it is settled: everything up to `end` has arrived, the transmission `newest` (its number, and when
+    /// it was sent) last.
     #[inline]
-    pub(super) fn on_run(&mut self, now: Time, newest: &Segment) {
-        let end = newest.end();
+    pub(super) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) {
         (self.fack, self.horizon) = (end, end);
-        self.newest = Some((newest.number, newest.sent_at));
-        self.rtt = now.since(newest.sent_at);
+        self.newest = Some(newest);
+        self.rtt = rtt;
     }
 
     /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it was sent again.
@@ -189,11 +189,6 @@ mod tests {
             number,
             sent_at: Time::from_millis(number),
             tag: Tag::default(),
-            delivered: 0,
-            delivered_at: Time::ZERO,
-            flight_start: Time::ZERO,
-            tx_in_flight: 0,
-            lost_before: 0,
             len: 100,
             flags: 0,
         }
@@ -208,7 +203,8 @@ mod tests {
             for n in number..number + batch {
                 single.on_arrival(now, &segment(n), None, false, Span::from_millis(100));
             }
-            run.on_run(now, &segment(number + batch - 1));
+            let last = segment(number + batch - 1);
+            run.on_run(now.since(last.sent_at), (last.number, last.sent_at), last.end());
             assert_eq!(format!("{single:?}"), format!("{run:?}"));
         }
         assert!(!run.is_settled(600), "the last segment ends at 601");
