@@ -50,6 +50,9 @@ pub enum Command {
   forebay run dumbbell --protocol cubic --events 1 | head
   forebay run dumbbell --out results --pcap    with captures for Wireshark
 
+The memory that a run needs is estimated before it begins. What cannot fit even
+one at a time is refused; --memory with more than there is runs it all the same.
+
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.")]
 pub struct RunArgs {
     /// A built-in scenario (see `forebay list`) or a TOML file
@@ -66,9 +69,12 @@ pub struct RunArgs {
     /// Threads inside one run: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
-    /// Runs side by side [default: all cores]
+    /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note says
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
+    /// Memory that all runs may take together, such as 8GiB [default: what the system has available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -220,6 +226,24 @@ fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A size of memory in bytes.
+fn memory(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 7] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+    ];
+    let expected = || "expected a size with unit, such as 500MiB or 8GB".to_string();
+    let unit = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)));
+    let (number, unit) = unit.ok_or_else(expected)?;
+    let number: u64 = number.trim().parse().map_err(|_| expected())?;
+    number.checked_mul(*unit).filter(|&bytes| bytes > 0).ok_or_else(expected)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +271,14 @@ mod tests {
             "0..18446744073709551615",
         ] {
             assert!(read(wrong).is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn memory_is_a_number_with_unit() {
+        assert_eq!((memory("500MiB"), memory("8 GB")), (Ok(500 << 20), Ok(8_000_000_000)));
+        for wrong in ["", "0GiB", "8", "GB", "-1GB", "1.5GiB", "99999999999TiB", "8gb"] {
+            assert!(memory(wrong).is_err(), "{wrong:?} was accepted");
         }
     }
 

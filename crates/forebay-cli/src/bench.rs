@@ -49,7 +49,7 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
 fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Run(RunError::Cancelled) => Failure::Interrupted("nothing was reported".into()),
-        BenchError::Scenario(_) | BenchError::Unknown(_) | BenchError::Memory { .. } => {
+        BenchError::Scenario(_) | BenchError::Unknown(_) | BenchError::Memory(..) => {
             Failure::input(error)
         }
         error => Failure::run(error),

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod memory;
 mod metrics;
+mod need;
 mod observe;
 mod protocol;
 pub mod reference;
@@ -23,7 +25,9 @@ pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, Work, bench,
 };
+pub use memory::available_bytes;
 pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
+pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
@@ -32,4 +36,4 @@ pub use run::{Looks, Parallel, Progress, RunError, RunOptions, RunResult, Shares
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};
 pub use summary::{Aggregate, Missing, Summary};
-pub use sweep::{RunKey, Sweep, SweepOptions, SweepPlan, SweepProgress, sweep};
+pub use sweep::{RunKey, Sweep, SweepMemory, SweepOptions, SweepPlan, SweepProgress, sweep};

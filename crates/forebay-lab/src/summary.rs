@@ -4,7 +4,7 @@ use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean_and_interval};
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, SweepMemory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,6 +19,8 @@ pub struct Summary {
     pub runs: Vec<RunResult>,
     /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
+    /// Memory that they took together.
+    pub memory: SweepMemory,
     /// The runs that were wanted and did not finish.
     pub missing: Vec<Missing>,
     /// What a reader should know: no randomness, flows that did not complete.
@@ -60,7 +62,7 @@ pub struct Missing {
 impl Summary {
     /// Put the runs of a sweep together. `name` is the scenario's, as the user gave it.
     pub fn new(name: &str, scenario: &Scenario, sweep: Sweep) -> Summary {
-        let Sweep { runs, missing, .. } = sweep;
+        let Sweep { runs, missing, memory, .. } = sweep;
         let mut protocols: Vec<&str> = Vec::new();
         for run in &runs {
             if !protocols.contains(&run.protocol.as_str()) {
@@ -76,12 +78,14 @@ impl Summary {
         if same {
             aggregate.iter_mut().for_each(Aggregate::drop_intervals);
         }
-        let notes = notes(scenario, same, (&aggregate, &runs), &missing);
+        let mut notes = notes(scenario, same, (&aggregate, &runs), &missing);
+        notes.extend(memory.fewer_jobs.clone());
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
             runs,
             aggregate,
+            memory,
             missing,
             notes,
         }
@@ -214,6 +218,7 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::metrics::Metrics;
+    use crate::need::RunMemory;
     use crate::reference::Reference;
     use crate::run::Parallel;
     use crate::scenario::LoadOptions;
@@ -228,6 +233,7 @@ mod tests {
             wall_s: 0.0,
             cpu_s: 0.0,
             parallel: Parallel::default(),
+            memory: RunMemory::default(),
             ended_s: 1.0,
             flows: 3,
             completed: 3 * usize::from(afct_s.is_some()),

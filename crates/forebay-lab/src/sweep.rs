@@ -1,9 +1,12 @@
 //! Many seeds and protocols, side by side.
 
+use crate::memory;
+use crate::need::{Fit, Need, NoRoom, fit, mib};
 use crate::reference::Known;
 use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
 use crate::scenario::Scenario;
 use crate::summary::Missing;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,6 +64,52 @@ pub struct Sweep {
     pub error: Option<(RunKey, RunError)>,
     /// True if it was cancelled before the end.
     pub cancelled: bool,
+    /// What it took of memory.
+    pub memory: SweepMemory,
+}
+
+/// Memory of all runs, which share a process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SweepMemory {
+    /// Runs that went side by side.
+    pub jobs: usize,
+    /// Why they are fewer than were wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fewer_jobs: Option<String>,
+    /// Estimate of what the dearest run needs, the program included, in MiB: see [`crate::RunMemory`].
+    pub need_mib: f64,
+    /// What was available before the first run, or what was allowed, in MiB; None where nobody knows.
+    pub available_mib: Option<f64>,
+    /// Measured: the peak of resident memory of the process while they ran, in MiB; None where the system does not tell. With one
+    /// run at a time it is what the dearest run took, with the results of all.
+    pub peak_mib: Option<f64>,
+    /// `peak_mib` by `jobs`: what a run took on average where all are alike.
+    pub peak_by_jobs_mib: Option<f64>,
+}
+
+impl SweepMemory {
+    /// With what was known when the number of jobs was chosen.
+    pub fn chosen_by(self, fit: Fit) -> SweepMemory {
+        SweepMemory { fewer_jobs: fit.fewer, available_mib: fit.available_bytes.map(mib), ..self }
+    }
+}
+
+impl SweepPlan<'_> {
+    /// How many of the runs go side by side if `wanted` are wanted, each in so many threads, and with series if that is true: no
+    /// more than fit into the memory that is available, with the results of all; where nobody knows what is, as many as are
+    /// wanted. A protocol that cannot be built is left out: its run says why.
+    pub fn fit(
+        &self,
+        wanted: usize,
+        (threads, series): (usize, bool),
+        available_bytes: Option<u64>,
+    ) -> Result<Fit, NoRoom> {
+        let seed = self.seeds.first().copied().unwrap_or(1);
+        let specs = self.protocols.iter().filter_map(|name| self.scenario.build(name, seed).ok());
+        let needs = specs.map(|spec| Need::of_run(&spec, threads, series));
+        let dearest = needs.max_by_key(Need::bytes).unwrap_or_default();
+        fit(wanted, dearest, keys_of(self).len(), available_bytes)
+    }
 }
 
 /// Run every protocol with every seed, each pair once. A run that fails stops those that have not begun; cancelling stops all.
@@ -73,12 +122,30 @@ pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     let (board, known) = (Board::new(keys.len(), options), Known::default());
     let run = RunOptions { known: Some(&known), ..options.run };
     let options = &SweepOptions { run, ..*options };
+    let jobs = options.jobs.min(keys.len());
+    memory::reset_peak();
     std::thread::scope(|scope| {
-        for _ in 0..options.jobs.min(keys.len()) {
+        for _ in 0..jobs {
             scope.spawn(|| work(plan, &keys, &board, options));
         }
     });
-    collect(keys, board, options)
+    let mut sweep = collect(keys, board, options);
+    sweep.memory = memory_of(&sweep.runs, jobs);
+    sweep
+}
+
+/// Of runs that are over. What was available before them is known to whoever chose the number of jobs.
+fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
+    let tenths = |mib: f64| (mib * 10.0).round() / 10.0;
+    let peak_mib = memory::peak_mib();
+    SweepMemory {
+        jobs,
+        fewer_jobs: None,
+        need_mib: runs.iter().map(|run| run.memory.need_mib).fold(0.0, f64::max),
+        available_mib: None,
+        peak_mib: peak_mib.map(tenths),
+        peak_by_jobs_mib: peak_mib.map(|peak| tenths(peak / jobs.max(1) as f64)),
+    }
 }
 
 fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {

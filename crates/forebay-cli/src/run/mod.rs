@@ -10,8 +10,8 @@ use crate::interrupt;
 use crate::screen::{Paint, Progress};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, EventFilter, EventWriter, Missing, RunError, RunOptions, Store, Summary, Sweep,
-    SweepOptions, SweepPlan, SweepProgress, sweep,
+    CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError, RunOptions, Store,
+    Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, check_outline, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,8 @@ use std::thread::available_parallelism;
 
 /// Run, store, show.
 pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
-    let scenario = load(args)?;
+    let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
+    let scenario = load(args, available_bytes)?;
     let filter = match &args.events {
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
@@ -30,11 +31,13 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
+    let fit = fit(args, &scenario, available_bytes)?;
     let store = match &args.out {
         Some(folder) => Some(Store::create(folder).map_err(|e| at("--out", e))?),
         None => None,
     };
-    let done = simulate(args, &scenario, filter, store.as_ref());
+    let mut done = simulate(args, &scenario, (filter, fit.jobs), store.as_ref());
+    done.memory = done.memory.chosen_by(fit);
     conclude(args, &scenario, done, store, out, paint)
 }
 
@@ -43,9 +46,35 @@ fn at(option: &str, what: impl std::fmt::Display) -> Failure {
     Failure::input(format!("{option}: {what}"))
 }
 
+/// A scenario that needs more memory than there is.
+fn no_room(args: &RunArgs, no_room: NoRoom) -> Failure {
+    let hint = "hint: fewer flows, nodes or --threads; --memory SIZE says that more may be taken";
+    Failure::input(format!("{}: {no_room}\n{hint}", args.scenario))
+}
+
+/// How many runs go side by side.
+fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Result<Fit, Failure> {
+    // As many threads in all as there are cores.
+    let cores = || (available_parallelism().map_or(1, usize::from) / args.threads).max(1);
+    let (wanted, threads) = (args.jobs.unwrap_or_else(cores), threads(args));
+    let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
+    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
+    let fit = plan.fit(wanted, (threads, args.out.is_some()), available_bytes);
+    fit.map_err(|error| no_room(args, error))
+}
+
+/// Threads that a run uses at most: one where someone looks on.
+fn threads(args: &RunArgs) -> usize {
+    if args.pcap || args.events.is_some() { 1 } else { args.threads }
+}
+
 /// The scenario with everything that the command line changes.
-fn load(args: &RunArgs) -> Result<Scenario, Failure> {
+fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failure> {
     let options = LoadOptions { set: args.set.clone(), base: None };
+    // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
+    let outline = Scenario::outline(&args.scenario, &options).map_err(Failure::input)?;
+    let checked = check_outline(&outline, available_bytes);
+    checked.map_err(|error| no_room(args, error))?;
     let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
     if !args.protocol.is_empty() {
         scenario.protocols = protocols(&args.protocol)?;
@@ -78,7 +107,7 @@ fn protocols(names: &[String]) -> Result<Vec<&'static str>, Failure> {
 fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
-    filter: Option<EventFilter>,
+    (filter, jobs): (Option<EventFilter>, usize),
     store: Option<&Store>,
 ) -> Sweep {
     let cancel = interrupt::flag();
@@ -90,10 +119,8 @@ fn simulate(
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let writer: EventWriter = lines.clone();
-    // As many threads in all as there are cores.
-    let cores = || (available_parallelism().map_or(1, usize::from) / args.threads).max(1);
     let options = SweepOptions {
-        jobs: args.jobs.unwrap_or_else(cores),
+        jobs,
         run: RunOptions {
             name: &args.scenario,
             bytes: args.bytes,

@@ -4,7 +4,7 @@ use super::published::Published;
 use super::rows::{METRIC_ROWS, bottleneck, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
 use forebay_lab::scenario::Scenario;
-use forebay_lab::{Aggregate, RunResult, Summary};
+use forebay_lab::{Aggregate, RunMemory, RunResult, Summary};
 use std::fmt::Write;
 
 /// Tables of the results and of their cost, and notes. Writing to the string cannot fail.
@@ -29,6 +29,7 @@ pub fn text(
     if let Some(line) = ideal(&summary.runs) {
         let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
     }
+    let _ = write!(text, "{}", paint.dim(wrap(&memory(summary), 0).trim_end()) + "\n");
     // What is missing is told at the end, in ranges of seeds.
     for note in summary.notes.iter().filter(|note| !note.starts_with("missing:")) {
         text.push_str(&paint.note(note));
@@ -112,6 +113,23 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
         table.push(title(&aggregate.protocol), cells);
     }
     table
+}
+
+/// What the dearest run needs by its size, and what the process has taken, in which runs side by side cannot be told apart.
+fn memory(summary: &Summary) -> String {
+    let runs = summary.runs.iter().map(|run| run.memory);
+    let dearest = runs.reduce(|a, b| if b.need_mib > a.need_mib { b } else { a });
+    let Some(RunMemory { need_mib, mostly }) = dearest else { return String::new() };
+    let need = mebibytes(need_mib);
+    let mut text = format!("memory: {need} a run (estimate, mostly {mostly})");
+    if let Some(peak_mib) = summary.memory.peak_mib {
+        let _ = write!(text, ", {} in all (measured)", mebibytes(peak_mib));
+    }
+    text
+}
+
+fn mebibytes(mib: f64) -> String {
+    if mib < 10.0 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
 }
 
 /// What "ideal" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which

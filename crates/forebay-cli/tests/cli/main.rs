@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod interrupt;
+mod memory;
 mod names;
 mod pages;
 mod readme;

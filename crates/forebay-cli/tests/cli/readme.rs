@@ -18,6 +18,9 @@ fn words(line: &str) -> Vec<&str> {
     if words.last().is_some_and(|last| last.len() == 16) && words.contains(&"ns") {
         words.drain(4..words.len() - 1);
     }
+    if words.first() == Some(&"memory:") {
+        words.truncate(1);
+    }
     words
 }
 

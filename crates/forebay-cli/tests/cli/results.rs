@@ -18,6 +18,11 @@ fn without_costs(mut summary: Value) -> Value {
         }
         assert!(run["reference"]["cpu_s"].take().is_number());
     }
+    assert!(summary["memory"]["jobs"].take().is_number());
+    for cost in ["available_mib", "peak_mib", "peak_by_jobs_mib"] {
+        let told = summary["memory"][cost].take().is_number();
+        assert_eq!(told, cfg!(target_os = "linux"), "{cost}");
+    }
     summary
 }
 

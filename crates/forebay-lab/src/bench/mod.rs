@@ -4,13 +4,14 @@
 //! and computing metrics are not counted. The peak of memory is that of the whole process while the scenario ran, with all of
 //! that, and with what the allocator kept of the scenarios before it: run one alone for a figure of its own.
 
-mod memory;
 mod peers;
 mod scale;
 
 pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
+use crate::memory;
+use crate::need::{Need, NoRoom, RunMemory, check};
 use crate::run::{Cost, Parallel, RunError, RunOptions, cpu_clock, run_one};
 use crate::scenario::{LoadOptions, Scenario, ScenarioError};
 use crate::statistics::quantile;
@@ -101,6 +102,8 @@ pub struct BenchRow {
     pub best_ns_per_hop: f64,
     /// Peak of resident memory while it ran, in MiB; None where the system does not tell.
     pub peak_mib: Option<f64>,
+    /// Estimate of it before the run, from the network alone, in MiB.
+    pub need_mib: f64,
     /// Trace hash, the same in all repetitions.
     pub trace_hash: String,
     /// Repetitions.
@@ -154,15 +157,8 @@ pub enum BenchError {
     #[error("the generated network cannot be built: {0:?}")]
     Network(SpecError),
     /// A run would need more memory than the machine has.
-    #[error("{name} needs about {need_mib} MiB of memory, and {have_mib} MiB are available here")]
-    Memory {
-        /// The benchmark.
-        name: &'static str,
-        /// What it needs.
-        need_mib: u64,
-        /// What there is.
-        have_mib: u64,
-    },
+    #[error("{0}: {1}")]
+    Memory(&'static str, NoRoom),
 }
 
 fn names() -> String {
@@ -270,6 +266,7 @@ fn measure(
         ns_per_hop: per_hop(cpu_s),
         best_ns_per_hop: per_hop(best_s),
         peak_mib,
+        need_mib: first.memory.need_mib,
         trace_hash: first.trace_hash,
         repetitions,
         completed: [first.completed, first.flows],
@@ -280,27 +277,22 @@ fn measure(
     })
 }
 
-/// What one flow of the scale series needs at most, and the map with its routes, in bytes; rounded up from measurements.
-const SCALE_FLOW_BYTES: u64 = 6_000;
-const SCALE_MAP_BYTES: u64 = 300_000_000;
-
 /// One run over the generated map: it is long enough to be measured once.
 fn measure_scale(
     name: &'static str,
     flows: usize,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
-    let need_mib = (SCALE_MAP_BYTES + flows as u64 * SCALE_FLOW_BYTES) >> 20;
-    if let Some(have_mib) = memory::available_mib().filter(|&have| have < need_mib) {
-        return Err(BenchError::Memory { name, need_mib, have_mib });
-    }
     memory::reset_peak();
     let mut building = Cost::default();
+    let (spec, _) = building.charge(|| scale::network(flows, 1));
+    let need = Need::of(&spec, options.threads);
+    check(need, memory::available_bytes()).map_err(|no_room| BenchError::Memory(name, no_room))?;
     let (built, _) = building.charge(|| {
-        let spec = scale::network(flows, 1);
         let (threads, cpu_clock) = (options.threads, Some(cpu_clock as fn() -> _));
         Simulation::new(&spec, 1, Options { threads, cpu_clock, ..Options::default() })
     });
+    drop(spec);
     let mut simulation = built.map_err(BenchError::Network)?;
     let at_rest_mib = memory::peak_mib();
     let (mut running, mut until) = (Cost::default(), Time::ZERO);
@@ -337,6 +329,7 @@ fn measure_scale(
         ns_per_hop,
         best_ns_per_hop: ns_per_hop,
         peak_mib,
+        need_mib: RunMemory::from(need).need_mib,
         trace_hash: format!("{:016x}", simulation.trace_hash()),
         repetitions: 1,
         completed: [completed, flows],

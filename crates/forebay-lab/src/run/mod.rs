@@ -12,6 +12,7 @@ use crate::metrics::{
     Bounds, FlowResult, InterfaceResult, Mark, Metrics, clock_seconds, flows_of, interfaces_of,
     metrics_of,
 };
+use crate::need::{Need, RunMemory};
 use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError, count_per_flow};
@@ -108,6 +109,8 @@ pub struct RunResult {
     /// How it used its threads.
     #[serde(flatten)]
     pub parallel: Parallel,
+    /// Memory that it needed, by its size.
+    pub memory: RunMemory,
     /// Simulated time at the end, in seconds.
     pub ended_s: f64,
     /// Number of flows.
@@ -200,6 +203,7 @@ pub fn run_one(
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
     result.reference = reference.beside(&result.per_flow);
+    result.memory = Need::of_run(&spec, simulation.threads(), options.store.is_some()).into();
     Ok(result)
 }
 
@@ -263,6 +267,7 @@ impl Measured<'_> {
             wall_s: cost.wall.as_secs_f64(),
             cpu_s: cost.cpu.as_secs_f64(),
             parallel: Parallel::of(simulation),
+            memory: RunMemory::default(),
             ended_s: clock_seconds(simulation.now()),
             flows: per_flow.len(),
             completed: per_flow.iter().filter(|flow| flow.fct_s.is_some()).count(),

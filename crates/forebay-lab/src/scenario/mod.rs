@@ -15,6 +15,7 @@ mod fits;
 mod flows;
 mod inrpp;
 mod item;
+mod outline;
 mod protocols;
 mod rcp;
 mod schema;
@@ -34,6 +35,7 @@ pub use builtin::{BUILTINS, Builtin};
 pub use error::{Place, Problem, ScenarioError};
 pub use file::FctClock;
 pub use inrpp::InrppNetwork;
+pub use outline::Outline;
 pub use schema::schema;
 
 use error::Fault;
@@ -175,28 +177,18 @@ pub struct LoadOptions {
 impl Scenario {
     /// The built-in scenario of that name, or the one in that file.
     pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
-        if let Some(builtin) = Builtin::find(name_or_path) {
-            let file = format!("{}.toml", builtin.name);
-            return Scenario::parse(builtin.text, &file, options);
-        }
-        let path = Path::new(name_or_path);
-        let text = source::read_text(path).map_err(|fault| {
-            let is_path =
-                name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
-            let named = is_path || name_or_path.ends_with(".toml");
-            let fault = match path.exists() || named {
-                true => fault,
-                false => {
-                    let name = name_or_path.to_string();
-                    let problem = Problem::UnknownName { kind: "scenario", name };
-                    Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
-                }
-            };
-            fault.resolve(&Sources::default())
-        })?;
-        let folder = || path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let base = Some(options.base.clone().unwrap_or_else(folder));
-        Scenario::parse(&text, name_or_path, &LoadOptions { set: options.set.clone(), base })
+        let Text { text, file, base } = Text::of(name_or_path, options)?;
+        let set = options.set.clone();
+        Scenario::parse(&text, &file, &LoadOptions { set, base })
+    }
+
+    /// How large the scenario is that [`Scenario::load`] would give, without making it.
+    pub fn outline(name_or_path: &str, options: &LoadOptions) -> Result<Outline, ScenarioError> {
+        let Text { text, file, base } = Text::of(name_or_path, options)?;
+        let mut sources = Sources::default();
+        let read = read_file(&text, &file, &options.set, &mut sources);
+        let file = read.map_err(|fault| fault.resolve(&sources))?;
+        Ok(outline::outline(&file, &base.unwrap_or_default()))
     }
 
     /// The scenario of a text, which messages call `file`.
@@ -250,6 +242,53 @@ impl Scenario {
     }
 }
 
+/// The text of a scenario, what messages call it, and the folder that its paths are relative to.
+struct Text {
+    text: String,
+    file: String,
+    base: Option<PathBuf>,
+}
+
+impl Text {
+    /// That of the built-in scenario of that name, or of that file.
+    fn of(name_or_path: &str, options: &LoadOptions) -> Result<Text, ScenarioError> {
+        if let Some(builtin) = Builtin::find(name_or_path) {
+            let (text, file) = (builtin.text.to_string(), format!("{}.toml", builtin.name));
+            return Ok(Text { text, file, base: options.base.clone() });
+        }
+        let path = Path::new(name_or_path);
+        let text = source::read_text(path).map_err(|fault| {
+            let is_path =
+                name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
+            let named = is_path || name_or_path.ends_with(".toml");
+            let fault = match path.exists() || named {
+                true => fault,
+                false => {
+                    let name = name_or_path.to_string();
+                    let problem = Problem::UnknownName { kind: "scenario", name };
+                    Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
+                }
+            };
+            fault.resolve(&Sources::default())
+        })?;
+        let folder = || path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let base = Some(options.base.clone().unwrap_or_else(folder));
+        Ok(Text { text, file: name_or_path.to_string(), base })
+    }
+}
+
+/// The keys of a text, with all changes. Nothing is expanded.
+fn read_file(text: &str, name: &str, set: &[String], sources: &mut Sources) -> Result<File, Fault> {
+    let source = sources.add(name, text);
+    let mut document = item::parse_document(sources, source)?;
+    for assignment in set {
+        set::apply(&mut document, sources, assignment)?;
+    }
+    let file = File::read(&document, "")?;
+    outline::check(&file)?;
+    Ok(file)
+}
+
 fn read(
     text: &str,
     name: &str,
@@ -257,12 +296,7 @@ fn read(
     base: &Path,
     sources: &mut Sources,
 ) -> Result<Scenario, Fault> {
-    let source = sources.add(name, text);
-    let mut document = item::parse_document(sources, source)?;
-    for assignment in set {
-        set::apply(&mut document, sources, assignment)?;
-    }
-    let file = File::read(&document, "")?;
+    let file = read_file(text, name, set, sources)?;
     let topology = topology::expand(&file, sources, base)?;
     let tcp = match &file.tcp {
         Some(at) => tcp::resolve(&at.value)?,

@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod captures;
+mod hops;
 mod pcapng;
 mod pooling;
 mod published;

@@ -2,7 +2,7 @@
 
 use forebay_base::Span;
 use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
-use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
+use forebay_lab::{Parallel, RunMemory, RunOptions, RunResult, run_one};
 use serde_json::Value;
 
 /// Scenarios that would run longer, in simulated time behind the start of their window, are cut short.
@@ -33,10 +33,10 @@ fn run(scenario: &Scenario, protocol: &str, threads: usize) -> RunResult {
     run_one(scenario, protocol, 1, &options).unwrap()
 }
 
-/// Everything but what the run cost and how it used its threads.
+/// Everything but what the run cost, of memory too, and how it used its threads.
 fn outcome(result: &RunResult) -> RunResult {
-    let parallel = Parallel::default();
-    RunResult { wall_s: 0.0, cpu_s: 0.0, parallel, ..result.clone() }
+    let (parallel, memory) = (Parallel::default(), RunMemory::default());
+    RunResult { wall_s: 0.0, cpu_s: 0.0, parallel, memory, ..result.clone() }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// True if tshark is there. Without it the test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says that it must not be.
-fn have_tshark(test: &str) -> bool {
+pub fn have_tshark(test: &str) -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok_and(|o| o.status.success());
     #[allow(clippy::disallowed_methods, reason = "a test may ask how it is run")]
     let required = std::env::var("FOREBAY_REQUIRE_TSHARK").is_ok_and(|v| v == "1");
@@ -20,7 +20,7 @@ fn have_tshark(test: &str) -> bool {
     found
 }
 
-fn tshark(capture: &Path, args: &[&str]) -> String {
+pub fn tshark(capture: &Path, args: &[&str]) -> String {
     let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
     let mut command = Command::new("tshark");
     let output = command.arg("-n").args(checks).arg("-r").arg(capture).args(args).output().unwrap();
