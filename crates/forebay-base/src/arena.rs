@@ -110,17 +110,26 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Into the caller: what is made there is then made where it stays.
+    #[inline(always)]
     fn insert(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(at) => {
-                self.slots[at as usize] = Slot::Taken(value);
-                at
-            }
-            None => {
-                self.slots.push(Slot::Taken(value));
-                (self.slots.len() - 1) as u32
-            }
-        }
+        let at = self.free.pop().unwrap_or_else(|| self.add());
+        self.slots[at as usize] = Slot::Taken(value);
+        at
+    }
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self) -> u32 {
+        self.slots.push(Slot::Free);
+        (self.slots.len() - 1) as u32
+    }
+    /// Free a slot where it is.
+    #[inline]
+    fn end(&mut self, at: u32) {
+        let slot = &mut self.slots[at as usize];
+        assert!(matches!(slot, Slot::Taken(_)), "handle freed twice");
+        *slot = Slot::Free;
+        self.free.push(at);
     }
     #[inline]
     fn remove(&mut self, at: u32) -> T {
@@ -169,6 +178,7 @@ impl Arena {
         Arena { next_name, named: Some(BTreeMap::new()), ..Arena::default() }
     }
     /// Keep `cold` for a packet.
+    #[inline]
     pub fn insert(&mut self, cold: Cold) -> Handle {
         Handle::of_slot(self.colds.insert(cold))
     }
@@ -190,7 +200,8 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let Cold { piece, .. } = self.colds.remove(handle.slot());
+        let piece = self.colds.get(handle.slot()).piece;
+        self.colds.end(handle.slot());
         let Some(datagram) = piece.and_then(|p| p.datagram) else { return };
         let shared = self.datagrams.get_mut(datagram);
         shared.pieces -= 1;

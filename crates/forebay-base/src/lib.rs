@@ -30,7 +30,7 @@ pub use ids::{Addr, Ecn, Endpoint, FlowId, IpVersion, LinkId, NodeId, PortId, So
 pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
-pub use packet::{Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
+pub use packet::{Kind, MAX_TTL, Packet, Signature, TcpFields, TcpFlags};
 pub use parcel::Parcel;
 pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;

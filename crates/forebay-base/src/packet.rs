@@ -8,6 +8,7 @@ use crate::digest::mix64;
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
 use crate::time::Time;
+use core::fmt;
 
 /// The time to live that hosts send with.
 pub const MAX_TTL: u8 = 64;
@@ -85,25 +86,104 @@ const KIND_MASK: u8 = 0b0011_0000;
 const V6: u8 = 0b0100_0000;
 const PORTS: u8 = 0b1000_0000;
 
+/// Two numbers in one word, the first in its low half: what is written at once can be read at once, while it is still on its way
+/// to memory.
+#[derive(Clone, Copy)]
+struct Pair(u64);
+
+impl Pair {
+    #[inline]
+    const fn new(first: u32, second: u32) -> Pair {
+        Pair(first as u64 | (second as u64) << 32)
+    }
+    #[inline]
+    const fn first(self) -> u32 {
+        self.0 as u32
+    }
+    #[inline]
+    const fn second(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// Ports, window and length of a packet, likewise.
+#[derive(Clone, Copy)]
+struct Sizes(u64);
+
+impl Sizes {
+    #[inline]
+    const fn new(ports: (u16, u16), window: u16, len: u16) -> Sizes {
+        let low = ports.0 as u64 | (ports.1 as u64) << 16;
+        Sizes(low | (window as u64) << 32 | (len as u64) << 48)
+    }
+    #[inline]
+    const fn ports(self) -> (u16, u16) {
+        (self.0 as u16, (self.0 >> 16) as u16)
+    }
+    #[inline]
+    const fn window(self) -> u16 {
+        (self.0 >> 32) as u16
+    }
+    #[inline]
+    const fn len(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
+}
+
+/// Flags, bits, time to live and header length of a packet, likewise.
+#[derive(Clone, Copy)]
+struct Small(u32);
+
+const TTL_SHIFT: u32 = 16;
+const HEADER_LEN_SHIFT: u32 = 24;
+
+impl Small {
+    #[inline]
+    const fn new(flags: TcpFlags, bits: u8, ttl: u8, header_len: u8) -> Small {
+        let low = flags.0 as u32 | (bits as u32) << 8;
+        Small(low | (ttl as u32) << TTL_SHIFT | (header_len as u32) << HEADER_LEN_SHIFT)
+    }
+    #[inline]
+    const fn flags(self) -> TcpFlags {
+        TcpFlags(self.0 as u8)
+    }
+    #[inline]
+    const fn bits(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+    #[inline]
+    const fn ttl(self) -> u8 {
+        (self.0 >> TTL_SHIFT) as u8
+    }
+    #[inline]
+    const fn header_len(self) -> u8 {
+        (self.0 >> HEADER_LEN_SHIFT) as u8
+    }
+    #[inline]
+    const fn with_bits(self, bits: u8) -> Small {
+        Small::new(self.flags(), bits, self.ttl(), self.header_len())
+    }
+    #[inline]
+    const fn with_ttl(self, ttl: u8) -> Small {
+        Small::new(self.flags(), self.bits(), ttl, self.header_len())
+    }
+    const fn with_header_len(self, header_len: u8) -> Small {
+        Small::new(self.flags(), self.bits(), self.ttl(), header_len)
+    }
+}
+
 /// A packet. Not `Clone`: two packets need two cold parts, see [`Arena::duplicate`].
-#[derive(Debug)]
-#[repr(C)] // in this order the digest reads whole words
+#[repr(C)] // the small fields lie together
 pub struct Packet {
     stamp: Time,
-    src: Addr,
-    dst: Addr,
-    seq: u32,
-    ack: u32,
-    ts_value: u32,
-    ts_echo: u32,
-    src_port: u16,
-    dst_port: u16,
-    window: u16,
-    len: u16,
-    flags: TcpFlags,
-    bits: u8,
-    ttl: u8,
-    header_len: u8,
+    /// Source and destination.
+    addrs: Pair,
+    /// Sequence and acknowledgment number.
+    numbers: Pair,
+    /// Timestamp value and echo.
+    timestamps: Pair,
+    sizes: Sizes,
+    small: Small,
     cold: Handle,
 }
 
@@ -149,6 +229,24 @@ fn drop_padding_of_many(list: &mut OptionList, before: usize) {
     *list = OptionList::from_bytes(&region[..kept]).expect("rounding stays within 40 bytes");
 }
 
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packet")
+            .field("kind", &self.kind())
+            .field("src", &self.src())
+            .field("dst", &self.dst())
+            .field("ports", &self.ports())
+            .field("tcp", &self.tcp_fields())
+            .field("wire_len", &self.wire_len())
+            .field("header_len", &self.header_len())
+            .field("ecn", &self.ecn())
+            .field("ttl", &self.ttl())
+            .field("stamp", &self.stamp())
+            .field("cold", &self.cold())
+            .finish()
+    }
+}
+
 impl Packet {
     /// A TCP segment of `payload_len` bytes, not ECN-capable, DF set, full TTL.
     /// Panics if the packet would be longer than 65 535 bytes.
@@ -172,20 +270,11 @@ impl Packet {
         }
         Packet {
             stamp: Time::ZERO,
-            src: src.addr,
-            dst: dst.addr,
-            seq: tcp.seq,
-            ack: tcp.ack,
-            ts_value,
-            ts_echo,
-            src_port: src.port,
-            dst_port: dst.port,
-            window: tcp.window,
-            len,
-            flags: tcp.flags,
-            bits,
-            ttl: MAX_TTL,
-            header_len: header_len as u8,
+            addrs: Pair::new(src.addr.0, dst.addr.0),
+            numbers: Pair::new(tcp.seq, tcp.ack),
+            timestamps: Pair::new(ts_value, ts_echo),
+            sizes: Sizes::new((src.port, dst.port), tcp.window, len),
+            small: Small::new(tcp.flags, bits, MAX_TTL, header_len as u8),
             cold: Handle::NONE,
         }
     }
@@ -206,9 +295,10 @@ impl Packet {
         if let (IpVersion::V4, Some(&first)) = (version, cold.body.as_ref().and_then(|b| b.first()))
         {
             // With IPv4 options the header is longer than 20 bytes: the IHL field says so.
-            packet.header_len = packet.header_len.max((first & 0x0f) * 4);
+            let header_len = packet.small.header_len().max((first & 0x0f) * 4);
+            packet.small = packet.small.with_header_len(header_len);
         }
-        assert!(len >= packet.header_len as u16, "opaque bytes end within the IP header");
+        assert!(len >= packet.header_len(), "opaque bytes end within the IP header");
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
         packet
@@ -236,17 +326,22 @@ impl Packet {
         let endpoint = |addr| Endpoint { addr, port: 0 };
         let mut packet =
             Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
-        packet.bits = (packet.bits & V6) | ((kind as u8) << KIND_SHIFT);
+        let bits = (packet.small.bits() & V6) | ((kind as u8) << KIND_SHIFT);
+        packet.small = packet.small.with_bits(bits);
         packet.set_dont_fragment(false);
-        packet.len = len;
-        packet.header_len = if version == IpVersion::V6 { 40 } else { 20 };
+        packet.set_len(len);
+        let header_len = if version == IpVersion::V6 { 40 } else { 20 };
+        packet.small = packet.small.with_header_len(header_len);
         packet
     }
 
+    fn set_len(&mut self, len: u16) {
+        self.sizes = Sizes::new(self.sizes.ports(), self.sizes.window(), len);
+    }
     fn set_visible_ports(&mut self, ports: Option<(u16, u16)>) {
         if let Some((src, dst)) = ports {
-            self.bits |= PORTS;
-            (self.src_port, self.dst_port) = (src, dst);
+            self.small = self.small.with_bits(self.small.bits() | PORTS);
+            self.sizes = Sizes::new((src, dst), self.sizes.window(), self.sizes.len());
         }
     }
 
@@ -264,22 +359,22 @@ impl Packet {
     /// Source address.
     #[inline]
     pub fn src(&self) -> Addr {
-        self.src
+        Addr(self.addrs.first())
     }
     /// Destination address.
     #[inline]
     pub fn dst(&self) -> Addr {
-        self.dst
+        Addr(self.addrs.second())
     }
     /// Source and destination port, if the bytes of this packet hold them.
     #[inline]
     pub fn ports(&self) -> Option<(u16, u16)> {
-        (self.bits & PORTS != 0).then_some((self.src_port, self.dst_port))
+        (self.small.bits() & PORTS != 0).then_some(self.sizes.ports())
     }
     /// What the packet holds.
     #[inline]
     pub fn kind(&self) -> Kind {
-        match (self.bits & KIND_MASK) >> KIND_SHIFT {
+        match (self.small.bits() & KIND_MASK) >> KIND_SHIFT {
             0 => Kind::Tcp,
             1 => Kind::Opaque,
             _ => Kind::Piece,
@@ -288,73 +383,76 @@ impl Packet {
     /// The IP version.
     #[inline]
     pub fn version(&self) -> IpVersion {
-        if self.bits & V6 != 0 { IpVersion::V6 } else { IpVersion::V4 }
+        if self.small.bits() & V6 != 0 { IpVersion::V6 } else { IpVersion::V4 }
     }
     /// Length on the wire from the IP header on, in bytes.
     #[inline]
     pub fn wire_len(&self) -> u16 {
-        self.len
+        self.sizes.len()
     }
     /// Length of IP and TCP header with options, in bytes; of the IP header alone if not TCP.
     #[inline]
     pub fn header_len(&self) -> u16 {
-        self.header_len as u16
+        self.small.header_len() as u16
     }
     /// Bytes behind the header.
     #[inline]
     pub fn payload_len(&self) -> u16 {
-        self.len - self.header_len as u16
+        self.sizes.len() - self.header_len()
     }
     /// The TCP header, if this is a whole TCP segment.
     #[inline]
     pub fn tcp_fields(&self) -> Option<TcpFields> {
         (self.kind() == Kind::Tcp).then_some(TcpFields {
-            seq: self.seq,
-            ack: self.ack,
-            flags: self.flags,
-            window: self.window,
+            seq: self.numbers.first(),
+            ack: self.numbers.second(),
+            flags: self.small.flags(),
+            window: self.sizes.window(),
             timestamps: self.timestamps(),
         })
     }
     #[inline]
     fn timestamps(&self) -> Option<(u32, u32)> {
-        (self.bits & TIMESTAMPS != 0).then_some((self.ts_value, self.ts_echo))
+        (self.small.bits() & TIMESTAMPS != 0)
+            .then_some((self.timestamps.first(), self.timestamps.second()))
     }
     /// The ECN field.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.bits)
+        Ecn::from_bits(self.small.bits())
     }
     /// Set the ECN field: senders, and routers that mark.
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
-        self.bits = (self.bits & !ECN_MASK) | ecn as u8;
+        self.small = self.small.with_bits((self.small.bits() & !ECN_MASK) | ecn as u8);
     }
     /// True if routers must not fragment it.
     #[inline]
     pub fn dont_fragment(&self) -> bool {
-        self.bits & DONT_FRAGMENT != 0
+        self.small.bits() & DONT_FRAGMENT != 0
     }
     /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
     /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be allowed.
     pub fn set_dont_fragment(&mut self, df: bool) {
         let df = df || self.version() == IpVersion::V6;
-        self.bits = if df { self.bits | DONT_FRAGMENT } else { self.bits & !DONT_FRAGMENT };
+        let bits = self.small.bits() & !DONT_FRAGMENT;
+        self.small = self.small.with_bits(if df { bits | DONT_FRAGMENT } else { bits });
     }
     /// Time to live.
     #[inline]
     pub fn ttl(&self) -> u8 {
-        self.ttl
+        self.small.ttl()
     }
     /// Set the time to live: for parsers and for sources other than hosts.
+    #[inline]
     pub fn set_ttl(&mut self, ttl: u8) {
-        self.ttl = ttl;
+        self.small = self.small.with_ttl(ttl);
     }
     /// One router passed: false if the packet must be dropped.
     #[inline]
     pub fn decrement_ttl(&mut self) -> bool {
-        self.ttl = self.ttl.saturating_sub(1);
-        self.ttl > 0
+        self.set_ttl(self.ttl().saturating_sub(1));
+        self.ttl() > 0
     }
     /// The handle of the cold part.
     #[inline]
@@ -395,7 +493,7 @@ impl Packet {
         arena: &mut Arena,
     ) -> Result<(), OptionError> {
         assert_eq!(self.kind(), Kind::Tcp);
-        let stamps = self.bits & TIMESTAMPS != 0;
+        let stamps = self.small.bits() & TIMESTAMPS != 0;
         let before = if stamps { TIMESTAMP_OPTION_BYTES } else { 0 };
         if options.len() + before > MAX_OPTION_BYTES {
             return Err(OptionError);
@@ -437,21 +535,22 @@ impl Packet {
             + match self.kind() {
                 Kind::Tcp => tcp_header_len(
                     self.version(),
-                    self.bits & TIMESTAMPS != 0,
+                    self.small.bits() & TIMESTAMPS != 0,
                     cold.tcp_options.len(),
                 ),
                 _ if self.version() == IpVersion::V6 => 40,
                 _ => 20,
             };
         let payload = self.payload_len();
-        self.header_len = header_len as u8;
-        self.len = payload.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
+        self.small = self.small.with_header_len(header_len as u8);
+        let len = payload.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
+        self.set_len(len);
     }
     /// A hash of what identifies the flow in this packet's own bytes: the 5-tuple, or the 3-tuple where
     /// the ports are not among them.
     #[inline]
     pub fn flow_hash(&self) -> u64 {
-        let addresses = (self.src.0 as u64) << 32 | self.dst.0 as u64;
+        let addresses = self.addrs.0.rotate_left(32); // the source in the high half
         let ports = match self.ports() {
             Some((src, dst)) => 1 << 32 | (src as u64) << 16 | dst as u64,
             None => 0,
@@ -461,28 +560,46 @@ impl Packet {
     /// A digest of everything a capture would show of this packet, payload apart: the trace hash is made of these.
     #[inline]
     pub fn digest(&self, arena: &Arena) -> u64 {
-        // Neighbouring fields, the first in the low bits: one load each on little-endian machines.
-        let pair = |a: u32, b: u32| a as u64 | (b as u64) << 32;
-        let fold = |a: u64, b: u64| {
-            let wide = a as u128 * b as u128;
-            (wide as u64) ^ ((wide >> 64) as u64)
-        };
-        let ports = self.src_port as u64
-            | (self.dst_port as u64) << 16
-            | (self.window as u64) << 32
-            | (self.len as u64) << 48;
-        let small = self.flags.0 as u64
-            | (self.bits as u64) << 8
-            | (self.ttl as u64) << 16
-            | (self.header_len as u64) << 24;
-        let a = fold(pair(self.src.0, self.dst.0) ^ K[0], pair(self.seq, self.ack) ^ K[1]);
-        let b = fold(pair(self.ts_value, self.ts_echo) ^ K[2], ports ^ K[3]);
-        let mut digest = fold(a ^ small ^ K[4], b ^ K[5]);
-        if self.cold != Handle::NONE {
-            digest = arena.digest_cold(self, digest);
-        }
-        digest
+        self.signature(arena).digest(self.ttl())
     }
+    /// What its digests on all links have in common, where routers change nothing but the time to live.
+    #[inline]
+    pub fn signature(&self, arena: &Arena) -> Signature {
+        let small = self.small.with_ttl(0).0 as u64;
+        let a = fold(self.addrs.0 ^ K[0], self.numbers.0 ^ K[1]);
+        let b = fold(self.timestamps.0 ^ K[2], self.sizes.0 ^ K[3]);
+        let mut signature = Signature { a: a ^ small ^ K[4], b: b ^ K[5] };
+        if self.cold != Handle::NONE {
+            signature.a = arena.digest_cold(self, signature.a);
+        }
+        signature
+    }
+}
+
+/// See [`Packet::signature`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    a: u64,
+    b: u64,
+}
+
+impl Signature {
+    /// The digest of the packet while it has this time to live.
+    #[inline]
+    pub fn digest(self, ttl: u8) -> u64 {
+        self.with((ttl as u64) << TTL_SHIFT, 0)
+    }
+    /// A hash of the signature and two words.
+    #[inline]
+    pub fn with(self, x: u64, y: u64) -> u64 {
+        fold(self.a ^ x, self.b ^ y)
+    }
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let wide = a as u128 * b as u128;
+    (wide as u64) ^ ((wide >> 64) as u64)
 }
 
 const K: [u64; 6] = [

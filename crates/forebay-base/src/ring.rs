@@ -1,5 +1,6 @@
 //! Packets in a row.
 
+use crate::arena::{Arena, Handle};
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -51,6 +52,15 @@ impl PacketRing {
         let packet = self.slots[self.head as usize].bitwise_copy();
         self.leave();
         Some(packet)
+    }
+    /// The first packet ends, if there is one.
+    #[inline]
+    pub fn end_front(&mut self, arena: &mut Arena) {
+        match self.front().map(Packet::cold) {
+            None => {}
+            Some(Handle::NONE) => self.leave(),
+            Some(_) => self.pop_front().into_iter().for_each(|packet| arena.free(packet)),
+        }
     }
     /// Put `packet` behind all others. It can be changed where it lies now.
     #[inline(always)]

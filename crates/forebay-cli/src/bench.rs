@@ -6,13 +6,17 @@ use crate::interrupt;
 use crate::screen::{Paint, Table, count, wrap};
 use forebay_lab::scenario::Builtin;
 use forebay_lab::{
-    BENCHES, BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, Work,
+    BENCHES, BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, WithoutHash, Work,
     bench as measure,
 };
 use std::io::{self, IsTerminal, Write};
 
 /// CPU time for which each scenario is repeated, in seconds: short runs are measured too coarsely.
 const MIN_CPU_S: f64 = 1.0;
+
+/// Columns of the table. Those that say how it compares stand together on a terminal of 80 columns.
+const HEADINGS: [&str; 8] =
+    ["CPU/hop", "best", "no hash (best)", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
 
 /// Measure and show.
 pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
@@ -57,8 +61,7 @@ fn failure(error: BenchError) -> Failure {
 }
 
 fn text(report: &BenchReport, paint: Paint) -> String {
-    let headings = ["CPU/hop", "best", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
-    let mut table = Table::new(headings.map(String::from).to_vec());
+    let mut table = Table::new(HEADINGS.map(String::from).to_vec());
     for row in &report.rows {
         table.push(format!("{} Forebay", row.name), own(row));
         for peer in report.peers.iter().filter(|peer| peer.name == row.name) {
@@ -113,12 +116,17 @@ fn own(row: &BenchRow) -> Vec<String> {
     vec![
         format!("{:.0} ns", row.ns_per_hop),
         format!("{:.0} ns", row.best_ns_per_hop),
+        row.without_hash.as_ref().map_or_else(|| "-".into(), unhashed),
         String::new(),
         mebibytes(row.peak_mib),
         count(row.packet_hops),
         format!("{:.3} s", row.cpu_s),
         row.repetitions.to_string(),
     ]
+}
+
+fn unhashed(figure: &WithoutHash) -> String {
+    format!("{:.0} ns ({:.0})", figure.ns_per_hop, figure.best_ns_per_hop)
 }
 
 fn other(peer: &Peer, ours: &BenchRow) -> Vec<String> {
@@ -129,8 +137,9 @@ fn other(peer: &Peer, ours: &BenchRow) -> Vec<String> {
         r => format!("{:.1} x slower", 1.0 / r),
     };
     let figure = format!("{:.0} ns", peer.ns_per_hop);
-    let mut cells = vec![figure, String::new(), against, mebibytes(peer.peak_mib)];
-    cells.resize(7, String::new());
+    let none = String::new();
+    let mut cells = vec![figure, none.clone(), none.clone(), against, mebibytes(peer.peak_mib)];
+    cells.resize(HEADINGS.len(), none);
     cells
 }
 

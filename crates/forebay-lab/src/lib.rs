@@ -23,7 +23,7 @@ mod sweep;
 
 pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
-    Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, Work, bench,
+    Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use memory::available_bytes;
 pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};

@@ -1,6 +1,7 @@
 //! From a spec to machines: addresses, static shortest-path routes, hosts, links.
 
 use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
+use crate::feeders::Feeders;
 use crate::host::Host;
 use crate::link::{AnyLink, FifoLimit, FifoLink, Impairment, QueuedLink};
 use crate::spec::ForwardingSpec;
@@ -92,6 +93,9 @@ pub struct Network {
     pub ends: Vec<[(NodeId, SocketId); 2]>,
     /// Per node the first address of each interface.
     pub addresses: Arc<Vec<Vec<Addr>>>,
+    /// By link: the only other one that its packets come from, if that is sure for the whole run and its departures are known when
+    /// packets are queued.
+    pub feeders: Arc<Vec<Option<LinkId>>>,
 }
 
 impl Network {
@@ -107,14 +111,15 @@ impl Network {
         shortest_paths(spec, &ports, &mut routes);
         let mut nodes = build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = build_flows(spec, seed, &addresses, &mut nodes);
-        check_routes(spec, &ports, &routes, &workload)?;
+        let feeders = walk_routes(spec, &ports, &routes, &workload)?;
         if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();
         let links = build_links(spec, seed, all_queued);
+        let feeders = Arc::new(feeders.only(spec, &links));
         let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
-        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses })
+        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, feeders })
     }
 
     /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
@@ -130,6 +135,7 @@ impl Network {
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),
+            feeders: Arc::clone(&self.feeders),
         };
         let mut networks: Vec<Network> = (0..parts).map(empty).collect();
         for (node, &here) in self.nodes.into_iter().zip(owner) {
@@ -338,24 +344,29 @@ fn host_mut(nodes: &mut [Node], id: NodeId) -> &mut Host {
     }
 }
 
-/// Every flow can reach its destination, and the ACKs its source, before any event changes a route.
-fn check_routes(
+/// Every flow can reach its destination, and the ACKs its source, before any event changes a route. Which links they come to from
+/// which.
+fn walk_routes(
     spec: &NetSpec,
     ports: &PortTable,
     routes: &Routes,
     workload: &Workload,
-) -> Result<(), SpecError> {
-    let reaches = |from: NodeId, port: PortId, to: NodeId, addr: Addr| {
-        let mut at = spec.links[ports.link(from, port).index()].to;
+) -> Result<Feeders, SpecError> {
+    let mut feeders = Feeders::new(spec.links.len());
+    let mut reaches = |from: NodeId, port: PortId, to: NodeId, addr: Addr| {
+        let mut link = ports.link(from, port);
         for _ in 0..spec.nodes.len() {
+            let at = spec.links[link.index()].to;
             if at == to {
                 return true;
             }
             if matches!(spec.nodes[at.index()].kind, NodeKind::Host) {
                 return false;
             }
-            let Some(next) = routes.port(at, addr) else { return false };
-            at = spec.links[ports.link(at, next).index()].to;
+            let Some(port) = routes.port(at, addr) else { return false };
+            let next = ports.link(at, port);
+            feeders.note(link, next);
+            link = next;
         }
         false
     };
@@ -370,7 +381,7 @@ fn check_routes(
             }
         }
     }
-    Ok(())
+    Ok(feeders)
 }
 
 /// Links that an event of the network changes or fails.

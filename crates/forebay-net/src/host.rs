@@ -1,7 +1,9 @@
 //! A host: sockets behind interfaces, reassembly, and a round robin over the sockets that have something to send.
 
+use crate::fabric::EndId;
+use crate::few::Few;
 use crate::reassembly::Reassembly;
-use crate::workload::{Workload, index_of};
+use crate::workload::{FIRST_PORT, Workload, index_of};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -54,6 +56,11 @@ impl Socket {
     pub fn role(&self) -> Role {
         self.role
     }
+    /// The end of its flow that it is.
+    #[inline]
+    pub fn end(&self) -> EndId {
+        EndId(2 * self.flow.0 + (self.role == Role::Server) as u32)
+    }
     /// The connection, once it was opened or a packet came for it.
     pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_deref()
@@ -72,7 +79,7 @@ struct Interface {
     /// The first of its addresses.
     addr: Addr,
     /// Local ports in order.
-    entries: Vec<Entry>,
+    entries: Few<Entry>,
     /// Entries that may have something to send, served in turn.
     ready: VecDeque<u32>,
 }
@@ -86,6 +93,34 @@ pub struct Taken {
     pub ready: bool,
 }
 
+/// Where the packets of a host's only interface go.
+pub(crate) trait Outlet {
+    /// When it has room for a packet again; None: it has room now.
+    fn room_at(&mut self, now: Time) -> Option<Time>;
+    /// Take a packet that was just made, or give it back: then it needs more than this.
+    fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet>;
+}
+
+/// The only socket of a host has taken a packet.
+pub(crate) struct Heard {
+    /// It may have something to send.
+    ready: bool,
+}
+
+/// It has sent what it could.
+pub(crate) struct Spoken {
+    /// Which end of a flow it is.
+    pub end: EndId,
+    /// When to ask it again, because there is room.
+    pub wake_at: Option<Time>,
+    /// When it times out.
+    pub timeout: Option<Time>,
+    /// It has ended.
+    pub ended: bool,
+    /// What its outlet gave back; the socket may have more to send then.
+    pub refused: Option<Packet>,
+}
+
 /// An entry that would be asked for a packet when the interface has room, and whose answer is known.
 #[derive(Clone, Copy)]
 struct Parked {
@@ -97,8 +132,8 @@ struct Parked {
 /// See the module. The interface of index i is port i of the node.
 #[derive(Default)]
 pub struct Host {
-    interfaces: Vec<Interface>,
-    sockets: Vec<Socket>,
+    interfaces: Few<Interface>,
+    sockets: Few<Socket>,
     /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
     parked: Option<Parked>,
     reassembly: Reassembly,
@@ -107,7 +142,7 @@ pub struct Host {
 impl Host {
     /// Add the next interface, whose addresses start at `addr`.
     pub(crate) fn add_interface(&mut self, addr: Addr) {
-        self.interfaces.push(Interface { addr, entries: Vec::new(), ready: VecDeque::new() });
+        self.interfaces.push(Interface { addr, entries: Few::default(), ready: VecDeque::new() });
     }
     /// Add one end of a flow.
     pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
@@ -130,6 +165,11 @@ impl Host {
     /// The sockets.
     pub fn sockets(&self) -> &[Socket] {
         &self.sockets
+    }
+    /// True if it has one socket and one interface: [`Host::hear`] and [`Host::speak`] are for it.
+    pub(crate) fn is_single(&self) -> bool {
+        let entries = self.interfaces.first().map_or(0, |interface| interface.entries.len());
+        self.sockets.len() == 1 && self.interfaces.len() == 1 && entries == 1
     }
     /// Pieces that wait for their datagram.
     pub fn held_packets(&self) -> u64 {
@@ -169,6 +209,96 @@ impl Host {
         Some(Taken { socket, ready: self.any_ready() })
     }
 
+    /// The address and port of the only socket.
+    #[inline]
+    fn only_end(&self) -> Option<(Addr, u16)> {
+        self.interfaces.first().map(|interface| (interface.addr, FIRST_PORT))
+    }
+    /// When the only socket times out; [`Time::MAX`] if it does not.
+    #[inline]
+    pub(crate) fn times_out_at(&self) -> Time {
+        let connection = self.sockets.first().and_then(Socket::connection);
+        connection.and_then(Connection::next_timeout).unwrap_or(Time::MAX)
+    }
+    /// The only socket takes a packet, which the caller ends. None, and nothing has happened to it, if that is not for it alone.
+    /// [`Host::speak`] must follow.
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Heard> {
+        // The first port of the only interface is that of the only socket.
+        let named = Some((packet.dst(), packet.ports()?.1)) == self.only_end();
+        if !named || packet.kind() != Kind::Tcp {
+            return None;
+        }
+        let socket = self.sockets.first_mut()?;
+        if socket.connection.is_none() && socket.role == Role::Server {
+            socket.connection = Some(Box::new(cx.workload.connection(socket.flow, Role::Server)));
+        }
+        let connection = socket.connection.as_mut()?;
+        let mut ready = false;
+        if let Some(parked) = self.parked.take() {
+            // Arrivals go first at equal times: an interface that has room now has none yet.
+            match parked.at < cx.now {
+                true => connection.note_window_full(0),
+                false => ready = true,
+            }
+        }
+        if connection.wants_pieces() {
+            connection.on_piece(cx.now, 0, &whole_as_piece(packet));
+        }
+        connection.on_packet(cx.now, 0, packet, cx.arena);
+        *cx.delivered += 1;
+        Some(Heard { ready: ready || !connection.is_silent(0) })
+    }
+    /// The same where there is only room, for a socket that has waited for it.
+    #[inline]
+    pub(crate) fn hear_nothing(&self) -> Option<Heard> {
+        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false })
+    }
+    /// The only socket sends while there is room.
+    #[inline(always)]
+    pub(crate) fn speak(
+        &mut self,
+        now: Time,
+        heard: Heard,
+        arena: &mut Arena,
+        outlet: &mut impl Outlet,
+    ) -> Spoken {
+        let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
+        let end = socket.end();
+        let connection = socket.connection.as_mut().expect("it has heard something");
+        let (mut wake_at, mut refused) = (None, None);
+        let mut ready = heard.ready || interface.entries[0].queued;
+        while ready {
+            if let Some(at) = outlet.room_at(now) {
+                // See `park`.
+                if connection.awaits_window(now, 0) {
+                    self.parked = Some(Parked { at, entry: 0 });
+                    ready = false;
+                } else {
+                    wake_at = Some(at);
+                }
+                break;
+            }
+            let Some(packet) = connection.poll_transmit(now, 0, arena) else {
+                ready = false;
+                break;
+            };
+            ready = !connection.is_silent(0);
+            if let Err(packet) = outlet.send(now, packet, arena) {
+                refused = Some(packet);
+                break;
+            }
+        }
+        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
+        if ready {
+            interface.mark_ready(0);
+        } else if interface.entries[0].queued {
+            interface.entries[0].queued = false;
+            interface.ready.clear();
+        }
+        Spoken { end, wake_at, timeout, ended, refused }
+    }
+
     fn on_fragment(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
         let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
         let view = PieceView {
@@ -204,7 +334,7 @@ impl Host {
     fn find(&self, packet: &Packet) -> Option<(usize, usize)> {
         let (_, port) = packet.ports()?;
         let end = Endpoint { addr: packet.dst(), port };
-        let interface = match self.interfaces.as_slice() {
+        let interface = match &*self.interfaces {
             [_] => 0, // what is for an address before its first has no index there
             all => all.iter().rposition(|i| i.addr <= end.addr)?,
         };
@@ -312,7 +442,7 @@ impl Host {
     /// would only note that its window is full. That is made up for when something else happens here.
     #[inline]
     pub fn park(&mut self, at: Time, now: Time) -> bool {
-        let [interface] = self.interfaces.as_mut_slice() else { return false };
+        let [interface] = &mut *self.interfaces else { return false };
         let [entry] = *interface.ready.make_contiguous() else { return false };
         let Entry { socket, path, .. } = interface.entries[entry as usize];
         let Some(connection) = &self.sockets[socket.index()].connection else { return false };

@@ -9,6 +9,8 @@ extern crate alloc;
 mod build;
 mod channel;
 mod fabric;
+mod feeders;
+mod few;
 mod host;
 mod link;
 mod reassembly;

@@ -64,15 +64,18 @@ impl AnyDiscipline {
 }
 
 impl Discipline for AnyDiscipline {
+    #[inline]
     fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         each!(self, d => d.enqueue(packet, cx))
     }
     fn has_room(&self, wire_len: u16) -> bool {
         each!(self, d => d.has_room(wire_len))
     }
+    #[inline]
     fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         each!(self, d => d.dequeue(cx))
     }
+    #[inline]
     fn backlog_bytes(&self) -> u64 {
         each!(self, d => d.backlog_bytes())
     }

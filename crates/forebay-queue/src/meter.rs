@@ -46,6 +46,7 @@ macro_rules! each {
 }
 
 impl Meter for AnyMeter {
+    #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, backlog_bytes: u64, cx: &mut PortContext<'_>) {
         each!(self, m => m.on_arrival(packet, backlog_bytes, cx), none => ())
     }

@@ -38,6 +38,11 @@ impl Pipeline {
     pub fn new(meter: AnyMeter, discipline: AnyDiscipline, egress: AnyEgress) -> Pipeline {
         Pipeline { meter, discipline, egress, second: None }
     }
+    /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever happens here by itself.
+    pub fn is_transparent(&self) -> bool {
+        let unseen = matches!((&self.meter, &self.egress), (AnyMeter::None, AnyEgress::Plain));
+        unseen && self.discipline.passes_at_once()
+    }
     /// A packet arrives: metered, then queued or given back for want of room.
     pub fn enqueue(
         &mut self,
@@ -49,7 +54,8 @@ impl Pipeline {
         self.discipline.enqueue(packet, cx)
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted at once. A limit says
-    /// nothing here, for what is in service is not counted.
+    /// nothing here, for what is in service is not counted. Its stamp says nothing.
+    #[inline]
     pub fn pass(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Option<Packet> {
         debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
         if !self.discipline.passes_at_once() {
@@ -59,10 +65,14 @@ impl Pipeline {
             };
         }
         self.meter.on_arrival(&mut packet, 0, cx);
-        packet.set_stamp(cx.now);
+        // Nobody looks at the time when it came any more: it is not written into a packet that is about to be copied.
+        if !matches!(self.egress, AnyEgress::Plain) {
+            packet.set_stamp(cx.now);
+        }
         Some(self.leave(packet, cx))
     }
     /// The transmitter is free: the next packet, if there is one.
+    #[inline]
     pub fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         if let Some(second) = self.second.take() {
             return Some(second);
@@ -74,6 +84,12 @@ impl Pipeline {
     #[inline]
     pub fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         debug_assert!(self.second.is_none(), "the transmitter took only half of a split packet");
+        if let AnyEgress::Plain = self.egress {
+            return packet; // not in and out of what may be two
+        }
+        self.leave_changed(packet, cx)
+    }
+    fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         let advertised = self.meter.advertised(cx.now);
         match self.egress.leave(packet, advertised, cx) {
             Leaving::One(packet) => packet,
@@ -89,16 +105,22 @@ impl Pipeline {
         self.discipline.has_room(wire_len)
     }
     /// Bytes that wait.
+    #[inline]
     pub fn backlog_bytes(&self) -> u64 {
         self.discipline.backlog_bytes() + self.second.as_ref().map_or(0, |p| p.wire_len() as u64)
     }
     /// Packets that wait.
+    #[inline]
     pub fn backlog_packets(&self) -> u64 {
         self.discipline.backlog_packets() + self.second.is_some() as u64
     }
     /// When `on_timeout` is due.
+    #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        [self.meter.next_timeout(), self.discipline.next_timeout()].into_iter().flatten().min()
+        match (self.meter.next_timeout(), self.discipline.next_timeout()) {
+            (Some(meter), Some(discipline)) => Some(meter.min(discipline)),
+            (meter, discipline) => meter.or(discipline),
+        }
     }
     /// The time asked for has come; afterwards the driver tries [`Pipeline::dequeue`] if the transmitter is free.
     pub fn on_timeout(&mut self, now: Time) {

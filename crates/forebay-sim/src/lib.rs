@@ -9,6 +9,7 @@
 mod agenda;
 mod barrier;
 mod division;
+mod foresight;
 mod observe;
 mod outcome;
 mod part;
@@ -22,6 +23,6 @@ pub use division::FewerThreads;
 pub use forebay_net::{Conservation, PacketEvent};
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
-pub use trace::{LinkHash, trace_hash};
+pub use trace::TraceSum;
 pub use windows::{CpuClock, Effort};
 pub use world::{Injection, Options, Simulation, Status};

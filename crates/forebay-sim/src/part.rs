@@ -1,10 +1,11 @@
 //! One partition of a run, or all of it: its fabric, what is pending there, and the loop.
 
 use crate::agenda::{Agenda, Entity, INDEX_BITS};
+use crate::foresight::Foresight;
 use crate::observe::Observer;
-use crate::trace::LinkHash;
+use crate::trace::TraceSum;
 use crate::world::Injection;
-use forebay_base::{Arena, LinkId, NodeId, Packet, Time};
+use forebay_base::{Arena, LinkId, NodeId, Packet, Signature, Time};
 use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, PacketEvent};
 use std::collections::VecDeque;
 
@@ -46,19 +47,28 @@ impl Role {
 /// What is pending, what has arrived, and who looks on.
 pub(crate) struct Clockwork {
     agenda: Agenda,
-    /// By link.
-    hashes: Vec<LinkHash>,
+    /// Of what has arrived here; None if nobody wants it.
+    trace: Option<TraceSum>,
     observer: Option<Box<dyn Observer>>,
+    /// What is certain may be done before its time.
+    foresees: bool,
 }
 
 impl Clockwork {
-    /// Nothing is pending, and nothing has arrived on any of `links` links.
-    pub fn new(agenda: Agenda, links: usize, observer: Option<Box<dyn Observer>>) -> Clockwork {
-        Clockwork { agenda, hashes: vec![LinkHash::default(); links], observer }
+    /// Nothing is pending, and nothing has arrived; `trace`: what arrives is hashed. With `foresees`, what is certain may be done
+    /// before its time, unless somebody looks on.
+    pub fn new(
+        agenda: Agenda,
+        trace: bool,
+        observer: Option<Box<dyn Observer>>,
+        foresees: bool,
+    ) -> Clockwork {
+        let foresees = foresees && observer.is_none();
+        Clockwork { agenda, trace: trace.then(TraceSum::default), observer, foresees }
     }
-    /// The hash of what has arrived on a link.
-    pub fn hash(&self, link: LinkId) -> LinkHash {
-        self.hashes[link.index()]
+    /// Of what has arrived here.
+    pub fn trace(&self) -> TraceSum {
+        self.trace.unwrap_or_default()
     }
 }
 
@@ -76,10 +86,25 @@ impl Driver for Clockwork {
     fn observes(&self) -> bool {
         self.observer.is_some()
     }
+    fn foresees(&self) -> bool {
+        self.foresees
+    }
+    #[inline(always)]
+    fn signs(&self) -> bool {
+        self.trace.is_some()
+    }
+    #[inline(always)]
+    fn passed(&mut self, at: Time, link: LinkId, signature: Signature, ttl: u8) {
+        if let Some(trace) = &mut self.trace {
+            trace.arrived(at, link, signature, ttl);
+        }
+    }
     #[inline(always)] // the event is known where it is called
     fn observe(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
-        if let PacketEvent::Arrived(link) = event {
-            self.hashes[link.index()].arrived(now, packet.digest(arena));
+        if let PacketEvent::Arrived(link) = event
+            && let Some(trace) = &mut self.trace
+        {
+            trace.arrived(now, link, packet.signature(arena), packet.ttl());
         }
         if let Some(observer) = &mut self.observer {
             observer.on_packet(now, event, packet, arena);
@@ -102,6 +127,7 @@ pub(crate) struct Part {
     instant_events: u32,
     /// Events of a window, the last windows counting most.
     expected_events: u64,
+    foresight: Foresight,
 }
 
 impl Part {
@@ -111,6 +137,7 @@ impl Part {
         events: VecDeque<EventSpec>,
         injections: VecDeque<Injection>,
         bytes: bool,
+        foresight: Foresight,
     ) -> Part {
         let bytes = bytes.then(Vec::new);
         let (now, handled, instant_events) = (Time::ZERO, 0, 0);
@@ -124,6 +151,7 @@ impl Part {
             handled,
             instant_events,
             expected_events,
+            foresight,
         };
         part.arm_control();
         part
@@ -146,20 +174,29 @@ impl Part {
             if at != self.now {
                 assert!(at > self.now, "the agenda went back from {} to {at}", self.now);
                 (self.now, self.instant_events) = (at, 0);
+                if at >= self.foresight.review_at() {
+                    self.foresight.review(&mut self.fabric, at);
+                }
             }
             self.instant_events += 1;
             if self.instant_events >= MAX_INSTANT_EVENTS {
                 self.stand_still(entity);
             }
             self.handle(entity);
+            self.fabric.do_early();
         }
+    }
+
+    /// Nobody looks before `look`.
+    pub fn look_not_before(&mut self, look: Time) {
+        self.foresight.look_not_before(look);
     }
 
     /// Run all events of a window that ends with `end`.
     pub fn run_window(&mut self, end: Time) {
-        let before = self.handled;
+        let before = self.events();
         self.run(end, false);
-        self.expected_events = (self.expected_events + self.handled - before).div_ceil(2);
+        self.expected_events = (self.expected_events + self.events() - before).div_ceil(2);
     }
     /// What the next window is expected to bring, by those before it, in events.
     pub fn expected_events(&self) -> u64 {
@@ -204,7 +241,7 @@ impl Part {
             Role::Arrival => self.arrive_as_bytes(link),
             Role::Transmitter => self.fabric.on_transmitter(now, link),
             Role::Router => self.fabric.on_router(now, node),
-            Role::Socket => self.fabric.on_socket(now, EndId(index)),
+            Role::Socket => self.handled -= u64::from(!self.fabric.on_socket(now, EndId(index))),
         }
     }
 
@@ -252,12 +289,14 @@ impl Part {
     pub fn next_time(&self) -> Time {
         self.fabric.driver.agenda.next_time().unwrap_or(Time::MAX)
     }
-    /// True if nothing is pending.
-    pub fn is_quiet(&self) -> bool {
-        self.fabric.driver.agenda.is_empty()
+    /// True if nothing is pending that means something, and nothing has been done that happens later than `now`.
+    pub fn is_quiet(&self, now: Time) -> bool {
+        let scheduled = !self.events.is_empty() || !self.injections.is_empty();
+        let idle = self.fabric.driver.agenda.is_empty() || !scheduled && self.fabric.is_at_rest();
+        idle && self.fabric.done_ahead().1 <= now
     }
-    /// Events handled.
+    /// Events handled, those before their time among them.
     pub fn events(&self) -> u64 {
-        self.handled
+        self.handled + self.fabric.done_ahead().0
     }
 }

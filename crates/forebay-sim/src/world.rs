@@ -2,10 +2,11 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
+use crate::foresight::Foresight;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Clockwork, Part};
-use crate::trace::trace_hash;
+use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
@@ -20,8 +21,10 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Options {
     /// Emit every packet to bytes and parse it back on every link. The trace hash stays the same.
     pub bytes: bool,
-    /// Use the simple event heap. The trace hash stays the same.
+    /// Use the simple event heap, and do nothing before its time. The trace hash stays the same.
     pub binary_heap: bool,
+    /// Make no trace hash: it is then that of a run in which nothing arrives.
+    pub without_hash: bool,
     /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
     /// Is told of every packet event. A run with an observer uses one thread.
@@ -75,6 +78,8 @@ pub struct Simulation {
     rules: Rules,
     /// When the run ends, once that is known.
     end: Option<Time>,
+    /// See [`Simulation::look_not_before`].
+    look: Time,
     /// Of all parts.
     drops: DropLog,
     meeting: Meeting,
@@ -94,9 +99,11 @@ impl Simulation {
         let Division { owner, parts, threads, lookahead, fewer } = division;
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
+        // The simple engine is the oracle of this one, and packets from outside come from anywhere.
+        let foresees = !options.binary_heap && !options.bytes && options.injections.is_empty();
         let mut driver = || {
             let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
-            Clockwork::new(agenda, spec.links.len(), observer.take())
+            Clockwork::new(agenda, !options.without_hash, observer.take(), foresees)
         };
         let fabrics = if parts == 1 {
             vec![Fabric::whole(network, spec, driver())]
@@ -114,7 +121,10 @@ impl Simulation {
             fabric.start(|node| owner[node.index()] as usize == here);
             let (events, injections) =
                 (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
-            Part::new(fabric, events, injections, options.bytes)
+            let foresight = Foresight::new(&fabric, |flow| {
+                owner[spec.flows[flow.index()].src.index()] as usize == here
+            });
+            Part::new(fabric, events, injections, options.bytes, foresight)
         };
         let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
         let rules = Rules {
@@ -128,6 +138,7 @@ impl Simulation {
             owner,
             rules,
             end: None,
+            look: Time::ZERO,
             drops: DropLog::default(),
             meeting: Meeting::new(threads, senders),
             effort: Effort::default(),
@@ -138,6 +149,8 @@ impl Simulation {
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
     pub fn run_until(&mut self, limit: Time) -> Status {
+        let look = self.look.max(limit);
+        self.parts.iter_mut().for_each(|part| part.look_not_before(look));
         match self.parts.as_mut_slice() {
             [part] => self.end = run_alone(part, &self.rules, self.end, limit),
             parts => {
@@ -151,9 +164,15 @@ impl Simulation {
         match self.end {
             Some(end) if end <= self.now => Status::FlowsEnded,
             Some(_) => Status::Running,
-            None if self.parts.iter().all(Part::is_quiet) => Status::Quiet,
+            None if self.parts.iter().all(|part| part.is_quiet(self.now)) => Status::Quiet,
             None => Status::Running,
         }
+    }
+
+    /// Nobody will look at this run before `look`, though it is run in shorter stretches: until then what is read off it may be ahead of its
+    /// clock.
+    pub fn look_not_before(&mut self, look: Time) {
+        self.look = look;
     }
 
     fn fabric_of(&self, node: NodeId) -> &Fabric<Clockwork> {
@@ -164,9 +183,6 @@ impl Simulation {
         let (from, to) = self.parts[0].fabric.link_nodes(link);
         (self.fabric_of(from), self.fabric_of(to))
     }
-    fn links(&self) -> impl Iterator<Item = LinkId> {
-        (0..self.parts[0].fabric.links().len() as u32).map(LinkId)
-    }
 
     /// Now.
     pub fn now(&self) -> Time {
@@ -175,6 +191,10 @@ impl Simulation {
     /// Events handled.
     pub fn events(&self) -> u64 {
         self.parts.iter().map(Part::events).sum()
+    }
+    /// Those of them that were handled before their time, because nothing could come between.
+    pub fn events_ahead(&self) -> u64 {
+        self.parts.iter().map(|part| part.fabric.done_ahead().0).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {
@@ -185,7 +205,9 @@ impl Simulation {
     }
     /// The trace hash so far.
     pub fn trace_hash(&self) -> u64 {
-        trace_hash(self.links().map(|link| self.fabrics_of(link).1.driver.hash(link)))
+        let mut all = TraceSum::default();
+        self.parts.iter().for_each(|part| all.add(part.fabric.driver.trace()));
+        all.finish()
     }
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {

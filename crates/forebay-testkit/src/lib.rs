@@ -5,6 +5,7 @@ pub mod duel;
 pub mod pool;
 pub mod random;
 pub mod random_pool;
+pub mod reading;
 pub mod realtime;
 pub mod tap;
 pub mod world;

@@ -50,7 +50,9 @@ fn catch_up(fabric: &mut Fabric<Alarms>, now: Time) {
             }
             Deadline::Transmitter(link) => fabric.on_transmitter(now, link),
             Deadline::Router(node) => fabric.on_router(now, node),
-            Deadline::Socket(end) => fabric.on_socket(now, end),
+            Deadline::Socket(end) => {
+                fabric.on_socket(now, end);
+            }
         }
     }
 }

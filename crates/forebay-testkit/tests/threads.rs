@@ -1,54 +1,19 @@
 //! A run in several threads is the run in one: the same packets at the same times, the same outcomes of flows and links.
 
 use forebay_base::{
-    Addr, Arena, DropReason, Endpoint, FlowId, IpVersion, LinkId, NodeId, Packet, PortId, Rate,
-    Span, TcpFields, Time,
+    Addr, Arena, Endpoint, FlowId, IpVersion, LinkId, NodeId, Packet, PortId, Rate, Span,
+    TcpFields, Time,
 };
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{NetEvent, NetSpec};
-use forebay_sim::{
-    Conservation, FewerThreads, FlowOutcome, Injection, Options, Simulation, Status,
-};
+use forebay_sim::{FewerThreads, Injection, Options, Simulation, Status};
 use forebay_testkit::random;
 use forebay_testkit::random_pool::{self, Weather};
+use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::tap::Tap;
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, Role, TcpConfig};
 use forebay_wire::AddressPlan;
-
-/// All that can be read off a run, and is not how it was run.
-#[derive(Debug, PartialEq)]
-struct Reading {
-    trace_hash: u64,
-    status: Status,
-    now: Time,
-    events: u64,
-    packet_hops: u64,
-    conservation: (u64, u64, u64, u64, u64),
-    drops: Vec<u64>,
-    flows: Vec<FlowOutcome>,
-    links: Vec<String>,
-}
-
-fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
-    let Conservation { sent, split, delivered, dropped, held, .. } = sim.conservation();
-    assert!(sim.conservation().holds(), "{:?}", sim.conservation());
-    let link = |id| {
-        let link = sim.link(LinkId(id));
-        format!("{:?} {:?} {} {:?}", link.stats(), link.busy(), link.queue_bytes(), link.rate())
-    };
-    Reading {
-        trace_hash: sim.trace_hash(),
-        status,
-        now: sim.now(),
-        events: sim.events(),
-        packet_hops: sim.packet_hops(),
-        conservation: (sent, split, delivered, dropped, held),
-        drops: DropReason::ALL.iter().map(|&reason| sim.drops().count(reason)).collect(),
-        flows: (0..spec.flows.len()).map(|i| sim.flow(FlowId(i as u32))).collect(),
-        links: (0..spec.links.len()).map(|i| link(i as u32)).collect(),
-    }
-}
 
 /// Run to each of `stops` and read; the number of threads that were used.
 fn readings(spec: &NetSpec, seed: u64, options: Options, stops: &[Time]) -> (usize, Vec<Reading>) {
@@ -63,22 +28,6 @@ fn readings(spec: &NetSpec, seed: u64, options: Options, stops: &[Time]) -> (usi
 
 fn of_threads(threads: usize) -> Options {
     Options { threads, ..Options::default() }
-}
-
-/// The first reading that differs, in a line or two.
-fn assert_same(together: &[Reading], alone: &[Reading], context: &str) {
-    for (together, alone) in together.iter().zip(alone) {
-        let links = together.links.iter().zip(&alone.links).enumerate();
-        let link = links.into_iter().find(|(_, (a, b))| a != b);
-        let flows = together.flows.iter().zip(&alone.flows).enumerate();
-        let flow = flows.into_iter().find(|(_, (a, b))| a != b);
-        let brief = |r: &Reading| {
-            let ends = (r.status, r.now, r.events, r.packet_hops);
-            (r.trace_hash, ends, r.conservation, r.drops.clone())
-        };
-        assert_eq!(brief(together), brief(alone), "{context}: {flow:?} {link:?}");
-        assert!(together == alone, "{context}: {flow:?} {link:?}");
-    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Range {
 }
 
 /// Ranges in ascending order; two that touch are one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSet {
     ranges: VecDeque<Range>,
 }
@@ -94,6 +94,18 @@ impl RangeSet {
         new_bytes
     }
 
+    /// Add `start..end` if it continues the highest range. False, and nothing has changed, if it does not.
+    #[inline]
+    pub(crate) fn grow_last(&mut self, start: u64, end: u64) -> bool {
+        debug_assert!(start < end);
+        match self.ranges.back_mut().filter(|last| last.end == start) {
+            Some(last) => {
+                last.end = end;
+                true
+            }
+            None => false,
+        }
+    }
     /// Forget everything below `offset`.
     pub(crate) fn trim_below(&mut self, offset: u64) {
         while let Some(first) = self.ranges.front_mut().filter(|r| r.start < offset) {

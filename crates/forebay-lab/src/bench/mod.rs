@@ -3,6 +3,8 @@
 //! What is measured: the event loop of one run, user and system time of all its threads; reading the scenario, building the network
 //! and computing metrics are not counted. The peak of memory is that of the whole process while the scenario ran, with all of
 //! that, and with what the allocator kept of the scenarios before it: run one alone for a figure of its own.
+//!
+//! The figure of a scenario has the trace hash in it, as every run does; beside it stands what is left without.
 
 mod peers;
 mod scale;
@@ -12,7 +14,7 @@ pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
 use crate::memory;
 use crate::need::{Need, NoRoom, RunMemory, check};
-use crate::run::{Cost, Parallel, RunError, RunOptions, cpu_clock, run_one};
+use crate::run::{Cost, Parallel, RunError, RunOptions, RunResult, cpu_clock, run_one};
 use crate::scenario::{LoadOptions, Scenario, ScenarioError};
 use crate::statistics::quantile;
 use forebay_base::{FlowId, Span, Time};
@@ -58,6 +60,8 @@ pub enum Work {
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
 const MOST_REPETITIONS: usize = 1_000;
+/// More flows than this, and the scale series is not run again without its hash: that would take minutes.
+const MOST_FLOWS_TWICE: usize = 100_000;
 /// Repetitions at least, whatever CPU time they take: a median of fewer says nothing.
 const FEWEST_REPETITIONS: usize = 3;
 
@@ -68,7 +72,7 @@ pub struct BenchOptions<'a> {
     pub only: &'a [String],
     /// Folder with `s3_links.csv`, `s3_hosts.csv` and `s3_flows.csv`; None: that of the environment variable, if set.
     pub data: Option<&'a PathBuf>,
-    /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0).
+    /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0); and as long again without its hash.
     pub min_cpu_s: f64,
     /// Threads in each run, where its network can be divided among so many.
     pub threads: usize,
@@ -100,6 +104,8 @@ pub struct BenchRow {
     pub best_wall_s: f64,
     /// `ns_per_hop` of the fastest repetition: what the machine does when nobody else wants it.
     pub best_ns_per_hop: f64,
+    /// The same runs without a trace hash; None where the scale series has more than 100 000 flows, and takes minutes.
+    pub without_hash: Option<WithoutHash>,
     /// Peak of resident memory while it ran, in MiB; None where the system does not tell.
     pub peak_mib: Option<f64>,
     /// Estimate of it before the run, from the network alone, in MiB.
@@ -118,6 +124,19 @@ pub struct BenchRow {
     pub build_s: Option<f64>,
     /// What memory grew by in the run, by flow, in bytes; for the scale series, where the system tells.
     pub bytes_per_flow: Option<f64>,
+}
+
+/// What a run costs that makes no trace hash.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WithoutHash {
+    /// CPU time (user and system) of one run, in seconds: the median of the repetitions; building the network not counted.
+    pub cpu_s: f64,
+    /// `cpu_s` by the packet-hops, in nanoseconds.
+    pub ns_per_hop: f64,
+    /// `ns_per_hop` of the fastest repetition.
+    pub best_ns_per_hop: f64,
+    /// Repetitions.
+    pub repetitions: usize,
 }
 
 /// A scenario that was not run.
@@ -219,10 +238,10 @@ fn data_from_environment() -> Option<PathBuf> {
     std::env::var_os(BENCH_DATA_VARIABLE).map(PathBuf::from)
 }
 
-/// Repeat the scenario until it has used enough CPU time.
+/// Repeat the scenario, and then without its hash.
 fn measure(
     name: &str,
-    (scenario, protocol): (&Scenario, &str),
+    work: (&Scenario, &str),
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     let run_options = RunOptions {
@@ -233,28 +252,20 @@ fn measure(
         ..RunOptions::default()
     };
     memory::reset_peak();
-    let first = run_one(scenario, protocol, 1, &run_options)?;
-    let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
-    let mut parallel = first.parallel.clone();
-    let enough = |cpu_s: &[f64]| {
-        cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= options.min_cpu_s
-    };
-    while !enough(&cpu_s) && cpu_s.len() < MOST_REPETITIONS {
-        let again = run_one(scenario, protocol, 1, &run_options)?;
-        assert_eq!(again.trace_hash, first.trace_hash, "{name} twice with the same seed");
-        cpu_s.push(again.cpu_s);
-        wall_s.push(again.wall_s);
-        let path = |of: &Parallel| of.shares.map_or(0.0, |shares| shares.critical_path_s);
-        if path(&again.parallel) < path(&parallel) {
-            parallel = again.parallel;
-        }
-    }
+    let hashed = repeat(work, &run_options, options.min_cpu_s)?;
     let peak_mib = memory::peak_mib();
-    let repetitions = cpu_s.len();
-    let best = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
-    let (best_s, best_wall_s) = (best(&cpu_s), best(&wall_s));
-    let (cpu_s, wall_s) = (median(cpu_s), median(wall_s));
+    let bare_options = RunOptions { without_hash: true, ..run_options };
+    let bare = repeat(work, &bare_options, options.min_cpu_s)?;
+    let Repeated { first, parallel, cpu_s, best_cpu_s, wall_s, best_wall_s, repetitions } = hashed;
+    let counts = |run: &RunResult| (run.packet_hops, run.events, run.completed);
+    assert_eq!(counts(&bare.first), counts(&first), "{name} without its hash");
     let per_hop = |cpu_s: f64| cpu_s * 1e9 / first.packet_hops.max(1) as f64;
+    let without_hash = WithoutHash {
+        cpu_s: bare.cpu_s,
+        ns_per_hop: per_hop(bare.cpu_s),
+        best_ns_per_hop: per_hop(bare.best_cpu_s),
+        repetitions: bare.repetitions,
+    };
     Ok(BenchRow {
         name: name.to_string(),
         parallel,
@@ -264,7 +275,8 @@ fn measure(
         wall_s,
         cpu_s,
         ns_per_hop: per_hop(cpu_s),
-        best_ns_per_hop: per_hop(best_s),
+        best_ns_per_hop: per_hop(best_cpu_s),
+        without_hash: Some(without_hash),
         peak_mib,
         need_mib: first.memory.need_mib,
         trace_hash: first.trace_hash,
@@ -277,10 +289,75 @@ fn measure(
     })
 }
 
-/// One run over the generated map: it is long enough to be measured once.
+/// The same run several times.
+struct Repeated {
+    first: RunResult,
+    /// Of the run with the shortest critical path.
+    parallel: Parallel,
+    /// Medians and shortest.
+    cpu_s: f64,
+    best_cpu_s: f64,
+    wall_s: f64,
+    best_wall_s: f64,
+    repetitions: usize,
+}
+
+/// Repeat the scenario until it has used enough CPU time.
+fn repeat(
+    (scenario, protocol): (&Scenario, &str),
+    run_options: &RunOptions<'_>,
+    min_cpu_s: f64,
+) -> Result<Repeated, RunError> {
+    let first = run_one(scenario, protocol, 1, run_options)?;
+    let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
+    let mut parallel = first.parallel.clone();
+    let enough =
+        |cpu_s: &[f64]| cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= min_cpu_s;
+    while !enough(&cpu_s) && cpu_s.len() < MOST_REPETITIONS {
+        let again = run_one(scenario, protocol, 1, run_options)?;
+        let name = run_options.name;
+        assert_eq!(again.trace_hash, first.trace_hash, "{name} twice with the same seed");
+        cpu_s.push(again.cpu_s);
+        wall_s.push(again.wall_s);
+        let path = |of: &Parallel| of.shares.map_or(0.0, |shares| shares.critical_path_s);
+        if path(&again.parallel) < path(&parallel) {
+            parallel = again.parallel;
+        }
+    }
+    let best = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    Ok(Repeated {
+        first,
+        parallel,
+        repetitions: cpu_s.len(),
+        best_cpu_s: best(&cpu_s),
+        best_wall_s: best(&wall_s),
+        cpu_s: median(cpu_s),
+        wall_s: median(wall_s),
+    })
+}
+
+/// A run over the generated map, which is long enough to be measured once; and one without its hash.
 fn measure_scale(
     name: &'static str,
     flows: usize,
+    options: &BenchOptions<'_>,
+) -> Result<BenchRow, BenchError> {
+    let row = run_scale(name, (flows, false), options)?;
+    if flows > MOST_FLOWS_TWICE {
+        return Ok(row);
+    }
+    let bare = run_scale(name, (flows, true), options)?;
+    let counts = |row: &BenchRow| (row.packet_hops, row.events, row.delivered_bytes);
+    assert_eq!(counts(&bare), counts(&row), "{name} without its hash");
+    let BenchRow { cpu_s, ns_per_hop, best_ns_per_hop, repetitions, .. } = bare;
+    let without_hash = Some(WithoutHash { cpu_s, ns_per_hop, best_ns_per_hop, repetitions });
+    Ok(BenchRow { without_hash, ..row })
+}
+
+/// One run over the generated map.
+fn run_scale(
+    name: &'static str,
+    (flows, without_hash): (usize, bool),
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     memory::reset_peak();
@@ -290,7 +367,11 @@ fn measure_scale(
     check(need, memory::available_bytes()).map_err(|no_room| BenchError::Memory(name, no_room))?;
     let (built, _) = building.charge(|| {
         let (threads, cpu_clock) = (options.threads, Some(cpu_clock as fn() -> _));
-        Simulation::new(&spec, 1, Options { threads, cpu_clock, ..Options::default() })
+        Simulation::new(
+            &spec,
+            1,
+            Options { threads, cpu_clock, without_hash, ..Options::default() },
+        )
     });
     drop(spec);
     let mut simulation = built.map_err(BenchError::Network)?;
@@ -328,6 +409,7 @@ fn measure_scale(
         cpu_s,
         ns_per_hop,
         best_ns_per_hop: ns_per_hop,
+        without_hash: None,
         peak_mib,
         need_mib: RunMemory::from(need).need_mib,
         trace_hash: format!("{:016x}", simulation.trace_hash()),

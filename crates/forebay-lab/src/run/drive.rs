@@ -47,9 +47,11 @@ impl Drive<'_> {
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
             let (began, events) = (self.simulation.now(), self.simulation.events());
-            let stop = ahead.stop(began, step, idle).min(sample_at).min(look_at).min(window);
-            let stop = stop.min(self.bounds.until);
+            // Results are read at these times alone; between them only the outside world is looked at.
+            let read_at = sample_at.min(look_at).min(window).min(self.bounds.until);
+            let stop = ahead.stop(began, step, idle).min(read_at);
             let simulation = &mut *self.simulation;
+            simulation.look_not_before(read_at);
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
             idle = match self.simulation.events() == events {
                 true => idle + stop.since(began),

@@ -35,6 +35,8 @@ pub struct RunOptions<'a> {
     pub bytes: bool,
     /// Use the simple event heap.
     pub binary_heap: bool,
+    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For measurements of what it costs.
+    pub without_hash: bool,
     /// Set by whoever wants the run to stop; looked at several times a second.
     pub cancel: Option<&'a AtomicBool>,
     /// Told of progress several times a second.
@@ -172,6 +174,7 @@ pub fn run_one(
     let simulation_options = Options {
         bytes: options.bytes,
         binary_heap: options.binary_heap,
+        without_hash: options.without_hash,
         observer: watch.observer(),
         threads: options.threads,
         cpu_clock: Some(cpu_clock),

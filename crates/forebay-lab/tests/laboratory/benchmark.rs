@@ -26,11 +26,27 @@ fn s1_runs_to_the_end_of_its_flows() {
     assert!((155_000..175_000).contains(&row.packet_hops), "{}", row.packet_hops);
     let expected = row.cpu_s * 1e9 / row.packet_hops as f64;
     assert!((row.ns_per_hop - expected).abs() < 1e-9 * expected);
+    let bare = row.without_hash.expect("measured too");
+    assert_eq!(bare.repetitions, 3);
+    let expected = bare.cpu_s * 1e9 / row.packet_hops as f64;
+    assert!((bare.ns_per_hop - expected).abs() < 1e-9 * expected);
+    assert!(bare.best_ns_per_hop <= bare.ns_per_hop && bare.best_ns_per_hop > 0.0);
     assert!(report.skipped.is_empty() && report.peers.iter().any(|p| p.name == "s1"));
     let json = serde_json::to_value(row).unwrap();
     let keys = ["name", "threads", "packet_hops", "events", "wall_s", "cpu_s", "ns_per_hop"];
     assert!(keys.iter().all(|key| !json[key].is_null()) && json["trace_hash"].is_string());
+    assert!(json["without_hash"]["ns_per_hop"].is_number());
     assert!(json.as_object().unwrap().contains_key("peak_mib"));
+}
+
+#[test]
+fn the_scale_series_is_measured_without_its_hash_too() {
+    let report = bench_only(&["scale-4"]).unwrap();
+    let [row] = &report.rows[..] else { panic!("{report:?}") };
+    let bare = row.without_hash.expect("10 000 flows take a second");
+    assert_eq!((row.repetitions, bare.repetitions), (1, 1));
+    assert_eq!(bare.ns_per_hop, bare.cpu_s * 1e9 / row.packet_hops as f64);
+    assert_eq!((row.completed, bare.best_ns_per_hop), ([10_000; 2], bare.ns_per_hop));
 }
 
 #[test]

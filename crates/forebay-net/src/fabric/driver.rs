@@ -1,6 +1,6 @@
 //! What stands between the fabric and whoever owns the clock.
 
-use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Time};
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
 /// What waits for a time. Each has at most one armed time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,6 +51,19 @@ pub trait Driver {
     fn observes(&self) -> bool {
         false
     }
+    /// True if the fabric may be told a horizon: see [`crate::Fabric::foresee`]. Asked once.
+    fn foresees(&self) -> bool {
+        false
+    }
+    /// True if [`Driver::passed`] looks at signatures.
+    #[inline]
+    fn signs(&self) -> bool {
+        false
+    }
+    /// A packet arrives over `link` at `at`, which may be to come, and nobody observes: all that there is to tell of it is its
+    /// signature, with its time to live there.
+    #[inline]
+    fn passed(&mut self, _at: Time, _link: LinkId, _signature: Signature, _ttl: u8) {}
     /// `event` happens to `packet` at `now`.
     #[inline]
     fn observe(&mut self, _now: Time, _event: PacketEvent, _packet: &Packet, _arena: &Arena) {}

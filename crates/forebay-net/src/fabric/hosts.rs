@@ -1,11 +1,12 @@
 //! Hosts: packets for their sockets, and the pump that lets sockets send.
 
-use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
+use super::wires::{FirstLink, Maps, Wires, wires};
+use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Way};
 use crate::build::Node;
-use crate::host::{Host, HostContext, Taken};
+use crate::host::{Heard, Host, HostContext, Taken};
 use crate::link::AnyLink;
-use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
-use forebay_transport::Role;
+use forebay_base::{Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
+use forebay_transport::Connection;
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -20,8 +21,6 @@ macro_rules! host_context {
         }
     };
 }
-pub(super) use host_context;
-
 impl<D: Driver> Fabric<D> {
     #[inline]
     fn with_host<R>(
@@ -33,6 +32,95 @@ impl<D: Driver> Fabric<D> {
             unreachable!("only hosts have sockets")
         };
         call(host, &mut host_context!(self))
+    }
+
+    /// [`Fabric::pass_any`] of [`Way::Host`] and, where the host is `single`, [`Way::HostAhead`].
+    #[inline(always)]
+    pub(super) fn pass_to_host(&mut self, now: Time, link: LinkId, single: bool) {
+        let slot = &self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &slot.link else { return };
+        let Some(packet) = fifo.first_arrived(now) else { return };
+        let node = slot.to;
+        if self.driver.signs() {
+            self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
+        }
+        match single {
+            true => self.serve_single_apart(link, node),
+            false => self.serve_host(link, node),
+        }
+    }
+    /// Hand the first packet of the ring of `link` to the host `node`, whose time it is: the socket reads the packet where it lies.
+    #[inline(always)]
+    fn serve_host(&mut self, link: LinkId, node: NodeId) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let Some(packet) = fifo.first() else { return };
+        let taken = match &mut self.nodes[node.index()] {
+            Node::Host(host) if packet.kind() == Kind::Tcp => {
+                host.on_segment(packet, &mut host_context!(self))
+            }
+            _ => None,
+        };
+        match taken {
+            None => self.host_takes_first(link, node),
+            Some(taken) => {
+                fifo.end_first(&mut self.arena);
+                self.arm_next_arrival(link);
+                self.after_segment(node, taken);
+            }
+        }
+    }
+    /// No socket has taken it.
+    #[cold]
+    fn host_takes_first(&mut self, link: LinkId, node: NodeId) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let packet = fifo.take_first();
+        self.arm_next_arrival(link);
+        packet.into_iter().for_each(|packet| self.host_packet(node, packet));
+    }
+    #[inline(never)]
+    fn serve_single_apart(&mut self, link: LinkId, node: NodeId) {
+        self.serve_single(link, node, LinkId(link.0 ^ 1));
+    }
+    /// The same where the host has one socket and one interface, which leads to the link `back`.
+    #[inline(always)] // into the way that most packets take
+    pub(super) fn serve_single(&mut self, link: LinkId, node: NodeId, back: LinkId) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let Some(packet) = fifo.first() else { return };
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        match host.hear(packet, &mut host_context!(self)) {
+            None => self.host_takes_first(link, node),
+            Some(heard) => {
+                fifo.end_first(&mut self.arena);
+                self.arm_next_arrival(link);
+                self.answer((node, back), heard);
+            }
+        }
+    }
+    /// The same with a packet that lies nowhere.
+    pub(super) fn serve_single_with(&mut self, node: NodeId, back: LinkId, packet: Packet) {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        match host.hear(&packet, &mut host_context!(self)) {
+            None => self.host_packet(node, packet),
+            Some(heard) => {
+                self.arena.free(packet);
+                self.answer((node, back), heard);
+            }
+        }
+    }
+    /// The only socket of `node` has taken a packet, and may have something to send.
+    #[inline(always)]
+    fn answer(&mut self, (node, link): (NodeId, LinkId), heard: Heard) {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
+        let spoken = host.speak(self.now, heard, &mut self.arena, &mut first);
+        if let Some(at) = spoken.wake_at {
+            self.arm_transmitter(link, at);
+        }
+        self.sync_end(spoken.end, spoken.timeout, spoken.ended);
+        if let Some(packet) = spoken.refused {
+            self.send_new(node, link, Some(packet));
+            self.pump(node, SocketId(0));
+        }
     }
 
     pub(super) fn host_packet(&mut self, node: NodeId, packet: Packet) {
@@ -52,18 +140,23 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// A client opens, or a connection's time has come.
-    pub fn on_socket(&mut self, now: Time, end: EndId) {
+    /// A client opens, or a connection's time may have come. False if it was put off since it was armed.
+    pub fn on_socket(&mut self, now: Time, end: EndId) -> bool {
         self.now = now;
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
-        self.with_host(node, |host, cx| {
-            if host.sockets()[socket.index()].connection().is_some() {
-                host.on_timeout(socket, cx);
-            } else {
-                host.open(socket, cx);
+        let due = self.with_host(node, |host, cx| {
+            match host.sockets()[socket.index()].connection().map(Connection::next_timeout) {
+                None => host.open(socket, cx),
+                Some(at) if at.is_none_or(|at| at > now) => return false,
+                Some(_) => host.on_timeout(socket, cx),
             }
+            true
         });
-        self.pump(node, socket);
+        match due {
+            true => self.pump(node, socket),
+            false => self.sync_socket(node, socket),
+        }
+        due
     }
 
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission, one behind it.
@@ -80,9 +173,20 @@ impl<D: Driver> Fabric<D> {
 
     /// An interface of a host may have room.
     pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
+        if self.links[link.index() ^ 1].way == Way::HostAhead {
+            return self.feed_single(node, link);
+        }
         self.with_host(node, |host, cx| host.pass_time(cx.now));
         if let Some(socket) = self.pump_port(node, self.ports.port(link), None) {
             self.sync_socket(node, socket);
+        }
+    }
+    /// The same where the host has one socket and one interface.
+    fn feed_single(&mut self, node: NodeId, link: LinkId) {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        host.pass_time(self.now);
+        if let Some(heard) = host.hear_nothing() {
+            self.answer((node, link), heard);
         }
     }
 
@@ -121,19 +225,13 @@ impl<D: Driver> Fabric<D> {
     /// Put a packet that a socket of `node` has made, if it has made one, on a link.
     #[inline(always)]
     fn send_new(&mut self, node: NodeId, link: LinkId, packet: Option<Packet>) {
-        let Some(wire_len) = packet.as_ref().map(Packet::wire_len) else { return };
+        let Some(packet) = packet else { return };
         self.count.sent += 1;
-        let slot = &mut self.links[link.index()];
-        if !self.observed
-            && wire_len <= slot.mtu_bytes
-            && let AnyLink::Fifo(fifo) = &mut slot.link
-            && fifo.admits(self.now, wire_len)
-        {
-            fifo.take_made(self.now, wire_len, packet);
-            if slot.armed_arrival == Time::MAX {
-                self.arm_next_arrival(link);
-            }
-        } else if let Some(packet) = packet {
+        let sent = match self.observed {
+            true => Err(packet),
+            false => wires!(self).send_made(self.now, link, packet, &self.arena),
+        };
+        if let Err(packet) = sent {
             self.observe(PacketEvent::Sent(node), &packet);
             self.send_any(node, link, packet);
         }
@@ -145,19 +243,26 @@ impl<D: Driver> Fabric<D> {
         let Node::Host(host) = &self.nodes[node.index()] else { return };
         let socket = &host.sockets()[socket.index()];
         let Some(connection) = socket.connection() else { return };
-        let id = EndId(2 * socket.flow().0 + (socket.role() == Role::Server) as u32);
+        let id = socket.end();
+        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
+        self.sync_end(id, timeout, ended);
+    }
+    #[inline(always)]
+    fn sync_end(&mut self, id: EndId, timeout: Option<Time>, ended: bool) {
         let end = &mut self.ends[id.index()];
-        if let Some(at) = connection.next_timeout() {
+        if let Some(at) = timeout {
             let at = at.max(self.now);
-            if at < end.armed {
+            // What is armed lies behind the clock of a host that is ahead of the others: it is noticed now, not then.
+            let overdue = at == self.now && end.armed < at;
+            if at < end.armed || overdue {
                 end.armed = at;
                 self.driver.arm(Deadline::Socket(id), at);
             }
         }
-        if !end.ended && connection.is_ended() {
+        if ended && !end.ended {
             end.ended = true;
             self.open_ends -= 1;
-            self.last_ended = self.now;
+            self.last_ended = self.last_ended.max(self.now);
         }
     }
 }

@@ -9,9 +9,12 @@
 //!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
 //!
+//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::foresee`].
+//!
 //! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
 //! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
 
+mod ahead;
 mod driver;
 mod events;
 mod hosts;
@@ -19,15 +22,18 @@ mod ledger;
 mod mail;
 mod routers;
 mod transit;
+mod wires;
 
 pub use driver::{Deadline, Driver, EndId, PacketEvent};
 pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
-use crate::link::AnyLink;
-use crate::spec::{NetSpec, SpecError};
+use crate::link::{AnyLink, Inlet};
+use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
+use ahead::Early;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -51,6 +57,16 @@ struct Slot {
 
 const _: () = assert!(size_of::<Slot>() <= 3 * 64);
 
+impl Slot {
+    /// See [`Inlet`].
+    fn inlet(&self) -> Inlet {
+        match &self.link {
+            AnyLink::Fifo(fifo) => fifo.inlet,
+            AnyLink::Queued(_) => Inlet::default(),
+        }
+    }
+}
+
 /// The rest that is known of a link.
 struct Edge {
     from: NodeId,
@@ -60,25 +76,37 @@ struct Edge {
 }
 
 /// The way of packets from a link into the node at its end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
     Forward,
+    /// The same, and links behind that router have packets from nowhere else: see [`ahead`].
+    ForwardAhead,
     /// From such a link into a host, and nobody looks on.
     Host,
+    /// The same, and the host has one socket and nothing else to do: see [`ahead`].
+    HostAhead,
     /// Any other.
     General,
 }
 
 impl Way {
-    fn of(link: &AnyLink, to: &Node, observed: bool) -> Way {
+    /// `ahead`: some link behind a router has packets from nowhere else; a host has one socket, and its links are of that kind.
+    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> Way {
         match to {
             _ if observed || !link.is_fifo() => Way::General,
+            Node::Router(AnyForwarding::PlainIp(_)) if ahead => Way::ForwardAhead,
             Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
             Node::Router(_) => Way::General,
+            Node::Host(_) if ahead => Way::HostAhead,
             Node::Host(_) => Way::Host,
             Node::Elsewhere => Way::General,
         }
+    }
+    /// True if packets may leave it before their time.
+    #[inline(always)]
+    fn is_ahead(self) -> bool {
+        matches!(self, Way::ForwardAhead | Way::HostAhead)
     }
 }
 
@@ -125,6 +153,15 @@ pub struct Fabric<D> {
     /// The memory of a `Work` that has been done, for the next.
     spare: Work,
     observed: bool,
+    /// Links that packets may leave before their time.
+    ahead_links: Vec<LinkId>,
+    /// See [`Fabric::foresee`].
+    horizon: Time,
+    /// What comes to hosts before its time, in the order in which that was found out.
+    early: VecDeque<Early>,
+    early_events: u64,
+    /// The time of the last of what has happened before its time.
+    latest: Time,
 }
 
 impl<D: Driver> Fabric<D> {
@@ -148,7 +185,8 @@ impl<D: Driver> Fabric<D> {
         mut driver: impl FnMut() -> D,
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
-            let mut fabric = Fabric::whole(network, spec, driver());
+            let here_alone = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
+            let mut fabric = Fabric::with_feeders(network, spec, driver(), here_alone);
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count();
@@ -166,15 +204,43 @@ impl<D: Driver> Fabric<D> {
 
     /// The fabric of a network that was built of `spec`.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
-        let observed = driver.observes();
-        let links = network.links.into_iter().zip(&spec.links);
-        let links = links.map(|(link, spec)| Slot {
-            armed_arrival: Time::MAX,
-            to: spec.to,
-            mtu_bytes: spec.mtu_bytes,
-            way: Way::of(&link, &network.nodes[spec.to.index()], observed),
-            link,
-        });
+        Fabric::with_feeders(network, spec, driver, |_| true)
+    }
+    /// The same; `here` says of a link whether it begins here.
+    fn with_feeders(
+        network: Network,
+        spec: &NetSpec,
+        driver: D,
+        here: impl Fn(LinkId) -> bool,
+    ) -> Fabric<D> {
+        let (observed, foresees) = (driver.observes(), driver.foresees());
+        // Where packets come from another partition, they come one by one.
+        let feeder = |link: usize| network.feeders[link].filter(|&from| foresees && here(from));
+        let mut leads = vec![false; spec.links.len()];
+        (0..leads.len()).filter_map(feeder).for_each(|from| leads[from.index()] = true);
+        // Links both ways whose departures are known, and one socket.
+        let single = |node: NodeId| match &network.nodes[node.index()] {
+            Node::Host(host) => {
+                let first = network.ports.link(node, PortId(0));
+                foresees && host.is_single() && network.links[first.index()].is_fifo()
+            }
+            Node::Router(_) | Node::Elsewhere => false,
+        };
+        let single: Vec<bool> = spec.links.iter().map(|link| single(link.to)).collect();
+        let slot = |(number, mut link): (usize, AnyLink)| {
+            let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
+            if let AnyLink::Fifo(fifo) = &mut link {
+                fifo.inlet = feeder(number).map_or(Inlet::default(), |_| Inlet::ALONE);
+            }
+            let node = &network.nodes[to.index()];
+            // On a wire from another partition a packet yet unknown may overtake those that are known.
+            let to_single = single[number] && here(LinkId(number as u32));
+            let way = Way::of(&link, node, observed, leads[number] || to_single);
+            Slot { armed_arrival: Time::MAX, to, mtu_bytes, way, link }
+        };
+        let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
+        let numbers = (0..links.len() as u32).map(LinkId);
+        let ahead_links = numbers.filter(|link| links[link.index()].way.is_ahead()).collect();
         let edges = spec.links.iter().enumerate().map(|(i, spec)| Edge {
             from: spec.from,
             in_port: network.ports.port(LinkId(i as u32 ^ 1)),
@@ -187,7 +253,7 @@ impl<D: Driver> Fabric<D> {
         Fabric {
             driver,
             now: Time::ZERO,
-            links: links.collect(),
+            links,
             edges,
             router_armed: vec![Time::MAX; network.nodes.len()],
             nodes: network.nodes,
@@ -206,6 +272,11 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
+            ahead_links,
+            horizon: Time::ZERO,
+            early: VecDeque::new(),
+            early_events: 0,
+            latest: Time::ZERO,
         }
     }
 
@@ -289,9 +360,31 @@ impl<D: Driver> Fabric<D> {
     pub fn ends(&self) -> (usize, usize) {
         (self.ends.len(), self.open_ends)
     }
+    /// True if nothing will ever happen here by itself. What a socket is armed for it may no longer wait for, and how long that stays so
+    /// depends on how far ahead its host was: it does not count.
+    pub fn is_at_rest(&self) -> bool {
+        let waits = |end: &End| match &self.nodes[end.node.index()] {
+            Node::Host(host) => {
+                let connection = host.sockets()[end.socket.index()].connection();
+                connection.is_none_or(|connection| connection.next_timeout().is_some())
+            }
+            Node::Router(_) | Node::Elsewhere => false,
+        };
+        let links = self.links.iter().map(|slot| slot.armed_arrival);
+        let edges = self.edges.iter().map(|edge| edge.armed_transmitter);
+        let mut armed = links.filter(|&at| at != ARRIVES_ELSEWHERE).chain(edges);
+        armed.all(|at| at == Time::MAX)
+            && self.router_armed.iter().all(|&at| at == Time::MAX)
+            && !self.ends.iter().any(|end| end.armed < Time::MAX && waits(end))
+    }
     /// When the last of the ends here that have ended did; zero if none has.
     pub fn last_ended(&self) -> Time {
         self.last_ended
+    }
+    /// The first link of a flow's first path.
+    pub fn first_link(&self, flow: FlowId) -> LinkId {
+        let (_, port) = self.workload.paths(flow)[0].src;
+        self.ports.link(self.workload.flows()[flow.index()].src, port)
     }
     /// The node of an end of a flow.
     pub fn end_node(&self, end: EndId) -> NodeId {

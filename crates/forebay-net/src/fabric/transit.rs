@@ -1,11 +1,11 @@
 //! Links: what arrives from them, what goes onto them.
 
-use super::hosts::host_context;
+use super::ahead::Travel;
+use super::wires::{Maps, Wires, wires};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot, Way};
 use crate::build::Node;
-use crate::host::HostContext;
 use crate::link::AnyLink;
-use forebay_base::{DropReason, Kind, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
 
@@ -22,6 +22,67 @@ macro_rules! port_context {
 }
 pub(super) use port_context;
 
+/// What became of the first packet of a link.
+enum Hop {
+    /// It is not the time that was armed for it.
+    NotDue,
+    /// It has not come to a router of plain IP: nothing has happened.
+    Elsewhere(Way),
+    /// It lies in the ring of this link; true: nothing is armed for that.
+    Rests(LinkId, bool),
+    /// It is queued on a link that it may leave before its time, and lies where it was.
+    Ahead(Travel),
+    /// It needs more than moving it, and nothing has happened to it but that it was seen.
+    Refused,
+}
+
+/// The first packet of `link` has come, if that was armed. A function of parts of the fabric: that none of them lies in another need
+/// not be found out for each packet.
+#[inline(always)]
+fn hop<D: Driver>(
+    links: &mut [Slot],
+    maps: Maps<'_>,
+    driver: &mut D,
+    arena: &Arena,
+    (now, link): (Time, LinkId),
+) -> Hop {
+    let slot = &mut links[link.index()];
+    if slot.armed_arrival > now {
+        return Hop::NotDue;
+    }
+    slot.armed_arrival = Time::MAX;
+    if !matches!(slot.way, Way::Forward | Way::ForwardAhead) {
+        return Hop::Elsewhere(slot.way);
+    }
+    let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
+    let Some(packet) = fifo.first_arrived(now) else { return Hop::Refused };
+    let mut travel = Travel::new(packet, link, now, driver.signs().then_some(arena));
+    let next = maps.next_link(slot.to, packet.dst(), travel.ttl);
+    driver.passed(now, link, travel.signature, travel.ttl);
+    let Some(to) = next else { return Hop::Refused };
+    debug_assert_ne!(to, link, "a link leads to another node than it comes from");
+    let slot = &mut links[to.index()];
+    let AnyLink::Fifo(fifo) = &mut slot.link else { return Hop::Refused };
+    fifo.inlet.let_in();
+    if travel.wire_len > slot.mtu_bytes || !fifo.admits(now, travel.wire_len) {
+        return Hop::Refused;
+    }
+    travel.arrival = fifo.schedule(now, travel.wire_len);
+    travel.link = to;
+    travel.ttl -= 1;
+    if slot.way.is_ahead() {
+        return Hop::Ahead(travel);
+    }
+    let first = slot.armed_arrival == Time::MAX;
+    let pair = links.get_disjoint_mut([link.index(), to.index()]);
+    if let Ok([from, to]) = pair
+        && let (AnyLink::Fifo(from), AnyLink::Fifo(to)) = (&mut from.link, &mut to.link)
+    {
+        to.lay_first_of(from, travel.arrival, travel.ttl);
+    }
+    Hop::Rests(to, first)
+}
+
 impl<D: Driver> Fabric<D> {
     /// The first packet on the wire of `link`, if it has arrived. None if a failure took what was armed for.
     #[inline]
@@ -36,16 +97,23 @@ impl<D: Driver> Fabric<D> {
     /// False if it was not due.
     #[inline]
     pub fn pass_arrival(&mut self, now: Time, link: LinkId) -> bool {
-        let slot = &mut self.links[link.index()];
-        if slot.armed_arrival > now {
-            return false;
-        }
-        slot.armed_arrival = Time::MAX;
+        let maps = Maps { routes: &self.routes, ports: &self.ports };
+        let (links, driver) = (self.links.as_mut_slice(), &mut self.driver);
+        let hop = hop(links, maps, driver, &self.arena, (now, link));
         self.now = now;
-        match slot.way {
-            Way::Forward => self.pass_through_router(now, link),
-            Way::Host => self.pass_to_host(now, link),
-            Way::General => self.pass_any(now, link),
+        match hop {
+            Hop::NotDue => return false,
+            Hop::Ahead(travel) => self.move_ahead(link, travel),
+            Hop::Rests(to, first) => {
+                if first {
+                    self.arm_next_arrival(to);
+                }
+                self.arm_next_arrival(link);
+            }
+            Hop::Refused => self.forward_first(now, link),
+            Hop::Elsewhere(Way::Host) => self.pass_to_host(now, link, false),
+            Hop::Elsewhere(Way::HostAhead) => self.pass_to_host(now, link, true),
+            Hop::Elsewhere(_) => self.pass_any(now, link),
         }
         true
     }
@@ -55,40 +123,6 @@ impl<D: Driver> Fabric<D> {
             self.arrive(now, link, packet);
         }
     }
-    /// [`Fabric::pass_any`] of [`Way::Forward`]: the packet moves from ring to ring.
-    #[inline(always)]
-    fn pass_through_router(&mut self, now: Time, link: LinkId) {
-        let slot = &self.links[link.index()];
-        let AnyLink::Fifo(fifo) = &slot.link else { return };
-        let Some(packet) = fifo.first_arrived(now) else { return };
-        let (node, wire_len) = (slot.to, packet.wire_len());
-        self.driver.observe(now, PacketEvent::Arrived(link), packet, &self.arena);
-        let port = self.routes.port(node, packet.dst()).filter(|_| packet.ttl() > 1);
-        let moved = match port {
-            Some(port) => self.move_on(now, wire_len, link, self.ports.link(node, port)),
-            None => false,
-        };
-        if moved {
-            self.arm_next_arrival(link);
-        } else {
-            self.forward_first(now, link);
-        }
-    }
-    /// Move the packet of `wire_len` bytes that has arrived on `from` to `to`. False if that needs more than moving it.
-    #[inline(always)]
-    fn move_on(&mut self, now: Time, wire_len: u16, from: LinkId, to: LinkId) -> bool {
-        let pair = self.links.get_disjoint_mut([from.index(), to.index()]);
-        let Ok([Slot { link: AnyLink::Fifo(from), .. }, slot]) = pair else { return false };
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-        if wire_len > slot.mtu_bytes || !fifo.admits(now, wire_len) {
-            return false;
-        }
-        fifo.take_from(now, wire_len, from);
-        if slot.armed_arrival == Time::MAX {
-            self.arm_next_arrival(to);
-        }
-        true
-    }
     /// The rare ways of a packet that has been observed.
     #[inline(never)]
     fn forward_first(&mut self, now: Time, link: LinkId) {
@@ -97,37 +131,9 @@ impl<D: Driver> Fabric<D> {
             self.forward(node, packet);
         }
     }
-    /// [`Fabric::pass_any`] of [`Way::Host`]: the socket reads the packet where it lies.
-    #[inline(always)]
-    fn pass_to_host(&mut self, now: Time, link: LinkId) {
-        let slot = &mut self.links[link.index()];
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
-        let Some(packet) = fifo.first_arrived(now) else { return };
-        let node = slot.to;
-        self.driver.observe(now, PacketEvent::Arrived(link), packet, &self.arena);
-        let taken = match &mut self.nodes[node.index()] {
-            Node::Host(host) if packet.kind() == Kind::Tcp => {
-                host.on_segment(packet, &mut host_context!(self))
-            }
-            _ => None,
-        };
-        let packet = fifo.take_arrival(now);
-        self.arm_next_arrival(link);
-        match (taken, packet) {
-            (Some(taken), Some(packet)) => {
-                self.arena.free(packet);
-                self.after_segment(node, taken);
-            }
-            (_, packet) => packet.into_iter().for_each(|packet| self.host_packet(node, packet)),
-        }
-    }
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
-        let slot = &mut self.links[link.index()];
-        if let Some(at) = slot.link.next_arrival() {
-            slot.armed_arrival = at;
-            self.driver.arm(Deadline::Arrival(link), at);
-        }
+        wires!(self).arm_next_arrival(link);
     }
 
     /// `packet` has come over `link`, to the node at its end.
@@ -179,6 +185,12 @@ impl<D: Driver> Fabric<D> {
             && fifo.admits(now, wire_len)
         {
             self.driver.observe(now, PacketEvent::Offered(link), &packet, &self.arena);
+            if slot.way.is_ahead() {
+                let arrival = fifo.schedule(now, wire_len);
+                let arena = self.driver.signs().then_some(&self.arena);
+                let travel = Travel::new(&packet, link, arrival, arena);
+                return wires!(self).send_ahead(packet, travel);
+            }
             fifo.take(now, packet);
             // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
             if slot.armed_arrival == Time::MAX {

@@ -14,12 +14,47 @@ pub enum FifoLimit {
     Packets(u64),
 }
 
+/// What is known of the packets to come: zero if they come from several places. If all come from one link, in whose order they
+/// are queued here, one more than the number of packets in the ring of that link which will come here: those behind them must wait
+/// for their turn. See [`crate::Fabric::foresee`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inlet(u32);
+
+impl Inlet {
+    /// All come from one link, in whose ring there is none yet.
+    pub const ALONE: Inlet = Inlet(1);
+
+    /// True if all come from one link.
+    #[inline]
+    pub fn is_alone(self) -> bool {
+        self.0 > 0
+    }
+    /// True if the next packet on that link may be queued here as soon as it is queued there.
+    #[inline]
+    pub fn is_open(self) -> bool {
+        self.0 == 1
+    }
+    /// A packet that will come here stays in the ring of the only link before this one, if there is only one.
+    #[inline]
+    pub fn await_one(&mut self) {
+        self.0 += u32::from(self.is_alone());
+    }
+    /// It comes, if there is only one.
+    #[inline]
+    pub fn let_in(&mut self) {
+        debug_assert!(self.0 != 1, "nothing was awaited");
+        self.0 -= u32::from(self.is_alone());
+    }
+}
+
 /// See the module. The ring holds queue and wire; packets are stamped with their arrival at the far end.
 #[repr(C)] // three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes first
 pub struct FifoLink {
     ring: PacketRing,
     limit: FifoLimit,
     overhead_bytes: u16,
+    /// See [`Inlet`].
+    pub(crate) inlet: Inlet,
     /// End of the last transmission.
     free_at: Time,
     delay: Span,
@@ -39,6 +74,7 @@ impl FifoLink {
             ring: PacketRing::default(),
             limit,
             overhead_bytes,
+            inlet: Inlet::default(),
             free_at: Time::ZERO,
             delay,
             waits: Waits::default(),
@@ -79,7 +115,7 @@ impl FifoLink {
     }
     /// A packet of `wire_len` bytes, for which there is room, is queued: when it arrives at the far end.
     #[inline(always)]
-    fn schedule(&mut self, now: Time, wire_len: u16) -> Time {
+    pub(crate) fn schedule(&mut self, now: Time, wire_len: u16) -> Time {
         let start = self.free_at.max(now);
         if start > now {
             self.waits.push(now, start, wire_len);
@@ -98,22 +134,20 @@ impl FifoLink {
         let arrival = self.schedule(now, packet.wire_len());
         self.ring.push_back(packet).set_stamp(arrival);
     }
-    /// The same with a packet of `wire_len` bytes that has just been made. It is copied last: see [`PacketRing`].
+    /// A packet that was scheduled to arrive at `arrival`, with this time to live, lies in the ring from now on. It is copied last:
+    /// see [`PacketRing`].
     #[inline(always)]
-    pub(crate) fn take_made(&mut self, now: Time, wire_len: u16, packet: Option<Packet>) {
-        let arrival = self.schedule(now, wire_len);
-        if let Some(packet) = packet {
-            self.ring.push_back(packet).set_stamp(arrival);
-        }
+    pub(crate) fn lay(&mut self, packet: Packet, arrival: Time, ttl: u8) {
+        let packet = self.ring.push_back(packet);
+        packet.set_stamp(arrival);
+        packet.set_ttl(ttl);
     }
-    /// The same with the packet that arrives first on `from`: a router has passed it on.
+    /// The same with the packet that is the first on `from`.
     #[inline(always)]
-    pub fn take_from(&mut self, now: Time, wire_len: u16, from: &mut FifoLink) {
-        let arrival = self.schedule(now, wire_len);
+    pub(crate) fn lay_first_of(&mut self, from: &mut FifoLink, arrival: Time, ttl: u8) {
         let packet = from.ring.move_front(&mut self.ring);
         packet.set_stamp(arrival);
-        let lives = packet.decrement_ttl();
-        debug_assert!(lives && packet.wire_len() == wire_len);
+        packet.set_ttl(ttl);
     }
     /// See [`crate::AnyLink::offer`].
     pub fn offer(&mut self, packet: Packet, now: Time) -> Result<(), Overflow> {
@@ -131,13 +165,33 @@ impl FifoLink {
     /// The packet that has arrived by `now`, where it lies.
     #[inline]
     pub fn first_arrived(&self, now: Time) -> Option<&Packet> {
-        self.ring.front().filter(|first| first.stamp() <= now)
+        self.first().filter(|first| first.stamp() <= now)
+    }
+    /// The packet that arrives next, where it lies.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.ring.front()
+    }
+    /// That packet has come where it wanted to go.
+    #[inline]
+    pub(crate) fn end_first(&mut self, arena: &mut Arena) {
+        self.ring.end_front(arena);
+    }
+    /// Take that packet, arrived or not.
+    #[inline]
+    pub(crate) fn take_first(&mut self) -> Option<Packet> {
+        self.ring.pop_front()
     }
     /// See [`crate::AnyLink::take_arrival`].
     #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         self.first_arrived(now)?;
-        self.ring.pop_front()
+        self.take_first()
+    }
+    /// True if nothing waits, is in transmission or on the wire.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
     }
     /// See [`crate::AnyLink::waiting_packets`].
     #[inline]

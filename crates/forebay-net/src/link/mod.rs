@@ -10,6 +10,7 @@ mod stats;
 mod waits;
 mod wire;
 
+pub(crate) use fifo::Inlet;
 pub use fifo::{FifoLimit, FifoLink};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;

@@ -7,34 +7,39 @@ use crate::channel::{AnyChannel, Channel};
 use crate::link::stats::LinkStats;
 use crate::link::wire::Fate;
 use crate::link::wire::Impairment;
-use alloc::collections::VecDeque;
-use forebay_base::{Arena, DropReason, Packet, Parcel, Rate, Span, Time};
+use forebay_base::{Arena, DropReason, Packet, PacketRing, Parcel, Rate, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
 
 /// A packet in transmission.
+#[derive(Clone, Copy)]
 struct Transmission {
     start: Time,
     end: Time,
     bytes: u64,
-    /// None if it is on the wire already.
-    packet: Option<Packet>,
 }
 
 /// See the module.
+#[repr(C)] // what every packet touches comes first, what few links use last
 pub struct QueuedLink {
-    pipeline: Pipeline,
-    channel: AnyChannel,
-    /// The last one may be over where its packet is on the wire.
-    transmitting: Option<Transmission>,
+    up: bool,
     /// Nothing is lost, and no event of the network changes or fails it: what will become of a packet is known when it starts.
     steady: bool,
-    delay: Span,
+    /// The pipeline does nothing to a packet that need not wait, and nothing by itself: it is left alone then.
+    transparent: bool,
+    /// False if it is known that nothing waits.
+    may_wait: bool,
     overhead_bytes: u16,
-    impairment: Impairment,
-    up: bool,
+    delay: Span,
+    /// The last one may be over where its packet is on the wire.
+    transmitting: Option<Transmission>,
     /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
-    wire: VecDeque<Packet>,
+    wire: PacketRing,
+    channel: AnyChannel,
     stats: LinkStats,
+    impairment: Impairment,
+    pipeline: Pipeline,
+    /// The packet in transmission, if it is not on the wire already.
+    in_service: Option<Packet>,
 }
 
 impl QueuedLink {
@@ -49,16 +54,19 @@ impl QueuedLink {
     ) -> QueuedLink {
         assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
         QueuedLink {
-            pipeline,
-            channel,
-            transmitting: None,
-            steady,
-            delay,
-            overhead_bytes,
-            impairment,
             up: true,
-            wire: VecDeque::new(),
+            steady,
+            transparent: pipeline.is_transparent(),
+            may_wait: true,
+            overhead_bytes,
+            delay,
+            transmitting: None,
+            wire: PacketRing::default(),
+            channel,
             stats: LinkStats::default(),
+            impairment,
+            pipeline,
+            in_service: None,
         }
     }
 
@@ -67,27 +75,41 @@ impl QueuedLink {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
         if self.is_free(cx.now) {
-            if let Some(packet) = self.pipeline.pass(packet, cx) {
+            if self.transparent {
+                self.transmit(packet, cx.now, cx.now, cx);
+            } else if let Some(packet) = self.pipeline.pass(packet, cx) {
                 self.transmit(packet, cx.now, cx.now, cx);
             }
             return Ok(());
         }
+        self.may_wait = true;
         self.pipeline.enqueue(packet, cx)
     }
+    #[inline]
+    fn waits(&self) -> bool {
+        self.may_wait && self.pipeline.backlog_packets() > 0
+    }
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        if self.transparent { None } else { self.pipeline.next_timeout() }
+    }
+    #[inline]
     fn is_free(&self, now: Time) -> bool {
         // One that ends now is over when `on_transmitter` has been called, as where its end is an event.
-        let over = |t: &Transmission| t.packet.is_none() && t.end < now;
+        let over = |t: &Transmission| t.end < now && self.in_service.is_none();
         let free = self.transmitting.as_ref().is_none_or(over);
-        self.up && free && self.pipeline.backlog_packets() == 0
+        self.up && free && !self.waits()
     }
     /// The transmitter is free since `at`: what waited then has started then.
     fn start(&mut self, at: Time, cx: &mut PortContext<'_>) {
-        if !self.up || self.transmitting.is_some() {
+        if !self.may_wait || !self.up || self.transmitting.is_some() {
             return;
         }
         if let Some(packet) = self.pipeline.dequeue(cx) {
             let queued_at = packet.stamp();
             self.transmit(packet, queued_at, at.max(queued_at), cx);
+        } else {
+            self.may_wait = !self.transparent;
         }
     }
     fn transmit(&mut self, packet: Packet, queued_at: Time, start: Time, cx: &mut PortContext<'_>) {
@@ -96,23 +118,20 @@ impl QueuedLink {
         debug_assert!(end > start, "a transmission takes at least 1 ns");
         self.stats.transmitted(bytes as u64, end.since(start));
         self.stats.waits.record(start.since(queued_at));
-        let packet = match self.steady {
-            true => {
-                self.put_on_wire(packet, end, cx);
-                None
-            }
-            false => Some(packet),
-        };
-        self.transmitting = Some(Transmission { start, end, bytes: bytes as u64, packet });
+        self.transmitting = Some(Transmission { start, end, bytes: bytes as u64 });
+        match self.steady {
+            true => self.put_on_wire(packet, end, cx),
+            false => self.in_service = Some(packet),
+        }
     }
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
     /// driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
-        if self.pipeline.next_timeout().is_some_and(|t| t <= cx.now) {
+        if self.next_timeout().is_some_and(|t| t <= cx.now) {
             self.pipeline.on_timeout(cx.now);
         }
         while let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) {
-            if let Some(packet) = done.packet {
+            if let Some(packet) = self.in_service.take() {
                 self.put_on_wire(packet, done.end, cx);
             }
             self.start(done.end, cx);
@@ -127,26 +146,34 @@ impl QueuedLink {
             }
             Fate::Arrives(extra) => {
                 let arrival = departed + self.delay + extra;
-                packet.set_stamp(arrival);
-                let behind = self.wire.iter().rev().take_while(|p| p.stamp() > arrival).count();
-                match behind {
-                    0 => self.wire.push_back(packet),
-                    _ => self.wire.insert(self.wire.len() - behind, packet),
+                let last = self.wire.iter().next_back();
+                if last.is_none_or(|last| last.stamp() <= arrival) {
+                    // Behind the copy: see the ring.
+                    self.wire.push_back(packet).set_stamp(arrival);
+                } else {
+                    packet.set_stamp(arrival);
+                    self.wire.insert_by_stamp(packet);
                 }
             }
         }
     }
     /// See [`crate::AnyLink::next_transmitter`].
+    #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {
-        let matters = |t: &&Transmission| t.packet.is_some() || self.pipeline.backlog_packets() > 0;
-        let end = self.transmitting.as_ref().filter(matters).map(|t| t.end);
-        [end, self.pipeline.next_timeout()].into_iter().flatten().min()
+        let matters = self.waits() || self.in_service.is_some();
+        let end = self.transmitting.as_ref().filter(|_| matters).map(|t| t.end);
+        match (end, self.next_timeout()) {
+            (Some(end), Some(timeout)) => Some(end.min(timeout)),
+            (end, timeout) => end.or(timeout),
+        }
     }
     /// See [`crate::AnyLink::next_arrival`].
+    #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
         self.wire.front().map(Packet::stamp)
     }
     /// See [`crate::AnyLink::take_arrival`].
+    #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         if self.next_arrival()? > now {
             return None;
@@ -155,7 +182,7 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::export`].
     pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
-        self.wire.drain(..).for_each(|packet| parcel.pack(packet, arena));
+        parcel.pack_all(&mut self.wire, arena);
     }
     /// See [`crate::AnyLink::waiting_packets`].
     pub fn waiting_packets(&self, _: Time) -> u64 {
@@ -203,13 +230,11 @@ impl QueuedLink {
         self.stats.packets - self.is_transmitting(now) as u64
     }
     fn is_transmitting(&self, now: Time) -> bool {
-        self.transmitting.as_ref().is_some_and(|t| t.packet.is_some() || t.end > now)
+        self.in_service.is_some() || self.transmitting.as_ref().is_some_and(|t| t.end > now)
     }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {
-        self.pipeline.backlog_packets()
-            + self.transmitting.as_ref().is_some_and(|t| t.packet.is_some()) as u64
-            + self.wire.len() as u64
+        self.pipeline.backlog_packets() + self.in_service.is_some() as u64 + self.wire.len() as u64
     }
 
     /// The rate changes; the packet in transmission keeps its own.
@@ -229,9 +254,8 @@ impl QueuedLink {
     pub fn fail(&mut self, cx: &mut PortContext<'_>) {
         self.up = false;
         debug_assert!(!self.steady, "a steady link does not fail");
-        if let Some(Transmission { start, end, bytes, packet: Some(packet) }) =
-            self.transmitting.take()
-        {
+        let cut = (self.transmitting.take(), self.in_service.take());
+        if let (Some(Transmission { start, end, bytes }), Some(packet)) = cut {
             // Not transmitted after all: only the time that it took counts.
             self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(start)));
             self.stats.packets -= 1;
@@ -240,7 +264,9 @@ impl QueuedLink {
             cx.drop_packet(packet, DropReason::LinkDown);
         }
         self.stats.lost += self.wire.len() as u64;
-        self.wire.drain(..).for_each(|p| cx.drop_packet(p, DropReason::LinkDown));
+        while let Some(packet) = self.wire.pop_front() {
+            cx.drop_packet(packet, DropReason::LinkDown);
+        }
     }
     /// The link works again.
     pub fn heal(&mut self, cx: &mut PortContext<'_>) {

@@ -91,7 +91,11 @@ impl Waits {
     #[inline(always)]
     fn push_entry(&mut self, wait: Wait) {
         let at = (self.head as usize + self.len as usize) & (self.entries.len() - 1);
-        self.entries[at] = wait;
+        // Field by field: a copy of the whole would wait for fields that were written just before it.
+        let entry = &mut self.entries[at];
+        entry.start = wait.start;
+        entry.queued_at = wait.queued_at;
+        entry.wire_len = wait.wire_len;
         self.len += 1;
         self.bytes += wait.wire_len as u64;
     }

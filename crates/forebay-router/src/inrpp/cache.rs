@@ -4,6 +4,7 @@
 //! packet is held and has no credit, is *parked* outside the ring. It is parked when its turn comes, not when it is held, so
 //! that holding a nonce costs nothing per flow. Between calls the flow at the head of the ring may send, or the ring is empty.
 
+use super::hints::Hints;
 use super::key::{Class, FlowKey};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -58,6 +59,7 @@ pub(super) struct Cache<T> {
     slots: Vec<Option<Queue<T>>>,
     free: Vec<u32>,
     index: BTreeMap<FlowKey, u32>,
+    hints: Hints,
     /// Flows in turn; those that may not send are found out when it is theirs.
     ring: VecDeque<u32>,
     parked: BTreeMap<Nonce, BTreeSet<u32>>,
@@ -76,6 +78,7 @@ impl<T> Cache<T> {
             slots: Vec::new(),
             free: Vec::new(),
             index: BTreeMap::new(),
+            hints: Hints::default(),
             ring: VecDeque::new(),
             parked: BTreeMap::new(),
             quantum_bytes,
@@ -98,11 +101,23 @@ impl<T> Cache<T> {
     }
     /// True if `flow` has packets here.
     pub fn has(&self, flow: FlowKey) -> bool {
-        self.index.contains_key(&flow)
+        self.find(flow).is_some()
+    }
+    #[inline]
+    fn find(&self, flow: FlowKey) -> Option<u32> {
+        if self.packets == 0 {
+            return None;
+        }
+        let hint = self.hints.get(flow);
+        let queue = hint.and_then(|slot| self.slots.get(slot as usize)?.as_ref());
+        match queue.is_some_and(|queue| queue.key == flow) {
+            true => hint,
+            false => self.index.get(&flow).copied(),
+        }
     }
     /// Bytes of `flow` here.
     pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
-        self.index.get(&flow).map_or(0, |&slot| self.queue(slot).bytes)
+        self.find(flow).map_or(0, |slot| self.queue(slot).bytes)
     }
     /// Flows with packets here, and the bytes of each.
     pub fn flows(&self) -> impl Iterator<Item = (FlowKey, u64)> {
@@ -122,11 +137,11 @@ impl<T> Cache<T> {
     /// Append a packet.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>) {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
-        self.packets += 1;
-        let slot = match self.index.get(&flow) {
-            Some(&slot) => slot,
+        let slot = match self.find(flow) {
+            Some(slot) => slot,
             None => self.open(flow),
         };
+        self.packets += 1;
         let queue = self.queue_mut(slot);
         queue.bytes += packet.wire_len as u64;
         queue.packets.push_back(packet);
@@ -150,6 +165,7 @@ impl<T> Cache<T> {
         };
         self.slots[slot as usize] = Some(queue);
         self.index.insert(key, slot);
+        self.hints.note(key, slot, &self.index);
         self.ring.push_back(slot);
         slot
     }
@@ -293,7 +309,7 @@ impl<T> Cache<T> {
     }
     /// `flow` may be under another nonce than before. The nonce of a credit that it has no use for any more.
     pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<Nonce> {
-        let &slot = self.index.get(&flow)?;
+        let slot = self.find(flow)?;
         let holder = self.holder(slot, holds);
         if let Place::Parked(nonce) = self.queue(slot).place
             && holder != Some(nonce)

@@ -36,6 +36,14 @@ impl FlowKey {
         let ports = (src.1 as u128) << 24 | (dst.1 as u128) << 8;
         FlowKey(addresses | ports | class as u128)
     }
+    /// A number in which the bits of the whole key are mixed: a product of its halves, folded.
+    #[inline]
+    pub(super) fn spread(self) -> u64 {
+        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
+        // Odd constants from the digits of the golden ratio and of pi: that no half is zero nearly always.
+        let wide = (low ^ 0x9e37_79b9_7f4a_7c15) as u128 * (high ^ 0x243f_6a88_85a3_08d3) as u128;
+        wide as u64 ^ (wide >> 64) as u64
+    }
     /// How its packets are treated.
     pub fn class(self) -> Class {
         match self.0 as u8 {

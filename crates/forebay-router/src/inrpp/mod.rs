@@ -8,6 +8,7 @@
 mod cache;
 pub mod detour;
 mod held;
+mod hints;
 mod interface;
 mod key;
 mod log;

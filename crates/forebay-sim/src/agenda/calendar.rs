@@ -382,7 +382,9 @@ impl Calendar {
     fn review(&mut self) {
         let events = self.usual + self.others;
         let days = self.usual + self.several;
-        let shift = if self.far_pushes > events / 4 {
+        let many_far = self.far_pushes > events / 4
+            || self.far_pushes > events / 64 && self.several < days / 8;
+        let shift = if many_far {
             (self.shift + 1).min(40)
         } else if self.far_pushes < events / 64 && days < events / 6 {
             self.shift.saturating_sub(1)

@@ -121,6 +121,9 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/s1", || s1_hops(Options::default())),
         Bench::new("hop/s1-bytes", move || s1_hops(bytes())),
         Bench::new("hop/s2", || s2_hops(Options::default())),
+        Bench::new("hop/s2-long", || {
+            hops(&s2(), Options::default(), Time::from_millis(1000), Time::from_millis(5000))
+        }),
         Bench::new("hop/s2-binary", move || s2_hops(binary())),
         Bench::new("hop/s2-queued", move || s2_hops(queued())),
         Bench::new("hop/rcp", rcp_hops),

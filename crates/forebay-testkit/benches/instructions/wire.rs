@@ -2,8 +2,8 @@
 
 use crate::harness::{Bench, repeat};
 use crate::packets::{data, sack};
-use forebay_base::{Arena, Ecn, Packet, Time};
-use forebay_sim::LinkHash;
+use forebay_base::{Arena, Ecn, LinkId, Packet, Time};
+use forebay_sim::TraceSum;
 use forebay_wire::{AddressPlan, emit, parse, patch};
 use std::hint::black_box;
 
@@ -42,16 +42,18 @@ fn patched() -> u64 {
     })
 }
 
-/// What a hop costs for the trace hash: a run cannot do without.
+/// What a hop costs for the trace hash, the packet's signature included.
 fn hashed(make: Make) -> u64 {
-    let (mut arena, mut hash) = (Arena::default(), LinkHash::default());
+    let (mut arena, mut sum) = (Arena::default(), TraceSum::default());
     let packet = make(1, &mut arena);
     let mut ns = 0;
     let operations = repeat(BEFORE, OPERATIONS, || {
         ns += 12_000;
-        hash.arrived(Time::from_nanos(ns), black_box(&packet).digest(&arena));
+        let packet = black_box(&packet);
+        let (at, signature) = (Time::from_nanos(ns), packet.signature(&arena));
+        sum.arrived(at, LinkId(1), signature, packet.ttl());
     });
-    black_box(hash);
+    black_box(sum);
     operations
 }
 

@@ -91,7 +91,9 @@ impl Side {
             },
             Deadline::Transmitter(link) => self.fabric.on_transmitter(now, link),
             Deadline::Router(node) => self.fabric.on_router(now, node),
-            Deadline::Socket(end) => self.fabric.on_socket(now, end),
+            Deadline::Socket(end) => {
+                self.fabric.on_socket(now, end);
+            }
         }
         Ok(())
     }

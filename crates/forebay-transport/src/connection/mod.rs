@@ -105,10 +105,10 @@ impl Connection {
     }
 
     /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
         if !self.paths.first.expects(packet) {
-            return self.on_any(now, path, packet, arena);
+            return self.on_uneven(now, path, packet, arena);
         }
         // Only the path of a connection that has no other expects anything. No end of anything comes with it.
         debug_assert!(self.streams.is_none() && path == 0);
@@ -123,6 +123,15 @@ impl Connection {
         }
     }
 
+    /// The same where the path is not calm: while a hole is waited for, or mended.
+    #[inline(never)]
+    fn on_uneven(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+        let first = &mut self.paths.first;
+        let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
+        if !first.on_held_data(packet) && !first.on_held_ack(&mut cx, packet, arena) {
+            self.on_any(now, path, packet, arena);
+        }
+    }
     #[inline(never)]
     fn on_any(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
         let Some(segment) = Incoming::read(packet) else { return };
@@ -155,6 +164,9 @@ impl Connection {
     fn poll_any(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
+        }
+        if self.paths.first.owes_held_ack() {
+            return Some(self.paths.first.send_held_ack(now, &mut self.counters, arena));
         }
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         let packet = self.paths.first.poll(&mut cx, arena);
@@ -206,6 +218,12 @@ impl Connection {
     #[inline]
     fn deadline(&self) -> Time {
         if self.alone { self.paths.first.next_timeout() } else { self.next }
+    }
+
+    /// A time before which it will not give up, for want of a timeout.
+    pub fn gives_up_after(&self, now: Time) -> Time {
+        let soonest = now + self.config.min_rto;
+        self.paths.iter().map(Path::times_out).min().map_or(soonest, |at| at.min(soonest))
     }
 
     /// The time asked for has come.

@@ -74,22 +74,7 @@ impl Path {
             self.update_window(cx, segment, seq, ack);
             return;
         }
-        let mut news = News {
-            una: ack,
-            prior_una,
-            prior_in_flight: self.board.in_flight(),
-            acked: 0,
-            delivered: 0,
-            sacked: 0,
-            newest: None,
-            newest_flight: None,
-            repeats_acked: false,
-            lowest_original: None,
-            dsack: None,
-            duplicate: false,
-            echo_ms: segment.timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
-            ece,
-        };
+        let mut news = News { ece, ..self.no_news(ack, segment.timestamps) };
         if ack > prior_una {
             self.take_cumulative(cx, &mut news);
         }
@@ -102,6 +87,26 @@ impl Path {
         self.digest(cx, &news, options);
     }
 
+    /// What an ACK up to `ack` with these timestamps says before anybody has looked.
+    #[inline]
+    pub(super) fn no_news(&self, ack: u64, timestamps: Option<(u32, u32)>) -> News {
+        News {
+            una: ack,
+            prior_una: self.board.una(),
+            prior_in_flight: self.board.in_flight(),
+            acked: 0,
+            delivered: 0,
+            sacked: 0,
+            newest: None,
+            newest_flight: None,
+            repeats_acked: false,
+            lowest_original: None,
+            dsack: None,
+            duplicate: false,
+            echo_ms: timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
+            ece: false,
+        }
+    }
     fn take_cumulative(&mut self, cx: &mut Cx<'_>, news: &mut News) {
         while let Some((s, flight)) = self.board.pop_acked(news.una) {
             news.acked += s.len as u64;
@@ -154,7 +159,7 @@ impl Path {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn take_sacks(&mut self, cx: &mut Cx<'_>, options: &OptionList, news: &mut News) {
         let una = news.una;
         let offset = |seq: u32| widen(seq, self.who.isn, una);
@@ -186,6 +191,9 @@ impl Path {
     }
 
     fn take_sack(&mut self, cx: &mut Cx<'_>, (start, end): (u64, u64), news: &mut News) {
+        if self.take_top(cx, (start, end), news) {
+            return;
+        }
         if self.board.sacked().covers(start, end) {
             return;
         }
@@ -197,6 +205,24 @@ impl Path {
             self.arrived(cx, &s, flight, news);
         }
         self.scratch = fresh;
+    }
+
+    /// The peer holds `start..end`: if this goes beyond the highest range that it has reported, and touches it. False, and nothing
+    /// has changed, if not.
+    #[inline]
+    pub(super) fn take_top(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (start, end): (u64, u64),
+        news: &mut News,
+    ) -> bool {
+        let Some((mut at, end)) = self.board.sack_top(start, end) else { return false };
+        while let Some(s) = self.board.sack_next(at, end) {
+            news.sacked += s.len as u64;
+            self.arrived(cx, &s, self.board.flight(at), news);
+            at += 1;
+        }
+        true
     }
 
     fn update_window(&mut self, cx: &Cx<'_>, segment: &Incoming, seq: u64, ack: u64) {
@@ -279,7 +305,7 @@ impl Path {
     }
 
     /// The sample of this ACK, if no retransmission makes it ambiguous (Karn's rule, RFC 6298 section 3).
-    fn rtt_of(&self, cx: &Cx<'_>, news: &News) -> Option<Span> {
+    pub(super) fn rtt_of(&self, cx: &Cx<'_>, news: &News) -> Option<Span> {
         let newest = news.newest.as_ref()?;
         let clear = if newest.is(REPEATED) {
             news.echoes(newest)
@@ -322,7 +348,7 @@ impl Path {
         una > self.recovery_point || (self.agreed.sack && una == self.recovery_point)
     }
 
-    fn tell_controller(
+    pub(super) fn tell_controller(
         &mut self,
         cx: &mut Cx<'_>,
         news: &News,
@@ -356,7 +382,7 @@ impl Path {
         self.controller.on_ack(cx.now, &ack);
     }
 
-    fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
+    pub(super) fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
         if !news.advanced() {
             if news.sacked > 0 {
                 self.timers.probe = Time::MAX;

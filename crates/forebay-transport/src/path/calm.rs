@@ -34,15 +34,16 @@ impl Path {
     }
     /// True if nothing but new data, acknowledgments in order and ACKs of them can be due.
     pub(super) fn is_calm(&self) -> bool {
+        self.recv.is_plain() && self.sends_calmly()
+    }
+    /// The same, whatever the receiving half holds out of order.
+    pub(super) fn sends_calmly(&self) -> bool {
         #[cfg(test)]
         if self.way.general {
             return false;
         }
-        // What is so for a while in most transfers comes first: holes at the receiver, losses at the sender.
-        let orderly = self.recv.is_plain()
-            && self.board.is_orderly()
-            && self.dupacks == 0
-            && self.limited_bytes == 0;
+        // What is so for a while in most transfers comes first.
+        let orderly = self.board.is_orderly() && self.dupacks == 0 && self.limited_bytes == 0;
         if !orderly {
             return false;
         }
@@ -280,7 +281,7 @@ impl Path {
 
     /// A segment of `len` bytes from offset `start` on, or an ACK alone, without options beside timestamps.
     #[inline]
-    fn calm_packet(&self, now: Time, start: u64, len: u16) -> Packet {
+    pub(super) fn calm_packet(&self, now: Time, start: u64, len: u16) -> Packet {
         let stamps = self.agreed.timestamps.then(|| (now.as_millis() as u32, self.ts_recent));
         let fields = TcpFields {
             seq: narrow(start, self.who.isn),

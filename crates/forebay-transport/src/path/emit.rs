@@ -348,13 +348,17 @@ impl Path {
         let room = MAX_OPTION_BYTES.saturating_sub(stamps + options.len() + 2) / 8;
         let (mut data, mut len) = ([0u8; 32], 0);
         let isn = self.who.peer_isn;
-        self.recv.sack_blocks(room.min(4), |range| {
+        let again = self.recv.sack_blocks(room.min(4), |range| {
             data[len..len + 4].copy_from_slice(&narrow(range.start, isn).to_be_bytes());
             data[len + 4..len + 8].copy_from_slice(&narrow(range.end, isn).to_be_bytes());
             len += 8;
         });
         if len > 0 {
+            let alone = options.is_empty();
             options.push(kind::SACK, &data[..len]).expect("the room was computed");
+            if again && alone {
+                self.recv.note_report(options);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod calm;
 mod congestion;
 mod emit;
 mod handshake;
+mod holes;
 mod input;
 pub(crate) mod loss;
 pub(crate) mod mapping;
@@ -139,6 +140,10 @@ struct Way {
     calm: bool,
     /// It is calm, and an ACK in order can find no loss.
     settled: bool,
+    /// It would be calm and plain if nothing were held out of order, and nothing is outstanding: see [`Path::is_holding`].
+    holding: bool,
+    /// What was sent has holes, and nothing else is open but their repair: see [`Path::is_mending`].
+    mending: bool,
     /// Its packets carry nothing but timestamps, and leave as the window allows: see [`Path::is_plain`].
     plain: bool,
     /// Segments of new data that end here or before need nothing but room in the window; 0 unless the path is plain.
@@ -157,6 +162,8 @@ impl Way {
         Way {
             calm: false,
             settled: false,
+            holding: false,
+            mending: false,
             plain: Path::is_plain(setup, version, config),
             reach: 0,
             window: 0,

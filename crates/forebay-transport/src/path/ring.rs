@@ -20,7 +20,7 @@ impl<T> Default for Ring<T> {
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len as usize
@@ -37,6 +37,11 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
         if index < self.len() { self.slots.get(self.slot(index)) } else { None }
+    }
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let at = self.slot(index);
+        if index < self.len() { self.slots.get_mut(at) } else { None }
     }
     #[inline]
     pub(crate) fn front(&self) -> Option<&T> {
@@ -60,12 +65,17 @@ impl<T: Copy> Ring<T> {
     }
     #[inline]
     pub(crate) fn push_back(&mut self, item: T) {
+        *self.push_slot() = item;
+    }
+    /// The slot behind the last item, which it is from now on: whatever lies there must be overwritten.
+    #[inline]
+    pub(crate) fn push_slot(&mut self) -> &mut T {
         if self.len() == self.slots.len() {
-            self.grow(item);
+            self.grow();
         }
         let at = self.slot(self.len());
-        self.slots[at] = item;
         self.len += 1;
+        &mut self.slots[at]
     }
     /// The first `count` items leave.
     #[inline]
@@ -82,20 +92,20 @@ impl<T: Copy> Ring<T> {
             self.slots.swap(here, before);
         }
     }
-    /// Twice as many slots; `filler` lies in those that are not in use.
+    /// Twice as many slots.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, filler: T) {
+    fn grow(&mut self) {
         let capacity = (2 * self.slots.len()).max(4);
         assert!(capacity <= 1 << 31, "a ring of 2^31 slots is full");
         let mut slots: Vec<T> = Vec::with_capacity(capacity);
         slots.extend(self.iter());
-        slots.resize(capacity, filler);
+        slots.resize(capacity, T::default());
         (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 }
 
-impl<T: Copy> Index<usize> for Ring<T> {
+impl<T: Copy + Default> Index<usize> for Ring<T> {
     type Output = T;
     #[inline]
     fn index(&self, index: usize) -> &T {
@@ -103,7 +113,7 @@ impl<T: Copy> Index<usize> for Ring<T> {
         &self.slots[self.slot(index)]
     }
 }
-impl<T: Copy> IndexMut<usize> for Ring<T> {
+impl<T: Copy + Default> IndexMut<usize> for Ring<T> {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut T {
         assert!(index < self.len());

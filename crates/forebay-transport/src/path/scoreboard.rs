@@ -12,7 +12,7 @@ use forebay_base::Time;
 use forebay_cc::Tag;
 
 /// A piece of the stream as it was last sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     /// First sequence offset.
     pub start: u64,
@@ -166,7 +166,11 @@ impl Scoreboard {
         debug_assert_eq!(segment.start, self.nxt);
         self.nxt = segment.end();
         self.in_flight += segment.len as u64;
-        self.segments.push_back(segment);
+        // Field by field: a copy of the whole would wait for fields that were written just before it.
+        let slot = self.segments.push_slot();
+        (slot.start, slot.number) = (segment.start, segment.number);
+        (slot.sent_at, slot.tag) = (segment.sent_at, segment.tag);
+        (slot.len, slot.flags) = (segment.len, segment.flags);
     }
     /// What the rate sampler notes on the segment that was pushed last. Noted on each or on none.
     pub(crate) fn push_flight(&mut self, flight: Flight) {
@@ -303,6 +307,36 @@ impl Scoreboard {
         });
         self.sacked = sacked;
     }
+    /// The same if `start..end` overlaps or continues the highest range reported and goes beyond it, as nearly always. The segments
+    /// from the first index on that lie wholly below the offset are the ones that it is news for, each to be passed to
+    /// [`Scoreboard::sack_next`]. None, and nothing has changed, if it is something else.
+    #[inline]
+    pub(crate) fn sack_top(&mut self, start: u64, end: u64) -> Option<(usize, u64)> {
+        let top = self.sacked.last()?;
+        if start < top.start || start > top.end || end <= top.end {
+            return None;
+        }
+        self.sacked.grow_last(top.end, end);
+        let mut at = self.find(top.end);
+        // A segment that only now is there as a whole began below, perhaps below the range.
+        at += usize::from(self.segments.get(at).is_some_and(|s| s.start < top.start));
+        Some((at, end))
+    }
+    /// The peer holds segment `index`, if it ends at `end` or below; its index is behind all that were outstanding before.
+    #[inline]
+    pub(crate) fn sack_next(&mut self, index: usize, end: u64) -> Option<Segment> {
+        let s = self.segments.get_mut(index).filter(|s| s.end() <= end)?;
+        debug_assert!(!s.is(SACKED));
+        if s.start == self.originals_from {
+            self.originals_from = s.end();
+        }
+        self.in_flight -= s.in_flight();
+        self.lost_segments -= u32::from(s.is(LOST));
+        self.sacked_bytes += s.len as u64;
+        self.sacked_segments += 1;
+        s.flags = (s.flags & !(LOST | TWICE)) | SACKED;
+        Some(*s)
+    }
     /// The peer may have thrown away what it reported (RFC 2018 section 8): forget it.
     pub(crate) fn forget_sacks(&mut self) {
         for index in 0..self.segments.len() {
@@ -341,6 +375,13 @@ impl Scoreboard {
         let at = (from..self.segments.len()).find(|&i| self.segments[i].is(LOST))?;
         self.lost_from = self.segments[at].start;
         Some(at)
+    }
+    /// True if no transmission may be outstanding that was sent before repeated transmission `number`, or that was sent once and ends
+    /// at `offset` or below.
+    #[inline]
+    pub(crate) fn none_before(&self, number: u64, offset: u64) -> bool {
+        self.originals_from.max(self.una) >= offset
+            && self.repeats.front().is_none_or(|r| r.number >= number)
     }
     /// Index of the lowest original transmission that is outstanding.
     pub(crate) fn first_original(&mut self) -> Option<usize> {
@@ -539,6 +580,36 @@ mod tests {
         board.sack(200, 250, |at| seen.push(at));
         assert_eq!(seen, [2]);
         assert!(board.is_consistent());
+    }
+
+    /// Blocks that touch the highest range or not, whole segments or not.
+    #[test]
+    fn the_highest_range_grows_as_any_block_does() {
+        for (start, end) in [(300, 500), (350, 430), (400, 600), (420, 620), (410, 480), (200, 500)]
+        {
+            for (more_start, more_end) in [(0, 40), (0, 100), (40, 300), (60, 61)] {
+                let (mut short, mut general) = (ten(), ten());
+                for board in [&mut short, &mut general] {
+                    board.sack(start, end, |_| ());
+                    board.mark_lost(0);
+                }
+                let block = (end - more_start, end + more_end);
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                let top = short.sack_top(block.0, block.1);
+                assert_eq!(top.is_some(), block.0 >= start && more_end > 0);
+                let Some((mut at, below)) = top else { continue };
+                while let Some(s) = short.sack_next(at, below) {
+                    one.push(s.number);
+                    at += 1;
+                }
+                general.sack(block.0, block.1, |at| other.push(at as u64));
+                assert_eq!(one, other);
+                assert!(short.is_consistent());
+                assert_eq!(short.in_flight(), general.in_flight());
+                assert_eq!(short.sacked(), general.sacked());
+                assert_eq!(short.first_original(), general.first_original());
+            }
+        }
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl Path {
         self.timers.next
     }
 
+    /// When the retransmission timer expires, [`Time::MAX`] if it is not armed.
+    pub(crate) fn times_out(&self) -> Time {
+        self.timers.rto
+    }
+
     /// The same without the clocks of controller and feedback, which may tick for ever.
     #[inline]
     pub(crate) fn own_timeout(&self) -> Time {
@@ -52,7 +57,10 @@ impl Path {
     /// Bring what is cached up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        self.way.calm = self.is_calm();
+        let (calmly, plain) = (self.sends_calmly(), self.recv.is_plain());
+        self.way.calm = calmly && plain;
+        self.way.holding = calmly && !plain && self.is_holding();
+        self.way.mending = !calmly && self.is_mending();
         self.way.settled = self.is_settled();
         let mut next = self.own_timeout();
         if let Some(at) = self.controller.next_timeout() {

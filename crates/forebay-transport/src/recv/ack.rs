@@ -38,6 +38,15 @@ impl SackList {
         }
         self.recent = kept;
     }
+    /// True if [`SackList::blocks`], which was just called, would give the same again after a touch of the highest range.
+    pub(super) fn repeats_itself(&self, ranges: &RangeSet) -> bool {
+        let [first, _, _, oldest] = self.recent;
+        // A touch pushes out the oldest, and the highest range that is not remembered takes its place.
+        let remembered = &self.recent[..MAX_BLOCKS - 1];
+        let mut highest = ranges.iter_down().take(MAX_BLOCKS).map(|range| Some(range.start));
+        let next = highest.find(|start| !remembered.contains(start)).flatten();
+        first == ranges.last().map(|range| range.start) && next == oldest
+    }
 }
 
 /// Whether and when an ACK is due.

@@ -3,6 +3,7 @@
 use super::SackList;
 use crate::ranges::{Range, RangeSet};
 use alloc::boxed::Box;
+use forebay_base::{OptionList, narrow};
 
 /// Out-of-order ranges that are kept; what would make one more is dropped as if the network had lost it.
 const MAX_RANGES: usize = 16_384;
@@ -28,6 +29,31 @@ struct Held {
     sacks: SackList,
     /// A duplicate to report once (RFC 2883).
     dsack: Option<Range>,
+    growth: Growth,
+    /// The SACK option that was sent last, where `growth` is of use.
+    report: OptionList,
+}
+
+/// What of the last report holds for the next one: if nothing happens but that its first range, the highest of all, grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Growth {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// All: nothing has come since.
+    Reported,
+    /// All but the end of the first range, to which a segment was added that began here. `sacks` does not know of it: it would be
+    /// the same after the report.
+    Due(u64),
+}
+
+impl Held {
+    /// Something else happens.
+    fn forget_report(&mut self) {
+        if let Growth::Due(start) = core::mem::take(&mut self.growth) {
+            self.sacks.touch(start);
+        }
+    }
 }
 
 /// Receive sequence space: offset 0 is the SYN, a FIN takes one too.
@@ -71,6 +97,9 @@ impl Reassembly {
     }
 
     fn accept_any(&mut self, start: u64, end: u64, edge: u64) -> Arrival {
+        if let Some(held) = &mut self.held {
+            held.forget_report();
+        }
         let mut arrival = Arrival::default();
         if start < self.nxt {
             let known = Range { start, end: end.min(self.nxt) };
@@ -122,16 +151,52 @@ impl Reassembly {
         arrival.in_order_bytes = self.nxt - before;
     }
 
-    /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed last, then older ones.
-    pub(crate) fn sack_blocks(&mut self, max: usize, mut emit: impl FnMut(Range)) {
+    /// [`Reassembly::accept`] of bytes within the window, if all that they change is the end of the range that was reported first
+    /// the last time. False, and nothing has changed, if it is not.
+    #[inline]
+    pub(crate) fn grow(&mut self, start: u64, end: u64) -> bool {
+        let Some(held) = &mut self.held else { return false };
+        let room = held.ranges.count() < MAX_RANGES;
+        if !room || held.growth != Growth::Reported || !held.ranges.grow_last(start, end) {
+            return false;
+        }
+        held.growth = Growth::Due(start);
+        true
+    }
+    /// The SACK option that tells of [`Reassembly::grow`], if nothing has come since. The peer's sequence numbers begin at `isn`.
+    #[inline]
+    pub(crate) fn report_growth(&mut self, isn: u32) -> Option<OptionList> {
+        let held = self.held.as_mut().filter(|held| matches!(held.growth, Growth::Due(_)))?;
+        let end = held.ranges.last()?.end;
+        held.report.as_bytes_mut()[6..10].copy_from_slice(&narrow(end, isn).to_be_bytes());
+        held.growth = Growth::Reported;
+        Some(held.report)
+    }
+    /// True if [`Reassembly::report_growth`] has something to tell.
+    #[inline]
+    pub(crate) fn has_grown(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| matches!(held.growth, Growth::Due(_)))
+    }
+    /// `report` is a SACK option with all that [`Reassembly::sack_blocks`] has just given.
+    pub(crate) fn note_report(&mut self, report: &OptionList) {
         let Some(held) = &mut self.held else { return };
-        let mut room = max;
+        held.report = *report;
+        held.growth = Growth::Reported;
+    }
+
+    /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed last, then older ones. True if the
+    /// same blocks would follow again if the first one grew, the highest of all.
+    pub(crate) fn sack_blocks(&mut self, max: usize, mut emit: impl FnMut(Range)) -> bool {
+        let Some(held) = &mut self.held else { return false };
+        held.forget_report();
+        let (mut room, whole) = (max, held.dsack.is_none() && max > 0);
         if let Some(dsack) = held.dsack.take().filter(|_| room > 0) {
             // A duplicate of held bytes is followed by the range that holds them: make it the most recent.
             emit(dsack);
             room -= 1;
         }
         held.sacks.blocks(&held.ranges, room, emit);
+        whole && held.sacks.repeats_itself(&held.ranges)
     }
 }
 
@@ -139,6 +204,7 @@ impl Reassembly {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+    use forebay_base::{Rng, Stream, kind};
 
     fn blocks(r: &mut Reassembly, max: usize) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
@@ -185,6 +251,55 @@ mod tests {
         r.accept(4500, 5500, 100_000);
         assert!(r.accept(5000, 5500, 100_000).duplicate);
         assert_eq!(blocks(&mut r, 3), [(5000, 5500), (4500, 5500)]);
+    }
+
+    /// Segments come in random order, with holes that are filled in part; one end asks whether a range has only grown, the other never.
+    #[test]
+    fn the_report_of_a_range_that_grows_is_that_of_all_ranges() {
+        const ISN: u32 = u32::MAX - 5_000;
+        fn report(r: &mut Reassembly, max: usize) -> OptionList {
+            let mut data = Vec::new();
+            let again = r.sack_blocks(max, |b| {
+                data.extend(narrow(b.start, ISN).to_be_bytes());
+                data.extend(narrow(b.end, ISN).to_be_bytes());
+            });
+            let mut list = OptionList::EMPTY;
+            list.push(kind::SACK, &data).unwrap();
+            if again {
+                r.note_report(&list);
+            }
+            list
+        }
+        let mut rng = Rng::new(11, Stream::Test, 0);
+        let (mut short, mut refused) = (0, 0);
+        for max in [2, 3, 4] {
+            let (mut fast, mut slow) = (Reassembly::default(), Reassembly::default());
+            let mut next = 1;
+            for _ in 0..4_000 {
+                let start = match rng.below(16) {
+                    0 => next + 100,                            // a hole
+                    1 => fast.nxt() + 100 * (1 + rng.below(9)), // into one, or what is there
+                    2 => fast.nxt(),                            // the first one
+                    _ => next,
+                };
+                let end = start + 100;
+                next = next.max(end);
+                slow.accept(start, end, u64::MAX);
+                if fast.grow(start, end) {
+                    short += 1;
+                } else {
+                    refused += 1;
+                    fast.accept(start, end, u64::MAX);
+                }
+                assert_eq!(fast.nxt(), slow.nxt());
+                if rng.below(4) > 0 {
+                    let told = fast.report_growth(ISN);
+                    let told = told.unwrap_or_else(|| report(&mut fast, max));
+                    assert_eq!(told, report(&mut slow, max));
+                }
+            }
+        }
+        assert!(short > 1_000 && refused > 1_000, "{short} {refused}");
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct Detours {
     ports: Vec<Port>,
     /// By (via, primary).
     pairs: Vec<Pair>,
+    /// The ports over which there is a detour with r > 0, in order: few of many.
+    open_vias: Vec<PortId>,
     asks: Asks,
     /// Of the list of neighbours that was told last; 0: none was.
     version: u64,
@@ -128,6 +130,7 @@ impl Detours {
             decision_interval: settings.decision_interval,
             ports: neighbours.iter().map(port).collect(),
             pairs: Vec::new(),
+            open_vias: Vec::new(),
             asks: Asks::new(settings.probe_interval, fresh.clone()),
             fresh,
             version: 0,
@@ -242,7 +245,7 @@ impl Detours {
     /// After [`Detours::on_timeout`]: the ports over which a detour may send now.
     pub fn woken(&self, now: Time) -> impl Iterator<Item = PortId> {
         let due = move |via: &PortId| self.due_for(now, *via).next().is_some();
-        (0..self.ports.len()).map(|at| PortId(at as u16)).filter(due)
+        self.open_vias.iter().copied().filter(due)
     }
 
     /// When [`Detours::on_timeout`] is due: a message, or a paced packet. None in an idle router.
@@ -253,7 +256,7 @@ impl Detours {
     /// The time asked for has come. Early calls do nothing, late ones are legal.
     pub fn on_timeout(&mut self, now: Time, view: &dyn Interfaces, out: &mut Outbox) {
         if self.pace.is_some_and(|pace| pace <= now) {
-            let open = self.ports.iter().flat_map(|port| &port.open);
+            let open = self.open_vias.iter().flat_map(|via| &self.ports[via.index()].open);
             let ready = open.filter_map(|&at| self.pairs[at].ready());
             self.pace = ready.filter(|&ready| ready > now).min();
         }
@@ -360,9 +363,11 @@ impl Detours {
             port.open.clear();
             port.open_through.clear();
         }
+        self.open_vias.clear();
         for (at, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.rate() > 0.0) {
             self.ports[pair.via.index()].open.push(at);
             self.ports[pair.primary.index()].open_through.push(pair.via);
+            keep_sorted(&mut self.open_vias, pair.via, true);
         }
     }
 
@@ -454,7 +459,9 @@ impl Detours {
     fn note_rate(&mut self, now: Time, at: usize) {
         let (via, primary) = (self.pairs[at].via, self.pairs[at].primary);
         let open = self.pairs[at].rate() > 0.0;
-        keep_sorted(&mut self.ports[via.index()].open, at, open);
+        let over = &mut self.ports[via.index()].open;
+        keep_sorted(over, at, open);
+        keep_sorted(&mut self.open_vias, via, !over.is_empty());
         keep_sorted(&mut self.ports[primary.index()].open_through, via, open);
         self.pace_at(now, at);
     }

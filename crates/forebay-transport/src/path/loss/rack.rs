@@ -47,7 +47,7 @@ impl Rack {
     /// True if something sent before the newest arrival may be outstanding.
     #[inline]
     pub(super) fn is_due(&self, board: &Scoreboard) -> bool {
-        self.horizon > board.una() || board.has_repeats()
+        self.newest.is_some_and(|(number, _)| !board.none_before(number, self.horizon))
     }
 
     /// True if nothing beyond `una` is known to have arrived or was sent before the newest arrival, and no DSACK round is open.

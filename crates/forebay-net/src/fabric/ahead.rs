@@ -1,0 +1,255 @@
+//! What is certain is done before its time.
+//!
+//! All packets of a link come from one other link where the ways of all flows say so. In which order they come, and when, is known
+//! when they are queued on that one: they can be queued here at once, with the time at which they will be. Where several such
+//! links follow each other a packet passes all of them at once; and where the last leads to a host with one socket, the host takes it
+//! at once, too, and what it answers goes its way likewise: the host's clock is ahead of the others. No event is needed on the
+//! way, and no place in the rings between.
+//!
+//! Nothing that anybody can see depends on it up to the horizon, the time before which nobody looks: what would happen later than that
+//! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
+//! ([`Inlet`](crate::link::Inlet)).
+
+use super::wires::{Maps, Wires, wires};
+use super::{Driver, Fabric, Slot, Way};
+use crate::build::Node;
+use crate::link::AnyLink;
+use alloc::vec::Vec;
+use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
+
+/// A packet on its way, and the link on which it was queued last.
+pub(super) struct Travel {
+    pub dst: Addr,
+    pub wire_len: u16,
+    /// On that link.
+    pub ttl: u8,
+    pub signature: Signature,
+    pub link: LinkId,
+    /// At its far end.
+    pub arrival: Time,
+}
+
+impl Travel {
+    /// `packet` was queued on `link`, or is about to be.
+    #[inline(always)]
+    pub fn new(packet: &Packet, link: LinkId, arrival: Time, arena: Option<&Arena>) -> Travel {
+        let (dst, wire_len, ttl) = (packet.dst(), packet.wire_len(), packet.ttl());
+        let signature = arena.map_or(Signature::default(), |arena| packet.signature(arena));
+        Travel { dst, wire_len, ttl, signature, link, arrival }
+    }
+}
+
+/// A packet that will have come to the host at the end of `link` at `arrival`, and nothing else will before it.
+pub(super) struct Early {
+    pub link: LinkId,
+    pub arrival: Time,
+    pub packet: Packet,
+}
+
+/// Queue a packet that was queued on a link on those behind it, as far as it is certain that nothing comes before it: the number
+/// of links that it has passed. True: it comes to the host at the end of the last of them. False: it has its place in the ring of the
+/// last.
+#[inline(always)]
+pub(super) fn chain<D: Driver>(
+    links: &mut [Slot],
+    maps: Maps<'_>,
+    driver: &mut D,
+    travel: &mut Travel,
+    horizon: Time,
+) -> (u64, bool) {
+    let mut passed = 0;
+    loop {
+        let slot = &links[travel.link.index()];
+        match (slot.way, &slot.link) {
+            (Way::ForwardAhead, _) => {}
+            (Way::HostAhead, AnyLink::Fifo(fifo)) => {
+                return (passed, travel.arrival <= horizon && fifo.is_empty());
+            }
+            _ => return (passed, false),
+        }
+        let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
+            return (passed, false);
+        };
+        let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
+        let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
+        if !fifo.inlet.is_open() || !step(slot, driver, travel, (next, horizon)) {
+            if let AnyLink::Fifo(fifo) = &mut slot.link {
+                fifo.inlet.await_one();
+            }
+            return (passed, false);
+        }
+        passed += 1;
+    }
+}
+
+/// Queue the packet on `next`, whose slot this is, if it arrives there before the horizon and is queued without more ado.
+#[inline(always)]
+fn step<D: Driver>(
+    slot: &mut Slot,
+    driver: &mut D,
+    travel: &mut Travel,
+    (next, horizon): (LinkId, Time),
+) -> bool {
+    let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
+    let goes = travel.arrival <= horizon
+        && travel.wire_len <= slot.mtu_bytes
+        && fifo.admits(travel.arrival, travel.wire_len);
+    if !goes {
+        return false;
+    }
+    let arrival = fifo.schedule(travel.arrival, travel.wire_len);
+    driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
+    (travel.link, travel.arrival) = (next, arrival);
+    travel.ttl -= 1;
+    true
+}
+
+impl<D: Driver> Fabric<D> {
+    /// Nobody looks at anything before `horizon`, and no run ends before it: what is certain to happen until then may be done at
+    /// once. An earlier horizon than one that was told before changes nothing.
+    pub fn foresee(&mut self, horizon: Time) {
+        if horizon <= self.horizon {
+            return;
+        }
+        self.horizon = horizon;
+        for number in 0..self.ahead_links.len() {
+            self.resume(self.ahead_links[number]);
+        }
+        self.do_early();
+    }
+    /// True if anything can be done before its time here.
+    pub fn looks_ahead(&self) -> bool {
+        !self.ahead_links.is_empty()
+    }
+    /// What has happened before its time, in events; and the time of the last of it.
+    #[inline]
+    pub fn done_ahead(&self) -> (u64, Time) {
+        (self.early_events, self.latest)
+    }
+
+    /// The first packet of `from` was queued on another link: it goes on from there as far as it can.
+    #[inline(never)]
+    pub(super) fn move_ahead(&mut self, from: LinkId, mut travel: Travel) {
+        if wires!(self).go_ahead(&mut travel) {
+            let node = self.come_to_host(&travel);
+            return self.serve_single(from, node, LinkId(travel.link.0 ^ 1));
+        }
+        let pair = self.links.get_disjoint_mut([from.index(), travel.link.index()]);
+        if let Ok([from, to]) = pair
+            && let (AnyLink::Fifo(from), AnyLink::Fifo(fifo)) = (&mut from.link, &mut to.link)
+        {
+            fifo.lay_first_of(from, travel.arrival, travel.ttl);
+            if to.armed_arrival == Time::MAX {
+                self.arm_next_arrival(travel.link);
+            }
+        }
+        self.arm_next_arrival(from);
+    }
+    /// Hand packets to hosts whose arrivals are certain, until there are none. To be called behind each verb that lets hosts send.
+    #[inline(always)]
+    pub fn do_early(&mut self) {
+        if !self.early.is_empty() {
+            self.do_all_early();
+        }
+    }
+    #[inline(never)]
+    fn do_all_early(&mut self) {
+        while let Some(Early { link, arrival, packet }) = self.early.pop_front() {
+            let arena = self.driver.signs().then_some(&self.arena);
+            let node = self.come_to_host(&Travel::new(&packet, link, arrival, arena));
+            self.serve_single_with(node, LinkId(link.0 ^ 1), packet);
+        }
+    }
+    /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
+    #[inline(always)]
+    fn come_to_host(&mut self, travel: &Travel) -> NodeId {
+        let node = self.links[travel.link.index()].to;
+        // Its only link.
+        let back = LinkId(travel.link.0 ^ 1);
+        let acts_at = match &self.nodes[node.index()] {
+            Node::Host(host) => host.times_out_at(),
+            Node::Router(_) | Node::Elsewhere => Time::MAX,
+        };
+        if acts_at.min(self.edges[back.index()].armed_transmitter) < travel.arrival {
+            self.settle(node, back, travel.arrival);
+        }
+        self.now = travel.arrival;
+        self.latest = self.latest.max(travel.arrival);
+        self.early_events += 1;
+        self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
+        node
+    }
+    /// What the host `node`, which has one socket and one interface, does by itself before `until`. At equal times arrivals are the
+    /// first, then transmitters, then sockets.
+    #[inline(never)]
+    fn settle(&mut self, node: NodeId, link: LinkId, until: Time) {
+        loop {
+            let Node::Host(host) = &self.nodes[node.index()] else { return };
+            let [socket] = host.sockets() else { return };
+            let end = socket.end();
+            let wakes = self.edges[link.index()].armed_transmitter;
+            // It is noticed when it is armed for.
+            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            if wakes.min(times_out) >= until {
+                return;
+            }
+            self.early_events += 1;
+            if wakes <= times_out {
+                self.edges[link.index()].armed_transmitter = Time::MAX;
+                self.on_transmitter(wakes, link);
+            } else {
+                self.ends[end.index()].armed = Time::MAX;
+                self.on_socket(times_out, end);
+            }
+        }
+    }
+
+    /// There is a new horizon: what waits on `link` may go on.
+    fn resume(&mut self, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        let (way, node, horizon) = (slot.way, slot.to, self.horizon);
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
+        if fifo.next_arrival().is_none_or(|first| first > horizon) {
+            return;
+        }
+        slot.armed_arrival = Time::MAX;
+        if let Way::HostAhead = way {
+            while let Some(packet) = fifo.take_arrival(horizon) {
+                self.early.push_back(Early { link, arrival: packet.stamp(), packet });
+            }
+        } else {
+            let mut stuck = Vec::new();
+            for _ in 0..fifo.held_packets() {
+                self.resume_first(link, node, &mut stuck);
+            }
+        }
+        self.arm_next_arrival(link);
+    }
+    /// Take the first packet of the ring of `link`: it goes on, or back into the ring behind all others. `stuck` are links for which
+    /// packets have gone back that come to no later time.
+    fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
+        let (arrival, ttl) = (packet.stamp(), packet.ttl());
+        let arena = self.driver.signs().then_some(&self.arena);
+        let mut travel = Travel::new(&packet, link, arrival, arena);
+        let maps = Maps { routes: &self.routes, ports: &self.ports };
+        let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
+        if let Some(next) = next
+            && let slot = &mut self.links[next.index()]
+            && slot.inlet().is_alone()
+        {
+            if step(slot, &mut self.driver, &mut travel, (next, self.horizon)) {
+                self.early_events += 1;
+                if let AnyLink::Fifo(fifo) = &mut slot.link {
+                    fifo.inlet.let_in();
+                }
+                return wires!(self).send_ahead(packet, travel);
+            }
+            stuck.push(next);
+        }
+        if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
+            fifo.lay(packet, arrival, ttl);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and the run does not end.
+
+use forebay_base::{FlowId, Span, Time};
+use forebay_net::{Driver, Fabric};
+use forebay_transport::Role;
+
+/// A horizon nearer than this is not worth the look at what waits.
+const LEAST: Span = Span::from_millis(2);
+/// No horizon is further away: all that can be done before it may be done in one call, in which nobody can end the run, and each
+/// deadline that hosts meet on the way stays in the agenda until its time.
+const MOST: Span = Span::from_secs(1);
+
+/// See the module.
+pub(crate) struct Foresight {
+    /// There is something to foresee.
+    useful: bool,
+    /// When the last flow starts: before that they cannot all have ended.
+    last_start: Time,
+    /// Nobody looks before this.
+    look: Time,
+    /// When to look for another horizon.
+    review_at: Time,
+    /// Flows that begin here, the ones that have most to send last.
+    witnesses: Vec<FlowId>,
+}
+
+impl Foresight {
+    /// Of a partition of a run; `here` says of a flow whether it begins there.
+    pub fn new<D: Driver>(fabric: &Fabric<D>, here: impl Fn(FlowId) -> bool) -> Foresight {
+        let flows = fabric.workload().flows();
+        let last_start = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::MAX);
+        let (useful, mut witnesses) = (fabric.looks_ahead(), Vec::new());
+        if useful {
+            witnesses.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
+            witnesses.sort_by_key(|flow| flows[flow.index()].bytes.unwrap_or(u64::MAX));
+        }
+        Foresight { useful, last_start, look: Time::ZERO, review_at: Time::MAX, witnesses }
+    }
+    /// Nobody looks before `look`.
+    pub fn look_not_before(&mut self, look: Time) {
+        if self.look < look && self.useful {
+            (self.look, self.review_at) = (look, Time::ZERO);
+        }
+    }
+    /// When [`Foresight::review`] is due.
+    #[inline]
+    pub fn review_at(&self) -> Time {
+        self.review_at
+    }
+    /// Tell `fabric` a new horizon, if there is one.
+    #[cold]
+    pub fn review<D: Driver>(&mut self, fabric: &mut Fabric<D>, now: Time) {
+        let wanted = self.look.min(now + MOST);
+        let mut horizon = wanted.min(self.last_start);
+        if horizon < wanted {
+            horizon = wanted.min(self.lasts_until(fabric, now)).max(horizon);
+        }
+        let ahead = horizon.since(now);
+        self.review_at = if horizon == self.look { Time::MAX } else { now + ahead.max(LEAST) / 2 };
+        if ahead >= LEAST {
+            fabric.foresee(horizon);
+        }
+    }
+    /// A time before which the flows that begin here cannot all have ended.
+    fn lasts_until<D: Driver>(&mut self, fabric: &Fabric<D>, now: Time) -> Time {
+        while let Some(&flow) = self.witnesses.last() {
+            let until = flow_lasts_until(fabric, flow, now);
+            if until > now + LEAST {
+                return until;
+            }
+            self.witnesses.pop();
+        }
+        now
+    }
+}
+
+/// A time before which `flow` cannot have ended: what it has not sent yet takes a while on its first link, and before it gives up it
+/// times out.
+fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, flow: FlowId, now: Time) -> Time {
+    let spec = &fabric.workload().flows()[flow.index()];
+    let Some(connection) = fabric.connection(flow, Role::Client) else { return spec.start };
+    if connection.is_ended() {
+        return now;
+    }
+    let first = fabric.link(fabric.first_link(flow));
+    let sent_bytes = connection.progress().sent_bytes;
+    let sends = match spec.bytes {
+        _ if !first.is_fifo() => Span::ZERO, // its rate may change
+        None => Span::MAX,
+        Some(_) if connection.paths() > 1 => Span::ZERO, // others may carry all of it
+        Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
+    };
+    (now + sends).min(connection.gives_up_after(now))
+}
