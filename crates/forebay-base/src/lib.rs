@@ -20,6 +20,7 @@ mod rng;
 mod seq;
 pub mod signal;
 mod time;
+mod words;
 
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};

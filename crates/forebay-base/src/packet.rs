@@ -8,6 +8,7 @@ use crate::digest::mix64;
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
 use crate::time::Time;
+use crate::words::{Pair, Sizes, Small, TTL_SHIFT};
 use core::fmt;
 
 /// The time to live that hosts send with.
@@ -85,92 +86,6 @@ const KIND_SHIFT: u8 = 4;
 const KIND_MASK: u8 = 0b0011_0000;
 const V6: u8 = 0b0100_0000;
 const PORTS: u8 = 0b1000_0000;
-
-/// Two numbers in one word, the first in its low half: what is written at once can be read at once, while it is still on its way
-/// to memory.
-#[derive(Clone, Copy)]
-struct Pair(u64);
-
-impl Pair {
-    #[inline]
-    const fn new(first: u32, second: u32) -> Pair {
-        Pair(first as u64 | (second as u64) << 32)
-    }
-    #[inline]
-    const fn first(self) -> u32 {
-        self.0 as u32
-    }
-    #[inline]
-    const fn second(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// Ports, window and length of a packet, likewise.
-#[derive(Clone, Copy)]
-struct Sizes(u64);
-
-impl Sizes {
-    #[inline]
-    const fn new(ports: (u16, u16), window: u16, len: u16) -> Sizes {
-        let low = ports.0 as u64 | (ports.1 as u64) << 16;
-        Sizes(low | (window as u64) << 32 | (len as u64) << 48)
-    }
-    #[inline]
-    const fn ports(self) -> (u16, u16) {
-        (self.0 as u16, (self.0 >> 16) as u16)
-    }
-    #[inline]
-    const fn window(self) -> u16 {
-        (self.0 >> 32) as u16
-    }
-    #[inline]
-    const fn len(self) -> u16 {
-        (self.0 >> 48) as u16
-    }
-}
-
-/// Flags, bits, time to live and header length of a packet, likewise.
-#[derive(Clone, Copy)]
-struct Small(u32);
-
-const TTL_SHIFT: u32 = 16;
-const HEADER_LEN_SHIFT: u32 = 24;
-
-impl Small {
-    #[inline]
-    const fn new(flags: TcpFlags, bits: u8, ttl: u8, header_len: u8) -> Small {
-        let low = flags.0 as u32 | (bits as u32) << 8;
-        Small(low | (ttl as u32) << TTL_SHIFT | (header_len as u32) << HEADER_LEN_SHIFT)
-    }
-    #[inline]
-    const fn flags(self) -> TcpFlags {
-        TcpFlags(self.0 as u8)
-    }
-    #[inline]
-    const fn bits(self) -> u8 {
-        (self.0 >> 8) as u8
-    }
-    #[inline]
-    const fn ttl(self) -> u8 {
-        (self.0 >> TTL_SHIFT) as u8
-    }
-    #[inline]
-    const fn header_len(self) -> u8 {
-        (self.0 >> HEADER_LEN_SHIFT) as u8
-    }
-    #[inline]
-    const fn with_bits(self, bits: u8) -> Small {
-        Small::new(self.flags(), bits, self.ttl(), self.header_len())
-    }
-    #[inline]
-    const fn with_ttl(self, ttl: u8) -> Small {
-        Small::new(self.flags(), self.bits(), ttl, self.header_len())
-    }
-    const fn with_header_len(self, header_len: u8) -> Small {
-        Small::new(self.flags(), self.bits(), self.ttl(), header_len)
-    }
-}
 
 /// A packet. Not `Clone`: two packets need two cold parts, see [`Arena::duplicate`].
 #[repr(C)] // the small fields lie together
