@@ -3,6 +3,7 @@
 use forebay_base::{DropReason, FlowId, LinkId, Time};
 use forebay_net::NetSpec;
 use forebay_sim::{Conservation, FlowOutcome, Simulation, Status};
+use forebay_transport::{PathView, Progress, Role};
 
 /// All that can be read off a run, and is not how it was run.
 #[derive(Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Reading {
     pub drops: Vec<u64>,
     /// Flows.
     pub flows: Vec<FlowOutcome>,
+    /// How far both ends of each flow are, and what their paths show: what series are made of.
+    pub ends: Vec<(Option<Progress>, Vec<PathView>)>,
     /// Counts of the links.
     pub links: Vec<String>,
 }
@@ -35,6 +38,13 @@ pub fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
         let link = sim.link(LinkId(id));
         format!("{:?} {:?} {} {:?}", link.stats(), link.busy(), link.queue_bytes(), link.rate())
     };
+    let end = |id, role| {
+        let connection = sim.connection(FlowId(id), role);
+        let views = connection.map(|c| (0..c.paths()).map(|path| c.view(path)).collect());
+        (connection.map(|c| c.progress()), views.unwrap_or_default())
+    };
+    let flows = 0..spec.flows.len() as u32;
+    let ends = flows.flat_map(|id| [end(id, Role::Client), end(id, Role::Server)]);
     Reading {
         trace_hash: sim.trace_hash(),
         status,
@@ -44,6 +54,7 @@ pub fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
         conservation: (sent, split, delivered, dropped, held),
         drops: DropReason::ALL.iter().map(|&reason| sim.drops().count(reason)).collect(),
         flows: (0..spec.flows.len()).map(|i| sim.flow(FlowId(i as u32))).collect(),
+        ends: ends.collect(),
         links: (0..spec.links.len()).map(|i| link(i as u32)).collect(),
     }
 }
@@ -60,6 +71,8 @@ pub fn assert_same(together: &[Reading], alone: &[Reading], context: &str) {
             (r.trace_hash, ends, r.conservation, r.drops.clone())
         };
         assert_eq!(brief(together), brief(alone), "{context}: {flow:?} {link:?}");
-        assert!(together == alone, "{context}: {flow:?} {link:?}");
+        let ends = together.ends.iter().zip(&alone.ends).enumerate();
+        let end = ends.into_iter().find(|(_, (a, b))| a != b);
+        assert!(together == alone, "{context}: {flow:?} {end:?} {link:?}");
     }
 }

@@ -201,7 +201,7 @@ fn odd_networks_do_not_show_it(seeds: std::ops::Range<u64>) {
         ended.fetch_add(u64::from(last.status != Status::Running), Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..8 {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);

@@ -214,28 +214,26 @@ impl<D: Driver> Fabric<D> {
         here: impl Fn(LinkId) -> bool,
     ) -> Fabric<D> {
         let (observed, foresees) = (driver.observes(), driver.foresees());
-        // Where packets come from another partition, they come one by one.
+        // Where packets come from another partition, they come one by one, and may overtake each other.
         let feeder = |link: usize| network.feeders[link].filter(|&from| foresees && here(from));
         let mut leads = vec![false; spec.links.len()];
         (0..leads.len()).filter_map(feeder).for_each(|from| leads[from.index()] = true);
         // Links both ways whose departures are known, and one socket.
-        let single = |node: NodeId| match &network.nodes[node.index()] {
-            Node::Host(host) => {
-                let first = network.ports.link(node, PortId(0));
+        let single = |link: usize| match &network.nodes[spec.links[link].to.index()] {
+            Node::Host(host) if here(LinkId(link as u32)) => {
+                let first = network.ports.link(spec.links[link].to, PortId(0));
                 foresees && host.is_single() && network.links[first.index()].is_fifo()
             }
-            Node::Router(_) | Node::Elsewhere => false,
+            Node::Host(_) | Node::Router(_) | Node::Elsewhere => false,
         };
-        let single: Vec<bool> = spec.links.iter().map(|link| single(link.to)).collect();
+        let single: Vec<bool> = (0..spec.links.len()).map(single).collect();
         let slot = |(number, mut link): (usize, AnyLink)| {
             let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
             if let AnyLink::Fifo(fifo) = &mut link {
                 fifo.inlet = feeder(number).map_or(Inlet::default(), |_| Inlet::ALONE);
             }
             let node = &network.nodes[to.index()];
-            // On a wire from another partition a packet yet unknown may overtake those that are known.
-            let to_single = single[number] && here(LinkId(number as u32));
-            let way = Way::of(&link, node, observed, leads[number] || to_single);
+            let way = Way::of(&link, node, observed, leads[number] || single[number]);
             Slot { armed_arrival: Time::MAX, to, mtu_bytes, way, link }
         };
         let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
