@@ -220,9 +220,10 @@ impl Connection {
         if self.alone { self.paths.first.next_timeout() } else { self.next }
     }
 
-    /// A time before which it will not give up, for want of a timeout.
+    /// A time before which it will not give up: that takes a timeout, which is the one that is armed or one of those to come.
     pub fn gives_up_after(&self, now: Time) -> Time {
-        let soonest = now + self.config.min_rto;
+        let TcpConfig { min_rto, initial_rto, max_rto, .. } = *self.config;
+        let soonest = now + min_rto.min(initial_rto).min(max_rto);
         self.paths.iter().map(Path::times_out).min().map_or(soonest, |at| at.min(soonest))
     }
 
