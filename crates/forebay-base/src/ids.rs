@@ -28,6 +28,14 @@ id!(/// An IP address by its place in the address plan. A host has one, or more 
 id!(/// A socket of a host: its local port number follows from it.
     SocketId(u32));
 
+impl LinkId {
+    /// The other direction: links come in pairs.
+    #[inline]
+    pub const fn opposite(self) -> LinkId {
+        LinkId(self.0 ^ 1)
+    }
+}
+
 /// Address and port: one end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Endpoint {

@@ -211,7 +211,7 @@ fn assign_addresses(
     for host in ids().filter(|&n| is_host(n)) {
         for (i, &link) in ports.links_of(host).iter().enumerate() {
             let attachment = spec.links[link.index()].to;
-            let last_hop = ports.port(LinkId(link.0 ^ 1));
+            let last_hop = ports.port(link.opposite());
             let count = PortAllocator::addresses(sockets[host.index()][i]);
             let first = (0..count)
                 .map(|_| routes.push_address(attachment, Some(last_hop)))

@@ -59,7 +59,7 @@ impl Socket {
     /// The end of its flow that it is.
     #[inline]
     pub fn end(&self) -> EndId {
-        EndId(2 * self.flow.0 + (self.role == Role::Server) as u32)
+        EndId::of(self.flow, self.role)
     }
     /// The connection, once it was opened or a packet came for it.
     pub fn connection(&self) -> Option<&Connection> {
@@ -236,7 +236,7 @@ impl Host {
         let connection = socket.connection.as_mut()?;
         let mut ready = false;
         if let Some(parked) = self.parked.take() {
-            // Arrivals go first at equal times: an interface that has room now has none yet.
+            // As in `unpark_at_arrival`: an interface that has room now has none yet.
             match parked.at < cx.now {
                 true => connection.note_window_full(0),
                 false => ready = true,

@@ -26,9 +26,12 @@ pub(crate) struct Foresight {
 
 impl Foresight {
     /// Of a partition of a run; `here` says of a flow whether it begins there.
-    pub fn new<D: Driver>(fabric: &Fabric<D>, here: impl Fn(FlowId) -> bool) -> Foresight {
+    pub fn new<D: Driver>(
+        fabric: &Fabric<D>,
+        last_start: Time,
+        here: impl Fn(FlowId) -> bool,
+    ) -> Foresight {
         let flows = fabric.workload().flows();
-        let last_start = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::MAX);
         let (useful, mut witnesses) = (fabric.looks_ahead(), Vec::new());
         if useful {
             witnesses.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));

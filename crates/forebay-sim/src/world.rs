@@ -117,22 +117,22 @@ impl Simulation {
         for injection in options.injections {
             injections[owner[injection.node.index()] as usize].push_back(injection);
         }
-        let start = |(here, mut fabric): (usize, Fabric<Clockwork>)| {
-            fabric.start(|node| owner[node.index()] as usize == here);
-            let (events, injections) =
-                (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
-            let foresight = Foresight::new(&fabric, |flow| {
-                owner[spec.flows[flow.index()].src.index()] as usize == here
-            });
-            Part::new(fabric, events, injections, options.bytes, foresight)
-        };
-        let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
         let rules = Rules {
             lookahead,
             grid: grid(spec),
             last_start: spec.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::MAX),
             clock: options.cpu_clock,
         };
+        let start = |(here, mut fabric): (usize, Fabric<Clockwork>)| {
+            fabric.start(|node| owner[node.index()] as usize == here);
+            let (events, injections) =
+                (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
+            let foresight = Foresight::new(&fabric, rules.last_start, |flow| {
+                owner[spec.flows[flow.index()].src.index()] as usize == here
+            });
+            Part::new(fabric, events, injections, options.bytes, foresight)
+        };
+        let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
         Ok(Simulation {
             now: Time::ZERO,
             owner,

@@ -166,7 +166,7 @@ fn events(world: &mut World, rng: &mut Rng, routers: &[NodeId]) {
                 world.event(at, NetEvent::Down(link));
                 world.event(heals, NetEvent::Up(link));
                 if rng.chance(0.5) {
-                    let back = LinkId(link.0 ^ 1);
+                    let back = link.opposite();
                     world.event(at, NetEvent::Down(back));
                     world.event(heals, NetEvent::Up(back));
                 }

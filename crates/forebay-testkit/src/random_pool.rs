@@ -150,7 +150,7 @@ fn events(world: &mut World, rng: &mut Rng, routers: &[NodeId]) {
         match rng.below(5) {
             0 => {
                 let heals = at + Span::from_nanos(rng.below(3_000_000_000));
-                for one in [link, LinkId(link.0 ^ 1)] {
+                for one in [link, link.opposite()] {
                     world.event(at, NetEvent::Down(one));
                     world.event(heals, NetEvent::Up(one));
                 }

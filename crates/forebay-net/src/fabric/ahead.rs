@@ -32,9 +32,17 @@ pub(super) struct Travel {
 impl Travel {
     /// `packet` was queued on `link`, or is about to be.
     #[inline(always)]
-    pub fn new(packet: &Packet, link: LinkId, arrival: Time, arena: Option<&Arena>) -> Travel {
+    pub fn new<D: Driver>(
+        packet: &Packet,
+        link: LinkId,
+        arrival: Time,
+        (driver, arena): (&D, &Arena),
+    ) -> Travel {
         let (dst, wire_len, ttl) = (packet.dst(), packet.wire_len(), packet.ttl());
-        let signature = arena.map_or(Signature::default(), |arena| packet.signature(arena));
+        let signature = match driver.signs() {
+            true => packet.signature(arena),
+            false => Signature::default(),
+        };
         Travel { dst, wire_len, ttl, signature, link, arrival }
     }
 }
@@ -131,19 +139,10 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     pub(super) fn move_ahead(&mut self, from: LinkId, mut travel: Travel) {
         if wires!(self).go_ahead(&mut travel) {
-            let node = self.come_to_host(&travel);
-            return self.serve_single(from, node, LinkId(travel.link.0 ^ 1));
+            self.come_to_host(&travel);
+            return self.serve_single(from, travel.link);
         }
-        let pair = self.links.get_disjoint_mut([from.index(), travel.link.index()]);
-        if let Ok([from, to]) = pair
-            && let (AnyLink::Fifo(from), AnyLink::Fifo(fifo)) = (&mut from.link, &mut to.link)
-        {
-            fifo.lay_first_of(from, travel.arrival, travel.ttl);
-            if to.armed_arrival == Time::MAX {
-                self.arm_next_arrival(travel.link);
-            }
-        }
-        self.arm_next_arrival(from);
+        wires!(self).move_first(from, &travel);
     }
     /// Hand packets to hosts whose arrivals are certain, until there are none. To be called behind each verb that lets hosts send.
     #[inline(always)]
@@ -155,17 +154,17 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     fn do_all_early(&mut self) {
         while let Some(Early { link, arrival, packet }) = self.early.pop_front() {
-            let arena = self.driver.signs().then_some(&self.arena);
-            let node = self.come_to_host(&Travel::new(&packet, link, arrival, arena));
-            self.serve_single_with(node, LinkId(link.0 ^ 1), packet);
+            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+            self.come_to_host(&travel);
+            self.serve_single_with(link, packet);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
     #[inline(always)]
-    fn come_to_host(&mut self, travel: &Travel) -> NodeId {
+    fn come_to_host(&mut self, travel: &Travel) {
         let node = self.links[travel.link.index()].to;
         // Its only link.
-        let back = LinkId(travel.link.0 ^ 1);
+        let back = travel.link.opposite();
         let acts_at = match &self.nodes[node.index()] {
             Node::Host(host) => host.times_out_at(),
             Node::Router(_) | Node::Elsewhere => Time::MAX,
@@ -177,7 +176,6 @@ impl<D: Driver> Fabric<D> {
         self.latest = self.latest.max(travel.arrival);
         self.early_events += 1;
         self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
-        node
     }
     /// What the host `node`, which has one socket and one interface, does by itself before `until`. At equal times arrivals are the
     /// first, then transmitters, then sockets.
@@ -231,8 +229,7 @@ impl<D: Driver> Fabric<D> {
         let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
         let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
         let (arrival, ttl) = (packet.stamp(), packet.ttl());
-        let arena = self.driver.signs().then_some(&self.arena);
-        let mut travel = Travel::new(&packet, link, arrival, arena);
+        let mut travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
         let maps = Maps { routes: &self.routes, ports: &self.ports };
         let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
         if let Some(next) = next

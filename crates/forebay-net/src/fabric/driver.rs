@@ -1,6 +1,7 @@
 //! What stands between the fabric and whoever owns the clock.
 
-use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
+use forebay_base::{Arena, DropReason, FlowId, LinkId, NodeId, Packet, Signature, Time};
+use forebay_transport::Role;
 
 /// What waits for a time. Each has at most one armed time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -20,6 +21,11 @@ pub enum Deadline {
 pub struct EndId(pub u32);
 
 impl EndId {
+    /// The end of `flow` that has this role.
+    #[inline]
+    pub const fn of(flow: FlowId, role: Role) -> EndId {
+        EndId(2 * flow.0 + matches!(role, Role::Server) as u32)
+    }
     /// As an index.
     #[inline]
     pub const fn index(self) -> usize {

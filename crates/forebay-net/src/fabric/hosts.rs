@@ -21,6 +21,7 @@ macro_rules! host_context {
         }
     };
 }
+
 impl<D: Driver> Fabric<D> {
     #[inline]
     fn with_host<R>(
@@ -45,7 +46,7 @@ impl<D: Driver> Fabric<D> {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
         }
         match single {
-            true => self.serve_single_apart(link, node),
+            true => self.serve_single_apart(link),
             false => self.serve_host(link, node),
         }
     }
@@ -78,38 +79,40 @@ impl<D: Driver> Fabric<D> {
         packet.into_iter().for_each(|packet| self.host_packet(node, packet));
     }
     #[inline(never)]
-    fn serve_single_apart(&mut self, link: LinkId, node: NodeId) {
-        self.serve_single(link, node, LinkId(link.0 ^ 1));
+    fn serve_single_apart(&mut self, link: LinkId) {
+        self.serve_single(link, link);
     }
-    /// The same where the host has one socket and one interface, which leads to the link `back`.
+    /// The same with the first packet of the ring of `holder`, for a host with one socket and one interface, at the end of `link`.
     #[inline(always)] // into the way that most packets take
-    pub(super) fn serve_single(&mut self, link: LinkId, node: NodeId, back: LinkId) {
-        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+    pub(super) fn serve_single(&mut self, holder: LinkId, link: LinkId) {
+        let node = self.links[link.index()].to;
+        let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else { return };
         let Some(packet) = fifo.first() else { return };
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         match host.hear(packet, &mut host_context!(self)) {
-            None => self.host_takes_first(link, node),
+            None => self.host_takes_first(holder, node),
             Some(heard) => {
                 fifo.end_first(&mut self.arena);
-                self.arm_next_arrival(link);
-                self.answer((node, back), heard);
+                self.arm_next_arrival(holder);
+                self.answer(node, link.opposite(), heard);
             }
         }
     }
     /// The same with a packet that lies nowhere.
-    pub(super) fn serve_single_with(&mut self, node: NodeId, back: LinkId, packet: Packet) {
+    pub(super) fn serve_single_with(&mut self, link: LinkId, packet: Packet) {
+        let node = self.links[link.index()].to;
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         match host.hear(&packet, &mut host_context!(self)) {
             None => self.host_packet(node, packet),
             Some(heard) => {
                 self.arena.free(packet);
-                self.answer((node, back), heard);
+                self.answer(node, link.opposite(), heard);
             }
         }
     }
-    /// The only socket of `node` has taken a packet, and may have something to send.
+    /// The only socket of `node` has taken a packet, and may have something to send over `link`.
     #[inline(always)]
-    fn answer(&mut self, (node, link): (NodeId, LinkId), heard: Heard) {
+    fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
         let spoken = host.speak(self.now, heard, &mut self.arena, &mut first);
@@ -173,7 +176,7 @@ impl<D: Driver> Fabric<D> {
 
     /// An interface of a host may have room.
     pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
-        if self.links[link.index() ^ 1].way == Way::HostAhead {
+        if self.links[link.opposite().index()].way == Way::HostAhead {
             return self.feed_single(node, link);
         }
         self.with_host(node, |host, cx| host.pass_time(cx.now));
@@ -186,7 +189,7 @@ impl<D: Driver> Fabric<D> {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         host.pass_time(self.now);
         if let Some(heard) = host.hear_nothing() {
-            self.answer((node, link), heard);
+            self.answer(node, link, heard);
         }
     }
 
@@ -227,14 +230,8 @@ impl<D: Driver> Fabric<D> {
     fn send_new(&mut self, node: NodeId, link: LinkId, packet: Option<Packet>) {
         let Some(packet) = packet else { return };
         self.count.sent += 1;
-        let sent = match self.observed {
-            true => Err(packet),
-            false => wires!(self).send_made(self.now, link, packet, &self.arena),
-        };
-        if let Err(packet) = sent {
-            self.observe(PacketEvent::Sent(node), &packet);
-            self.send_any(node, link, packet);
-        }
+        self.observe(PacketEvent::Sent(node), &packet);
+        self.send(node, link, packet);
     }
 
     /// Arm the deadline of a socket, lazily: a later one costs nothing; note its end.

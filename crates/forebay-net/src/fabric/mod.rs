@@ -185,8 +185,8 @@ impl<D: Driver> Fabric<D> {
         mut driver: impl FnMut() -> D,
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
-            let here_alone = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
-            let mut fabric = Fabric::with_feeders(network, spec, driver(), here_alone);
+            let begins_here = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
+            let mut fabric = Fabric::with_feeders(network, spec, driver(), begins_here);
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count();
@@ -241,7 +241,7 @@ impl<D: Driver> Fabric<D> {
         let ahead_links = numbers.filter(|link| links[link.index()].way.is_ahead()).collect();
         let edges = spec.links.iter().enumerate().map(|(i, spec)| Edge {
             from: spec.from,
-            in_port: network.ports.port(LinkId(i as u32 ^ 1)),
+            in_port: network.ports.port(LinkId(i as u32).opposite()),
             armed_transmitter: Time::MAX,
         });
         let edges = edges.collect();
@@ -281,10 +281,11 @@ impl<D: Driver> Fabric<D> {
     /// Arm what waits for a time from the beginning: clients, and routers with timers; those at nodes that are `here`.
     pub fn start(&mut self, here: impl Fn(NodeId) -> bool) {
         for (i, flow) in self.workload.flows().iter().enumerate() {
-            let end = &mut self.ends[2 * i];
+            let id = EndId::of(FlowId(i as u32), Role::Client);
+            let end = &mut self.ends[id.index()];
             if here(end.node) {
                 end.armed = flow.start;
-                self.driver.arm(Deadline::Socket(EndId(2 * i as u32)), flow.start);
+                self.driver.arm(Deadline::Socket(id), flow.start);
             }
         }
         for node in (0..self.nodes.len() as u32).map(NodeId).filter(|&node| here(node)) {
@@ -390,7 +391,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// The connection at an end of a flow, once it exists, if it is here.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
-        let end = &self.ends[2 * flow.index() + (role == Role::Server) as usize];
+        let end = &self.ends[EndId::of(flow, role).index()];
         match &self.nodes[end.node.index()] {
             Node::Host(host) => host.sockets()[end.socket.index()].connection(),
             Node::Router(_) | Node::Elsewhere => None,

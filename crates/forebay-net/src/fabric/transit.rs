@@ -28,8 +28,8 @@ enum Hop {
     NotDue,
     /// It has not come to a router of plain IP: nothing has happened.
     Elsewhere(Way),
-    /// It lies in the ring of this link; true: nothing is armed for that.
-    Rests(LinkId, bool),
+    /// It is queued on a link that it leaves in its time, and lies where it was.
+    Rests(Travel),
     /// It is queued on a link that it may leave before its time, and lies where it was.
     Ahead(Travel),
     /// It needs more than moving it, and nothing has happened to it but that it was seen.
@@ -56,7 +56,7 @@ fn hop<D: Driver>(
     }
     let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
     let Some(packet) = fifo.first_arrived(now) else { return Hop::Refused };
-    let mut travel = Travel::new(packet, link, now, driver.signs().then_some(arena));
+    let mut travel = Travel::new(packet, link, now, (driver, arena));
     let next = maps.next_link(slot.to, packet.dst(), travel.ttl);
     driver.passed(now, link, travel.signature, travel.ttl);
     let Some(to) = next else { return Hop::Refused };
@@ -70,17 +70,10 @@ fn hop<D: Driver>(
     travel.arrival = fifo.schedule(now, travel.wire_len);
     travel.link = to;
     travel.ttl -= 1;
-    if slot.way.is_ahead() {
-        return Hop::Ahead(travel);
+    match slot.way.is_ahead() {
+        true => Hop::Ahead(travel),
+        false => Hop::Rests(travel),
     }
-    let first = slot.armed_arrival == Time::MAX;
-    let pair = links.get_disjoint_mut([link.index(), to.index()]);
-    if let Ok([from, to]) = pair
-        && let (AnyLink::Fifo(from), AnyLink::Fifo(to)) = (&mut from.link, &mut to.link)
-    {
-        to.lay_first_of(from, travel.arrival, travel.ttl);
-    }
-    Hop::Rests(to, first)
 }
 
 impl<D: Driver> Fabric<D> {
@@ -104,12 +97,7 @@ impl<D: Driver> Fabric<D> {
         match hop {
             Hop::NotDue => return false,
             Hop::Ahead(travel) => self.move_ahead(link, travel),
-            Hop::Rests(to, first) => {
-                if first {
-                    self.arm_next_arrival(to);
-                }
-                self.arm_next_arrival(link);
-            }
+            Hop::Rests(travel) => wires!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
             Hop::Elsewhere(Way::Host) => self.pass_to_host(now, link, false),
             Hop::Elsewhere(Way::HostAhead) => self.pass_to_host(now, link, true),
@@ -178,25 +166,11 @@ impl<D: Driver> Fabric<D> {
     /// Put a packet of `node` on one of its links. What the queue does not take ends here, unless forwarding wants it.
     #[inline(always)] // into the two ways that most packets take
     pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
-        let (now, slot) = (self.now, &mut self.links[link.index()]);
-        let wire_len = packet.wire_len();
-        if let AnyLink::Fifo(fifo) = &mut slot.link
-            && wire_len <= slot.mtu_bytes
-            && fifo.admits(now, wire_len)
-        {
-            self.driver.observe(now, PacketEvent::Offered(link), &packet, &self.arena);
-            if slot.way.is_ahead() {
-                let arrival = fifo.schedule(now, wire_len);
-                let arena = self.driver.signs().then_some(&self.arena);
-                let travel = Travel::new(&packet, link, arrival, arena);
-                return wires!(self).send_ahead(packet, travel);
-            }
-            fifo.take(now, packet);
-            // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
-            if slot.armed_arrival == Time::MAX {
-                self.arm_next_arrival(link);
-            }
-        } else {
+        let sent = match self.observed {
+            true => Err(packet),
+            false => wires!(self).send(self.now, link, packet, &self.arena),
+        };
+        if let Err(packet) = sent {
             self.send_any(node, link, packet);
         }
     }

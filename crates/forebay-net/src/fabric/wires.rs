@@ -6,7 +6,7 @@ use crate::build::PortTable;
 use crate::host::Outlet;
 use crate::link::AnyLink;
 use alloc::collections::VecDeque;
-use forebay_base::{Addr, Arena, LinkId, MAX_TTL, NodeId, Packet, Time};
+use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Time};
 use forebay_router::Routes;
 
 /// Where packets go.
@@ -91,9 +91,24 @@ impl<D: Driver> Wires<'_, D> {
         }
     }
 
-    /// Put a packet that a host has made on its first link, if that takes it without more ado. Otherwise it comes back.
+    /// The first packet of `from` was queued on another link: it lies in the ring of that one from now on.
     #[inline(always)]
-    pub fn send_made(
+    pub fn move_first(&mut self, from: LinkId, travel: &Travel) {
+        let to = travel.link;
+        if let Ok([first, slot]) = self.links.get_disjoint_mut([from.index(), to.index()])
+            && let (AnyLink::Fifo(first), AnyLink::Fifo(fifo)) = (&mut first.link, &mut slot.link)
+        {
+            fifo.lay_first_of(first, travel.arrival, travel.ttl);
+            if slot.armed_arrival == Time::MAX {
+                self.arm_next_arrival(to);
+            }
+        }
+        self.arm_next_arrival(from);
+    }
+
+    /// Put a packet on a link, if that takes it without more ado. Otherwise it comes back.
+    #[inline(always)]
+    pub fn send(
         &mut self,
         now: Time,
         link: LinkId,
@@ -108,11 +123,11 @@ impl<D: Driver> Wires<'_, D> {
         }
         let arrival = fifo.schedule(now, wire_len);
         if slot.way.is_ahead() {
-            let arena = self.driver.signs().then_some(arena);
-            let travel = Travel::new(&packet, link, arrival, arena);
+            let travel = Travel::new(&packet, link, arrival, (self.driver, arena));
             self.send_ahead(packet, travel);
         } else {
-            self.lay(packet, link, arrival, MAX_TTL);
+            let ttl = packet.ttl();
+            self.lay(packet, link, arrival, ttl);
         }
         Ok(())
     }
@@ -134,7 +149,7 @@ impl<D: Driver> Outlet for FirstLink<'_, D> {
     }
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {
-        self.wires.send_made(now, self.link, packet, arena)?;
+        self.wires.send(now, self.link, packet, arena)?;
         *self.sent += 1;
         Ok(())
     }

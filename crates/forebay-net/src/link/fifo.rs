@@ -128,12 +128,6 @@ impl FifoLink {
         self.busy += took;
         self.free_at + self.delay
     }
-    /// Queue a packet that [`FifoLink::admits`] has admitted at `now`.
-    #[inline(always)]
-    pub fn take(&mut self, now: Time, packet: Packet) {
-        let arrival = self.schedule(now, packet.wire_len());
-        self.ring.push_back(packet).set_stamp(arrival);
-    }
     /// A packet that was scheduled to arrive at `arrival`, with this time to live, lies in the ring from now on. It is copied last:
     /// see [`PacketRing`].
     #[inline(always)]
@@ -154,7 +148,8 @@ impl FifoLink {
         if !self.admits(now, packet.wire_len()) {
             return Err(Overflow(packet));
         }
-        self.take(now, packet);
+        let arrival = self.schedule(now, packet.wire_len());
+        self.ring.push_back(packet).set_stamp(arrival);
         Ok(())
     }
     /// See [`crate::AnyLink::next_arrival`].

@@ -144,7 +144,7 @@ fn a_detour_that_fails_at_either_link_leaves_the_direct_one_full() {
         transfers(&mut t, 3, 2_000_000, &[inrpp]);
         let link = t.links[failing];
         for (at, event) in [(1, NetEvent::Down as fn(LinkId) -> NetEvent), (3, NetEvent::Up)] {
-            for one in [link, LinkId(link.0 ^ 1)] {
+            for one in [link, link.opposite()] {
                 t.world.event(Time::from_secs(at), event(one));
             }
         }
