@@ -24,6 +24,8 @@ pub enum Stream {
     Forwarding = 7,
     /// Test generators.
     Test = 8,
+    /// An application: when it thinks, when it writes.
+    Application = 9,
 }
 
 /// A deterministic random generator, the same on every machine.

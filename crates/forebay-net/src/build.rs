@@ -176,7 +176,7 @@ fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
             }
         }
     }
-    Ok(())
+    crate::life::check(&spec.flows)
 }
 
 /// Sockets per node and interface.

@@ -1,5 +1,6 @@
 //! A host: sockets behind interfaces, reassembly, and a round robin over the sockets that have something to send.
 
+use crate::app::App;
 use crate::fabric::EndId;
 use crate::few::Few;
 use crate::reassembly::Reassembly;
@@ -45,6 +46,8 @@ pub struct Socket {
     /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
     first_place: (u16, u32),
     more_places: Vec<(u16, u32)>,
+    /// What it sends, where not all was written at once.
+    app: Option<Box<App>>,
 }
 
 impl Socket {
@@ -65,6 +68,24 @@ impl Socket {
     pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_deref()
     }
+    /// When [`Host::on_timeout`] is due, if it ever is.
+    #[inline(always)]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let connection = self.connection()?;
+        match &self.app {
+            None => connection.next_timeout(),
+            Some(app) => with_app(app, connection),
+        }
+    }
+}
+
+/// When a connection times out or its application does something. That of one that has ended does nothing.
+#[inline(never)]
+fn with_app(app: &App, connection: &Connection) -> Option<Time> {
+    let timeout = connection.next_timeout();
+    let acts_at = if connection.is_ended() { Time::MAX } else { app.next() };
+    let next = timeout.map_or(acts_at, |at| at.min(acts_at));
+    (next != Time::MAX).then_some(next)
 }
 
 /// A local port: one path of a socket.
@@ -147,7 +168,8 @@ impl Host {
     /// Add one end of a flow.
     pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
         let (first_place, more_places) = (NOWHERE, Vec::new());
-        self.sockets.push(Socket { flow, role, connection: None, first_place, more_places });
+        let (connection, app) = (None, None);
+        self.sockets.push(Socket { flow, role, connection, first_place, more_places, app });
         SocketId(self.sockets.len() as u32 - 1)
     }
     /// Add the next local port of an interface.
@@ -217,8 +239,7 @@ impl Host {
     /// When the only socket times out; [`Time::MAX`] if it does not.
     #[inline]
     pub(crate) fn times_out_at(&self) -> Time {
-        let connection = self.sockets.first().and_then(Socket::connection);
-        connection.and_then(Connection::next_timeout).unwrap_or(Time::MAX)
+        self.sockets.first().and_then(Socket::next_timeout).unwrap_or(Time::MAX)
     }
     /// The only socket takes a packet, which the caller ends. None, and nothing has happened to it, if that is not for it alone.
     /// [`Host::speak`] must follow.
@@ -289,7 +310,8 @@ impl Host {
                 break;
             }
         }
-        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
+        let ended = connection.is_ended();
+        let timeout = socket.next_timeout();
         if ready {
             interface.mark_ready(0);
         } else if interface.entries[0].queued {
@@ -395,6 +417,10 @@ impl Host {
         let entry = &mut self.sockets[socket.index()];
         assert!(entry.role == Role::Client && entry.connection.is_none(), "opened twice");
         let mut connection = cx.workload.connection(entry.flow, Role::Client);
+        entry.app = cx.workload.app(entry.flow, cx.now).map(Box::new);
+        if let Some(app) = &mut entry.app {
+            app.begin(cx.now, &mut connection);
+        }
         connection.open(cx.now);
         entry.connection = Some(Box::new(connection));
         self.mark_all_ready(socket);
@@ -402,13 +428,17 @@ impl Host {
     /// When [`Host::on_timeout`] is due for `socket`.
     #[inline]
     pub fn next_timeout(&self, socket: SocketId) -> Option<Time> {
-        self.sockets[socket.index()].connection.as_ref()?.next_timeout()
+        self.sockets[socket.index()].next_timeout()
     }
     /// The time that `socket` asked for has come.
     pub fn on_timeout(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
         self.pass_time(cx.now);
-        if let Some(connection) = &mut self.sockets[socket.index()].connection {
+        let Socket { connection, app, .. } = &mut self.sockets[socket.index()];
+        if let Some(connection) = connection {
             connection.on_timeout(cx.now);
+            if let Some(app) = app.as_mut().filter(|_| !connection.is_ended()) {
+                app.act(cx.now, connection);
+            }
             self.mark_all_ready(socket);
         }
     }

@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod app;
 mod build;
 mod channel;
 mod fabric;
 mod feeders;
 mod few;
 mod host;
+mod life;
 mod link;
 mod reassembly;
 mod spec;
@@ -21,6 +23,7 @@ pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
+pub use life::{After, Law, Life, Writing};
 pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{

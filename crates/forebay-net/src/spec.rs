@@ -3,6 +3,7 @@
 //! Names, units and files are the business of whoever makes a spec; here everything is a number or an index.
 
 use crate::channel::DeliveryTrace;
+use crate::life::Life;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -123,10 +124,12 @@ pub struct FlowSpec {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent.
+    /// When the SYN is sent; of a flow that follows another ([`Life::after`]) it says nothing.
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
+    /// What its application does beside writing `bytes` at `start`; None of most flows.
+    pub life: Option<Box<Life>>,
     /// Index into [`NetSpec::transports`].
     pub transport: usize,
     /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
@@ -190,5 +193,12 @@ pub enum SpecError {
         flow: FlowId,
         /// The node.
         node: NodeId,
+    },
+    /// A flow whose [`Life`] is none.
+    Life {
+        /// The flow.
+        flow: FlowId,
+        /// What is wrong.
+        why: &'static str,
     },
 }

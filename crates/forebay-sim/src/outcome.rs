@@ -21,13 +21,16 @@ pub struct FlowOutcome {
     pub sender: Counters,
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
+    /// It never will be: it follows another flow, and would have started when it had to stop.
+    pub skipped: bool,
     /// Why and when the sender's end ended.
     pub ended: Option<(EndCause, Time)>,
 }
 
 impl FlowOutcome {
     pub(crate) fn of(simulation: &Simulation, flow: FlowId) -> FlowOutcome {
-        let mut outcome = FlowOutcome::default();
+        let skipped = simulation.is_skipped(flow);
+        let mut outcome = FlowOutcome { skipped, ..FlowOutcome::default() };
         if let Some(client) = simulation.connection(flow, Role::Client) {
             let progress = client.progress();
             outcome.opened_at = progress.opened_at;

@@ -96,7 +96,7 @@ impl World {
         transport: usize,
     ) {
         let paths = Vec::new();
-        self.spec.flows.push(FlowSpec { src, dst, start, bytes, transport, paths });
+        self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
     /// Add a flow over several paths.
     pub fn multipath_flow(
@@ -108,7 +108,7 @@ impl World {
     ) {
         let paths = paths.iter().map(|&(a, b)| (PortId(a), PortId(b))).collect();
         let start = Time::ZERO;
-        self.spec.flows.push(FlowSpec { src, dst, start, bytes, transport, paths });
+        self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
     /// Add an event.
     pub fn event(&mut self, at: Time, event: NetEvent) {

@@ -55,6 +55,7 @@ fn flow(rng: &mut Rng, mss_bytes: u64) -> FlowSpec {
         dst: node(dst),
         start: Time::from_nanos(rng.below(STARTS_WITHIN.as_nanos())),
         bytes: Some(packets(rng.unit()) * mss_bytes),
+        life: None,
         transport: 0,
         paths: Vec::new(),
     }

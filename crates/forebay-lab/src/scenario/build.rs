@@ -104,6 +104,7 @@ impl Scenario {
             dst: flow.dst,
             start: flow.start + jitter,
             bytes: flow.bytes,
+            life: None,
             transport,
             paths: Vec::new(),
         }

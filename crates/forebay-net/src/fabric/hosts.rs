@@ -5,8 +5,10 @@ use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Way};
 use crate::build::Node;
 use crate::host::{Heard, Host, HostContext, Taken};
 use crate::link::AnyLink;
+use alloc::sync::Arc;
+use alloc::vec;
 use forebay_base::{Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
-use forebay_transport::Connection;
+use forebay_transport::Role;
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -148,10 +150,11 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
         let due = self.with_host(node, |host, cx| {
-            match host.sockets()[socket.index()].connection().map(Connection::next_timeout) {
-                None => host.open(socket, cx),
-                Some(at) if at.is_none_or(|at| at > now) => return false,
-                Some(_) => host.on_timeout(socket, cx),
+            let here = &host.sockets()[socket.index()];
+            match (here.connection(), here.next_timeout()) {
+                (None, _) => host.open(socket, cx),
+                (Some(_), at) if at.is_none_or(|at| at > now) => return false,
+                (Some(_), _) => host.on_timeout(socket, cx),
             }
             true
         });
@@ -241,8 +244,8 @@ impl<D: Driver> Fabric<D> {
         let socket = &host.sockets()[socket.index()];
         let Some(connection) = socket.connection() else { return };
         let id = socket.end();
-        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
-        self.sync_end(id, timeout, ended);
+        let ended = connection.is_ended();
+        self.sync_end(id, socket.next_timeout(), ended);
     }
     #[inline(always)]
     fn sync_end(&mut self, id: EndId, timeout: Option<Time>, ended: bool) {
@@ -260,6 +263,36 @@ impl<D: Driver> Fabric<D> {
             end.ended = true;
             self.open_ends -= 1;
             self.last_ended = self.last_ended.max(self.now);
+            self.start_followers(id);
+        }
+    }
+
+    /// An end of a flow has ended: those that follow its client start a while later. Those that would start when they have to stop
+    /// do not: both of their ends have ended, without ever being.
+    #[cold]
+    fn start_followers(&mut self, end: EndId) {
+        if self.workload.followers(end.flow()).is_empty() {
+            return;
+        }
+        let (mut ended, workload) = (vec![end], Arc::clone(&self.workload));
+        while let Some(end) = ended.pop() {
+            if end.role() == Role::Server {
+                continue;
+            }
+            for &flow in workload.followers(end.flow()) {
+                let start = self.now + workload.think(flow);
+                let client = EndId::of(flow, Role::Client);
+                if workload.flows()[flow.index()].stop().is_some_and(|stop| stop <= start) {
+                    for end in [client, EndId::of(flow, Role::Server)] {
+                        self.ends[end.index()].ended = true;
+                    }
+                    self.open_ends -= 2; // here both, wherever the server is
+                    ended.push(client);
+                } else {
+                    self.ends[client.index()].armed = start;
+                    self.driver.arm(Deadline::Socket(client), start);
+                }
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod paths;
 mod streams;
 mod surface;
+mod write;
 
 pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
@@ -23,8 +24,7 @@ use streams::Streams;
 /// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
 ///
 /// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
-/// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
-/// the start).
+/// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (as with `TCP_NODELAY`).
 pub struct Connection {
     progress: Times,
     counters: Counters,

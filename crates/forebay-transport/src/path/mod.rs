@@ -20,6 +20,7 @@ mod scoreboard;
 mod send;
 mod spurious;
 mod timers;
+mod write;
 
 use crate::config::{Pacing, TcpConfig};
 use crate::connection::{Counters, PathSetup, PathView, Role, RttSummary};
