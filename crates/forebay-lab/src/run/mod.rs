@@ -319,6 +319,7 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
+        SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
     }
 }
 
