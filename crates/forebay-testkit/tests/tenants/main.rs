@@ -11,3 +11,4 @@ mod paths;
 mod stage;
 mod stamp;
 mod trace;
+mod users;
