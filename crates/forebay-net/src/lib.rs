@@ -23,7 +23,7 @@ pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
-pub use life::{After, Law, Life, Writing};
+pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{

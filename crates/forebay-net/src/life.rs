@@ -122,8 +122,12 @@ pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), SpecError> {
             return Err(SpecError::Life { flow, why });
         }
     }
-    match in_a_circle(flows) {
-        Some(flow) => Err(SpecError::Life { flow, why: "it waits for its own end" }),
+    let before = |flow: usize| flows[flow].after().map(|after| after.flow.index());
+    match in_a_circle(flows.len(), before) {
+        Some(flow) => {
+            let flow = FlowId(flow as u32);
+            Err(SpecError::Life { flow, why: "it waits for its own end" })
+        }
         None => Ok(()),
     }
 }
@@ -157,20 +161,19 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
     (rate.is_none() && periods.is_none()).then_some("it writes over time, and neither says how")
 }
 
-/// A flow that waits for its own end, if there is one.
-fn in_a_circle(flows: &[FlowSpec]) -> Option<FlowId> {
-    const UNSEEN: u32 = 0;
-    // Of each flow the walk that came to it first, counted from 1.
-    let mut seen = vec![UNSEEN; flows.len()];
-    for (first, walk) in (0..).map(FlowId).zip(1..) {
-        let mut at = *flows.get(first.index()).map(|_| &first)?;
-        while seen[at.index()] == UNSEEN {
-            seen[at.index()] = walk;
-            let Some(after) = flows[at.index()].after() else { break };
-            at = after.flow;
-            if seen[at.index()] == walk {
-                return Some(at);
+/// The first of `flows` flows that waits for its own end, if there is one; `before` says whom each follows.
+pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    // Of each flow the walk that came to it first, counted from 1; 0: none has.
+    let mut seen = vec![0u32; flows];
+    for (first, walk) in (0..flows).zip(1..) {
+        let mut at = first;
+        while seen[at] == 0 {
+            seen[at] = walk;
+            let Some(next) = before(at) else { break };
+            if seen[next] == walk {
+                return Some(next);
             }
+            at = next;
         }
     }
     None

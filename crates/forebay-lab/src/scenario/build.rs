@@ -104,7 +104,7 @@ impl Scenario {
             dst: flow.dst,
             start: flow.start + jitter,
             bytes: flow.bytes,
-            life: None,
+            life: flow.life.clone(),
             transport,
             paths: Vec::new(),
         }

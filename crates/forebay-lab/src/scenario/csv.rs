@@ -114,6 +114,10 @@ impl Csv {
 }
 
 impl<'a> Row<'a> {
+    /// True if the file has this column.
+    pub fn has(&self, column: usize) -> bool {
+        self.csv.has(column)
+    }
     /// The text of a cell. Panics if the file has not this column.
     pub fn text(&self, column: usize) -> &'a str {
         self.cells[self.csv.order[column].expect("the column was needed")].1

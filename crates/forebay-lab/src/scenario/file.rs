@@ -6,6 +6,7 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
+use super::life::{Before, LawOf, WriteTable};
 use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
@@ -177,7 +178,7 @@ sections! {
         }
         flatten params: LinkParams,
     }
-    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends.
+    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends; with `stop` none need be there.
     pub struct FlowGroup {
         required {
             /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
@@ -186,6 +187,8 @@ sections! {
             dst: String,
         }
         optional {
+            /// Name of the flow or group, for `after`.
+            name: String,
             /// Number of flows; without it one, with no number.
             count: u32,
             /// Number of the first flow of the group; default 0.
@@ -198,8 +201,18 @@ sections! {
             bytes: Bytes,
             /// Full-sized packets to send.
             packets: u32,
-            /// True: sends until the end of the run.
+            /// True: sends until the end of the run, or until it stops.
             endless: bool,
+            /// When the application writes no more, with unit: what it has written is delivered, and the flow ends. A flow that would start then or later does not start.
+            stop: Span,
+            /// How the application writes over time, from the SYN on; without it, all it has at once.
+            write: WriteTable,
+            /// Starts when this flow has ended at its sender, which is that of this flow: its name, or its number in results. Where a group has that name, flow by flow, or all after one.
+            after: Before,
+            /// Time from that end to the start, with unit or as a law that is drawn for each flow; default "0s".
+            think: LawOf,
+            /// So many flows one after the other, with `think` between them, in place of each; default 1.
+            rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
         }
@@ -250,7 +263,7 @@ sections! {
             links: String,
             /// File of hosts, with the columns host, router.
             hosts: String,
-            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets.
+            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets. And, where a cell is not empty: stop_s; rate_bps at which it writes; after, the row (from 1 on) of an earlier flow that it follows, think_s behind its end.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,

@@ -5,10 +5,12 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
+use super::life::{self, Waiting};
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
-use forebay_base::{NodeId, Span, Time};
+use forebay_base::{NodeId, Rate, Span, Time};
+use forebay_net::{Law, Life, Writing};
 use std::path::Path;
 
 /// Makes flows, each with a route there and back.
@@ -29,8 +31,12 @@ pub(super) fn expand(
 ) -> Result<Vec<Flow>, Fault> {
     let reach = Reach::new(topology);
     let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
+    let mut waiting = Waiting::default();
     for group in file.flows.iter().flat_map(|at| &at.value) {
+        let first = table.flows.len();
         table.add_group(group)?;
+        let rounds = life::rounds(&group.value)?;
+        waiting.note(&group.value, first..table.flows.len(), rounds)?;
     }
     if let Some(csv) = &file.csv {
         table.add_csv(&csv.value, sources, base)?;
@@ -40,6 +46,7 @@ pub(super) fn expand(
         let loc = super::item::whole(0);
         return Err(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
     }
+    waiting.resolve(&mut table.flows, topology)?;
     Ok(table.flows)
 }
 
@@ -49,6 +56,7 @@ impl Table<'_> {
         let bytes = self.size(group)?;
         let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose()?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
+        let (life, rounds) = (life::of_group(group, self.mss_bytes)?, life::rounds(flow)?);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
             let start = start + every * i as u64;
@@ -60,11 +68,25 @@ impl Table<'_> {
                 };
                 return Err(at.fault(problem));
             }
+            if flow.after.is_none() {
+                life::check_stop(flow.stop.as_ref(), start)?;
+            }
             let src = self.end(&flow.src, number)?;
             let dst = self.end(&flow.dst, number)?;
             let start = Time::ZERO + start;
-            let made = Flow { src, dst, start, bytes, protocol };
-            self.push(made, |problem| flow.dst.fault(problem))?;
+            let life = life.clone().map(Box::new);
+            let mut made = Flow { src, dst, start, bytes, life, protocol };
+            for round in 0..rounds {
+                if round > 0 {
+                    if made.is_endless() {
+                        let text = "a flow that never ends has no second round".to_string();
+                        return Err(group.fault(Problem::Conflict(text)));
+                    }
+                    made.start = Time::ZERO;
+                    life::follow(&mut made, self.flows.len() - 1, life::think(flow));
+                }
+                self.push(made.clone(), |problem| flow.dst.fault(problem))?;
+            }
         }
         Ok(())
     }
@@ -88,6 +110,7 @@ impl Table<'_> {
                 Ok(Some(packets * self.mss_bytes))
             }
             (None, None, true) => Ok(None),
+            (None, None, false) if flow.stop.is_some() => Ok(None),
             (None, None, false) => {
                 let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
                 Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
@@ -140,8 +163,6 @@ impl Table<'_> {
         sources: &mut Sources,
         base: &Path,
     ) -> Result<(), Fault> {
-        const COLUMNS: [&str; 7] =
-            ["start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes"];
         let Some(path) = &files.flows else { return Ok(()) };
         let csv = csv::open(sources, base, path, &COLUMNS)?;
         [(1, 3), (2, 4), (5, 6)].into_iter().try_for_each(|(a, b)| csv.not_both(a, b))?;
@@ -154,6 +175,7 @@ impl Table<'_> {
             (Some(prefix), _) => prefix.value.as_str(),
             (None, _) => "h",
         };
+        let first = self.flows.len();
         for row in csv.rows(sources) {
             let row = row?;
             let end = |column: usize| {
@@ -161,22 +183,87 @@ impl Table<'_> {
                 self.host(node, |problem| row.fault(column, problem))
             };
             let (src, dst) = (end(ends[0])?, end(ends[1])?);
-            let start = Time::ZERO + start(&row)?;
+            let after = after(&row, self.flows.len() - first)?;
+            let start = if after.is_some() { Span::ZERO } else { seconds(&row, START)? };
             let number = row.integer(size)?;
             let bytes = if size == 5 { number.checked_mul(self.mss_bytes) } else { Some(number) };
             let bytes = bytes.filter(|&b| b > 0);
             let bytes = bytes.ok_or_else(|| row.wrong(size, "1 byte to 2^64 bytes"))?;
-            let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None };
+            let life = life_of(&row, after.is_none().then_some(start), self.mss_bytes)?;
+            let (bytes, start) = (Some(bytes), Time::ZERO + start);
+            let flow = Flow { src, dst, start, bytes, life: life.map(Box::new), protocol: None };
             self.push(flow, |problem| row.fault(ends[1], problem))?;
+            if let Some((before, think)) = after {
+                let (flow, before) = (self.flows.len() - 1, first + before);
+                let fault = |problem| row.fault(AFTER, problem);
+                life::check(&self.flows, (flow, before), self.topology, fault)?;
+                life::follow(&mut self.flows[flow], before, Law::Constant(think));
+            }
         }
         Ok(())
     }
 }
 
-fn start(row: &csv::Row<'_>) -> Result<Span, Fault> {
-    let seconds: f64 = row.text(0).parse().map_err(|_| row.wrong(0, "a number of seconds"))?;
+/// Columns of a CSV file of flows.
+const COLUMNS: [&str; 11] = [
+    "start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes", "stop_s", "rate_bps",
+    "after", "think_s",
+];
+const START: usize = 0;
+const STOP: usize = 7;
+const RATE: usize = 8;
+const AFTER: usize = 9;
+const THINK: usize = 10;
+
+/// A column that the file has, where its cell is not empty.
+fn filled(row: &csv::Row<'_>, column: usize) -> bool {
+    row.has(column) && !row.text(column).is_empty()
+}
+
+fn seconds(row: &csv::Row<'_>, column: usize) -> Result<Span, Fault> {
+    let wrong = || row.wrong(column, "a number of seconds");
+    let seconds: f64 = row.text(column).parse().map_err(|_| wrong())?;
     let inside = (0.0..=MAX_SPAN.as_secs_f64()).contains(&seconds);
-    inside.then(|| Span::from_secs_f64(seconds)).ok_or_else(|| row.wrong(0, "0 s to 100 years"))
+    let span = inside.then(|| Span::from_secs_f64(seconds));
+    span.ok_or_else(|| row.wrong(column, "0 s to 100 years"))
+}
+
+/// Which of the `rows` rows before this one its flow follows, from 0 on, and how long after that has ended.
+fn after(row: &csv::Row<'_>, rows: usize) -> Result<Option<(usize, Span)>, Fault> {
+    if !filled(row, AFTER) {
+        return match filled(row, THINK) {
+            true => Err(row.fault(THINK, Problem::Conflict("`think_s` without `after`".into()))),
+            false => Ok(None),
+        };
+    }
+    if filled(row, START) {
+        let text = "`start_s` of a flow that starts when another has ended (`after`)";
+        return Err(row.fault(START, Problem::Conflict(text.into())).hint("leave the cell empty"));
+    }
+    let before = usize::try_from(row.integer(AFTER)?).ok().and_then(|n| n.checked_sub(1));
+    let wrong = || row.wrong(AFTER, "the number of an earlier row, from 1 on");
+    let before = before.filter(|&before| before < rows).ok_or_else(wrong)?;
+    let think = if filled(row, THINK) { seconds(row, THINK)? } else { Span::ZERO };
+    Ok(Some((before, think)))
+}
+
+/// The rest of its life. `start`: when it starts, if that is known.
+fn life_of(row: &csv::Row<'_>, start: Option<Span>, mss_bytes: u64) -> Result<Option<Life>, Fault> {
+    let mut life = Life::default();
+    if filled(row, STOP) {
+        let stop = seconds(row, STOP)?;
+        if start.is_some_and(|start| stop <= start) {
+            return Err(row.wrong(STOP, "a time behind the start of the flow"));
+        }
+        life.stop = Some(Time::ZERO + stop);
+    }
+    if filled(row, RATE) {
+        let rate = Rate::new(row.integer(RATE)?);
+        let rate = rate.ok_or_else(|| row.wrong(RATE, "1000 to 400000000000 bit/s"))?;
+        let chunk_bytes = mss_bytes as u32;
+        life.write = Some(Writing { rate: Some(rate), chunk_bytes, periods: None });
+    }
+    Ok((life != Life::default()).then_some(life))
 }
 
 /// Which routers a packet can go between: hosts do not forward.

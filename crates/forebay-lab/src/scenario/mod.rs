@@ -15,6 +15,7 @@ mod fits;
 mod flows;
 mod inrpp;
 mod item;
+mod life;
 mod outline;
 mod protocols;
 mod rcp;
@@ -43,7 +44,7 @@ use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
-use forebay_net::{EventSpec, NetEvent};
+use forebay_net::{EventSpec, Life, NetEvent};
 use forebay_queue::RcpPortParams;
 use forebay_transport::TcpConfig;
 use source::Sources;
@@ -151,18 +152,27 @@ impl fmt::Display for QueueLimit {
 }
 
 /// A flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Host that opens and sends.
     pub src: NodeId,
     /// Host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent, start jitter not counted.
+    /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows another.
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
+    /// What its application does beside writing all that at the start; None of most flows.
+    pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
+}
+
+impl Flow {
+    /// True if nothing but the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && self.life.as_ref().is_none_or(|life| life.stop.is_none())
+    }
 }
 
 /// What goes with the text of a scenario.
@@ -232,14 +242,24 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, or jitter on a link, or what users do. Initial sequence numbers
+    /// do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
             || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
             || self.events.iter().any(lossy)
+            || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
     }
+}
+
+/// True if anything in a life is drawn.
+fn is_drawn(life: &Life) -> bool {
+    let think = life.after.map(|after| after.think);
+    let periods = life.write.and_then(|write| write.periods);
+    let laws = think.into_iter().chain(periods.into_iter().flatten());
+    laws.into_iter().any(|law| !law.is_constant())
 }
 
 /// The text of a scenario, what messages call it, and the folder that its paths are relative to.
@@ -372,7 +392,7 @@ fn times(file: &File, flows: &[Flow]) -> Result<(Option<Time>, Time, Span), Faul
         let found = text::shown(&at.value);
         return Err(at.fault(Problem::OutOfRange { found, expected }));
     }
-    if until.is_none() && flows.iter().any(|flow| flow.bytes.is_none()) {
+    if until.is_none() && flows.iter().any(Flow::is_endless) {
         let meaning = "a scenario with endless flows needs an end".to_string();
         let problem = Problem::MissingKey { key: "until_s", meaning };
         return Err(Fault::at(item::whole(0), "", problem));

@@ -7,7 +7,8 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, rcp, tcp, tcp_of};
+use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, life};
+use super::{protocols, rcp, tcp, tcp_of};
 use forebay_base::Time;
 use std::fmt::Write;
 
@@ -134,7 +135,7 @@ fn params(wire: &Wire) -> LinkParams {
 }
 
 fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
-    FlowGroup {
+    let mut group = FlowGroup {
         src: At::new(src),
         dst: At::new(dst),
         start: some(flow.start.since(Time::ZERO)),
@@ -142,7 +143,11 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         endless: flow.bytes.is_none().then(|| At::new(true)),
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
+    };
+    if let Some(life) = &flow.life {
+        life::describe(life, &mut group);
     }
+    group
 }
 
 /// A value of the format as text, for messages and tables.
