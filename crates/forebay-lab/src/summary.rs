@@ -157,8 +157,10 @@ fn notes(
         notes.push("this scenario has no randomness: every seed gives the same result".to_string());
     }
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
-        let endless = scenario.flows.iter().filter(|flow| flow.bytes.is_none()).count();
-        let sized = of.flows - endless * of.seeds.len();
+        let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
+        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
+        let skipped = mine.flat_map(|run| &run.per_flow).filter(|flow| flow.end == "skipped");
+        let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped.count());
         if of.completed < sized {
             let (name, completed) = (&of.protocol, of.completed);
             notes.push(format!(
@@ -207,7 +209,8 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     let all: usize = runs.iter().map(|run| run.per_flow.len()).sum();
     let of = |run: &RunResult| {
         let late_s = 0.9 * run.ended_s;
-        let nothing = |flow: &&FlowResult| flow.start_s < late_s && flow.received_bytes == 0;
+        let started = |flow: &FlowResult| flow.start_s.is_some_and(|start_s| start_s < late_s);
+        let nothing = |flow: &&FlowResult| started(flow) && flow.received_bytes == 0;
         run.per_flow.iter().filter(nothing).count()
     };
     let nothing: usize = runs.iter().map(|run| of(run)).sum();

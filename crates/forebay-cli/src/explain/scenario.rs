@@ -3,7 +3,7 @@
 use super::preset;
 use crate::screen::{Estimate, Paint, Table, Unit, row, wrap};
 use forebay_base::Span;
-use forebay_lab::scenario::{Builtin, Flow, Scenario, Wire};
+use forebay_lab::scenario::{After, Builtin, Flow, Law, Scenario, Wire, Writing};
 use std::fmt::Write;
 
 /// Most links or flows that are shown one by one.
@@ -91,20 +91,53 @@ fn wire(wire: &Wire) -> Vec<String> {
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {
-    let headings = ["start", "bytes", "protocol"];
-    let mut table = Table::new(headings.map(String::from).to_vec());
+    let lively = scenario.flows.iter().any(|flow| flow.life.is_some());
+    let headings: &[&str] = match lively {
+        true => &["start", "bytes", "stop", "writes", "protocol"],
+        false => &["start", "bytes", "protocol"],
+    };
+    let mut table = Table::new(headings.iter().map(ToString::to_string).collect());
     let name = |node: forebay_base::NodeId| &scenario.nodes[node.index()].name;
     for (id, flow) in (1..).zip(scenario.flows.iter().take(SHOWN)) {
-        let Flow { src, dst, start, bytes, protocol } = flow;
-        let bytes = bytes.map_or_else(|| "endless".into(), |bytes| bytes.to_string());
+        let Flow { src, dst, start, bytes, life, protocol } = flow;
+        let life = life.as_deref().cloned().unwrap_or_default();
+        let bytes = match (bytes, life.stop) {
+            (Some(bytes), _) => bytes.to_string(),
+            (None, Some(_)) => "until it stops".into(),
+            (None, None) => "endless".into(),
+        };
         let protocol = protocol.unwrap_or("of the run").to_string();
-        let start = one(Unit::Seconds, start.as_secs_f64());
-        table.push(
-            format!("  {id}: {} to {}", name(*src), name(*dst)),
-            vec![start, bytes, protocol],
-        );
+        let start = match life.after {
+            None => one(Unit::Seconds, start.as_secs_f64()),
+            Some(After { flow, think }) => format!("{} after {}", law(think), flow.0 + 1),
+        };
+        let stop =
+            life.stop.map_or_else(|| "-".into(), |stop| one(Unit::Seconds, stop.as_secs_f64()));
+        let writes = life.write.map_or_else(|| "at once".into(), writes);
+        let mut cells = vec![start, bytes];
+        if lively {
+            cells.extend([stop, writes]);
+        }
+        cells.push(protocol);
+        table.push(format!("  {id}: {} to {}", name(*src), name(*dst)), cells);
     }
     table.render(paint) + &more(scenario.flows.len(), "flows")
+}
+
+/// A time, or how it is drawn.
+fn law(law: Law) -> String {
+    match law {
+        Law::Constant(constant) => span(constant),
+        Law::Exponential(mean) => format!("exp. {}", span(mean)),
+        Law::Uniform(least, most) => format!("{} to {}", span(least), span(most)),
+    }
+}
+
+/// How an application writes over time.
+fn writes(Writing { rate, periods, .. }: Writing) -> String {
+    let rate = rate.map(|rate| one(Unit::BitsPerSecond, rate.bps() as f64));
+    let periods = periods.map(|[on, off]| format!("{} on, {} off", law(on), law(off)));
+    rate.into_iter().chain(periods).collect::<Vec<_>>().join(", ")
 }
 
 fn more(count: usize, what: &str) -> String {

@@ -5,7 +5,7 @@ use crate::run::LinkNames;
 use crate::scenario::FctClock;
 use crate::statistics::{jain, mean, quantile};
 use forebay_base::{FlowId, LinkId, Span, Time};
-use forebay_net::{LinkStats, NetSpec, NodeKind};
+use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
 use forebay_sim::{FlowOutcome, Simulation};
 use forebay_transport::{EndCause, Role};
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     pub fn new(spec: &NetSpec, measure_from: Time, until: Option<Time>, clock: FctClock) -> Bounds {
-        let first_start = spec.flows.iter().map(|f| f.start).min().unwrap_or(Time::ZERO);
+        let first_start =
+            spec.flows.iter().filter_map(FlowSpec::known_start).min().unwrap_or(Time::ZERO);
         let until = until.unwrap_or(Time::MAX);
         Bounds { first_start, from: first_start.max(measure_from).min(until), until, clock }
     }
@@ -98,6 +99,7 @@ fn end_name(outcome: &FlowOutcome) -> &'static str {
         (Some((EndCause::Reset, _)), _) => "reset",
         (Some((EndCause::TimedOut, _)), _) => "timed_out",
         (None, Some(_)) => "running",
+        (None, None) if outcome.skipped => "skipped",
         (None, None) => "unopened",
     }
 }
@@ -110,7 +112,7 @@ pub(crate) fn flows_of(
     mark: &Mark,
 ) -> Vec<FlowResult> {
     let name = |node: forebay_base::NodeId| spec.nodes[node.index()].name.clone();
-    let one = |(i, flow): (usize, &forebay_net::FlowSpec)| {
+    let one = |(i, flow): (usize, &FlowSpec)| {
         let outcome = simulation.flow(FlowId(i as u32));
         let from = (mark.at, mark.received[i]);
         let seen = outcome.rtt.samples > 0;
@@ -119,7 +121,7 @@ pub(crate) fn flows_of(
             src: name(flow.src),
             dst: name(flow.dst),
             protocol: spec.transports[flow.transport].name.clone(),
-            start_s: clock_seconds(flow.start),
+            start_s: flow.known_start().or(outcome.opened_at).map(clock_seconds),
             bytes: flow.bytes,
             received_bytes: outcome.received_bytes,
             fct_s: fct(&outcome, bounds.clock).map(seconds),
@@ -170,7 +172,9 @@ pub(crate) fn metrics_of(
 }
 
 fn all_done(simulation: &Simulation, flows: usize, bounds: &Bounds) -> Option<Span> {
-    let done = (0..flows as u32).map(|i| simulation.flow(FlowId(i)).completed_at);
+    let outcomes = (0..flows as u32).map(|i| simulation.flow(FlowId(i)));
+    // Nobody waits for those that will never be.
+    let done = outcomes.filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
     let last = done.collect::<Option<Vec<Time>>>()?.into_iter().max()?;
     Some(last.since(bounds.first_start))
 }

@@ -60,8 +60,8 @@ pub struct FlowResult {
     pub dst: String,
     /// Its protocol.
     pub protocol: String,
-    /// When its SYN was due, in seconds.
-    pub start_s: f64,
+    /// When its SYN was due, in seconds; None of a flow that follows another and has not started.
+    pub start_s: Option<f64>,
     /// Bytes to send; None: endless.
     pub bytes: Option<u64>,
     /// Bytes in order at the receiver at the end of the run.
@@ -84,7 +84,8 @@ pub struct FlowResult {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began.
+    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began, and
+    /// "skipped" if it follows another and was not to start any more ("stop").
     pub end: &'static str,
 }
 

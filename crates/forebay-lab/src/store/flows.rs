@@ -38,7 +38,7 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 18] {
         ("src", texts(|f| &f.src)),
         ("dst", texts(|f| &f.dst)),
         ("protocol", texts(|f| &f.protocol)),
-        ("start_s", Column::Reals(flows.iter().map(|(_, f)| f.start_s).collect())),
+        ("start_s", reals(|f| f.start_s)),
         ("bytes", Column::SomeIntegers(bytes.collect())),
         ("received_bytes", counts(|f| f.received_bytes)),
         ("fct_s", reals(|f| f.fct_s)),
