@@ -160,7 +160,14 @@ fn notes(
         let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
         let mine = runs.iter().filter(|run| run.protocol == of.protocol);
         let skipped = mine.flat_map(|run| &run.per_flow).filter(|flow| flow.end == "skipped");
-        let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped.count());
+        let skipped = skipped.count();
+        if skipped > 0 {
+            let (name, flows) = (&of.protocol, of.flows);
+            notes.push(format!(
+                "{name}: {skipped} of {flows} flows did not start: the one before them ended when they had to `stop`"
+            ));
+        }
+        let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);
         if of.completed < sized {
             let (name, completed) = (&of.protocol, of.completed);
             notes.push(format!(

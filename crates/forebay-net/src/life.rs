@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use forebay_base::{FlowId, Rate, Rng, Span, Time};
 
 impl FlowSpec {
-    /// What its application does beside writing all it has when it starts.
-    pub fn life(&self) -> Life {
-        self.life.as_deref().cloned().unwrap_or_default()
+    /// True if nothing but the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && self.stop().is_none()
     }
     /// When it starts, if that is known before the run: not of a flow that follows another.
     pub fn known_start(&self) -> Option<Time> {
@@ -144,7 +144,7 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
         if before.src != spec.src {
             return Some("the flow that it follows has another client");
         }
-        if before.bytes.is_none() && before.stop().is_none() {
+        if before.is_endless() {
             return Some("the flow that it follows never ends");
         }
     }

@@ -3,7 +3,7 @@
 use super::published::Published;
 use super::rows::{METRIC_ROWS, bottleneck, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
-use forebay_lab::scenario::Scenario;
+use forebay_lab::scenario::{Flow, Scenario};
 use forebay_lab::{Aggregate, RunMemory, RunResult, Summary};
 use std::fmt::Write;
 
@@ -54,12 +54,15 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         }
     };
     let others = || published.iter().map(|_| None);
-    let sized = scenario.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
     for row in METRIC_ROWS {
         // One flow is its own mean and in no contest; what sized flows deliver is known before.
         let idle = match row.metric {
             "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
-            "delivered_bytes" => aggregates.iter().all(|a| a.completed == a.flows),
+            "delivered_bytes" => {
+                let stops = scenario.flows.iter().any(Flow::stops);
+                !stops && aggregates.iter().all(|a| a.completed == a.flows)
+            }
             _ => false,
         };
         if idle {

@@ -165,15 +165,16 @@ fn window(spec: &NetSpec, flow: &FlowSpec) -> u64 {
 }
 
 /// Flows that are under way at one time: as many as overlap if each is as short as slow start allows, and all that are in each
-/// other's way.
+/// other's way. Of those that follow each other one is.
 fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
-    let starts = || spec.flows.iter().map(|flow| flow.start);
+    let firsts = || spec.flows.iter().filter(|flow| flow.after().is_none());
+    let starts = || firsts().map(|flow| flow.start);
     let first = starts().min().unwrap_or(Time::ZERO);
     let span_s = starts().max().unwrap_or(Time::ZERO).since(first).as_secs_f64();
     let delays_s = spec.links.iter().map(|link| link.delay.as_secs_f64()).sum::<f64>();
     let rtt_s = 2.0 * hops * delays_s / spec.links.len() as f64;
     let (mut finite, mut busy_s, mut bits) = (0.0, 0.0, 0.0);
-    for flow in &spec.flows {
+    for flow in firsts() {
         let Some(all) = segments(spec, flow) else { continue };
         let initial = f64::from(config(spec, flow).initial_window_segments.max(1));
         finite += 1.0;
@@ -187,7 +188,7 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     // The time that the links between routers are busy with all of it, if some have several times the load of others.
     let loaded_s = UNEVEN * bits * (hops - 2.0).max(1.0) / rates.sum::<f64>().max(1.0);
     let in_the_way = finite * (loaded_s / (span_s + f64::MIN_POSITIVE)).min(1.0);
-    (spec.flows.len() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
+    (firsts().count() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
 }
 
 /// Links on the way of a packet: two of hosts, and the diameter of a random network of so many routers of so many links.
@@ -258,6 +259,16 @@ mod tests {
         assert_eq!([1, 10, 30, 70].map(|n| packets(n).segments), [1, 10, 21, 41]);
         // Ten packets over three links.
         assert_eq!(packets(10).queued_packets, 30);
+    }
+
+    #[test]
+    fn of_a_user_who_thinks_one_flow_is_under_way() {
+        let rounds = |n: u32| format!(r#"{{ src = "h", dst = "g", packets = 70, rounds = {n} }}"#);
+        // Each may have all of its 41 segments in flight, and the network holds those of one.
+        assert_eq!(of(&rounds(20), &[]).segments, 20 * 41);
+        let [one, all] = [1, 20].map(|n| of(&rounds(n), &["links.p-q.queue=1000000packets"]));
+        assert_eq!(one.segments * 20, all.segments);
+        assert!(all.queued_packets <= 2 * one.queued_packets, "{one:?} {all:?}");
     }
 
     #[test]

@@ -21,6 +21,13 @@ pub struct FluidFlow {
     pub way: u32,
 }
 
+impl FluidFlow {
+    /// True if it leaves.
+    fn ends(&self) -> bool {
+        self.bytes.is_some() || self.until_s.is_finite()
+    }
+}
+
 /// A link changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
@@ -255,7 +262,7 @@ impl<'a> Clock<'a> {
     }
 
     fn share(&self) -> f64 {
-        let sized = self.fluid.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+        let sized = self.fluid.flows.iter().filter(|flow| flow.ends()).count();
         let done = self.served.done_s.iter().flatten().count();
         done as f64 / sized.max(1) as f64
     }

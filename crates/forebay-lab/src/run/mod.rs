@@ -219,7 +219,7 @@ fn reference(
     if options.without_reference {
         return Ok(Reference::none("not asked for"));
     }
-    let flows = spec.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    let flows = spec.flows.iter().filter(|flow| !flow.is_endless()).count();
     let until = Some(bounds.until).filter(|&until| until < Time::MAX);
     let mut look = |_| {
         if let Some(tell) = options.progress {

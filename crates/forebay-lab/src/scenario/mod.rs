@@ -170,9 +170,13 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// True if its application may stop before it has written everything.
+    pub fn stops(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.stop.is_some())
+    }
     /// True if nothing but the end of the run ends it.
     pub fn is_endless(&self) -> bool {
-        self.bytes.is_none() && self.life.as_ref().is_none_or(|life| life.stop.is_none())
+        self.bytes.is_none() && !self.stops()
     }
 }
 

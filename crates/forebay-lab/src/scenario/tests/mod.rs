@@ -3,6 +3,7 @@
 mod errors;
 mod expansion;
 mod files;
+mod lives;
 mod mutations;
 mod protocols;
 
