@@ -123,3 +123,20 @@ fn flows_without_end_are_counted_in_the_window() {
 fn it_stops_when_told() {
     assert_eq!(one_link(10.0, 1.0, &[(0.0, 30.0)]).serve(FOREVER, &mut |_| false), None);
 }
+
+/// Until 5 s two flows have 5 bytes per second each. Then one leaves, the other has all for its last 5 bytes, and one more comes a
+/// second after that.
+#[test]
+fn flows_that_stop_and_flows_that_follow() {
+    let mut fluid = one_link(10.0, 1.0, &[(0.0, 0.0), (0.0, 30.0), (f64::INFINITY, 10.0)]);
+    (fluid.flows[0].until_s, fluid.flows[0].bytes) = (5.0, None);
+    let third_after_second = |flow: u32, at_s: f64| match flow {
+        1 => vec![(2, at_s + 1.0)],
+        _ => Vec::new(),
+    };
+    let served = fluid.serve_after(FOREVER, &mut |_| true, &third_after_second).unwrap();
+    for (done, wanted) in served.done_s.iter().zip([5.0, 5.5, 7.5]) {
+        close(done.expect("served"), wanted, 1e-12);
+    }
+    assert_eq!(served.bytes, [25.0, 30.0, 10.0]);
+}

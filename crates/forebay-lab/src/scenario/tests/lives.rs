@@ -92,7 +92,7 @@ fn what_is_wrong_is_told_with_its_place() {
     let cases = [
         (
             two("name = \"a\"\nendless = true", "packets = 1\nafter = \"a\""),
-            "small.toml:39:9: flows[1].after: the flow before it never ends\n\
+            "small.toml:38:9: flows[1].after: the flow before it never ends\n\
              hint: give that one `stop`, `bytes` or `packets`",
         ),
         (
@@ -112,7 +112,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             two("name = \"user\"\npackets = 1", "packets = 1\nafter = \"usr\""),
-            "small.toml:39:9: flows[1].after: there is no flow `usr`\nhint: did you mean `user`?",
+            "small.toml:38:9: flows[1].after: there is no flow `usr`\nhint: did you mean `user`?",
         ),
         (
             "packets = 1\nafter = 2".into(),
@@ -136,7 +136,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "packets = 1\nwrite = { on = \"1s\" }".into(),
-            "small.toml:33:9: flows[0].write: missing key `off` (how long it writes nothing between the periods of `on`)",
+            "small.toml:33:9: flows[0].write: the key `off` is missing: how long it writes nothing between the periods of `on`",
         ),
         (
             "packets = 1\nwrite = { on = \"0s\", off = \"1s\" }".into(),
@@ -156,11 +156,11 @@ fn what_is_wrong_is_told_with_its_place() {
                 "dst = \"d\"\nsrc",
                 1,
             ),
-            "small.toml:39:9: flows[1].after: this flow starts at `s1`, the one before it at `s0`: a host knows only of its own",
+            "small.toml:38:9: flows[1].after: this flow starts at `s1`, the one before it at `s0`: a host knows only of its own",
         ),
         (
             two("name = \"a\"\npackets = 1", "packets = 1\nafter = \"a\"\nstart = \"1s\""),
-            "small.toml:40:9: flows[1].start: `start` of a flow that starts when another has ended (`after`)\n\
+            "small.toml:39:9: flows[1].start: `start` of a flow that starts when another has ended (`after`)\n\
              hint: `think` is the time between",
         ),
     ];
