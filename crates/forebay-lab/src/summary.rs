@@ -164,7 +164,8 @@ fn notes(
         if skipped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {skipped} of {flows} flows did not start: the one before them ended when they had to `stop`"
+                "{name}: {skipped} of {flows} flows did not start: the one before them ended when \
+                 they had to `stop`"
             ));
         }
         let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);

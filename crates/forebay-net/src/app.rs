@@ -46,7 +46,8 @@ enum Pen {
 }
 
 impl App {
-    /// That of a flow, whose random stream this is; None if all that it does is to write everything at once.
+    /// That of a flow, whose random stream this is; None if all that it does is to write everything
+    /// at once.
     pub fn of(spec: &FlowSpec, rng: Rng, now: Time) -> Option<App> {
         let life = spec.life.as_deref()?;
         if life.stop.is_none() && life.write.is_none() {

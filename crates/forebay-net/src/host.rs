@@ -79,7 +79,8 @@ impl Socket {
     }
 }
 
-/// When a connection times out or its application does something. That of one that has ended does nothing.
+/// When a connection times out or its application does something. That of one that has ended does
+/// nothing.
 #[inline(never)]
 fn with_app(app: &App, connection: &Connection) -> Option<Time> {
     let timeout = connection.next_timeout();

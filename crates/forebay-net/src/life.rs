@@ -1,5 +1,5 @@
-//! What the application of a flow does beside writing all it has when the flow starts: after whom it starts, when it writes, when
-//! it stops.
+//! What the application of a flow does beside writing all it has when the flow starts: after whom
+//! it starts, when it writes, when it stops.
 
 use crate::spec::{FlowSpec, SpecError};
 use alloc::vec;
@@ -34,9 +34,10 @@ impl FlowSpec {
 pub struct Life {
     /// It opens its connection when another flow has ended.
     pub after: Option<After>,
-    /// When it writes no more, if it has not written all before. What it has written by then is delivered, and FIN follows. An
-    /// application that does not write at a rate has written what has been sent. A flow that follows another and would start
-    /// then or later does not start at all.
+    /// When it writes no more, if it has not written all before. What it has written by then is
+    /// delivered, and FIN follows. An application that does not write at a rate has written what
+    /// has been sent. A flow that follows another and would start then or later does not start at
+    /// all.
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
@@ -45,23 +46,24 @@ pub struct Life {
 /// A flow that follows another of the same client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct After {
-    /// The other. It ends when both ends of its connection are closed and its client knows it, or when that gives up.
+    /// The other. It ends when both ends of its connection are closed and its client knows it, or
+    /// when that gives up.
     pub flow: FlowId,
     /// From then until the SYN is sent; drawn once, for each flow from its own random stream.
     pub think: Law,
 }
 
-/// An application that writes over time. Its clock begins when the SYN is sent, in a period in which it writes, and does not wait
-/// for the transport: what that cannot send waits at the sender.
+/// An application that writes over time. Its clock begins when the SYN is sent, in a period in
+/// which it writes, and does not wait for the transport: what that cannot send waits at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
-    /// While it writes, a chunk at once and one more each time that the rate has had time for one; None: as fast as the
-    /// transport sends.
+    /// While it writes, a chunk at once and one more each time that the rate has had time for one;
+    /// None: as fast as the transport sends.
     pub rate: Option<Rate>,
     /// Bytes written at once under a rate: 1 to 2^24 - 1.
     pub chunk_bytes: u32,
-    /// How long it writes and how long it does not, in turn; each period is drawn anew, and lasts at least
-    /// [`Writing::SHORTEST`]. None: it always writes.
+    /// How long it writes and how long it does not, in turn; each period is drawn anew, and lasts
+    /// at least [`Writing::SHORTEST`]. None: it always writes.
     pub periods: Option<[Law; 2]>,
 }
 
@@ -161,7 +163,8 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
     (rate.is_none() && periods.is_none()).then_some("it writes over time, and neither says how")
 }
 
-/// The first of `flows` flows that waits for its own end, if there is one; `before` says whom each follows.
+/// The first of `flows` flows that waits for its own end, if there is one; `before` says whom each
+/// follows.
 pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     // Of each flow the walk that came to it first, counted from 1; 0: none has.
     let mut seen = vec![0u32; flows];
@@ -179,7 +182,8 @@ pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Opt
     None
 }
 
-/// Who follows whom: for each flow where its followers begin, and all followers, one flow after the other.
+/// Who follows whom: for each flow where its followers begin, and all followers, one flow after the
+/// other.
 #[derive(Default)]
 pub(crate) struct Followers {
     /// Empty where no flow follows another.

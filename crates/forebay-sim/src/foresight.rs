@@ -14,7 +14,8 @@ const MOST: Span = Span::from_secs(1);
 pub(crate) struct Foresight {
     /// There is something to foresee.
     useful: bool,
-    /// When the last flow starts of those whose start is known: before that they cannot all have ended.
+    /// When the last flow starts of those whose start is known: before that they cannot all have
+    /// ended.
     last_start: Time,
     /// Nobody looks before this.
     look: Time,
@@ -97,14 +98,16 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) 
         let spec = &workload.flows()[flow.index()];
         let Some(after) = spec.after().filter(|_| !fabric.is_skipped(flow)) else { return now };
         if spec.stop().is_none() {
-            thinks += workload.think(flow); // else it may never start, and that is known when the other ends
+            // Else it may never start, and that is known when the other ends.
+            thinks += workload.think(flow);
         }
         flow = after.flow;
     }
     now + thinks
 }
 
-/// What a flow has not sent yet takes a while on its first link, unless it is told to stop; and before it gives up it times out.
+/// What a flow has not sent yet takes a while on its first link, unless it is told to stop; and
+/// before it gives up it times out.
 fn connection_lasts_until<D: Driver>(
     fabric: &Fabric<D>,
     flow: FlowId,

@@ -61,7 +61,8 @@ pub(crate) struct Rules {
     pub lookahead: Span,
     /// See [`crate::Simulation`].
     pub grid: Span,
-    /// When the last flow starts of those whose start is known: before that they cannot all have ended.
+    /// When the last flow starts of those whose start is known: before that they cannot all have
+    /// ended.
     pub last_start: Time,
     pub clock: Option<CpuClock>,
 }

@@ -5,7 +5,8 @@ use forebay_base::{FlowId, Rate, Rng, Span, Stream, Time};
 use forebay_net::{After, FlowSpec, Law, Life, NetSpec, Writing};
 use forebay_sim::FlowOutcome;
 
-/// Give about half of the flows of `spec` a life, and some of them followers. Every flow still ends if each had an end before.
+/// Give about half of the flows of `spec` a life, and some of them followers. Every flow still ends
+/// if each had an end before.
 pub fn give(spec: &mut NetSpec, seed: u64) {
     let mut rng = Rng::new(seed, Stream::Test, 12);
     let rng = &mut rng;
@@ -76,7 +77,8 @@ fn between(rng: &mut Rng, least: Span) -> Law {
     Law::Uniform(least, least + random_span(rng, 1e9))
 }
 
-/// It has delivered all that its application wrote: all there was, unless it stopped, or never started.
+/// It has delivered all that its application wrote: all there was, unless it stopped, or never
+/// started.
 pub fn has_delivered(flow: &FlowSpec, outcome: &FlowOutcome) -> bool {
     let received = Some(outcome.received_bytes);
     match flow.stop() {

@@ -41,7 +41,8 @@ fn paced(periods: Option<[Law; 2]>) -> Option<Writing> {
     // A chunk each 10 ms.
     Some(Writing { rate: Some(Rate::mbps(1)), chunk_bytes: CHUNK as u32, periods })
 }
-/// Bytes that the receiver has at each of `looks`, on the usual engine, which is that of the simple one, and how the run ended.
+/// Bytes that the receiver has at each of `looks`, on the usual engine, which is that of the simple
+/// one, and how the run ended.
 fn received(world: &World, looks: &[Time]) -> (Vec<u64>, Vec<FlowOutcome>, Status) {
     let run = |options: Options| -> Vec<Reading> {
         let mut sim = Simulation::new(&world.spec, 1, options).expect("a sound network");
@@ -62,7 +63,8 @@ fn received(world: &World, looks: &[Time]) -> (Vec<u64>, Vec<FlowOutcome>, Statu
 #[test]
 fn a_writer_of_a_rate_delivers_that_rate() {
     let life = Life { write: paced(None), ..Life::default() };
-    // Chunk k is written at 10 k ms and there 10 ms later, those of the handshake behind it at 30 ms.
+    // Chunk k is written at 10 k ms and there 10 ms later, those of the handshake behind it at 30
+    // ms.
     let looks = [29, 31, 41, 1_001, 9_999, 10_001].map(ms);
     let (bytes, flows, status) = received(&alone(life, None), &looks);
     let chunks: Vec<u64> = bytes.iter().map(|b| b / CHUNK).collect();
@@ -117,7 +119,8 @@ fn who_writes_without_a_rate_fills_the_link_in_its_periods_and_no_other() {
     let periods = [span(1_000), span(1_000)].map(Law::Constant);
     let write = Some(Writing { rate: None, chunk_bytes: 1, periods: Some(periods) });
     let mut world = alone(Life { write, ..Life::default() }, None);
-    // 125 packets a second and no loss: what stands in the queue when the period ends is delivered behind it.
+    // 125 packets a second and no loss: what stands in the queue when the period ends is delivered
+    // behind it.
     world.spec.links[0].channel = forebay_net::ChannelSpec::Constant(Rate::clamped(1_500_000));
     let looks = [900, 1_900, 1_990, 2_010, 2_900].map(ms);
     let (bytes, _, _) = received(&world, &looks);
@@ -132,7 +135,8 @@ fn who_writes_without_a_rate_fills_the_link_in_its_periods_and_no_other() {
 fn what_was_written_when_a_flow_stops_is_delivered() {
     let life = Life { write: paced(None), stop: Some(ms(1_000)), ..Life::default() };
     let (bytes, flows, status) = received(&alone(life, None), &[ms(5_000)]);
-    // The last chunk is that of 990 ms; FIN follows at 1 s, and completion is when the last byte was there.
+    // The last chunk is that of 990 ms; FIN follows at 1 s, and completion is when the last byte
+    // was there.
     assert_eq!((bytes[0], status), (100 * CHUNK, Status::FlowsEnded));
     let done = flows[0].completed_at.expect("it has stopped");
     assert!(done.since(ms(1_000)) < Span::from_micros(10), "{done}");
@@ -141,7 +145,8 @@ fn what_was_written_when_a_flow_stops_is_delivered() {
     // An endless flow of no rate: what was sent by then, and no more.
     let life = Life { stop: Some(ms(35)), ..Life::default() };
     let (bytes, flows, _) = received(&alone(life, None), &[ms(5_000)]);
-    // The window of a SYN is not scaled: 65535 bytes hold 45 segments, and the first ACK comes at 40 ms.
+    // The window of a SYN is not scaled: 65535 bytes hold 45 segments, and the first ACK comes at
+    // 40 ms.
     assert_eq!(bytes[0], 45 * 1_448);
     assert!(flows[0].completed_at.is_some());
     // A flow that was through before is not changed.
@@ -150,7 +155,8 @@ fn what_was_written_when_a_flow_stops_is_delivered() {
     assert_eq!((bytes[0], flows[0].completed_at.is_some_and(|at| at < ms(40))), (5_000, true));
 }
 
-/// A round of 100 bytes takes two round trips of 20 ms from SYN to the last ACK; then the user thinks.
+/// A round of 100 bytes takes two round trips of 20 ms from SYN to the last ACK; then the user
+/// thinks.
 fn chain(stop: Option<Time>, thinks: &[Law]) -> World {
     let (mut world, ends, _) = pair();
     add(&mut world, ends, Some(100), Life::default());
@@ -195,6 +201,7 @@ fn a_user_who_has_to_stop_starts_no_more() {
     assert_eq!(status, Status::FlowsEnded, "nobody waits for those that never start");
     let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
     sim.run_until(Time::from_secs(5));
-    // Connected at 300 ms, the third is over at 320 ms for its client and a little behind 330 ms for its server; the grid is 10 ms.
+    // Connected at 300 ms, the third is over at 320 ms for its client and a little behind 330 ms
+    // for its server; the grid is 10 ms.
     assert_eq!(sim.now(), ms(340));
 }

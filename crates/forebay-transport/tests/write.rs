@@ -1,4 +1,5 @@
-//! An application that writes over time: what it has written is sent, what it takes back is not, and FIN follows when it closes.
+//! An application that writes over time: what it has written is sent, what it takes back is not,
+//! and FIN follows when it closes.
 
 mod common;
 
@@ -66,7 +67,8 @@ fn what_was_not_sent_is_taken_back() {
     assert!(!bench.conn.write(bench.now, 1));
 }
 
-/// The byte of a window probe is not on the scoreboard, and the peer may take it: FIN comes behind it.
+/// The byte of a window probe is not on the scoreboard, and the peer may take it: FIN comes behind
+/// it.
 #[test]
 fn a_window_probe_is_not_taken_back() {
     let mut bench = held(10);
@@ -80,8 +82,8 @@ fn a_window_probe_is_not_taken_back() {
     assert_eq!(payloads(&fin), [(1, 0, true)]);
 }
 
-/// `tcp_rate_check_app_limited`: samples of what was sent behind a pause of the application say so, until that is through; and a
-/// window that is full is not the application's doing.
+/// `tcp_rate_check_app_limited`: samples of what was sent behind a pause of the application say so,
+/// until that is through; and a window that is full is not the application's doing.
 #[test]
 fn rate_samples_know_that_the_application_paused() {
     let mut bench = held(4);
@@ -100,7 +102,8 @@ fn rate_samples_know_that_the_application_paused() {
     }
     let acks: Vec<_> = bench.log.acks().into_iter().filter(|a| a.acked_bytes > 0).collect();
     let limited: Vec<bool> = acks.iter().filter_map(|a| a.rate.map(|r| r.app_limited)).collect();
-    // Twelve written in three strokes, four behind the last pause; what was sent when those were acknowledged is free of it.
+    // Twelve written in three strokes, four behind the last pause; what was sent when those were
+    // acknowledged is free of it.
     assert_eq!(limited.iter().rposition(|&l| l), Some(15), "{limited:?}");
     assert!(limited[..16].iter().all(|&l| l));
     // The last ACKs end flights that the window limited, the first ones do not.

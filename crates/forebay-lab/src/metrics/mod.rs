@@ -84,8 +84,9 @@ pub struct FlowResult {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began, and
-    /// "skipped" if it follows another and was not to start any more ("stop").
+    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not;
+    /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
+    /// more ("stop").
     pub end: &'static str,
 }
 

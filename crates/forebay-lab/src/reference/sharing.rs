@@ -156,7 +156,8 @@ impl Fluid {
     pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
         self.serve_after(horizon, look, &|_, _| Vec::new())
     }
-    /// The same with flows that come when others have left: `followers` says which come because a flow has left at a time, and when.
+    /// The same with flows that come when others have left: `followers` says which come because a
+    /// flow has left at a time, and when.
     pub fn serve_after(
         &self,
         horizon: Horizon,

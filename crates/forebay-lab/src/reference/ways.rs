@@ -98,7 +98,8 @@ impl Setting {
         self.fluid.flows.push(FluidFlow { from_s, until_s, bytes, way });
     }
 
-    /// From the SYN of a flow at `start_s` until its sender may send: the round trip of the handshake, in seconds.
+    /// From the SYN of a flow at `start_s` until its sender may send: the round trip of the
+    /// handshake, in seconds.
     fn handshake_s(&self, way: u32, transport: usize, start_s: f64) -> f64 {
         let (cost, route) = (self.costs[transport], &self.routes[way as usize]);
         let there = self.crossing_s(&route.there, start_s, cost.syn_bytes);
@@ -108,8 +109,8 @@ impl Setting {
     pub fn handshake_of_s(&self, flow: usize, spec: &FlowSpec, start_s: f64) -> f64 {
         self.handshake_s(self.fluid.flows[flow].way, spec.transport, start_s)
     }
-    /// When the sender of a flow that was served until `at_s` knows that both ends are closed, in seconds: FIN goes with the last byte, and
-    /// that of the receiver with its ACK.
+    /// When the sender of a flow that was served until `at_s` knows that both ends are closed, in
+    /// seconds: FIN goes with the last byte, and that of the receiver with its ACK.
     pub fn closed_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         let arrived_s = at_s + self.last_byte_s(flow, spec, at_s);
         let route = &self.routes[self.fluid.flows[flow].way as usize];

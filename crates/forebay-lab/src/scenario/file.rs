@@ -178,7 +178,8 @@ sections! {
         }
         flatten params: LinkParams,
     }
-    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends; with `stop` none need be there.
+    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends;
+    /// with `stop` none need be there.
     pub struct FlowGroup {
         required {
             /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
@@ -203,15 +204,21 @@ sections! {
             packets: u32,
             /// True: sends until the end of the run, or until it stops.
             endless: bool,
-            /// When the application writes no more, with unit: what it has written is delivered, and the flow ends. A flow that would start then or later does not start.
+            /// When the application writes no more, with unit: what it has written is delivered,
+            /// and the flow ends. A flow that would start then or later does not start.
             stop: Span,
-            /// How the application writes over time, from the SYN on; without it, all it has at once.
+            /// How the application writes over time, from the SYN on; without it, all it has at
+            /// once.
             write: WriteTable,
-            /// Starts when this flow has ended at its sender, which is that of this flow: its name, or its number in results. Where a group has that name, flow by flow, or all after one.
+            /// Starts when this flow has ended at its sender, which is that of this flow: its name,
+            /// or its number in results. Where a group has that name, flow by flow, or all after
+            /// one.
             after: Before,
-            /// Time from that end to the start, with unit or as a law that is drawn for each flow; default "0s".
+            /// Time from that end to the start, with unit or as a law that is drawn for each flow;
+            /// default "0s".
             think: LawOf,
-            /// So many flows one after the other, with `think` between them, in place of each; default 1.
+            /// So many flows one after the other, with `think` between them, in place of each;
+            /// default 1.
             rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
@@ -263,7 +270,10 @@ sections! {
             links: String,
             /// File of hosts, with the columns host, router.
             hosts: String,
-            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets. And, where a cell is not empty: stop_s; rate_bps at which it writes; after, the row (from 1 on) of an earlier flow that it follows, think_s behind its end.
+            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst
+            /// for full names, bytes for packets. And, where a cell is not empty: stop_s; rate_bps
+            /// at which it writes; after, the row (from 1 on) of an earlier flow that it follows,
+            /// think_s behind its end.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,

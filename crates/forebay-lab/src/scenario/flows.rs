@@ -228,7 +228,8 @@ fn seconds(row: &csv::Row<'_>, column: usize) -> Result<Span, Fault> {
     span.ok_or_else(|| row.wrong(column, "0 s to 100 years"))
 }
 
-/// Which of the `rows` rows before this one its flow follows, from 0 on, and how long after that has ended.
+/// Which of the `rows` rows before this one its flow follows, from 0 on, and how long after that
+/// has ended.
 fn after(row: &csv::Row<'_>, rows: usize) -> Result<Option<(usize, Span)>, Fault> {
     if !filled(row, AFTER) {
         return match filled(row, THINK) {

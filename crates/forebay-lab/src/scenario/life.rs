@@ -1,4 +1,5 @@
-//! What the application of a flow does: the keys `stop`, `write`, `after`, `think` and `rounds` of flows.
+//! What the application of a flow does: the keys `stop`, `write`, `after`, `think` and `rounds` of
+//! flows.
 
 use super::Flow;
 use super::error::{Fault, Problem};
@@ -29,9 +30,11 @@ sections! {
     pub struct WriteTable {
         required {}
         optional {
-            /// Rate at which it writes payload, with unit; without it, as fast as the transport sends.
+            /// Rate at which it writes payload, with unit; without it, as fast as the transport
+            /// sends.
             rate: Rate,
-            /// Bytes that it writes at once under a rate: a number, or a string with unit; default a full-sized packet.
+            /// Bytes that it writes at once under a rate: a number, or a string with unit; default
+            /// a full-sized packet.
             chunk_bytes: Bytes,
             /// How long it writes, with unit or as a law; it begins with that.
             on: LawOf,
@@ -333,7 +336,8 @@ pub(super) fn check(
     if flow.src != before.src {
         let (own, other) = (name(flow.src), name(before.src));
         let text = format!(
-            "this flow starts at `{own}`, the one before it at `{other}`: a host knows only of its own"
+            "this flow starts at `{own}`, the one before it at `{other}`: a host knows only of its \
+             own"
         );
         return Err(fault(Problem::Conflict(text)));
     }

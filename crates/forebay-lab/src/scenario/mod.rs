@@ -159,7 +159,8 @@ pub struct Flow {
     pub src: NodeId,
     /// Host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows another.
+    /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows
+    /// another.
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
@@ -247,8 +248,8 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link, or what users do. Initial sequence numbers
-    /// do not count.
+    /// True if the seed makes a difference: start jitter, loss, or jitter on a link, or what users
+    /// do. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);

@@ -124,8 +124,8 @@ fn it_stops_when_told() {
     assert_eq!(one_link(10.0, 1.0, &[(0.0, 30.0)]).serve(FOREVER, &mut |_| false), None);
 }
 
-/// Until 5 s two flows have 5 bytes per second each. Then one leaves, the other has all for its last 5 bytes, and one more comes a
-/// second after that.
+/// Until 5 s two flows have 5 bytes per second each. Then one leaves, the other has all for its
+/// last 5 bytes, and one more comes a second after that.
 #[test]
 fn flows_that_stop_and_flows_that_follow() {
     let mut fluid = one_link(10.0, 1.0, &[(0.0, 0.0), (0.0, 30.0), (f64::INFINITY, 10.0)]);

@@ -267,8 +267,9 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// An end of a flow has ended: those that follow its client start a while later. Those that would start when they have to stop
-    /// do not: both of their ends have ended, without ever being.
+    /// An end of a flow has ended: those that follow its client start a while later. Those that
+    /// would start when they have to stop do not: both of their ends have ended, without ever
+    /// being.
     #[cold]
     fn start_followers(&mut self, end: EndId) {
         if self.workload.followers(end.flow()).is_empty() {

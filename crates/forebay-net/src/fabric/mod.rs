@@ -354,8 +354,9 @@ impl<D: Driver> Fabric<D> {
     pub fn link_nodes(&self, link: LinkId) -> (NodeId, NodeId) {
         (self.edges[link.index()].from, self.links[link.index()].to)
     }
-    /// Ends of flows: all of the network, and those here that have not ended. Where a flow will never be ([`Life::stop`]) both of its
-    /// ends are taken off where its client is: the sum over all fabrics of a network counts.
+    /// Ends of flows: all of the network, and those here that have not ended. Where a flow will
+    /// never be ([`Life::stop`]) both of its ends are taken off where its client is: the sum over
+    /// all fabrics of a network counts.
     ///
     /// [`Life::stop`]: crate::Life::stop
     #[inline]
@@ -383,12 +384,14 @@ impl<D: Driver> Fabric<D> {
     pub fn last_ended(&self) -> Time {
         self.last_ended
     }
-    /// When the client of a flow opens its connection, if it has not and that is known. To be asked where it is.
+    /// When the client of a flow opens its connection, if it has not and that is known. To be asked
+    /// where it is.
     pub fn opens_at(&self, flow: FlowId) -> Option<Time> {
         let armed = self.ends[EndId::of(flow, Role::Client).index()].armed;
         (armed != Time::MAX && self.connection(flow, Role::Client).is_none()).then_some(armed)
     }
-    /// True if a flow will never be: it would have started when it had to stop. To be asked where its client is.
+    /// True if a flow will never be: it would have started when it had to stop. To be asked where
+    /// its client is.
     pub fn is_skipped(&self, flow: FlowId) -> bool {
         let end = self.ends[EndId::of(flow, Role::Client).index()];
         end.ended && self.connection(flow, Role::Client).is_none()

@@ -1,4 +1,5 @@
-//! A user who thinks between two requests, and one who writes slowly: flows that follow each other, and flows that write over time.
+//! A user who thinks between two requests, and one who writes slowly: flows that follow each other,
+//! and flows that write over time.
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};

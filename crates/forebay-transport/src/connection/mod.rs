@@ -23,8 +23,9 @@ use streams::Streams;
 /// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
 /// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
 ///
-/// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
-/// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (as with `TCP_NODELAY`).
+/// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and
+/// recoveries), and without them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous
+/// open, urgent data, Nagle's algorithm (as with `TCP_NODELAY`).
 pub struct Connection {
     progress: Times,
     counters: Counters,

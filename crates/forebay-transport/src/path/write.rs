@@ -5,7 +5,8 @@ use forebay_base::Time;
 use forebay_cc::Controller;
 
 impl Path {
-    /// `bytes` more may be sent, behind what was written before. False, and nothing has changed, if the stream was closed.
+    /// `bytes` more may be sent, behind what was written before. False, and nothing has changed, if
+    /// the stream was closed.
     pub(crate) fn write(&mut self, bytes: u64) -> bool {
         if self.fin_allowed {
             return false;
@@ -16,7 +17,8 @@ impl Path {
         true
     }
 
-    /// What was not sent is not written, and the stream goes on; unless FIN was sent. Bytes written.
+    /// What was not sent is not written, and the stream goes on; unless FIN was sent. Bytes
+    /// written.
     pub(crate) fn hold(&mut self) -> u64 {
         if !self.fin_sent() {
             // The peer may have taken the byte of a window probe, which is not on the scoreboard.
@@ -40,8 +42,8 @@ impl Path {
         self.refresh();
     }
 
-    /// Data was missing while the window was open: `tcp_rate_check_app_limited` of Linux (net/ipv4/tcp_rate.c), which asks this when
-    /// the application writes.
+    /// Data was missing while the window was open: `tcp_rate_check_app_limited` of Linux
+    /// (net/ipv4/tcp_rate.c), which asks this when the application writes.
     fn note_app_limited(&mut self) {
         let in_flight = self.board.in_flight();
         let starved = self.state == State::Established

@@ -63,7 +63,8 @@ fn followers_by_name_number_and_round() {
     assert_eq!(lives(&format!("{by_name}{think}"))[1].after, after(0, uniform));
     let by_number = by_name.replace("\"a\"\n", "1\n").replace("name = 1\n", "");
     assert_eq!(lives(&by_number)[1].after, after(0, Law::Constant(Span::ZERO)));
-    // Two users of three rounds each, then one flow behind each of them, then two behind a single one.
+    // Two users of three rounds each, then one flow behind each of them, then two behind a single
+    // one.
     let users = "name = \"u\"\ncount = 2\nrounds = 3\nthink = \"100ms\"\npackets = 1\n";
     let last = format!("{OTHER}name = \"l\"\ncount = 2\nafter = \"u\"\npackets = 1\n");
     let one =
