@@ -24,6 +24,8 @@ pub enum Stream {
     Forwarding = 7,
     /// Test generators.
     Test = 8,
+    /// Where the IP identifications of a host begin, for each destination.
+    IpId = 9,
 }
 
 /// A deterministic random generator, the same on every machine.

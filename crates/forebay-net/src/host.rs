@@ -2,6 +2,7 @@
 
 use crate::fabric::EndId;
 use crate::few::Few;
+use crate::ip_ids::IpIds;
 use crate::reassembly::Reassembly;
 use crate::workload::{FIRST_PORT, Workload, index_of};
 use alloc::boxed::Box;
@@ -137,6 +138,8 @@ pub struct Host {
     /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
     parked: Option<Parked>,
     reassembly: Reassembly,
+    /// Made at the first packet that routers may cut.
+    ip_ids: Option<Box<IpIds>>,
 }
 
 impl Host {
@@ -261,6 +264,7 @@ impl Host {
         now: Time,
         heard: Heard,
         arena: &mut Arena,
+        workload: &Workload,
         outlet: &mut impl Outlet,
     ) -> Spoken {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
@@ -279,10 +283,14 @@ impl Host {
                 }
                 break;
             }
-            let Some(packet) = connection.poll_transmit(now, 0, arena) else {
+            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
                 ready = false;
                 break;
             };
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, &mut packet, workload, arena);
+            }
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
                 refused = Some(packet);
@@ -428,7 +436,11 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
-        let packet = connection.poll_transmit(cx.now, path, cx.arena);
+        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if let Some(packet) = packet.as_mut().filter(|packet| !packet.dont_fragment()) {
+            let ids = self.ip_ids.get_or_insert_default();
+            ids.give(interface.addr, packet, cx.workload, cx.arena);
+        }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
             interface.ready.pop_front();

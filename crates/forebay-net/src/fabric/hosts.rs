@@ -115,7 +115,7 @@ impl<D: Driver> Fabric<D> {
     fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
-        let spoken = host.speak(self.now, heard, &mut self.arena, &mut first);
+        let spoken = host.speak(self.now, heard, &mut self.arena, &self.workload, &mut first);
         if let Some(at) = spoken.wake_at {
             self.arm_transmitter(link, at);
         }
