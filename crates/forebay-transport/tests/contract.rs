@@ -6,7 +6,7 @@ use common::{Fate, Lab, MSS, Told, Window, Wiring, data, ms, plain};
 use forebay_base::{OptionList, Rng, Stream, Time, kind};
 use forebay_cc::{AckDemand, AckPolicy, AnyFeedback, DatagramView, Feedback, LossPolicy};
 use forebay_transport::{Recovery, TcpConfig};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 fn kinds(told: &[(Time, Told)]) -> Vec<&'static str> {
     let kind = |(_, told): &(Time, Told)| match told {

@@ -286,7 +286,7 @@ impl Path {
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
-            recv: Reassembly::default(),
+            recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
             acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
             ts_recent: 0,
             recv_window: 0,
