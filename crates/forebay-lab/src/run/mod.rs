@@ -319,6 +319,13 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
+        SpecError::RateOfTrace(link) => {
+            let link = &spec.links[link.index()];
+            let (from, to) = (node(&link.from), node(&link.to));
+            format!(
+                "an event sets the rate of the link from `{from}` to `{to}`, which follows a trace"
+            )
+        }
     }
 }
 

@@ -34,6 +34,9 @@ pub struct QueuedLink {
     transmitting: Option<Transmission>,
     /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
     wire: PacketRing,
+    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives before
+    /// it, unless the link reorders.
+    last_arrival: Time,
     channel: AnyChannel,
     stats: LinkStats,
     impairment: Impairment,
@@ -62,6 +65,7 @@ impl QueuedLink {
             delay,
             transmitting: None,
             wire: PacketRing::default(),
+            last_arrival: Time::ZERO,
             channel,
             stats: LinkStats::default(),
             impairment,
@@ -105,7 +109,11 @@ impl QueuedLink {
         if !self.may_wait || !self.up || self.transmitting.is_some() {
             return;
         }
-        if let Some(packet) = self.pipeline.dequeue(cx) {
+        // The discipline sees when the transmission starts, which may be before this call.
+        let called_at = core::mem::replace(&mut cx.now, at);
+        let packet = self.pipeline.dequeue(cx);
+        cx.now = called_at;
+        if let Some(packet) = packet {
             let queued_at = packet.stamp();
             self.transmit(packet, queued_at, at.max(queued_at), cx);
         } else {
@@ -127,16 +135,23 @@ impl QueuedLink {
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
     /// driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
-        if self.next_timeout().is_some_and(|t| t <= cx.now) {
-            self.pipeline.on_timeout(cx.now);
-        }
         while let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) {
             if let Some(packet) = self.in_service.take() {
                 self.put_on_wire(packet, done.end, cx);
             }
+            // At equal times the pipeline's timer goes first.
+            self.pass_time(done.end);
             self.start(done.end, cx);
         }
+        self.pass_time(cx.now);
         self.start(cx.now, cx);
+    }
+    /// It is `now`, for the timer of the pipeline.
+    #[inline]
+    fn pass_time(&mut self, now: Time) {
+        if self.next_timeout().is_some_and(|at| at <= now) {
+            self.pipeline.on_timeout(now);
+        }
     }
     fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
         match self.impairment.draw() {
@@ -145,15 +160,17 @@ impl QueuedLink {
                 cx.drop_packet(packet, DropReason::Loss);
             }
             Fate::Arrives(extra) => {
-                let arrival = departed + self.delay + extra;
-                let last = self.wire.iter().next_back();
-                if last.is_none_or(|last| last.stamp() <= arrival) {
-                    // Behind the copy: see the ring.
-                    self.wire.push_back(packet).set_stamp(arrival);
-                } else {
-                    packet.set_stamp(arrival);
-                    self.wire.insert_by_stamp(packet);
+                let mut arrival = departed + self.delay + extra;
+                if arrival < self.last_arrival {
+                    if self.impairment.reorders() {
+                        packet.set_stamp(arrival);
+                        return self.wire.insert_by_stamp(packet);
+                    }
+                    arrival = self.last_arrival;
                 }
+                self.last_arrival = arrival;
+                // Behind the copy: see the ring.
+                self.wire.push_back(packet).set_stamp(arrival);
             }
         }
     }
@@ -242,7 +259,8 @@ impl QueuedLink {
         self.pipeline.set_rate(now, rate);
         self.channel.set_rate(rate);
     }
-    /// The delay changes, for packets that leave from now on: they may overtake others when it falls.
+    /// The delay changes, for packets that leave from now on: where it falls, they arrive together
+    /// with the last before them, or overtake it if the link reorders.
     pub fn set_delay(&mut self, delay: Span) {
         self.delay = delay;
     }
@@ -263,6 +281,7 @@ impl QueuedLink {
             self.stats.lost += 1;
             cx.drop_packet(packet, DropReason::LinkDown);
         }
+        self.last_arrival = Time::ZERO; // nobody waits for what is lost
         self.stats.lost += self.wire.len() as u64;
         while let Some(packet) = self.wire.pop_front() {
             cx.drop_packet(packet, DropReason::LinkDown);
