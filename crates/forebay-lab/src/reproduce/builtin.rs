@@ -1,39 +1,42 @@
 //! The experiments that are built into the binary.
 
-use super::paper::Experiment;
+use super::file::Experiment;
 
 /// An experiment of the binary.
 #[derive(Clone, Copy, Debug)]
-pub struct PaperExperiment {
-    /// Its paper.
-    pub paper: &'static str,
-    /// Its name within the paper.
+pub struct BuiltinExperiment {
+    /// Its source: a paper, or a system that was measured.
+    pub source: &'static str,
+    /// Its name among those of the source.
     pub experiment: &'static str,
-    /// `paper/experiment`.
+    /// `source/experiment`.
     pub name: &'static str,
     /// The text of its file.
     pub(super) text: &'static str,
 }
 
 macro_rules! experiments {
-    ($($paper:literal / $experiment:literal),* $(,)?) => {
-        /// The experiments of papers that can be reproduced, in the order in which they are run.
-        pub const PAPER_EXPERIMENTS: &[PaperExperiment] = &[$(PaperExperiment {
-            paper: $paper,
+    ($($source:literal / $experiment:literal),* $(,)?) => {
+        /// The experiments that can be reproduced, in the order in which they are run.
+        pub const EXPERIMENTS: &[BuiltinExperiment] = &[$(BuiltinExperiment {
+            source: $source,
             experiment: $experiment,
-            name: concat!($paper, "/", $experiment),
-            text: include_str!(concat!("../../../../papers/", $paper, "/", $experiment, ".toml")),
+            name: concat!($source, "/", $experiment),
+            text: include_str!(
+                concat!("../../../../experiments/", $source, "/", $experiment, ".toml")
+            ),
         },)*];
     };
 }
 
-experiments!["inrpp" / "dumbbell"];
+experiments!["inrpp" / "dumbbell", "linux" / "one-flow"];
 
-impl PaperExperiment {
-    /// The experiments that `name` asks for: those of a paper, or one of them as `paper/experiment`. None if there is none.
-    pub fn find(name: &str) -> Vec<&'static PaperExperiment> {
-        let wanted = |e: &&PaperExperiment| e.name == name || e.paper == name;
-        PAPER_EXPERIMENTS.iter().filter(wanted).collect()
+impl BuiltinExperiment {
+    /// The experiments that `name` asks for: those of a source, or one of them as
+    /// `source/experiment`. Empty if there is none.
+    pub fn find(name: &str) -> Vec<&'static BuiltinExperiment> {
+        let wanted = |e: &&BuiltinExperiment| e.name == name || e.source == name;
+        EXPERIMENTS.iter().filter(wanted).collect()
     }
     /// What it is, in a line.
     pub fn title(&self) -> String {
