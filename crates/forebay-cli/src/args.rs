@@ -101,14 +101,15 @@ pub struct RunArgs {
   forebay reproduce inrpp/dumbbell       one of them: a paper's figures
   forebay reproduce linux                the TCP of the Linux kernel beside ours
   forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
 
 A row that differs is a result: the exit code is 0. It is 1 if a run fails, 2
 if there is no such experiment.")]
 pub struct ReproduceArgs {
-    /// A source (a paper, a measured system), or one experiment of it (see `forebay list`) [default:
-    /// all]
-    #[arg(value_name = "SOURCE[/EXPERIMENT]")]
+    /// A source (a paper, a measured system), one experiment of it (see `forebay list`), or a TOML
+    /// file [default: all that are built in]
+    #[arg(value_name = "SOURCE[/EXPERIMENT]|FILE")]
     pub name: Option<String>,
     /// Fewer seeds
     #[arg(long)]

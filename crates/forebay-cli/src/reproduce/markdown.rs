@@ -9,7 +9,12 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> Stri
     if experiment.quantities.is_empty() {
         return by_setup(experiment, rows);
     }
-    let mut text = format!("Ours: {}.\n\n", over_seeds(rows));
+    let label = &experiment.label;
+    let mut text = format!(
+        "In each column: {label} (least to most of its repetitions, if they differ); ours, {}. \
+         **Bold** is outside the tolerance.\n\n",
+        over_seeds(rows)
+    );
     text.push_str(&of_cases(experiment, rows));
     text.push('\n');
     text.push_str(&of_quantities(experiment, rows));
@@ -26,41 +31,30 @@ fn heading(cells: &[String]) -> String {
 
 /// A line per case, a column per quantity; what differs is bold.
 fn of_cases(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
-    let columns: Vec<Vec<(&ComparedRow, Cells)>> = experiment
-        .quantities
-        .iter()
-        .map(|quantity| {
-            let mine = rows.iter().copied().filter(|row| row.quantity == quantity.quantity);
-            let mine: Vec<&ComparedRow> = mine.collect();
-            let cells = cells(&mine);
-            mine.into_iter().zip(cells).collect()
-        })
-        .collect();
-    let name = |column: &Vec<(&ComparedRow, Cells)>| {
-        let (row, cells) = column.first().expect("every quantity has a value in every case");
-        with_unit(&row.quantity, cells.unit)
-    };
+    // Rows are in order of cases, each with all quantities in their order.
+    let cases = || rows.chunks_exact(experiment.quantities.len());
+    let Some(first) = cases().next() else { return String::new() };
+    let units: Vec<&str> = first.iter().map(|row| cells(row).unit).collect();
+    let names = first.iter().zip(&units).map(|(row, unit)| with_unit(&row.quantity, unit));
     let titles = ["set-up", "protocol"].map(String::from).into_iter();
-    let mut text = heading(&titles.chain(columns.iter().map(name)).collect::<Vec<_>>());
-    for case in 0..columns.first().map_or(0, Vec::len) {
-        let (row, _) = &columns[0][case];
-        let names = [row.setup.clone(), row.protocol.clone()].into_iter();
-        let values = columns.iter().map(|column| {
-            let (row, cells) = &column[case];
-            beside(row, cells)
-        });
+    let mut text = heading(&titles.chain(names).collect::<Vec<_>>());
+    for case in cases() {
+        let names = [case[0].setup.clone(), case[0].protocol.clone()].into_iter();
+        let values = case.iter().zip(&units).map(|(row, unit)| beside(row, unit));
         text.push_str(&line(&names.chain(values).collect::<Vec<_>>()));
     }
     text
 }
 
-/// The published value, its least and most, and ours.
-fn beside(row: &ComparedRow, cells: &Cells) -> String {
+/// The published value, its least and most, and ours; with the unit if it is not that of the column.
+fn beside(row: &ComparedRow, unit: &str) -> String {
+    let cells = cells(row);
     let published = match cells.range.as_str() {
-        "" => cells.published.clone(),
+        "" => cells.published,
         range => format!("{} ({range})", cells.published),
     };
-    format!("{published}; {}", marked(row, &cells.ours))
+    let unit = if cells.unit == unit { String::new() } else { format!(" {}", cells.unit) };
+    format!("{published}; {}{unit}", marked(row, &cells.ours))
 }
 
 fn marked(row: &ComparedRow, ours: &str) -> String {
@@ -72,7 +66,7 @@ fn marked(row: &ComparedRow, ours: &str) -> String {
 
 /// A line per quantity, over all cases.
 fn of_quantities(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
-    let ratio = format!("ours by {}: least to most, geometric mean", experiment.label);
+    let ratio = format!("ours / {}: least to most, geometric mean", experiment.label);
     let titles = ["quantity", "tolerance", "within", &ratio].map(String::from);
     let mut text = heading(&titles);
     for quantity in &experiment.quantities {
@@ -94,15 +88,14 @@ fn by_setup(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
     for setup in &experiment.setups {
         text.push_str(&format!("\n{}: {}\n\n{}", setup.name, setup.what, heading(&titles)));
         for row in of_setup(rows, setup) {
-            for Cells { unit, published, ours, .. } in cells(&[row]) {
-                text.push_str(&line(&[
-                    with_unit(&row.quantity, unit),
-                    row.protocol.clone(),
-                    published,
-                    marked(row, &ours),
-                    row.verdict.name().to_string(),
-                ]));
-            }
+            let Cells { unit, published, ours, .. } = cells(row);
+            text.push_str(&line(&[
+                with_unit(&row.quantity, unit),
+                row.protocol.clone(),
+                published,
+                marked(row, &ours),
+                row.verdict.name().to_string(),
+            ]));
         }
     }
     text

@@ -9,10 +9,12 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Estimate, Paint, Progress, Unit, row};
 use forebay_lab::reproduce::{
-    BuiltinExperiment, ComparedRow, EXPERIMENTS, ExperimentHead, ReproduceError, ReproduceOptions,
-    ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit, reproduce as compare,
+    BuiltinExperiment, ComparedRow, EXPERIMENTS, ExperimentHead, ExperimentText, ReproduceError,
+    ReproduceOptions, ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit,
+    reproduce as compare,
 };
 use std::io::{self, Write};
+use std::path::Path;
 use std::thread::available_parallelism;
 
 /// Run, compare, show.
@@ -34,6 +36,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
     bar.finish();
     let compared = compared.map_err(|error| match error {
         ReproduceError::Cancelled(..) => Failure::Interrupted(error.to_string()),
+        ReproduceError::Experiment(error) => Failure::input(error),
         error => Failure::run(error),
     })?;
     if args.json {
@@ -52,19 +55,25 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
     Ok(())
 }
 
-/// The experiments that are asked for.
-fn wanted(name: Option<&str>) -> Result<Vec<&'static BuiltinExperiment>, Failure> {
-    let Some(name) = name else { return Ok(EXPERIMENTS.iter().collect()) };
+/// The experiments that are asked for: by name, or the one of a file.
+fn wanted(name: Option<&str>) -> Result<Vec<ExperimentText>, Failure> {
+    let Some(name) = name else { return Ok(EXPERIMENTS.iter().map(Into::into).collect()) };
     let found = BuiltinExperiment::find(name);
-    if found.is_empty() {
-        let sources = EXPERIMENTS.iter().map(|e| e.source);
-        let mut known: Vec<&str> = sources.chain(EXPERIMENTS.iter().map(|e| e.name)).collect();
-        known.sort_unstable();
-        known.dedup();
-        let hint = format!("one of: {}", known.join(", "));
-        return Err(Failure::input(format!("there is no experiment `{name}`\nhint: {hint}")));
+    if !found.is_empty() {
+        return Ok(found.into_iter().map(Into::into).collect());
     }
-    Ok(found)
+    if name.ends_with(".toml") {
+        let read = ExperimentText::read(Path::new(name));
+        return read
+            .map(|text| vec![text])
+            .map_err(|error| Failure::input(format!("cannot read `{name}`: {error}")));
+    }
+    let sources = EXPERIMENTS.iter().map(|e| e.source);
+    let mut known: Vec<&str> = sources.chain(EXPERIMENTS.iter().map(|e| e.name)).collect();
+    known.sort_unstable();
+    known.dedup();
+    let hint = format!("one of: {}; or a TOML file", known.join(", "));
+    Err(Failure::input(format!("there is no experiment `{name}`\nhint: {hint}")))
 }
 
 fn rows_of<'a>(compared: &'a Reproduction, experiment: &ExperimentHead) -> Vec<&'a ComparedRow> {
@@ -94,44 +103,46 @@ fn over_seeds(rows: &[&ComparedRow]) -> String {
     }
 }
 
-/// The cells of a row: its published value, the least and the most of that, and ours.
+/// What a row shows.
 struct Cells {
     unit: &'static str,
     published: String,
+    /// The least and the most of the repetitions; empty if there are none, or if they are alike.
     range: String,
     ours: String,
 }
 
-/// The cells of rows in one unit and with the same digits.
-fn cells(rows: &[&ComparedRow]) -> Vec<Cells> {
-    let Some(first) = rows.first() else { return Vec::new() };
-    let whole = |row: &&ComparedRow| row.published.is_some_and(|value| value.fract() == 0.0);
-    let (unit, scale) = match first.unit {
+/// The cells of a row, in one unit and with the same digits.
+fn cells(of: &ComparedRow) -> Cells {
+    let whole = |value: f64| value.fract() == 0.0;
+    let counts = of.published.is_some_and(whole);
+    let (unit, scale) = match of.unit {
         RowUnit::Seconds => (Unit::Seconds, 1.0),
         RowUnit::Milliseconds => (Unit::Seconds, 1e-3),
         RowUnit::BitsPerSecond => (Unit::BitsPerSecond, 1.0),
         RowUnit::Bytes => (Unit::Bytes, 1.0),
-        RowUnit::None if rows.iter().all(whole) => (Unit::Count, 1.0),
+        RowUnit::None if counts => (Unit::Count, 1.0),
         RowUnit::None => (Unit::Plain, 1.0),
     };
     let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
-    let values = rows.iter().flat_map(|row| {
-        let half = row.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
-        let [least, most] = row.published_range.map_or([None; 2], |ends| ends.map(exact));
-        let measured = row.measured.map(|mean| Estimate { mean: mean * scale, half });
-        [row.published.and_then(exact), least, most, measured]
-    });
-    let (unit, texts) = row(unit, &values.collect::<Vec<_>>());
-    let of = |texts: &[String]| Cells {
-        unit,
-        published: texts[0].clone(),
-        range: match texts[1].as_str() {
-            "-" => String::new(),
-            least => format!("{least} to {}", texts[2]),
-        },
-        ours: texts[3].clone(),
+    let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
+    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });
+    let [least, most] = of.published_range.map_or([None; 2], |ends| ends.map(exact));
+    let (name, texts) = row(unit, &[of.published.and_then(exact), measured, least, most]);
+    let [published, ours, least, most] = &texts[..] else { unreachable!("a text per value") };
+    let published = match (unit, of.published) {
+        (Unit::Count, Some(value)) => format!("{value:.0}"),
+        _ => published.clone(),
     };
-    texts.chunks_exact(4).map(of).collect()
+    let range = match least == most {
+        true => String::new(),
+        false if unit == Unit::Count => {
+            let [least, most] = of.published_range.unwrap_or_default();
+            format!("{least:.0} to {most:.0}")
+        }
+        false => format!("{least} to {most}"),
+    };
+    Cells { unit: name, published, range, ours: ours.clone() }
 }
 
 /// A name with its unit.

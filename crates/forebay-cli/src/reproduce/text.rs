@@ -55,12 +55,10 @@ fn of_one_setup(
     };
     text.push_str(&format!("{}\n", paint.bold(columns)));
     for row in of_setup(rows, setup) {
-        for cells in cells(&[row]) {
-            text.push_str(&match cases {
-                true => of_case(row, &cells, paint),
-                false => of_row(row, &cells, paint),
-            });
-        }
+        text.push_str(&match cases {
+            true => of_case(row, &cells(row), paint),
+            false => of_row(row, &cells(row), paint),
+        });
     }
     text
 }
@@ -114,7 +112,7 @@ fn of_row(row: &ComparedRow, cells: &Cells, paint: Paint) -> String {
 
 /// A line per quantity, over all cases.
 fn agreement(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
-    let ratio = format!("ours by {}, geometric mean", experiment.label);
+    let ratio = format!("ours / {}, geometric mean", experiment.label);
     let mut table = Table::new(vec!["tolerance".into(), "within".into(), ratio]);
     for quantity in &experiment.quantities {
         let agreement = Agreement::of(quantity, rows);

@@ -1,6 +1,8 @@
-//! The experiments that are built into the binary.
+//! The experiments that are built into the binary, and those of files.
 
 use super::file::Experiment;
+use std::io;
+use std::path::Path;
 
 /// An experiment of the binary.
 #[derive(Clone, Copy, Debug)]
@@ -42,5 +44,50 @@ impl BuiltinExperiment {
     pub fn title(&self) -> String {
         let experiment = Experiment::parse(self.text, self.name);
         experiment.expect("a test reads every file of the binary").file.title
+    }
+}
+
+/// The text of an experiment, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExperimentText {
+    /// Its source; of a file the folder.
+    pub(super) source: String,
+    /// Its name among those of the source; of a file its name.
+    pub(super) experiment: String,
+    /// What messages call it.
+    pub(super) file: String,
+    pub(super) text: String,
+}
+
+impl ExperimentText {
+    /// That of the file at `path`. Scenarios that it names by a path are relative to the current
+    /// folder, as on the command line.
+    pub fn read(path: &Path) -> io::Result<ExperimentText> {
+        let text = std::fs::read_to_string(path)?;
+        let folder = path.parent().map(|folder| folder.display().to_string());
+        let folder = folder.filter(|folder| !folder.is_empty());
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(ExperimentText {
+            source: folder.unwrap_or_else(|| ".".to_string()),
+            experiment: file.into_owned(),
+            file: path.display().to_string(),
+            text,
+        })
+    }
+
+    /// `source/experiment`.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.source, self.experiment)
+    }
+}
+
+impl From<&BuiltinExperiment> for ExperimentText {
+    fn from(of: &BuiltinExperiment) -> ExperimentText {
+        ExperimentText {
+            source: of.source.to_string(),
+            experiment: of.experiment.to_string(),
+            file: format!("{}.toml", of.name),
+            text: of.text.to_string(),
+        }
     }
 }

@@ -15,7 +15,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub use builtin::{BuiltinExperiment, EXPERIMENTS};
+pub use builtin::{BuiltinExperiment, EXPERIMENTS, ExperimentText};
 pub use file::{ExperimentError, Unit};
 pub use jobs::{ReproduceError, ReproduceProgress};
 pub use verdict::Verdict;
@@ -53,8 +53,8 @@ pub struct Reproduction {
 /// What an experiment is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExperimentHead {
-    /// `source/experiment`.
-    pub name: &'static str,
+    /// `source/experiment`; of a file `folder/file`.
+    pub name: String,
     /// What it is, in a line.
     pub title: String,
     /// The paper, or who measured what.
@@ -96,9 +96,9 @@ pub struct SetupHead {
 pub struct ComparedRow {
     /// What the value is of: the part of an experiment's name before the slash.
     #[serde(rename = "paper")]
-    pub origin: &'static str,
+    pub origin: String,
     /// The experiment.
-    pub experiment: &'static str,
+    pub experiment: String,
     /// What is compared.
     pub quantity: String,
     /// The set-up.
@@ -129,10 +129,10 @@ pub struct ComparedRow {
 
 /// Run the experiments and compare. A row that differs is a result; a run that fails is an error.
 pub fn reproduce(
-    wanted: &[&'static BuiltinExperiment],
+    wanted: &[ExperimentText],
     options: &ReproduceOptions<'_>,
 ) -> Result<Reproduction, ReproduceError> {
-    let parsed = wanted.iter().map(|e| Experiment::parse(e.text, &format!("{}.toml", e.name)));
+    let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file));
     let experiments = parsed.collect::<Result<Vec<_>, _>>()?;
     let jobs = Jobs::new(&experiments, options.quick);
     let values = jobs.run(options)?;
@@ -145,7 +145,7 @@ pub fn reproduce(
     Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads.collect(), rows })
 }
 
-fn head(place: &BuiltinExperiment, experiment: &Experiment) -> ExperimentHead {
+fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {
     let setups = experiment.file.setups.iter().map(|setup| SetupHead {
         name: setup.name.get_ref().clone(),
         what: setup.what.clone(),
@@ -158,7 +158,7 @@ fn head(place: &BuiltinExperiment, experiment: &Experiment) -> ExperimentHead {
         tolerance: of.tolerance.to_string(),
     });
     ExperimentHead {
-        name: place.name,
+        name: place.name(),
         title: experiment.file.title.clone(),
         source: experiment.file.source.clone(),
         label: experiment.file.label.clone(),
@@ -168,7 +168,7 @@ fn head(place: &BuiltinExperiment, experiment: &Experiment) -> ExperimentHead {
 }
 
 /// One row; `values` has one entry per run.
-fn compare(place: &BuiltinExperiment, row: &Row, values: &[Option<f64>]) -> ComparedRow {
+fn compare(place: &ExperimentText, row: &Row, values: &[Option<f64>]) -> ComparedRow {
     let there: Vec<f64> = values.iter().flatten().copied().collect();
     let interval = mean_and_interval(&there);
     let (verdict, words) = match (row.target(), &interval) {
@@ -183,8 +183,8 @@ fn compare(place: &BuiltinExperiment, row: &Row, values: &[Option<f64>]) -> Comp
     let parts = [Some(words).filter(|words| !words.is_empty()), partly, known];
     let published = row.published.as_ref().map(|published| published.get_ref());
     ComparedRow {
-        origin: place.source,
-        experiment: place.experiment,
+        origin: place.source.clone(),
+        experiment: place.experiment.clone(),
         quantity: row.quantity.get_ref().clone(),
         setup: row.setup.get_ref().clone(),
         protocol: row.protocol.get_ref().clone(),
