@@ -27,7 +27,7 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
-    /// Run an experiment of a paper, and put its published values beside ours
+    /// Run an experiment of a paper or of another system, and put its published values beside ours
     Reproduce(ReproduceArgs),
     /// Make the page report.html of a folder of results again
     Report(ReportArgs),
@@ -97,16 +97,19 @@ pub struct RunArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  forebay reproduce                      every experiment of every paper
-  forebay reproduce inrpp/dumbbell       one of them
+  forebay reproduce                      every experiment of every source
+  forebay reproduce inrpp/dumbbell       one of them: a paper's figures
+  forebay reproduce linux                the TCP of the Linux kernel beside ours
   forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
 
 A row that differs is a result: the exit code is 0. It is 1 if a run fails, 2
-if there is no such paper.")]
+if there is no such experiment.")]
 pub struct ReproduceArgs {
-    /// A paper, or one experiment of it (see `forebay list`) [default: all]
-    #[arg(value_name = "PAPER[/EXPERIMENT]")]
+    /// A source (a paper, a measured system), one experiment of it (see `forebay list`), or a TOML
+    /// file [default: all that are built in]
+    #[arg(value_name = "SOURCE[/EXPERIMENT]|FILE")]
     pub name: Option<String>,
     /// Fewer seeds
     #[arg(long)]
@@ -117,6 +120,9 @@ pub struct ReproduceArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Print the comparison as Markdown tables, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Args)]

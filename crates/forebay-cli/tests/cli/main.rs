@@ -9,6 +9,7 @@ mod readme;
 mod report;
 mod reproduce;
 mod results;
+mod validation;
 
 use std::fs;
 use std::path::{Path, PathBuf};

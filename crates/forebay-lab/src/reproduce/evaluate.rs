@@ -76,6 +76,10 @@ impl Measured<'_> {
                 let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
                 (received > 0.0).then(|| passed / received)
             }
+            Measure::SlowStartPeak { flow, segment_bytes } => {
+                let bytes = self.recording.slow_start_bytes(index(*flow))?;
+                Some(bytes as f64 / f64::from(*segment_bytes))
+            }
             Measure::JainSampled { every_s, over, within_s } => {
                 self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
             }

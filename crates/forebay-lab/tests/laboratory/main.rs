@@ -3,6 +3,7 @@
 mod benchmark;
 mod captures;
 mod hops;
+mod kernel;
 mod pcapng;
 mod pooling;
 mod published;
