@@ -78,6 +78,9 @@ pub struct RunArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace the results that are in the folder of --out
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,

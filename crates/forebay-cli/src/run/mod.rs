@@ -11,9 +11,10 @@ use crate::screen::{Paint, Progress};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
     CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError, RunOptions, Store,
-    Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, check_outline, sweep,
+    StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, check_outline, sweep,
 };
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
@@ -33,12 +34,24 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
     }
     let fit = fit(args, &scenario, available_bytes)?;
     let store = match &args.out {
-        Some(folder) => Some(Store::create(folder).map_err(|e| at("--out", e))?),
+        Some(folder) => Some(store(folder, args.force)?),
         None => None,
     };
     let mut done = simulate(args, &scenario, (filter, fit.jobs), store.as_ref());
     done.memory = done.memory.chosen_by(fit);
     conclude(args, &scenario, done, store, out, paint)
+}
+
+/// The folder of results that will be `folder`.
+fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
+    let store = if force { Store::replace(folder) } else { Store::create(folder) };
+    store.map_err(|error| match error {
+        StoreError::Results { .. } => {
+            let hint = "hint: choose another folder, or replace them with --force";
+            at("--out", format!("{error}\n{hint}"))
+        }
+        _ => at("--out", error),
+    })
 }
 
 /// A problem with an option.

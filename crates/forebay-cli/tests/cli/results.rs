@@ -148,8 +148,9 @@ fn figures_of_others_stand_beside_s1() {
 #[test]
 fn results_are_written_and_replace_only_results() {
     let desk = desk();
-    for _ in 0..2 {
-        desk.forebay(&["run", "small.toml", "--out", "results", "--pcap"]).ok();
+    for force in [&[][..], &["--force"]] {
+        let args = [&["run", "small.toml", "--out", "results", "--pcap"], force].concat();
+        desk.forebay(&args).ok();
         assert_eq!(desk.names(), ["results", "small.toml"]);
         let folder = |name: &str| desk.path("results").join(name);
         for name in ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"] {
