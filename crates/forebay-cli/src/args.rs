@@ -66,7 +66,7 @@ pub struct RunArgs {
     /// Change the scenario; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Threads inside one run: results do not depend on it
+    /// Threads inside one run, no more than there are cores: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note says

@@ -68,17 +68,31 @@ fn no_room(args: &RunArgs, no_room: NoRoom) -> Failure {
 /// How many runs go side by side.
 fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Result<Fit, Failure> {
     // As many threads in all as there are cores.
-    let cores = || (available_parallelism().map_or(1, usize::from) / args.threads).max(1);
-    let (wanted, threads) = (args.jobs.unwrap_or_else(cores), threads(args));
+    let side_by_side = || (cores() / threads(args)).max(1);
+    let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let fit = plan.fit(wanted, (threads, args.out.is_some()), available_bytes);
     fit.map_err(|error| no_room(args, error))
 }
 
-/// Threads that a run uses at most: one where someone looks on.
+/// Threads that a run uses at most: one where someone looks on, else no more than there are cores. Threads meet thousands of
+/// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
-    if args.pcap || args.events.is_some() { 1 } else { args.threads }
+    if args.pcap || args.events.is_some() { 1 } else { args.threads.min(cores()) }
+}
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// Why no run uses as many threads as `--threads` says, where that is because of the cores.
+fn fewer_threads(args: &RunArgs) -> Option<String> {
+    let (wanted, cores) = (args.threads, cores());
+    (wanted > cores).then(|| match cores {
+        1 => format!("--threads {wanted} is more than the one core of this machine"),
+        _ => format!("--threads {wanted} is more than the {cores} cores of this machine"),
+    })
 }
 
 /// The scenario with everything that the command line changes.
@@ -142,7 +156,7 @@ fn simulate(
             capture: args.pcap.then(CaptureLimit::default),
             events: filter.map(|filter| (filter, &writer)),
             without_reference: args.no_reference,
-            threads: args.threads,
+            threads: args.threads.min(cores()),
             ..RunOptions::default()
         },
         progress: Some(&tell),
@@ -150,6 +164,10 @@ fn simulate(
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let mut done = sweep(&plan, &options);
     bar.finish();
+    for run in &mut done.runs {
+        let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
+        run.parallel.fewer_threads = why;
+    }
     let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
     if let (Err(error), None) = (flushed, &done.error) {
         let protocol = protocols[0].clone();

@@ -165,6 +165,28 @@ fn results_are_written_and_replace_only_results() {
     assert_eq!(hashes(&kept), hashes(&again), "the expanded scenario is the same scenario");
 }
 
+/// More threads than cores wait for each other: 256 on 2 cores took minutes for seconds.
+#[test]
+fn threads_beyond_the_cores_are_not_used_and_a_note_says_so() {
+    let desk = desk();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (one, many) = (
+        desk.forebay(&["run", "small.toml", "--json"]).ok().json(),
+        desk.forebay(&["run", "s2", "--set", "until_s=1", "--threads", "256", "--json"])
+            .ok()
+            .json(),
+    );
+    assert!(one["notes"].as_array().is_some_and(|notes| notes.is_empty()), "{}", one["notes"]);
+    let used = many["runs"][0]["threads"].as_u64().expect("a number") as usize;
+    assert!(used <= cores, "{used} threads on {cores} cores");
+    if cores < 256 {
+        let notes = many["notes"].to_string();
+        assert!(notes.contains("--threads 256 is more than the"), "{notes}");
+    }
+    let few = desk.forebay(&["run", "s2", "--set", "until_s=1", "--json"]).ok().json();
+    assert_eq!(hashes(&many), hashes(&few));
+}
+
 #[test]
 fn events_are_lines_and_whoever_reads_them_may_leave() {
     let desk = desk();
