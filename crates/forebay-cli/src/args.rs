@@ -66,7 +66,7 @@ pub struct RunArgs {
     /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Threads inside one run: results do not depend on it
+    /// Threads inside one run, no more than there are cores: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note says
@@ -78,6 +78,9 @@ pub struct RunArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace the results that are in the folder of --out
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,

@@ -175,7 +175,8 @@ fn notes(
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
-        notes.push(format!("{threads} of the threads that were offered used: {why}"));
+        let plural = if threads == 1 { "" } else { "s" };
+        notes.push(format!("{threads} thread{plural} used in a run: {why}"));
     }
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));

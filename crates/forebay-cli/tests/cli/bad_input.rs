@@ -48,6 +48,18 @@ fn a_missing_or_wrong_unit() {
     refused_at("\"10Mbit/s\"", "\"10ms\"", 8, &["links[0].rate", "expected", "10ms"]);
 }
 
+/// A megabyte is 8 megabits: to take one for the other is an error of 8.
+#[test]
+fn bytes_where_bits_are_usual() {
+    let both = ["links[0].rate", "1MB/s is 8Mbit/s", "\"80Mbit/s\"", "\"10Mbit/s\""];
+    refused_at("\"10Mbit/s\"", "\"10 MBps\"", 8, &both);
+    refused_at("\"10Mbit/s\"", "\"10MB/s\"", 8, &both);
+    let kilo = ["1kB/s is 8kbit/s", "\"800kbit/s\"", "\"100kbit/s\""];
+    refused_at("\"10Mbit/s\"", "\"100KB/s\"", 8, &kilo);
+    refused_at("100_000", "\"10Mb\"", 20, &["8Mbit are 1MB", "\"1.25MB\"", "\"10MB\""]);
+    refused_at("100_000", "\"64KB\"", 20, &["\"64kB\" (1000 bytes", "\"64KiB\" (1024 bytes"]);
+}
+
 #[test]
 fn a_negative_or_zero_rate() {
     refused_at("\"10Mbit/s\"", "\"-10Mbit/s\"", 8, &["links[0].rate", "-10Mbit/s"]);

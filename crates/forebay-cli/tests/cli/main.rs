@@ -4,6 +4,7 @@ mod bad_input;
 mod interrupt;
 mod memory;
 mod names;
+mod out;
 mod pages;
 mod readme;
 mod report;

@@ -154,8 +154,9 @@ fn figures_of_others_stand_beside_s1() {
 #[test]
 fn results_are_written_and_replace_only_results() {
     let desk = desk();
-    for _ in 0..2 {
-        desk.forebay(&["run", "small.toml", "--out", "results", "--pcap"]).ok();
+    for force in [&[][..], &["--force"]] {
+        let args = [&["run", "small.toml", "--out", "results", "--pcap"], force].concat();
+        desk.forebay(&args).ok();
         assert_eq!(desk.names(), ["results", "small.toml"]);
         let folder = |name: &str| desk.path("results").join(name);
         for name in ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"] {
@@ -168,6 +169,28 @@ fn results_are_written_and_replace_only_results() {
     let kept: Value = serde_json::from_str(&text).expect("JSON");
     let again = desk.forebay(&["run", "results/scenario.toml", "--json"]).ok().json();
     assert_eq!(hashes(&kept), hashes(&again), "the expanded scenario is the same scenario");
+}
+
+/// More threads than cores wait for each other: 256 on 2 cores took minutes for seconds.
+#[test]
+fn threads_beyond_the_cores_are_not_used_and_a_note_says_so() {
+    let desk = desk();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (one, many) = (
+        desk.forebay(&["run", "small.toml", "--json"]).ok().json(),
+        desk.forebay(&["run", "s2", "--set", "until_s=1", "--threads", "256", "--json"])
+            .ok()
+            .json(),
+    );
+    assert!(one["notes"].as_array().is_some_and(|notes| notes.is_empty()), "{}", one["notes"]);
+    let used = many["runs"][0]["threads"].as_u64().expect("a number") as usize;
+    assert!(used <= cores, "{used} threads on {cores} cores");
+    if cores < 256 {
+        let notes = many["notes"].to_string();
+        assert!(notes.contains("--threads 256 is more than the"), "{notes}");
+    }
+    let few = desk.forebay(&["run", "s2", "--set", "until_s=1", "--json"]).ok().json();
+    assert_eq!(hashes(&many), hashes(&few));
 }
 
 #[test]

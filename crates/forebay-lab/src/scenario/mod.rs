@@ -25,6 +25,7 @@ mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+mod traps;
 mod units;
 
 #[cfg(test)]
