@@ -319,15 +319,11 @@ impl Controller for Cubic {
     fn on_congestion(&mut self, _now: Time, event: &Congestion) {
         self.remember();
         let Params { beta, fast_convergence, abe, .. } = self.cold.params;
-        let flight_bytes = event.flight_size_bytes;
-        let (beta, floor, flight_bytes) = match event.cause {
-            CongestionCause::Loss => (beta, MIN_SSTHRESH, flight_bytes),
-            // FlightSize still counts the flight of the first reduction; without this there would
-            // be no second.
-            CongestionCause::LostRetransmission => {
-                (beta, MIN_SSTHRESH, flight_bytes.min(self.limits().cwnd_bytes))
-            }
-            CongestionCause::Ecn => (if abe { BETA_ABE } else { beta }, 1.0, flight_bytes),
+        // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
+        let flight_bytes = event.flight_size_bytes.min(self.limits().cwnd_bytes);
+        let (beta, floor) = match event.cause {
+            CongestionCause::Loss | CongestionCause::LostRetransmission => (beta, MIN_SSTHRESH),
+            CongestionCause::Ecn => (if abe { BETA_ABE } else { beta }, 1.0),
         };
         let give_way = fast_convergence && self.cwnd < self.curve.w_max;
         self.curve.w_max = if give_way { self.cwnd * (1.0 + beta) / 2.0 } else { self.cwnd };

@@ -18,8 +18,8 @@
 //! Inflation by duplicate ACKs, its deflation by partial ACKs, and PRR belong to the transport.
 //!
 //! Differs from the RFC / Linux in: a congestion event never raises a window that is already below
-//! the new ssthresh; a lost retransmission halves no more than the window, since FlightSize still
-//! counts the old flight; slow start stops at ssthresh and the rest of the ACK counts for
+//! the new ssthresh, and halves no more than the window, since FlightSize may still count an older
+//! and larger flight; slow start stops at ssthresh and the rest of the ACK counts for
 //! congestion avoidance (as Linux); `abc_l` holds after a timeout too.
 
 use crate::controller::{
@@ -163,12 +163,11 @@ impl Controller for NewReno {
 
     fn on_congestion(&mut self, _now: Time, event: &Congestion) {
         self.remember();
-        let flight = event.flight_size_bytes;
+        // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
+        let flight = event.flight_size_bytes.min(self.cwnd_bytes);
         self.ssthresh_bytes = match event.cause {
-            CongestionCause::Loss => self.reduced(flight, 1, 2),
-            CongestionCause::LostRetransmission => self.reduced(flight.min(self.cwnd_bytes), 1, 2),
             CongestionCause::Ecn if self.abe => self.reduced(flight, 4, 5),
-            CongestionCause::Ecn => self.reduced(flight, 1, 2),
+            _ => self.reduced(flight, 1, 2),
         };
         self.cwnd_bytes = self.cwnd_bytes.min(self.ssthresh_bytes);
         self.acked_bytes = 0;
@@ -393,7 +392,16 @@ mod tests {
         let mut reno = reno(32);
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 32.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(16 * MSS)));
+        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(2 * MSS)));
+    }
+
+    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not acknowledged yet. Measured on
+    /// Linux 6.18: 417 segments of 834 after a spurious timeout, where half of FlightSize would be 624.
+    #[test]
+    fn an_old_flight_does_not_raise_ssthresh() {
+        let mut reno = reno(832);
+        reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 1248.0));
+        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (416, Some(416 * MSS)));
     }
 
     #[test]

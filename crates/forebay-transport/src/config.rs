@@ -14,6 +14,17 @@ pub enum Recovery {
     NewReno,
 }
 
+/// How the retransmission timeout follows from RTT samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// `max(SRTT + 4 RTTVAR, min_rto)` (RFC 6298).
+    Rfc6298,
+    /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR there is the largest mean
+    /// deviation of the last round trip; it rises at once and falls by a quarter per round trip, and a falling RTT moves the
+    /// deviation by 1/32 and not 1/4.
+    Linux,
+}
+
 /// Whether window controllers are paced. Controllers that give a rate are always paced at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
@@ -40,7 +51,9 @@ pub struct TcpConfig {
     pub initial_ssthresh_bytes: Option<u64>,
     /// RTO before the first sample (RFC 6298: 1 s).
     pub initial_rto: Span,
-    /// Smallest RTO (RFC 6298: 1 s; Linux: 200 ms).
+    /// How the RTO follows from RTT samples.
+    pub rto_rule: RtoRule,
+    /// Smallest RTO; with [`RtoRule::Linux`] the smallest 4 RTTVAR (RFC 6298: 1 s; Linux: 200 ms).
     pub min_rto: Span,
     /// Largest RTO (at least 60 s by RFC 6298).
     pub max_rto: Span,

@@ -1,6 +1,6 @@
 //! Named configurations, with the source of each value.
 
-use crate::config::{Pacing, Preset, Recovery, TcpConfig};
+use crate::config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy};
 
@@ -10,9 +10,10 @@ const MODERN: TcpConfig = TcpConfig {
     initial_window_segments: 10,     // RFC 6928 section 2
     initial_ssthresh_bytes: None,    // RFC 5681 section 3.1: arbitrarily high
     initial_rto: Span::from_secs(1), // RFC 6298 (2.1)
-    min_rto: Span::from_secs(1),     // RFC 6298 (2.4)
-    max_rto: Span::from_secs(60),    // RFC 6298 (2.5): at least this
-    max_retries: 15,                 // RFC 9293 section 3.8.3 asks for at least 100 s; as Linux
+    rto_rule: RtoRule::Rfc6298,
+    min_rto: Span::from_secs(1),  // RFC 6298 (2.4)
+    max_rto: Span::from_secs(60), // RFC 6298 (2.5): at least this
+    max_retries: 15,              // RFC 9293 section 3.8.3 asks for at least 100 s; as Linux
     ack_policy: AckPolicy::Delayed {
         packets: 2,                     // RFC 5681 section 4.2
         timeout: Span::from_millis(40), // RFC 5681 section 4.2 allows 500; as Linux
@@ -38,6 +39,7 @@ const NS3_2015: TcpConfig = TcpConfig {
     initial_window_segments: 1, // InitialCwnd
     initial_ssthresh_bytes: Some(65_535), // SlowStartThreshold 0xffff
     initial_rto: Span::from_secs(3), // ConnTimeout: the timer of the SYN
+    rto_rule: RtoRule::Rfc6298, // RttMeanDeviation
     min_rto: Span::from_secs(1), // MinRto
     max_rto: Span::from_secs(60), // bound in TcpSocketBase::ReTxTimeout
     max_retries: 1_000, // data is retransmitted without end; ConnCount 6 for the SYN is not modelled
@@ -59,12 +61,13 @@ const NS3_2015: TcpConfig = TcpConfig {
     dont_fragment: true, // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
 };
 
-/// Linux 6.18 with default sysctls. The floor of 200 ms is on the RTO here; Linux has it on 4 RTTVAR.
+/// Linux 6.18 with default sysctls.
 const LINUX_6_18: TcpConfig = TcpConfig {
     mss_bytes: 1448,
     initial_window_segments: 10,     // TCP_INIT_CWND
     initial_ssthresh_bytes: None,    // TCP_INFINITE_SSTHRESH
     initial_rto: Span::from_secs(1), // TCP_TIMEOUT_INIT
+    rto_rule: RtoRule::Linux,        // tcp_rtt_estimator, __tcp_set_rto
     min_rto: Span::from_millis(200), // TCP_RTO_MIN
     max_rto: Span::from_secs(120),   // TCP_RTO_MAX
     max_retries: 15,                 // net.ipv4.tcp_retries2
@@ -101,7 +104,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "linux-6.18",
-        summary: "Linux defaults: IW 10, RACK-TLP, PRR, min RTO 200 ms, 16 quick ACKs, then delayed ones",
+        summary: "Linux defaults: IW 10, RACK-TLP, PRR, RTO of SRTT + 200 ms or more, quick ACKs at first",
         config: LINUX_6_18,
     },
 ];

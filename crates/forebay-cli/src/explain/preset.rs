@@ -3,7 +3,7 @@
 use crate::screen::{Paint, wrap};
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 use std::fmt::Write;
 
 /// The explanation of the preset `name`, which is in the table.
@@ -43,6 +43,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
@@ -65,6 +66,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ("initial_window_segments", initial_window_segments.to_string()),
         ("initial_ssthresh_bytes", threshold),
         ("initial_rto", time(initial_rto)),
+        ("rto_rule", quoted(rto_name(rto_rule))),
         ("min_rto", time(min_rto)),
         ("max_rto", time(max_rto)),
         ("max_retries", max_retries.to_string()),
@@ -110,6 +112,13 @@ fn losses(policy: LossPolicy) -> String {
         LossPolicy::TimeoutOnly => quoted("timeout-only"),
         LossPolicy::Patient => quoted("patient"),
         LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+    }
+}
+
+fn rto_name(rule: RtoRule) -> &'static str {
+    match rule {
+        RtoRule::Rfc6298 => "rfc6298",
+        RtoRule::Linux => "linux",
     }
 }
 

@@ -53,6 +53,13 @@ choices! {
         /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
         Patient = "patient",
     }
+    /// How the RTO follows from RTT samples.
+    pub(super) enum RtoRuleName {
+        /// The larger of SRTT + 4 RTTVAR and min_rto (RFC 6298).
+        Rfc6298 = "rfc6298",
+        /// SRTT + the larger of 4 RTTVAR and min_rto (Linux).
+        Linux = "linux",
+    }
     /// How recovery is limited.
     pub(super) enum RecoveryName {
         /// Proportional rate reduction (RFC 9937).
@@ -276,7 +283,9 @@ sections! {
             initial_ssthresh_bytes: Threshold,
             /// RTO before the first sample, with unit.
             initial_rto: Span,
-            /// Smallest RTO, with unit.
+            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or "linux", SRTT + max(4 RTTVAR, min_rto).
+            rto_rule: RtoRuleName,
+            /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
             /// Largest RTO, with unit.
             max_rto: Span,

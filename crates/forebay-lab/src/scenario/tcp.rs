@@ -4,12 +4,12 @@ use super::error::{Fault, Problem};
 use super::fields::{At, Field};
 use super::file::{
     AckRule, DelayedAck, EveryPacket, LossPolicyName, LossRule, NoPacing, NoThreshold, PacingRule,
-    PacketTimer, RecoveryName, Tcp, Threshold, WindowedPacing,
+    PacketTimer, RecoveryName, RtoRuleName, Tcp, Threshold, WindowedPacing,
 };
 use super::item::whole;
 use super::units::Bytes;
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 
 /// Most bytes that may be sent and not acknowledged: sequence numbers must stay unambiguous.
 pub(super) const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
@@ -59,7 +59,7 @@ fn apply(tcp: &Tcp, config: &mut TcpConfig) {
         mss_bytes, initial_window_segments, initial_rto, min_rto, max_rto, max_retries, sack,
         timestamps, window_scaling, limited_transmit, ecn, dont_fragment,
         initial_ssthresh_bytes: threshold, ack_policy: ack_policy, loss_policy: loss_policy,
-        recovery: recovery, pacing: pacing,
+        recovery: recovery, pacing: pacing, rto_rule: rto_rule,
         receive_buffer_bytes: |b: Bytes| b.0, send_buffer_bytes: |b: Bytes| b.0,
     );
 }
@@ -91,6 +91,13 @@ fn loss_policy(rule: LossRule) -> LossPolicy {
         LossRule::Timer(timer) => {
             LossPolicy::PerPacketTimer { num: timer.num.value, den: timer.den.value }
         }
+    }
+}
+
+fn rto_rule(name: RtoRuleName) -> RtoRule {
+    match name {
+        RtoRuleName::Rfc6298 => RtoRule::Rfc6298,
+        RtoRuleName::Linux => RtoRule::Linux,
     }
 }
 
@@ -177,6 +184,7 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
@@ -202,6 +210,10 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
             Some(bytes) => Threshold::At(Bytes(bytes)),
         }),
         initial_rto: some(initial_rto),
+        rto_rule: some(match rto_rule {
+            RtoRule::Rfc6298 => RtoRuleName::Rfc6298,
+            RtoRule::Linux => RtoRuleName::Linux,
+        }),
         min_rto: some(min_rto),
         max_rto: some(max_rto),
         max_retries: some(max_retries),
@@ -247,6 +259,7 @@ pub(super) fn describe_difference(config: &TcpConfig, base: &TcpConfig) -> Tcp {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
