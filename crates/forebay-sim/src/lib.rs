@@ -25,4 +25,4 @@ pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use trace::TraceSum;
 pub use windows::{CpuClock, Effort};
-pub use world::{Injection, Options, Simulation, Status};
+pub use world::{Injection, Options, Simulation, Status, Unbalanced};
