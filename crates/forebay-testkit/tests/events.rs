@@ -20,7 +20,7 @@ fn same_in_all_engines(spec: &NetSpec) -> Reading {
         let looks = [700, 1_300, 100_000].map(Time::from_millis);
         let look = |at| {
             sim.look_not_before(at);
-            let status = sim.run_until(at);
+            let status = sim.run_until(at).unwrap();
             read(&sim, status, spec)
         };
         looks.map(look).into()
@@ -71,7 +71,7 @@ fn routes_that_change_are_the_same_under_look_ahead() {
         let last = same_in_all_engines(&world.spec);
         assert_eq!(last.status, Status::FlowsEnded);
         let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("sound");
-        sim.run_until(Time::from_secs(100));
+        sim.run_until(Time::from_secs(100)).unwrap();
         // Links 4 and 5 join `r0` and `r2`.
         let packets = [4, 5].map(|id| sim.link(LinkId(id)).stats().packets);
         assert_eq!(packets.map(|n| n > 100), [events; 2], "{packets:?}");

@@ -47,7 +47,7 @@ fn ids_of(world: &World, seed: u64) -> (Simulation, Ids) {
     });
     let options = Options { observer: Some(Box::new(tap)), ..Options::default() };
     let mut sim = Simulation::new(&world.spec, seed, options).expect("a sound network");
-    assert_eq!(sim.run_until(Time::from_secs(1_000)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(Time::from_secs(1_000)).unwrap(), Status::FlowsEnded);
     let mut ids = Ids::new();
     notes.read().iter().for_each(|&(pair, id)| ids.entry(pair).or_default().push(id));
     (sim, ids)

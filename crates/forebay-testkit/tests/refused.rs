@@ -61,7 +61,7 @@ fn ranges_beyond_what_a_receiver_keeps_are_counted_as_dropped() {
     let spec = crowded();
     let run = |options| {
         let mut sim = Simulation::new(&spec, 1, options).expect("a sound network");
-        let status = sim.run_until(Time::from_secs(1_000));
+        let status = sim.run_until(Time::from_secs(1_000)).unwrap();
         assert_eq!(status, Status::FlowsEnded);
         assert!(sim.flow(FlowId(0)).completed_at.is_some());
         let refused = sim.drops().count(DropReason::TooManyRanges);

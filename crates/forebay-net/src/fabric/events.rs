@@ -45,6 +45,7 @@ impl<D: Driver> Fabric<D> {
                 }
             }
         }
+        self.do_early();
     }
 
     fn queued(&mut self, link: LinkId) -> &mut QueuedLink {

@@ -161,6 +161,11 @@ impl<D: Driver> Fabric<D> {
 
     /// A client opens, or a connection's time may have come. False if it was put off since it was armed.
     pub fn on_socket(&mut self, now: Time, end: EndId) -> bool {
+        let due = self.socket_due(now, end);
+        self.do_early();
+        due
+    }
+    pub(super) fn socket_due(&mut self, now: Time, end: EndId) -> bool {
         self.now = now;
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
         let due = self.with_host(node, |host, cx| {

@@ -245,6 +245,11 @@ fn absurd_sizes() {
             "small.toml:13:10: links[0].jitter: `1001s` is out of range: expected at most 1000s on a link",
         ),
         (
+            "queue = \"50ms\"",
+            "queue = \"50ms\"\nreorder = \"yes\"",
+            "small.toml:13:11: links[0].reorder: expected true or false, found a string (\"yes\")",
+        ),
+        (
             "loss = 0.5",
             "delay = \"1001s\"",
             "small.toml:37:9: events[0].delay: `1001s` is out of range: expected at most 1000s on a link",

@@ -151,6 +151,24 @@ fn randomness_is_known() {
 }
 
 #[test]
+fn a_link_reorders_where_it_is_told_to() {
+    let reorders = |set: &[&str]| {
+        let scenario = parse_with(SMALL, set).expect("parses");
+        let again = Scenario::parse(&scenario.to_toml(), "x", &LoadOptions::default());
+        let wires = |s: &Scenario| [s.links[0].forward.reorder, s.links[0].reverse.reorder];
+        assert_eq!(wires(&scenario), wires(&again.expect("its own text")));
+        let built = scenario.build("cubic", 1).expect("builds").links;
+        assert_eq!(wires(&scenario), [built[0].reorder, built[1].reorder]);
+        wires(&scenario)
+    };
+    assert_eq!(reorders(&[]), [false, false]);
+    assert_eq!(reorders(&["links.left-right.reorder=true"]), [true, true]);
+    assert_eq!(reorders(&["links.left-right.reverse.reorder=true"]), [false, true]);
+    let defaults = ["link_defaults.reorder=true", "links.left-right.reorder=false"];
+    assert_eq!(reorders(&defaults), [false, false]);
+}
+
+#[test]
 fn reverse_directions_override_field_by_field() {
     let text = SMALL.replacen(
         "queue = \"50ms\"",
