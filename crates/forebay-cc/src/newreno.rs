@@ -45,11 +45,22 @@ pub struct Params {
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
+    /// Reduce from cwnd, in whole segments, instead of the flight (Linux, tcp_reno_ssthresh).
+    pub reduce_from_cwnd: bool,
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
+    /// does not.
+    pub reduce_again: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { abc_l: 1, abe: false, idle_restart_ms: 1000 }
+        Params {
+            abc_l: 1,
+            abe: false,
+            idle_restart_ms: 1000,
+            reduce_from_cwnd: false,
+            reduce_again: true,
+        }
     }
 }
 
@@ -76,6 +87,8 @@ pub struct NewReno {
     acked_bytes: u64,
     mss_bytes: u32,
     abe: bool,
+    reduce_from_cwnd: bool,
+    reduce_again: bool,
     slow_start_cap_bytes: u64,
     restart_bytes: u64,
     silence: Silence,
@@ -93,6 +106,8 @@ impl NewReno {
             acked_bytes: 0,
             mss_bytes: init.mss_bytes,
             abe: params.abe,
+            reduce_from_cwnd: params.reduce_from_cwnd,
+            reduce_again: params.reduce_again,
             slow_start_cap_bytes: mss * u64::from(params.abc_l),
             restart_bytes: initial,
             silence: Silence::new(params.idle_restart_ms),
@@ -127,6 +142,10 @@ impl NewReno {
 
     /// Equation 3 with the share `num / den` of the flight.
     fn reduced(&self, flight_bytes: u64, num: u64, den: u64) -> u64 {
+        if self.reduce_from_cwnd {
+            let segments = self.cwnd_bytes / self.mss() * num / den;
+            return segments.max(2) * self.mss();
+        }
         (flight_bytes.saturating_mul(num) / den).max(2 * self.mss())
     }
 
@@ -162,6 +181,9 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, _now: Time, event: &Congestion) {
+        if event.cause == CongestionCause::LostRetransmission && !self.reduce_again {
+            return;
+        }
         self.remember();
         // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
         let flight = event.flight_size_bytes.min(self.cwnd_bytes);

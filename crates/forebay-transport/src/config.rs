@@ -1,7 +1,7 @@
 //! What a connection is configured with.
 
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::{AckPolicy, LossPolicy, Spec};
 
 /// How much may be sent between the detection of a loss and the end of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct TcpConfig {
     pub max_retries: u32,
     /// When ACKs are sent, unless the controller says otherwise.
     pub ack_policy: AckPolicy,
+    /// With delayed ACKs: acknowledge each packet while Linux would open its window (`tcp_grow_window`), nearly all of slow start.
+    pub quick_while_growing: bool,
     /// How losses are found, unless the controller says otherwise.
     pub loss_policy: LossPolicy,
     /// How recovery is limited.
@@ -96,4 +98,6 @@ pub struct Preset {
     pub summary: &'static str,
     /// The values.
     pub config: TcpConfig,
+    /// The controllers that it runs otherwise than their defaults.
+    pub controllers: &'static [Spec],
 }

@@ -2,7 +2,8 @@
 
 use crate::config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::hystart::SlowStartKind;
+use forebay_cc::{AckPolicy, LossPolicy, Spec, cubic, newreno};
 
 /// What the RFCs in force ask for.
 const MODERN: TcpConfig = TcpConfig {
@@ -19,6 +20,7 @@ const MODERN: TcpConfig = TcpConfig {
         timeout: Span::from_millis(40), // RFC 5681 section 4.2 allows 500; as Linux
         quick: 0,
     },
+    quick_while_growing: false,
     loss_policy: LossPolicy::RackTlp, // RFC 8985
     recovery: Recovery::Prr,          // RFC 9937
     sack: true,                       // RFC 2018
@@ -48,6 +50,7 @@ const NS3_2015: TcpConfig = TcpConfig {
         timeout: Span::from_millis(200), // DelAckTimeout
         quick: 0,
     },
+    quick_while_growing: false,
     loss_policy: LossPolicy::DupThresh, // TcpNewReno ReTxThreshold 3
     recovery: Recovery::NewReno,        // TcpNewReno
     sack: false,                        // not in that release
@@ -76,6 +79,7 @@ const LINUX_6_18: TcpConfig = TcpConfig {
         timeout: Span::from_millis(40), // TCP_DELACK_MIN
         quick: 16,                      // TCP_MAX_QUICKACKS
     },
+    quick_while_growing: true,        // tcp_grow_window
     loss_policy: LossPolicy::RackTlp, // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
     recovery: Recovery::Prr,          // tcp_cwnd_reduction
     sack: true,                       // net.ipv4.tcp_sack
@@ -89,6 +93,29 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0
 };
 
+/// Linux's reno and cubic (net/ipv4/tcp_cong.c, tcp_cubic.c).
+const LINUX_CONTROLLERS: &[Spec] = &[
+    Spec::NewReno(newreno::Params {
+        abc_l: u32::MAX, // tcp_slow_start: all that is acknowledged
+        abe: false,
+        idle_restart_ms: 200, // tcp_slow_start_after_idle_check: the RTO, 200 ms or more
+        reduce_from_cwnd: true, // tcp_reno_ssthresh
+        reduce_again: false,  // tcp_fastretrans_alert reduces once per recovery
+    }),
+    Spec::Cubic(cubic::Params {
+        c: 410.0 / 1024.0,    // bic_scale 41
+        beta: 717.0 / 1024.0, // beta
+        fast_convergence: true,
+        reduce_from_cwnd: true, // cubictcp_recalc_ssthresh
+        abe: false,
+        slow_start: SlowStartKind::Hystart, // hystart_update
+        abc_l: u32::MAX,
+        idle_restart_ms: 200,
+        reduce_again: false,
+        linux_counting: true, // bictcp_update
+    }),
+];
+
 /// The presets, the default first. Their buffers are those of TCP: INRPP needs the length of the flow, see
 /// [`TcpConfig::receive_buffer_bytes`].
 pub const PRESETS: &[Preset] = &[
@@ -96,16 +123,19 @@ pub const PRESETS: &[Preset] = &[
         name: "modern",
         summary: "what the current RFCs ask for: SACK, RACK-TLP, PRR, IW 10, min RTO 1 s",
         config: MODERN,
+        controllers: &[],
     },
     Preset {
         name: "ns3-2015",
         summary: "ns-3.23 as the papers ran it: NewReno without SACK, windows of 64 KiB, IW 1",
         config: NS3_2015,
+        controllers: &[],
     },
     Preset {
         name: "linux-6.18",
         summary: "Linux defaults: IW 10, RACK-TLP, PRR, RTO of SRTT + 200 ms or more, quick ACKs at first",
         config: LINUX_6_18,
+        controllers: LINUX_CONTROLLERS,
     },
 ];
 

@@ -55,6 +55,7 @@ fn linux_has_its_timers() {
     // TCP_RTO_MIN 200 ms, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16, TCP_INIT_CWND 10.
     assert_eq!((c.initial_window_segments, c.min_rto), (10, ms(200)));
     assert_eq!(c.rto_rule, RtoRule::Linux, "the floor is on 4 RTTVAR");
+    assert!(c.quick_while_growing, "tcp_grow_window");
     assert_eq!((c.loss_policy, c.recovery), (LossPolicy::RackTlp, Recovery::Prr));
     assert_eq!(c.ack_policy, AckPolicy::Delayed { packets: 2, timeout: ms(40), quick: 16 });
     assert!(c.sack && c.timestamps && c.window_scaling);

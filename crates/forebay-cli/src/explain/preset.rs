@@ -2,7 +2,7 @@
 
 use crate::screen::{Paint, wrap};
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::{AckPolicy, LossPolicy, Spec};
 use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 use std::fmt::Write;
 
@@ -19,8 +19,28 @@ pub fn text(name: &str, paint: Paint) -> String {
         let _ = writeln!(text, "\n  {} = {value}", paint.bold(key));
         text.push_str(&wrap(tcp[key]["description"].as_str().unwrap_or_default(), 6));
     }
+    for spec in preset.controllers {
+        let _ = writeln!(text, "\n{}", paint.bold(&format!("[protocol.{}]", spec.name())));
+        for (key, value) in parameters(spec) {
+            let _ = writeln!(text, "  {} = {value}", paint.bold(&key));
+        }
+        text.push_str(&wrap(&format!("`forebay explain {}` says what they mean.", spec.name()), 6));
+    }
     let _ = writeln!(text, "\nTry: forebay run dumbbell --set tcp.preset={name}");
     text
+}
+
+/// The parameters of a controller that are not its defaults, as a scenario would write them.
+fn parameters(spec: &Spec) -> Vec<(String, String)> {
+    let all = |spec: &Spec| match serde_json::to_value(spec) {
+        Ok(serde_json::Value::Object(mut tagged)) => tagged.remove(spec.name()),
+        _ => None,
+    };
+    let default = Spec::by_name(spec.name()).as_ref().and_then(all).unwrap_or_default();
+    let mine = all(spec).unwrap_or_default();
+    let pairs = mine.as_object().into_iter().flatten();
+    let unlike = pairs.filter(|(key, value)| default.get(key) != Some(value));
+    unlike.map(|(key, value)| (key.clone(), value.to_string())).collect()
 }
 
 /// The values of `config` that `other` does not have.
@@ -48,6 +68,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,
@@ -71,6 +92,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ("max_rto", time(max_rto)),
         ("max_retries", max_retries.to_string()),
         ("ack_policy", acks(ack_policy)),
+        ("quick_while_growing", quick_while_growing.to_string()),
         ("loss_policy", losses(loss_policy)),
         ("recovery", quoted(recovery_name(recovery))),
         ("sack", sack.to_string()),

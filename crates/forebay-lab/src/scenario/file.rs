@@ -293,6 +293,8 @@ sections! {
             max_retries: u32,
             /// When ACKs are sent: "every-packet" or a table.
             ack_policy: AckRule,
+            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly all of slow start.
+            quick_while_growing: bool,
             /// How losses are found: a name, or a table of a timer per packet.
             loss_policy: LossRule,
             /// How recovery is limited.

@@ -307,7 +307,7 @@ fn read(
     };
     let flows = flows::expand(&file, &topology, tcp.mss_bytes, sources, base)?;
     let events = events::expand(&file, &topology)?;
-    let specs = protocols::specs(file.protocol.as_ref())?;
+    let specs = protocols::specs(&file)?;
     let protocols = protocols::compared(file.protocols.as_ref())?;
     let (until, measure_from, sample) = times(&file, &flows)?;
     let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology)?;

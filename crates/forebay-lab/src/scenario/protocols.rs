@@ -2,7 +2,8 @@
 
 use super::error::{Fault, Problem};
 use super::fields::At;
-use super::file::{Param, ProtocolTable, Protocols};
+use super::file::{File, Param, ProtocolTable};
+use super::tcp;
 use forebay_cc::{Spec, TABLE};
 
 /// The algorithm of that name, as the table of algorithms spells it.
@@ -37,17 +38,40 @@ pub(super) fn compared(names: Option<&At<Vec<At<String>>>>) -> Result<Vec<&'stat
     Ok(found)
 }
 
-/// The algorithms whose parameters are given, with those and the defaults of the others, by name.
-pub(super) fn specs(protocols: Option<&At<Protocols>>) -> Result<Vec<Spec>, Fault> {
-    let specs = protocols.iter().flat_map(|at| &at.value.0).map(spec);
-    let mut specs = specs.collect::<Result<Vec<_>, _>>()?;
+/// The algorithms with other parameters than their defaults, by name: those of the preset, and what the scenario gives.
+pub(super) fn specs(file: &File) -> Result<Vec<Spec>, Fault> {
+    let given = file.protocol.iter().flat_map(|at| &at.value.0);
+    let mut specs = given
+        .map(|table| {
+            let name = lookup(&table.name)?;
+            spec(table, name, preset_spec(file, name)?)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    for entry in TABLE {
+        if specs.iter().all(|spec| spec.name() != entry.name) {
+            specs.extend(preset_spec(file, entry.name)?);
+        }
+    }
     specs.sort_by_key(Spec::name);
     Ok(specs)
 }
 
-fn spec(table: &ProtocolTable) -> Result<Spec, Fault> {
-    let name = lookup(&table.name)?;
+/// The parameters that the preset of a protocol gives it: that of `[tcp_of.NAME]` if there is one, else that of `[tcp]`.
+fn preset_spec(file: &File, name: &str) -> Result<Option<Spec>, Fault> {
+    let tables = file.tcp_of.iter().flat_map(|at| &at.value.0);
+    let own = tables.filter(|(protocol, _)| protocol.value == name).map(|(_, table)| table);
+    let common = file.tcp.iter().map(|at| &at.value);
+    for table in own.chain(common) {
+        if let Some(preset) = tcp::preset(table)? {
+            return Ok(preset.controllers.iter().find(|spec| spec.name() == name).cloned());
+        }
+    }
+    Ok(None)
+}
+
+fn spec(table: &ProtocolTable, name: &'static str, preset: Option<Spec>) -> Result<Spec, Fault> {
     let default = Spec::by_name(name).expect("the name is in the table");
+    let default = preset.unwrap_or(default);
     let mut params = params_of(&default);
     let known: Vec<String> = params.keys().cloned().collect();
     let mut spec = default;

@@ -9,7 +9,7 @@ use super::file::{
 use super::item::whole;
 use super::units::Bytes;
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
+use forebay_transport::{PRESETS, Pacing, Preset, Recovery, RtoRule, TcpConfig};
 
 /// Most bytes that may be sent and not acknowledged: sequence numbers must stay unambiguous.
 pub(super) const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
@@ -18,7 +18,7 @@ const MIN_MSS_BYTES: u16 = 64;
 
 /// The configuration that `[tcp]` stands for.
 pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
-    let base = preset(tcp)?.unwrap_or(PRESETS[0].config);
+    let base = preset(tcp)?.map_or(PRESETS[0].config, |preset| preset.config);
     let top = At { value: (), loc: whole(0), key: "tcp".into() };
     overwritten(tcp, base, &top)
 }
@@ -35,10 +35,10 @@ pub(super) fn overwritten(tcp: &Tcp, base: TcpConfig, owner: &At<()>) -> Result<
 }
 
 /// The preset that a table names.
-pub(super) fn preset(tcp: &Tcp) -> Result<Option<TcpConfig>, Fault> {
+pub(super) fn preset(tcp: &Tcp) -> Result<Option<&'static Preset>, Fault> {
     let Some(name) = &tcp.preset else { return Ok(None) };
     let found = PRESETS.iter().find(|p| p.name == name.value);
-    found.map(|p| Some(p.config)).ok_or_else(|| {
+    found.map(Some).ok_or_else(|| {
         let problem = Problem::UnknownName { kind: "preset", name: name.value.clone() };
         name.fault(problem).suggest(&name.value, PRESETS.iter().map(|p| p.name))
     })
@@ -57,7 +57,7 @@ fn apply(tcp: &Tcp, config: &mut TcpConfig) {
     }
     copy!(
         mss_bytes, initial_window_segments, initial_rto, min_rto, max_rto, max_retries, sack,
-        timestamps, window_scaling, limited_transmit, ecn, dont_fragment,
+        timestamps, window_scaling, limited_transmit, ecn, dont_fragment, quick_while_growing,
         initial_ssthresh_bytes: threshold, ack_policy: ack_policy, loss_policy: loss_policy,
         recovery: recovery, pacing: pacing, rto_rule: rto_rule,
         receive_buffer_bytes: |b: Bytes| b.0, send_buffer_bytes: |b: Bytes| b.0,
@@ -189,6 +189,7 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,
@@ -218,6 +219,7 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         max_rto: some(max_rto),
         max_retries: some(max_retries),
         ack_policy: some(ack_rule(ack_policy)),
+        quick_while_growing: some(quick_while_growing),
         loss_policy: some(loss_rule(loss_policy)),
         recovery: some(match recovery {
             Recovery::Prr => RecoveryName::Prr,
@@ -264,6 +266,7 @@ pub(super) fn describe_difference(config: &TcpConfig, base: &TcpConfig) -> Tcp {
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,

@@ -95,7 +95,7 @@ pub(super) fn resolve(
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
         let protocol = protocols::lookup(name)?;
-        let start = tcp::preset(table)?.unwrap_or(scenario.tcp);
+        let start = tcp::preset(table)?.map_or(scenario.tcp, |preset| preset.config);
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });

@@ -172,6 +172,16 @@ impl Way {
     }
 }
 
+/// The controller's own policy, or the configured one.
+fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
+    match controller.ack_policy() {
+        Some(policy) => AckSchedule::new(policy),
+        None if config.quick_while_growing => AckSchedule::new(config.ack_policy)
+            .quick_while_growing(config.receive_buffer_bytes, config.mss_bytes.into()),
+        None => AckSchedule::new(config.ack_policy),
+    }
+}
+
 pub(crate) struct Path {
     // What every ACK and every packet touches.
     pub(crate) board: Scoreboard,
@@ -287,7 +297,7 @@ impl Path {
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
             recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
-            acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
+            acks: ack_schedule(&setup.controller, config),
             ts_recent: 0,
             recv_window: 0,
             announced: 0,

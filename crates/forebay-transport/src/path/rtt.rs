@@ -42,7 +42,8 @@ pub(crate) struct RttEstimator {
     srtt: Option<Span>,
     rttvar: Span,
     min: Span,
-    latest: Option<Span>,
+    /// Of use where `srtt` is.
+    latest: Span,
     min_rto: Span,
     max_rto: Span,
     /// With [`RtoRule::Linux`].
@@ -62,7 +63,7 @@ impl RttEstimator {
             srtt: None,
             rttvar: Span::ZERO,
             min: Span::MAX,
-            latest: None,
+            latest: Span::ZERO,
             min_rto: bounds.min,
             max_rto: bounds.max,
             deviation: (bounds.rule == RtoRule::Linux).then(Box::default),
@@ -74,7 +75,7 @@ impl RttEstimator {
     /// A sample R (2.2, 2.3). The clock ticks in nanoseconds, so that G is nothing beside 4 RTTVAR.
     #[inline]
     pub(crate) fn sample(&mut self, r: Span, edges: Edges) {
-        self.latest = Some(r);
+        self.latest = r;
         self.min = self.min.min(r);
         self.backoff = 0;
         if self.deviation.is_some() {
@@ -173,7 +174,12 @@ impl RttEstimator {
     }
     #[inline]
     pub(crate) fn view(&self) -> RttView {
-        RttView { srtt: self.srtt, rttvar: self.rttvar, min: self.min, latest: self.latest }
+        RttView {
+            srtt: self.srtt,
+            rttvar: self.rttvar,
+            min: self.min,
+            latest: self.srtt.map(|_| self.latest),
+        }
     }
 }
 

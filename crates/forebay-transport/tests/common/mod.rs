@@ -36,6 +36,7 @@ pub fn plain() -> TcpConfig {
         max_rto: Span::from_secs(60),
         max_retries: 15,
         ack_policy: AckPolicy::EveryPacket,
+        quick_while_growing: false,
         loss_policy: LossPolicy::DupThresh,
         recovery: Recovery::Pipe,
         sack: true,
