@@ -23,7 +23,7 @@ impl Agreement {
             }
             _ => None,
         };
-        let ratios: Vec<f64> = mine().filter_map(|row| ratio(row)).collect();
+        let ratios: Vec<f64> = mine().filter_map(ratio).collect();
         Agreement {
             within: mine().filter(|row| row.verdict == Verdict::Reproduced).count(),
             cases: mine().count(),

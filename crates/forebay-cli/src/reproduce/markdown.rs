@@ -11,8 +11,8 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> Stri
     }
     let label = &experiment.label;
     let mut text = format!(
-        "In each column: {label} (least to most of its repetitions, if they differ); ours, {}. \
-         **Bold** is outside the tolerance.\n\n",
+        "In each cell above: {label} (least to most of its repetitions, if they differ). Below: \
+         ours, {}; **bold** is outside the tolerance.\n\n",
         over_seeds(rows)
     );
     text.push_str(&of_cases(experiment, rows));
@@ -54,7 +54,7 @@ fn beside(row: &ComparedRow, unit: &str) -> String {
         range => format!("{} ({range})", cells.published),
     };
     let unit = if cells.unit == unit { String::new() } else { format!(" {}", cells.unit) };
-    format!("{published}; {}{unit}", marked(row, &cells.ours))
+    format!("{published}<br>{}{unit}", marked(row, &cells.ours))
 }
 
 fn marked(row: &ComparedRow, ours: &str) -> String {

@@ -142,10 +142,30 @@ fn cells(of: &ComparedRow) -> Cells {
         }
         false => format!("{least} to {most}"),
     };
-    Cells { unit: name, published, range, ours: ours.clone() }
+    Cells { unit: name, published, range, ours: without_zero(ours).to_string() }
+}
+
+/// The estimate without an interval that is too narrow for its digits.
+fn without_zero(estimate: &str) -> &str {
+    match estimate.split_once(" ± ") {
+        Some((mean, half)) if half.chars().all(|c| matches!(c, '0' | '.')) => mean,
+        _ => estimate,
+    }
 }
 
 /// A name with its unit.
 fn with_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_string() } else { format!("{name}, {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_rounds_to_nothing_is_left_out() {
+        assert_eq!(without_zero("9.531 ± 0.000"), "9.531");
+        assert_eq!(without_zero("9.531 ± 0.010"), "9.531 ± 0.010");
+        assert_eq!(without_zero("28"), "28");
+    }
 }

@@ -147,7 +147,7 @@ fn an_experiment_of_a_file_is_compared() {
         assert!(text.contains(words), "no `{words}` in:\n{text}");
     }
     let table = desk.forebay(&["reproduce", "mine.toml", "--quick", "--markdown"]).ok().stdout;
-    assert!(table.contains("| a | newreno | 15 (14 to 52); **0** | 0; 0 |"), "{table}");
+    assert!(table.contains("| a | newreno | 15 (14 to 52)<br>**0** | 0<br>0 |"), "{table}");
     let both = desk.forebay(&["reproduce", "mine.toml", "--json", "--markdown"]);
     assert_eq!(both.code, 2, "{}", both.stderr);
 }

@@ -74,8 +74,7 @@ const LONG_FAT: &str = r#"
     description = "One endless flow over 10 Gbit/s and 100 ms"
     protocols = ["newreno", "cubic"]
     routers = ["bottleneck"]
-    until_s = 20
-    measure_from_s = 5
+    until_s = 30
 
     [[hosts]]
     name = "sender"
@@ -97,7 +96,7 @@ const LONG_FAT: &str = r#"
     endless = true
 "#;
 
-/// 25 million packets on 2 links and their ACKs: 8 s of CPU in a release.
+/// 75 million packet-hops: 6 s of CPU in a release. In 30 s slow start costs 0.6 Gbit/s of 9.65.
 #[test]
 #[ignore = "until default buffers follow the path, and a receiver keeps more than 16 384 ranges"]
 fn ten_gigabit_per_second_over_100_ms_with_defaults() {
