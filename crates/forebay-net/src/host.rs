@@ -9,8 +9,8 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, IpVersion, Kind, Packet, PortId, SocketId,
-    Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, Histogram, IpVersion, Kind, Packet, PortId,
+    SocketId, Time,
 };
 use forebay_cc::PieceView;
 use forebay_transport::{Connection, Role};
@@ -32,6 +32,19 @@ pub struct HostContext<'a> {
     pub plan: &'a AddressPlan,
     /// Packets that reached a host, pieces one by one.
     pub delivered: &'a mut u64,
+    /// One-way delays of data packets that sockets here took, by transport of their flow.
+    pub one_way: &'a mut [Histogram],
+}
+
+impl HostContext<'_> {
+    /// A socket whose flow is of `transport` took `packet`.
+    #[inline(always)]
+    fn note_one_way(&mut self, transport: u16, packet: &Packet) {
+        let left = packet.left_host_at();
+        if packet.payload_len() > 0 && left > Time::ZERO {
+            self.one_way[transport as usize].record(self.now.since(left));
+        }
+    }
 }
 
 /// The place of a socket that has no local port yet.
@@ -41,6 +54,8 @@ const NOWHERE: (u16, u32) = (u16::MAX, u32::MAX);
 pub struct Socket {
     flow: FlowId,
     role: Role,
+    /// Number of the transport of its flow.
+    transport: u16,
     connection: Option<Box<Connection>>,
     /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
     first_place: (u16, u32),
@@ -145,9 +160,11 @@ impl Host {
         self.interfaces.push(Interface { addr, entries: Few::default(), ready: VecDeque::new() });
     }
     /// Add one end of a flow.
-    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
+    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role, transport: u16) -> SocketId {
         let (first_place, more_places) = (NOWHERE, Vec::new());
-        self.sockets.push(Socket { flow, role, connection: None, first_place, more_places });
+        let connection = None;
+        let socket = Socket { flow, role, transport, connection, first_place, more_places };
+        self.sockets.push(socket);
         SocketId(self.sockets.len() as u32 - 1)
     }
     /// Add the next local port of an interface.
@@ -247,6 +264,7 @@ impl Host {
         }
         connection.on_packet(cx.now, 0, packet, cx.arena);
         *cx.delivered += 1;
+        cx.note_one_way(socket.transport, packet);
         Some(Heard { ready: ready || !connection.is_silent(0) })
     }
     /// The same where there is only room, for a socket that has waited for it.
@@ -279,10 +297,11 @@ impl Host {
                 }
                 break;
             }
-            let Some(packet) = connection.poll_transmit(now, 0, arena) else {
+            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
                 ready = false;
                 break;
             };
+            packet.set_left_host_at(now);
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
                 refused = Some(packet);
@@ -312,12 +331,15 @@ impl Host {
         if let Some(entry) = self.find(&packet).filter(|_| part.protocol == TCP_PROTOCOL) {
             self.tell_piece(entry, &view, cx);
         }
-        let (now, plan) = (cx.now, cx.plan);
-        let (whole, pieces) = self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
+        let (now, plan, left_host_at) = (cx.now, cx.plan, packet.left_host_at());
+        let (mut whole, pieces) =
+            self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
         if whole.kind() != Kind::Tcp {
             foreign(whole, pieces, cx);
             return None;
         }
+        // Of pieces that came as bytes nothing else says it.
+        whole.set_left_host_at(left_host_at);
         let taken = self.on_datagram(&whole, false, cx);
         match taken {
             Some(_) => {
@@ -373,6 +395,7 @@ impl Host {
             connection.on_piece(cx.now, path, &whole_as_piece(packet));
         }
         connection.on_packet(cx.now, path, packet, cx.arena);
+        cx.note_one_way(socket.transport, packet);
         if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
         } else if !connection.is_silent(path) {
@@ -428,7 +451,10 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
-        let packet = connection.poll_transmit(cx.now, path, cx.arena);
+        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if let Some(packet) = &mut packet {
+            packet.set_left_host_at(cx.now);
+        }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
             interface.ready.pop_front();

@@ -11,7 +11,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, OptionList, Packet, PortId, Time};
+use forebay_base::{Arena, Histogram, OptionList, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -298,6 +298,10 @@ impl Connection {
         self.paths[path].view(&self.config)
     }
     /// RTT samples of `path`.
+    pub fn round_trips(&self, path: usize) -> &Histogram {
+        self.paths[path].round_trips()
+    }
+    /// RTT samples of `path`, in short.
     pub fn rtt_summary(&self, path: usize) -> RttSummary {
         self.paths[path].rtt_summary()
     }
