@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod captures;
+mod delays;
 mod hops;
 mod pcapng;
 mod pooling;
