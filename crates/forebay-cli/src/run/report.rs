@@ -1,7 +1,7 @@
 //! What a person reads after `forebay run`.
 
 use super::published::Published;
-use super::rows::{bottleneck, drop_reasons, estimate};
+use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
 use forebay_lab::scenario::Scenario;
 use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels};
@@ -76,6 +76,11 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
                 aggregates.iter().map(|a| Some(estimate(a.reference.get("afct_ratio")?, 1.0)));
             add(labels::AFCT_RATIO, Unit::Plain, ratio.chain(others()).collect());
         }
+    }
+    for (class, row) in class_rows(aggregates) {
+        let of = |a: &Aggregate| Some(estimate(a.by_class.get(class)?.get(row.name)?, row.scale));
+        let label = labels::of_class(row.label, class);
+        add(&label, row.shown, aggregates.iter().map(of).chain(others()).collect());
     }
     if let Some(link) = bottleneck(aggregates) {
         let ours = aggregates.iter().map(|a| Some(estimate(a.utilisation.get(link)?, 1.0)));

@@ -1,7 +1,7 @@
 //! What of the results goes into the rows of the table.
 
 use crate::screen::Estimate;
-use forebay_lab::{Aggregate, Interval};
+use forebay_lab::{Aggregate, CLASS_ROWS, Interval, METRICS, MetricDoc};
 use std::collections::BTreeSet;
 
 /// A mean with its interval, times `scale`.
@@ -20,6 +20,17 @@ pub fn bottleneck(aggregates: &[Aggregate]) -> Option<&str> {
         }
     }
     busiest.map(|(name, _)| name)
+}
+
+/// The rows of classes of flows, one class after the other; none where no run has more than one class.
+pub fn class_rows(aggregates: &[Aggregate]) -> Vec<(&str, &'static MetricDoc)> {
+    if aggregates.iter().all(|a| a.by_class.len() < 2) {
+        return Vec::new();
+    }
+    let classes: BTreeSet<&str> =
+        aggregates.iter().flat_map(|a| a.by_class.keys()).map(String::as_str).collect();
+    let shown = || METRICS.iter().filter(|metric| CLASS_ROWS.contains(&metric.name));
+    classes.into_iter().flat_map(|class| shown().map(move |metric| (class, metric))).collect()
 }
 
 /// The reasons for which any run dropped packets.

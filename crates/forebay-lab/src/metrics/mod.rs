@@ -1,16 +1,18 @@
 //! What is reported of a run, with the names that results use.
 //!
-//! **The window.** Goodput, utilisation and queue delay count from the first flow's start, or from `measure_from_s` if that is
+//! **The window.** Goodput, utilisation and delays count from the first flow's start, or from `measure_from_s` if that is
 //! later, to the end of the run. Completion times, drops and retransmissions count over the whole run.
 
+mod delays;
 mod interfaces;
 mod measure;
 mod table;
 
+pub use delays::{ClassMetrics, Delays};
 pub use interfaces::InterfaceResult;
 pub(crate) use interfaces::{has_left_push, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
-pub use table::{METRICS, MetricDoc, Unit, labels};
+pub use table::{CLASS_ROWS, METRICS, MetricDoc, Unit, labels};
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,13 +37,18 @@ pub struct Metrics {
     pub goodput_bps: Option<f64>,
     /// Bytes in order at all receivers in the window.
     pub delivered_bytes: u64,
-    /// Mean time that packets waited in the queue of `queue_delay_link`, in milliseconds: of those whose transmission started in
-    /// the window.
+    /// Mean time that packets waited at `queue_delay_link`, in its queue or in a cache of its router, in milliseconds: of those
+    /// whose transmission started in the window.
     pub queue_delay_mean_ms: Option<f64>,
     /// 95th percentile of those times, in milliseconds (within 3 %, and within what was seen).
     pub queue_delay_p95_ms: Option<f64>,
     /// The directed link of the queue delay: of those that leave a router the busiest in the window.
     pub queue_delay_link: Option<String>,
+    /// One-way delays and round-trip times of all flows.
+    #[serde(flatten)]
+    pub delays: Delays,
+    /// The same of the flows of each class, by its name. The class of a flow is its protocol.
+    pub by_class: BTreeMap<String, ClassMetrics>,
     /// Retransmitted packets with payload, all flows, whole run.
     pub retransmits: u64,
     /// Retransmission timeouts, all flows, whole run.

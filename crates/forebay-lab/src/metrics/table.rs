@@ -1,6 +1,6 @@
 //! The metrics of a run by name: what people read of each, in the table, in the report and in `explain`.
 
-use super::Metrics;
+use super::{ClassMetrics, Metrics};
 
 /// What a number counts. Whoever shows it chooses prefix and digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct MetricDoc {
     pub scale: f64,
     /// True if the table and the report have a row of it.
     pub in_table: bool,
+    /// True if results have it for each class of flows, too.
+    pub by_class: bool,
     /// What it is, in a line.
     pub meaning: &'static str,
     /// Formula, what it counts and when, where a line does not say it; else empty.
@@ -56,13 +58,15 @@ const fn row(
         Unit::Share | Unit::Plain | Unit::Count => "",
     };
     let (scale, number) = (1.0, Some(number));
-    MetricDoc { name, label, unit, shown, scale, in_table: true, meaning, more: "", number }
+    let (in_table, by_class, more) = (true, false, "");
+    MetricDoc { name, label, unit, shown, scale, in_table, by_class, meaning, more, number }
 }
 
 /// What has no row of its own in the table.
 const fn aside(name: &'static str, unit: &'static str, meaning: &'static str) -> MetricDoc {
     let (shown, scale, number) = (Unit::Plain, 1.0, None);
-    MetricDoc { name, label: name, unit, shown, scale, in_table: false, meaning, more: "", number }
+    let (label, in_table, by_class, more) = (name, false, false, "");
+    MetricDoc { name, label, unit, shown, scale, in_table, by_class, meaning, more, number }
 }
 
 impl MetricDoc {
@@ -73,6 +77,11 @@ impl MetricDoc {
     /// Results have it in milliseconds.
     const fn in_ms(self) -> MetricDoc {
         MetricDoc { unit: "ms", scale: 1e-3, ..self }
+    }
+
+    /// A delay of packets, in milliseconds, of the run and of each class.
+    const fn delay(self) -> MetricDoc {
+        MetricDoc { by_class: true, ..self.in_ms() }
     }
 
     /// In `metrics`; None if it is not one number, or has no value there.
@@ -150,8 +159,8 @@ pub const METRICS: &[MetricDoc] = &[
     )
     .in_ms()
     .more(
-        "The sum of the waits over their number, over the packets of all flows. A packet waits from its arrival in the queue until \
-         its transmission starts, and the wait counts when the transmission starts: the packets are those whose transmission \
+        "The sum of the waits over their number, over the packets of all flows. A packet waits from its arrival at the node until its \
+         transmission on that link starts, in the queue of the link or in a cache of the router (INRPP). The wait counts when the transmission starts: the packets are those whose transmission \
          starts in the window (window_s). One that finds the link idle counts with 0; one that is dropped, or still waits at the \
          end, does not count. Transmission and propagation are no part of it.",
     ),
@@ -169,6 +178,76 @@ pub const METRICS: &[MetricDoc] = &[
              protocol. The report shows the busiest of each protocol.",
         ),
     row(
+        ("one_way_delay_mean_ms", "one-way delay mean"),
+        Unit::Seconds,
+        "mean time that data packets took from sender to receiver",
+        |m| m.delays.one_way_delay_mean_ms,
+    )
+    .delay()
+    .more(
+        "From when the sender's transport made a packet until the receiver's transport took it: waiting at the sender's interface, in \
+         queues and caches of routers, transmission and propagation. Each transmission of a packet with payload that arrives in the \
+         window (window_s) counts once, with its own time: retransmissions as well, lost packets not, a packet that was cut when its \
+         last piece has come. It is measured with the one clock of the simulation; no packet carries anything for it.",
+    ),
+    row(
+        ("one_way_delay_p50_ms", "one-way delay p50"),
+        Unit::Seconds,
+        "median of those times, within 3 %",
+        |m| m.delays.one_way_delay_p50_ms,
+    )
+    .delay(),
+    row(
+        ("one_way_delay_p95_ms", "one-way delay p95"),
+        Unit::Seconds,
+        "95th percentile of those times, within 3 %",
+        |m| m.delays.one_way_delay_p95_ms,
+    )
+    .delay(),
+    row(
+        ("one_way_delay_p99_ms", "one-way delay p99"),
+        Unit::Seconds,
+        "99th percentile of those times, within 3 %",
+        |m| m.delays.one_way_delay_p99_ms,
+    )
+    .delay(),
+    row(
+        ("rtt_mean_ms", "RTT mean"),
+        Unit::Seconds,
+        "mean round-trip time that the senders measured",
+        |m| m.delays.rtt_mean_ms,
+    )
+    .delay()
+    .more(
+        "The samples that senders take in the window (window_s), each with the same weight, on all their paths; those of handshakes \
+         are among them. A delayed ACK makes a sample longer. An ambiguous ACK gives none (Karn's rule, RFC 6298 section 3).",
+    ),
+    row(
+        ("rtt_p50_ms", "RTT p50"),
+        Unit::Seconds,
+        "median of those samples, within 3 %",
+        |m| m.delays.rtt_p50_ms,
+    )
+    .delay(),
+    row(
+        ("rtt_p95_ms", "RTT p95"),
+        Unit::Seconds,
+        "95th percentile of those samples, within 3 %",
+        |m| m.delays.rtt_p95_ms,
+    )
+    .delay(),
+    row(
+        ("rtt_p99_ms", "RTT p99"),
+        Unit::Seconds,
+        "99th percentile of those samples, within 3 %",
+        |m| m.delays.rtt_p99_ms,
+    )
+    .delay(),
+    aside("by_class", "", "one-way delay and RTT of each class of flows, by name").more(
+        "The class of a flow is its protocol. The keys are those of the run: one_way_delay_mean_ms and so on, and flows, the number \
+         of flows. The table shows classes where a run has several.",
+    ),
+    row(
         ("retransmits", "retransmits"),
         Unit::Count,
         "retransmitted packets with payload, whole run",
@@ -182,6 +261,10 @@ pub const METRICS: &[MetricDoc] = &[
     ),
     aside("window_s", "s", "the window: first start or measure_from_s, to the end of the run"),
 ];
+
+/// Metrics that the table and the report show for each class of flows, where a run has several.
+pub const CLASS_ROWS: [&str; 4] =
+    ["one_way_delay_mean_ms", "one_way_delay_p95_ms", "rtt_mean_ms", "rtt_p95_ms"];
 
 /// Rows of the table and of the report that are no metric of the run alone.
 pub mod labels {
@@ -197,6 +280,11 @@ pub mod labels {
         name.map_or_else(|| "busiest link".to_string(), |name| format!("busiest link ({name})"))
     }
 
+    /// A metric of the flows of one class.
+    pub fn of_class(label: &str, class: &str) -> String {
+        format!("{label} ({class})")
+    }
+
     /// Packets dropped for `reason`.
     pub fn drops(reason: &str) -> String {
         format!("drops ({reason})")
@@ -208,6 +296,15 @@ impl Metrics {
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
         let numbers = METRICS.iter().filter(|metric| metric.number.is_some());
         numbers.map(|metric| (metric.name, metric.of(self)))
+    }
+}
+
+impl ClassMetrics {
+    /// Its metrics that are one number, by name.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
+        let metrics = Metrics { delays: self.delays, ..Metrics::default() };
+        let delays = METRICS.iter().filter(|metric| metric.by_class);
+        delays.map(move |metric| (metric.name, metric.of(&metrics)))
     }
 }
 

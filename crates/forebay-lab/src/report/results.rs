@@ -63,6 +63,8 @@ pub(super) struct Aggregate {
     pub drops: BTreeMap<String, Estimate>,
     pub metrics: BTreeMap<String, Estimate>,
     pub utilisation: BTreeMap<String, Estimate>,
+    #[serde(default)]
+    pub by_class: BTreeMap<String, BTreeMap<String, Estimate>>,
     /// Of the reference: `afct_s`, `afct_ratio`.
     #[serde(default)]
     pub reference: BTreeMap<String, Estimate>,

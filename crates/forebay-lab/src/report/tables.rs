@@ -4,7 +4,7 @@ use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
 use super::results::{Aggregate, Estimate, Results};
-use crate::metrics::{METRICS, Unit, labels};
+use crate::metrics::{CLASS_ROWS, METRICS, Unit, labels};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -30,6 +30,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
             row(&mut rows, labels::AFCT_RATIO, Unit::Plain, reference("afct_ratio"));
         }
     }
+    class_rows(&mut rows, results);
     let reasons: BTreeSet<&String> =
         results.aggregate.iter().flat_map(|a| a.drops.keys()).collect();
     for reason in reasons {
@@ -49,6 +50,25 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     format!(
         "<div class=wide><table><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+}
+
+/// The delays of each class of flows, where a run has several.
+fn class_rows(rows: &mut String, results: &Results) {
+    if results.aggregate.iter().all(|a| a.by_class.len() < 2) {
+        return;
+    }
+    let classes: BTreeSet<&String> =
+        results.aggregate.iter().flat_map(|a| a.by_class.keys()).collect();
+    for class in classes {
+        for metric in METRICS.iter().filter(|metric| CLASS_ROWS.contains(&metric.name)) {
+            let cell = |a: &Aggregate| {
+                a.by_class.get(class)?.get(metric.name).map(|e| times(*e, metric.scale))
+            };
+            let label = labels::of_class(metric.label, &html(class));
+            let cells = results.aggregate.iter().map(cell).collect();
+            row(rows, &label, metric.shown, cells);
+        }
+    }
 }
 
 fn times(of: Estimate, scale: f64) -> Estimate {

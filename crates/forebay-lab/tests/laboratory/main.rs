@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod captures;
+mod delays;
 mod hops;
 mod kernel;
 mod pcapng;

@@ -74,15 +74,20 @@ impl QueuedLink {
         }
     }
 
-    /// See [`crate::AnyLink::offer`].
-    pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+    /// See [`crate::AnyLink::offer_since`].
+    pub fn offer(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
         if self.is_free(cx.now) {
             if self.transparent {
-                self.transmit(packet, cx.now, cx.now, cx);
+                self.transmit(packet, queued_at, cx.now, cx);
             } else if let Some(packet) = self.pipeline.pass(packet, cx) {
-                self.transmit(packet, cx.now, cx.now, cx);
+                self.transmit(packet, queued_at, cx.now, cx);
             }
             return Ok(());
         }

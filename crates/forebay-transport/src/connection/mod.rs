@@ -12,7 +12,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, OptionList, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -325,6 +325,10 @@ impl Connection {
         self.paths[path].view(&self.config)
     }
     /// RTT samples of `path`.
+    pub fn round_trips(&self, path: usize) -> &Histogram {
+        self.paths[path].round_trips()
+    }
+    /// RTT samples of `path`, in short.
     pub fn rtt_summary(&self, path: usize) -> RttSummary {
         self.paths[path].rtt_summary()
     }

@@ -480,6 +480,9 @@ impl Path {
             lost_bytes: self.rate.lost(),
         }
     }
+    pub(crate) fn round_trips(&self) -> &Histogram {
+        &self.histogram
+    }
     pub(crate) fn rtt_summary(&self) -> RttSummary {
         let milliseconds = |span: Option<Span>| span.map_or(0.0, |s| s.as_secs_f64() * 1e3);
         RttSummary {
