@@ -28,7 +28,10 @@ pub use bench::{
 pub use memory::available_bytes;
 pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
 pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
-pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
+pub use observe::{
+    CaptureFilter, CaptureLimit, EventFilter, EventFilterError, EventWriter, UnknownLink,
+    directed_links,
+};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
 pub use report::{ReportError, write_report};

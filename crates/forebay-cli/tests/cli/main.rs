@@ -3,6 +3,7 @@
 mod bad_input;
 mod interrupt;
 mod memory;
+mod mistakes;
 mod names;
 mod out;
 mod pages;
