@@ -34,7 +34,7 @@ impl Progress {
             bar,
             started: now(),
             shown: AtomicBool::new(false),
-            wanted: std::io::stderr().is_terminal(),
+            wanted: io::stderr().is_terminal(),
             lines: false,
             written: AtomicU64::new(0),
         }

@@ -7,6 +7,8 @@ mod mistakes;
 mod names;
 mod out;
 mod pages;
+mod pcap;
+mod progress;
 mod readme;
 mod report;
 mod reproduce;

@@ -265,6 +265,12 @@ impl Fault {
     pub fn following(self, follows: bool) -> Fault {
         Fault { follows: self.follows || follows, ..self }
     }
+    /// The same, where keys that are missing come from another mistake.
+    pub fn missing_follows(mut self) -> Fault {
+        self.others = self.others.into_iter().map(Fault::missing_follows).collect();
+        let missing = matches!(*self.problem, Problem::MissingKey { .. });
+        self.following(missing)
+    }
     /// Both.
     pub fn and(mut self, other: Fault) -> Fault {
         self.others.push(other);

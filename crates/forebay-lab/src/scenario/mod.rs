@@ -50,7 +50,6 @@ use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
 use forebay_queue::RcpPortParams;
 use forebay_transport::TcpConfig;
-use item::Item;
 use source::Sources;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -189,12 +188,17 @@ impl Scenario {
         Scenario::parse(&text, &file, &LoadOptions { set, base })
     }
 
-    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if nothing of it can be read.
+    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if nothing of it can be read,
+    /// or if it has more hosts or flows than any scenario may have.
     pub fn outline(name_or_path: &str, options: &LoadOptions) -> Result<Outline, ScenarioError> {
         let Text { text, file, base } = Text::of(name_or_path, options)?;
         let mut sources = Sources::default();
         let read = read_file(&text, &file, &options.set, &mut sources);
-        let Readable { file, .. } = read.map_err(|faults| faults.resolve(&sources))?;
+        let Readable { file, faults, too_large, .. } =
+            read.map_err(|faults| faults.resolve(&sources))?;
+        if too_large {
+            return Err(faults.resolve(&sources));
+        }
         Ok(outline::outline(&file, &base.unwrap_or_default()))
     }
 
@@ -291,6 +295,8 @@ struct Readable {
     file: File,
     faults: Faults,
     lost: Lost,
+    /// One of the faults is that there are too many hosts or flows.
+    too_large: bool,
 }
 
 /// The keys of a text, with all changes. Nothing is expanded. Errors if nothing is left without what is wrong.
@@ -310,15 +316,15 @@ fn read_file(
     }
     let mut known = Vec::new();
     <File as fields::Section>::keys(&mut known);
-    let checked = |document: &Item| {
-        let file = File::read(document, "")?;
-        outline::check(&file).map(|()| file)
-    };
+    let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
-        if let Some(file) = wrong.keep(checked(&document)) {
-            return Ok(Readable { file, faults, lost });
+        if let Some(file) = wrong.keep(File::read(&document, "")) {
+            if wrong.keep(outline::check(&file)).is_some() {
+                return Ok(Readable { file, faults, lost, too_large });
+            }
+            too_large = true;
         }
         faults::cut(&mut document, &wrong, &known, &mut lost);
         faults.extend(wrong);
@@ -336,7 +342,7 @@ fn read(
     base: &Path,
     sources: &mut Sources,
 ) -> Result<Scenario, Faults> {
-    let Readable { file, mut faults, lost } = read_file(text, name, set, sources)?;
+    let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
     let topology = topology::expand(&file, (sources, base), lost, &mut faults);
     let no_keys = file::Tcp::default();
     let tcp = tcp::resolve(file.tcp.as_ref().map_or(&no_keys, |at| &at.value));

@@ -276,12 +276,11 @@ impl Topology {
         owner: &At<T>,
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
-        let follows = self.lost.has_key("link_defaults");
-        let missing = |fault: Fault| {
-            let missing = matches!(*fault.problem, Problem::MissingKey { .. });
-            fault.following(missing && follows)
-        };
-        wires(params, reverse, defaults, owner).map_err(missing)
+        let wires = wires(params, reverse, defaults, owner);
+        match self.lost.has_key("link_defaults") {
+            true => wires.map_err(Fault::missing_follows),
+            false => wires,
+        }
     }
 
     /// A host that is not attached must be the end of a link.
