@@ -49,6 +49,7 @@ pub enum Command {
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
   forebay run dumbbell --out results --pcap    with captures for Wireshark
+  forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
 
 The memory that a run needs is estimated before it begins. What cannot fit even
 one at a time is refused; --memory with more than there is runs it all the same.
@@ -93,9 +94,13 @@ pub struct RunArgs {
     /// Do not work out the reference: a fluid shared max-min fair
     #[arg(long)]
     pub no_reference: bool,
-    /// Also write packets.pcapng, for Wireshark (one per run); needs --out
-    #[arg(long, requires = "out")]
-    pub pcap: bool,
+    /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
+    /// direction, such as 0-2,2-0 [default: all]; needs --out
+    #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
+    pub pcap: Option<Option<String>>,
+    /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
+    #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
+    pub snaplen: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -226,6 +231,11 @@ fn threads(text: &str) -> Result<usize, String> {
         Ok(threads @ 1..=MAX_THREADS) => Ok(threads),
         _ => Err(format!("expected a number from 1 to {MAX_THREADS}")),
     }
+}
+
+fn snap_bytes(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().ok().filter(|bytes| (1..=65_535).contains(bytes));
+    bytes.ok_or_else(|| "expected a number of bytes from 1 to 65535".to_string())
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

@@ -31,7 +31,10 @@ pub use metrics::{
     Unit, labels,
 };
 pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
-pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
+pub use observe::{
+    CaptureFilter, CaptureLimit, EventFilter, EventFilterError, EventWriter, UnknownLink,
+    directed_links,
+};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
 pub use report::{ReportError, write_report};

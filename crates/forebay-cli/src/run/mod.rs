@@ -8,10 +8,12 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Paint, Progress};
+use forebay_base::LinkId;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError, RunOptions, Store,
-    StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, check_outline, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError,
+    RunOptions, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
+    check_outline, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -26,6 +28,10 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
     };
+    let links = match args.pcap.as_ref().and_then(Option::as_ref) {
+        Some(names) => Some(directed_links(names, &scenario).map_err(|e| at("--pcap", e))?),
+        None => None,
+    };
     let runs = scenario.protocols.len() * args.seeds.0.len();
     if filter.is_some() && runs > 1 {
         let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
@@ -37,7 +43,8 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         Some(folder) => Some(store(folder, args.force)?),
         None => None,
     };
-    let mut done = simulate(args, &scenario, (filter, fit.jobs), store.as_ref());
+    let watched = Watched { events: filter, links: links.as_deref() };
+    let mut done = simulate(args, &scenario, (watched, fit.jobs), store.as_ref());
     done.memory = done.memory.chosen_by(fit);
     conclude(args, &scenario, done, store, out, paint)
 }
@@ -79,7 +86,7 @@ fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Res
 /// Threads that a run uses at most: one where someone looks on, else no more than there are cores. Threads meet thousands of
 /// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
-    if args.pcap || args.events.is_some() { 1 } else { args.threads.min(cores()) }
+    if args.pcap.is_some() || args.events.is_some() { 1 } else { args.threads.min(cores()) }
 }
 
 fn cores() -> usize {
@@ -131,14 +138,21 @@ fn protocols(names: &[String]) -> Result<Vec<&'static str>, Failure> {
     Ok(found)
 }
 
+/// What of a run is written packet by packet.
+struct Watched<'a> {
+    events: Option<EventFilter>,
+    /// Links of a capture; None: all.
+    links: Option<&'a [LinkId]>,
+}
+
 fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
-    (filter, jobs): (Option<EventFilter>, usize),
+    (Watched { events, links }, jobs): (Watched<'_>, usize),
     store: Option<&Store>,
 ) -> Sweep {
     let cancel = interrupt::flag();
-    let bar = Progress::start();
+    let bar = Progress::start().lines(!args.json);
     let tell = |progress: &SweepProgress| {
         let SweepProgress { finished, runs, fraction } = *progress;
         bar.set(fraction, || format!("{finished} of {runs} runs done"));
@@ -153,8 +167,9 @@ fn simulate(
             bytes: args.bytes,
             cancel: Some(&cancel),
             store,
-            capture: args.pcap.then(CaptureLimit::default),
-            events: filter.map(|filter| (filter, &writer)),
+            capture: args.pcap.is_some().then(CaptureLimit::default),
+            capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },
+            events: events.map(|filter| (filter, &writer)),
             without_reference: args.no_reference,
             threads: args.threads.min(cores()),
             ..RunOptions::default()

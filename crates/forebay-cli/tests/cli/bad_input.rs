@@ -72,6 +72,25 @@ fn a_link_to_a_node_that_is_not_there() {
 }
 
 #[test]
+fn a_router_of_an_access_link_that_is_not_there() {
+    // Hosts attach to routers, so those alone are suggested.
+    refused_at(
+        "attach = \"r1\"",
+        "attach = \"x\"",
+        15,
+        &["there is no node `x`", "one of: r0, r1\n"],
+    );
+    refused_at(
+        "attach = \"r1\"",
+        "attach = \"s\"",
+        15,
+        &["`s` is a host: hosts attach to routers"],
+    );
+    let braces = &["hosts[1].attach", "\"{}\" stands for a number, but there is no `count`"];
+    refused_at("attach = \"r1\"", "attach = \"r{}\"", 15, braces);
+}
+
+#[test]
 fn a_destination_without_route() {
     let alone = "a = \"r0\"\nb = \"r2\"";
     let without = SMALL.replacen("[\"r0\", \"r1\"]", "[\"r0\", \"r1\", \"r2\"]", 1);
@@ -166,6 +185,8 @@ fn a_change_of_a_key_that_is_not_there() {
     };
     says("tcp.min_rtt=1s", &["--set", "`min_rtt`", "did you mean `min_rto`?"]);
     says("links.0-3.rate=1Mbit/s", &["--set", "`0-3`"]);
+    // Flows have no names: tables count from 0.
+    says("flows.9.bytes=1", &["--set", "flows: ", "`9`", "elements count from 0"]);
     says("tcp.min_rto", &["--set", "key=value"]);
     says("tcp.min_rto=fast", &["--set", "tcp.min_rto", "fast"]);
 }

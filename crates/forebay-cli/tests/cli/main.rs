@@ -3,9 +3,12 @@
 mod bad_input;
 mod interrupt;
 mod memory;
+mod mistakes;
 mod names;
 mod out;
 mod pages;
+mod pcap;
+mod progress;
 mod readme;
 mod report;
 mod reproduce;

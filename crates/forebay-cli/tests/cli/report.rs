@@ -15,7 +15,7 @@ fn a_run_leaves_a_page_and_report_makes_the_same_again() {
     assert_eq!(done.stdout.trim_end(), "results/report.html");
     assert_eq!(fs::read(&path).expect("a page"), first);
     // A folder with its page is still a folder of results, which another run may replace.
-    desk.forebay(&["run", "small.toml", "--out", "results"]).ok();
+    desk.forebay(&["run", "small.toml", "--out", "results", "--force"]).ok();
     assert_eq!(fs::read(&path).expect("a page"), first, "the clock does not show in it");
 }
 

@@ -266,7 +266,8 @@ fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
     let loaded = Scenario::load(setup.scenario.get_ref(), &LoadOptions { set, base: None });
     let scenario = loaded.map_err(|error| {
         let culprit = setup.set.iter().find(|set| {
-            error.place.as_ref().is_some_and(|p| p.file == "--set" && p.text == *set.get_ref())
+            let place = error.first().place.as_ref();
+            place.is_some_and(|p| p.file == "--set" && p.text == *set.get_ref())
         });
         (culprit.map_or(setup.scenario.span(), Spanned::span), error.to_string())
     })?;

@@ -13,7 +13,7 @@ use crate::metrics::{
     metrics_of,
 };
 use crate::need::{Need, RunMemory};
-use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
+use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError, count_per_flow};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
@@ -43,8 +43,10 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Where series go (and a capture, if wanted); None: no series.
     pub store: Option<&'a Store>,
-    /// Write every packet to `packets.pcapng` of the store, which must be given with it.
+    /// Write packets to `packets.pcapng` of the store, which must be given with it.
     pub capture: Option<CaptureLimit>,
+    /// What the capture holds.
+    pub capture_filter: CaptureFilter<'a>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
     /// Do not work out the reference.

@@ -1,6 +1,7 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
 use super::error::{Fault, Problem};
+use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
 };
@@ -473,11 +474,7 @@ impl Field for Protocols {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table of tables, one per protocol"));
         };
-        entries
-            .iter()
-            .map(|entry| protocol_table(entry, key))
-            .collect::<Result<_, _>>()
-            .map(Protocols)
+        all(entries.iter().map(|entry| protocol_table(entry, key))).map(Protocols)
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {

@@ -58,12 +58,16 @@ fn step<'a>(
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
                     let fault = Fault::at(place, key, problem);
-                    if part.parse::<usize>().is_ok() {
-                        let last = names.len().saturating_sub(1);
-                        return Err(fault.hint(format!("elements are numbered from 0 to {last}")));
-                    }
-                    let names = names.iter().map(String::as_str).filter(|n| !n.is_empty());
-                    Err(fault.suggest(part, names))
+                    let named: Vec<&str> =
+                        names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                    Err(match (named.len(), names.len()) {
+                        (0, 0) => fault.hint("the list is empty"),
+                        (0, 1) => fault.hint("elements count from 0, and there is one: 0"),
+                        (0, count) => {
+                            fault.hint(format!("elements count from 0: one of 0 to {}", count - 1))
+                        }
+                        _ => fault.suggest(part, named),
+                    })
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
 use super::error::{Fault, Problem};
+use super::faults::all;
 use super::fields::{At, Field};
 use super::file::{
     AckRule, DelayedAck, EveryPacket, LossPolicyName, LossRule, NoPacing, NoThreshold, PacingRule,
@@ -27,10 +28,7 @@ pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
 pub(super) fn overwritten(tcp: &Tcp, base: TcpConfig, owner: &At<()>) -> Result<TcpConfig, Fault> {
     let mut config = base;
     apply(tcp, &mut config);
-    check(tcp, &config).map_err(|fault| match fault.loc {
-        Some(_) => fault,
-        None => Fault { loc: Some(owner.loc), key: owner.key.clone(), ..fault },
-    })?;
+    check(tcp, &config, owner)?;
     Ok(config)
 }
 
@@ -119,35 +117,45 @@ fn pacing(rule: PacingRule) -> Pacing {
     }
 }
 
-/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an override; none where that
-/// made a value wrong that it does not give.
-fn check(tcp: &Tcp, config: &TcpConfig) -> Result<(), Fault> {
+/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an override, or of the
+/// table where that made a value wrong that it does not give.
+fn check(tcp: &Tcp, config: &TcpConfig, owner: &At<()>) -> Result<(), Fault> {
     let mss = u64::from(config.mss_bytes);
     let buffer = format!("at least one segment ({mss}) and at most 2^30 bytes");
     let receive = format!("at least one segment ({mss} bytes)");
-    at_least(&tcp.mss_bytes, config.mss_bytes >= MIN_MSS_BYTES, "64 to 65535 bytes")?;
-    at_least(&tcp.initial_window_segments, config.initial_window_segments >= 1, "at least 1")?;
     let send = config.send_buffer_bytes;
-    at_least(&tcp.send_buffer_bytes, (mss..=MAX_SEND_BUFFER_BYTES).contains(&send), &buffer)?;
-    at_least(&tcp.receive_buffer_bytes, config.receive_buffer_bytes >= mss, &receive)?;
-    at_least(&tcp.initial_rto, !config.initial_rto.is_zero(), "more than 0s")?;
-    at_least(&tcp.min_rto, !config.min_rto.is_zero(), "more than 0s")?;
     let ordered = config.min_rto <= config.max_rto;
-    at_least(&tcp.max_rto, ordered || tcp.max_rto.is_none(), "at least min_rto")?;
-    at_least(&tcp.min_rto, ordered, "at most max_rto")?;
+    let mut checks = vec![
+        at_least(&tcp.mss_bytes, config.mss_bytes >= MIN_MSS_BYTES, "64 to 65535 bytes"),
+        at_least(&tcp.initial_window_segments, config.initial_window_segments >= 1, "at least 1"),
+        at_least(&tcp.send_buffer_bytes, (mss..=MAX_SEND_BUFFER_BYTES).contains(&send), &buffer),
+        at_least(&tcp.receive_buffer_bytes, config.receive_buffer_bytes >= mss, &receive),
+        at_least(&tcp.initial_rto, !config.initial_rto.is_zero(), "more than 0s"),
+        at_least(&tcp.min_rto, !config.min_rto.is_zero(), "more than 0s"),
+        match tcp.max_rto {
+            Some(_) => at_least(&tcp.max_rto, ordered, "at least min_rto"),
+            None => at_least(&tcp.min_rto, ordered, "at most max_rto"),
+        },
+    ];
     if let Some(AckRule::Delayed(delayed)) = tcp.ack_policy.as_ref().map(|at| &at.value) {
-        at_least(&Some(delayed.packets.clone()), delayed.packets.value >= 1, "1 to 255")?;
+        let packets = &delayed.packets;
+        checks.push(at_least(&Some(packets.clone()), packets.value >= 1, "1 to 255"));
     }
     if let Some(LossRule::Timer(timer)) = tcp.loss_policy.as_ref().map(|at| &at.value) {
-        at_least(&Some(timer.num.clone()), timer.num.value >= 1, "at least 1")?;
-        at_least(&Some(timer.den.clone()), timer.den.value >= 1, "at least 1")?;
+        for number in [&timer.num, &timer.den] {
+            checks.push(at_least(&Some(number.clone()), number.value >= 1, "at least 1"));
+        }
     }
     if let Some(PacingRule::Windowed(windowed)) = tcp.pacing.as_ref().map(|at| &at.value) {
         for percent in [&windowed.slow_start_percent, &windowed.avoidance_percent] {
-            at_least(&Some(percent.clone()), percent.value >= 1, "at least 1")?;
+            checks.push(at_least(&Some(percent.clone()), percent.value >= 1, "at least 1"));
         }
     }
-    Ok(())
+    let placed = |fault: Fault| match fault.loc {
+        Some(_) => fault,
+        None => Fault { loc: Some(owner.loc), key: owner.key.clone(), ..fault },
+    };
+    all(checks.into_iter().map(|check| check.map_err(placed))).map(|_| ())
 }
 
 /// A fault at `at` unless `holds`.

@@ -62,7 +62,7 @@ fn wrong_or_missing_unit() {
         "small.toml:10:8: links[0].rate: expected a rate such as \"10Mbit/s\", found `10Mbits` with the unit `Mbits`",
         "  10 | rate = \"10Mbits\"",
         "     |        ^^^^^^^^^",
-        "hint: did you mean `Mbit/s`?",
+        "hint: did you mean \"10Mbit/s\"?",
     ]);
     assert_eq!(message("10Mbit/s", "10Mbits"), expected);
     let expected = lines(&[
@@ -101,7 +101,7 @@ fn link_to_a_node_that_is_not_there() {
         "small.toml:17:10: hosts[0].attach: there is no node `x`",
         "  17 | attach = \"x\"",
         "     |          ^^^",
-        "hint: one of: d, left, right, s0, s1",
+        "hint: one of: left, right",
     ]);
     assert_eq!(message("attach = \"left\"", "attach = \"x\""), expected);
 }
@@ -117,7 +117,7 @@ fn destination_with_no_route() {
     };
     // The router of the destination is an island.
     let island = SMALL.replace("\"left\", \"right\"]", "\"left\", \"right\", \"far\"]");
-    let island = island.replace("b = \"right\"", "b = \"far\"");
+    let island = island.replace("b = \"right\"", "b = \"far\"").replace("left-right", "left-far");
     let found = parse_with(&island, &[]).expect_err("no route").to_string();
     assert_eq!(found, expected(31));
     // Hosts do not forward: the only way leads through s1.
@@ -530,7 +530,10 @@ fn times_and_probabilities() {
         &[],
     );
     let found = found.expect_err("endless without an end").to_string();
-    assert!(found.starts_with("small.toml:1:1: the key `until_s` is missing"), "{found}");
+    assert!(
+        found.starts_with("small.toml:32:11: flows[0].endless: the key `until_s` is missing"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -262,3 +262,21 @@ fn the_schema_knows_every_key_with_a_description() {
     let target = cubic["$ref"].as_str().expect("a reference").trim_start_matches('#');
     assert!(schema.pointer(target).is_some_and(|s| s["properties"]["beta"].is_object()));
 }
+
+#[test]
+fn each_host_of_a_group_may_attach_to_a_router_of_its_own() {
+    let text = SMALL.replacen("name = \"s{}\"", "name = \"s{}\"\nfirst = 1", 1);
+    let text = text.replacen("[\"left\", \"right\"]", "[\"left\", \"right\", \"r1\", \"r2\"]", 1);
+    let text = text.replacen("attach = \"left\"", "attach = \"r{}\"", 1);
+    let text = text.replacen("src = \"s0\"", "src = \"s1\"", 1);
+    let joined = "links = [{ a = \"r1\", b = \"left\", rate = \"1Mbit/s\", delay = \"1ms\", queue = \"9kB\" }]";
+    let scenario = parse(&text.replacen("[[links]]", &format!("{}\n[[links]]", row(joined)), 1));
+    let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    assert!(names.contains(&"s1-r1") && names.contains(&"s2-r2"), "{names:?}");
+}
+
+/// A list of one link as a table of its own.
+fn row(list: &str) -> String {
+    let inner = list.trim_start_matches("links = [{").trim_end_matches("}]");
+    format!("[[links]]\n{}", inner.split(", ").map(str::trim).collect::<Vec<_>>().join("\n"))
+}
