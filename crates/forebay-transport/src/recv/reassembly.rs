@@ -80,6 +80,13 @@ impl Reassembly {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
     }
 
+    /// Bytes beyond a hole. `fin` is the offset of the peer's FIN, if it came: that is no byte.
+    pub(crate) fn held_bytes(&self, fin: Option<u64>) -> u64 {
+        let Some(held) = &self.held else { return 0 };
+        let fin = fin.filter(|&fin| fin >= self.nxt && held.ranges.covers(fin, fin + 1));
+        held.ranges.bytes() - u64::from(fin.is_some())
+    }
+
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
     #[inline]
     pub(crate) fn append_next(&mut self, bytes: u64) {
