@@ -288,7 +288,7 @@
     };
     const canvas = container({ ...plot, unit }, section, saved);
     const series = lines.map((line) => ({
-      label: line.label, class: line.rest ? "rest" : "", show: !hidden(line),
+      label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
       stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.6 : 1.4,
       points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value), rest: line.rest,
     }));
