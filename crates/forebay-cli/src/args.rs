@@ -64,7 +64,7 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
-    /// Change the scenario; may be given several times
+    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Threads inside one run: results do not depend on it
@@ -85,10 +85,10 @@ pub struct RunArgs {
     /// Carry every packet as bytes; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,
-    /// Print every packet event of a flow (its number) or of a node (its name)
+    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
-    /// Do not work out what an ideal network would have done
+    /// Do not work out the reference: a fluid shared max-min fair
     #[arg(long)]
     pub no_reference: bool,
     /// Also write packets.pcapng, for Wireshark (one per run); needs --out

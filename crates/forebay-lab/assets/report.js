@@ -274,7 +274,9 @@
     // The grey ones first: others are drawn over them.
     const lines = plot.lines.map((line) => ({ ...line, xs: line.samples[0], ys: line.samples[1].map((y) => y / scale) }));
     lines.sort((a, b) => Number(b.rest ?? false) - Number(a.rest ?? false));
-    const top = () => (reach / scale || 1) * (plot.states ? 1.18 : 1.06);
+    // Names of states and of the highest threshold have room above.
+    const named = plot.states || marks.some((mark) => !mark.above && highest(mark.ys) * 1.08 > reach / scale);
+    const top = () => (reach / scale || 1) * (named ? 1.18 : 1.06);
     let u;
     const saved = () => {
       const [from, to] = [u.scales.x.min, u.scales.x.max];

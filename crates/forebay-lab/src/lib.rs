@@ -26,7 +26,7 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use memory::available_bytes;
-pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
+pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics, Unit, labels};
 pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
 pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};

@@ -37,8 +37,14 @@ fn a_table_has_a_column_per_protocol_and_fits_80_columns() {
     let done = desk().forebay(&["run", "small.toml", "--protocol", "newreno,cubic"]).ok();
     assert_eq!(done.stderr, "");
     assert!(done.stdout.contains("NewReno") && done.stdout.contains("CUBIC"), "{}", done.stdout);
-    for word in ["mean FCT", "goodput, Mbit/s", "retransmits", "completed", "1 of 1", "trace hash"]
-    {
+    for word in [
+        "AFCT, ms",
+        "goodput (all flows), Mbit/s",
+        "retransmits",
+        "completed",
+        "1 of 1",
+        "trace hash",
+    ] {
         assert!(done.stdout.contains(word), "no `{word}` in:\n{}", done.stdout);
     }
     assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
@@ -51,7 +57,7 @@ fn flows_without_end_are_not_waited_for() {
     let endless = SMALL.replace("bytes = 100_000", "endless = true");
     desk.file("endless.toml", format!("until_s = 2\n{endless}"));
     let text = desk.forebay(&["run", "endless.toml"]).ok().stdout;
-    assert!(text.contains("delivered, MB") && !text.contains("completed"), "{text}");
+    assert!(text.contains("delivered (all flows), MB") && !text.contains("completed"), "{text}");
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn events_are_lines_and_whoever_reads_them_may_leave() {
     let done = desk.forebay(&["run", "small.toml", "--events", "1"]).ok();
     // 70 packets of data over three links, and as many events at least.
     assert!(done.stdout.lines().count() > 3 * 70, "{}", done.stdout);
-    assert!(done.stderr.contains("mean FCT"), "the table is beside: {}", done.stderr);
+    assert!(done.stderr.contains("AFCT"), "the table is beside: {}", done.stderr);
     let args = ["run", "dumbbell", "--protocol", "cubic", "--events", "1"];
     let mut child = desk.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.as_mut().expect("the binary starts");

@@ -52,7 +52,7 @@ impl Flow {
     }
 }
 
-/// What an ideal network does with the flows of a run.
+/// What the fluid reference does with the flows of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Reference {
     #[serde(default)]
@@ -124,8 +124,9 @@ impl Run {
     }
     /// Flow and its time in the reference, of flows that have both times.
     pub fn against_reference(&self) -> impl Iterator<Item = (&Flow, f64, f64)> {
-        let ideal = self.reference.per_flow_fct_s.iter().flatten();
-        self.per_flow.iter().zip(ideal).filter_map(|(f, ideal)| Some((f, f.fct_s?, (*ideal)?)))
+        let reference = self.reference.per_flow_fct_s.iter().flatten();
+        let pairs = self.per_flow.iter().zip(reference);
+        pairs.filter_map(|(flow, reference_s)| Some((flow, flow.fct_s?, (*reference_s)?)))
     }
 }
 

@@ -120,9 +120,9 @@ impl Measure {
         };
         link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
         match self {
-            Measure::Metric(name) => named("metric", name, names(&Metrics::default().numbers())),
+            Measure::Metric(name) => named("metric", name, names(Metrics::default().numbers())),
             Measure::Reference(name) => {
-                named("number of the reference", name, names(&Reference::default().numbers()))
+                named("number of the reference", name, names(Reference::default().numbers()))
             }
             Measure::Drops(reason) => {
                 named("reason", reason, DropReason::ALL.iter().map(|reason| reason.name()))
@@ -166,8 +166,10 @@ impl Measure {
     }
 }
 
-fn names(numbers: &[(&'static str, Option<f64>)]) -> impl Iterator<Item = &'static str> {
-    numbers.iter().map(|(name, _)| *name)
+fn names(
+    numbers: impl IntoIterator<Item = (&'static str, Option<f64>)>,
+) -> impl Iterator<Item = &'static str> {
+    numbers.into_iter().map(|(name, _)| name)
 }
 
 fn named<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Result<(), String> {

@@ -47,7 +47,7 @@ pub struct RunOptions<'a> {
     pub capture: Option<CaptureLimit>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
-    /// Do not work out what an ideal network would have done.
+    /// Do not work out the reference.
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
@@ -128,7 +128,7 @@ pub struct RunResult {
     /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
-    /// What an ideal network would have done.
+    /// What a fluid shared max-min fair would have done.
     pub reference: Reference,
 }
 
@@ -210,7 +210,7 @@ pub fn run_one(
     Ok(result)
 }
 
-/// What an ideal network would have done, worked out before the run so that waiting for it looks like waiting for the run.
+/// The reference, worked out before the run so that waiting for it looks like waiting for the run.
 fn reference(
     spec: &NetSpec,
     seed: u64,

@@ -57,8 +57,13 @@ fn step<'a>(
                 Some(index) => Ok(&mut items[index]),
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
+                    let fault = Fault::at(place, key, problem);
+                    if part.parse::<usize>().is_ok() {
+                        let last = names.len().saturating_sub(1);
+                        return Err(fault.hint(format!("elements are numbered from 0 to {last}")));
+                    }
                     let names = names.iter().map(String::as_str).filter(|n| !n.is_empty());
-                    Err(Fault::at(place, key, problem).suggest(part, names))
+                    Err(fault.suggest(part, names))
                 }
             }
         }

@@ -217,7 +217,11 @@ impl Field for Seconds {
                 u64::try_from(s).ok().filter(|&s| s <= 3_155_760_000).map(Span::from_secs)
             }
             Value::Float(s) => (0.0..=3_155_760_000.0).contains(&s).then(|| Span::from_secs_f64(s)),
-            _ => return Err(item.expected(key, "a number of seconds")),
+            _ => {
+                let fault = item.expected(key, "a number of seconds");
+                let hint = "keys that end in _s take seconds without a unit, such as 60 or 0.5";
+                return Err(fault.hint(hint));
+            }
         };
         let range = || range_fault(item, key, "0 to 3155760000 seconds (100 years)");
         span.map(Seconds).ok_or_else(range)

@@ -334,6 +334,20 @@ fn set_arguments() {
     ]);
     assert_eq!(set_message("links.left-rigth.rate=1Mbit/s"), expected);
     let expected = lines(&[
+        "--set:1:7: flows: there is no element `7`",
+        "  1 | flows.7.bytes=1MB",
+        "    |       ^",
+        "hint: elements are numbered from 0 to 0",
+    ]);
+    assert_eq!(set_message("flows.7.bytes=1MB"), expected);
+    let expected = lines(&[
+        "--set:1:9: until_s: expected a number of seconds, found a string (\"60s\")",
+        "  1 | until_s=60s",
+        "    |         ^^^",
+        "hint: keys that end in _s take seconds without a unit, such as 60 or 0.5",
+    ]);
+    assert_eq!(set_message("until_s=60s"), expected);
+    let expected = lines(&[
         "--set:1:13: tcp.min_rto: expected a time such as \"5ms\", found `200` without a unit",
         "  1 | tcp.min_rto=200",
         "    |             ^^^",
