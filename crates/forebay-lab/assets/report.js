@@ -206,7 +206,7 @@
       ctx.lineTo(bbox.left + bbox.width, y);
       ctx.stroke();
       drawn.push(label);
-      const over = y < bbox.top + 13 * dpr ? y + 12 * dpr : y - 3 * dpr;
+      const over = y < bbox.top + 13 * dpr ? y + 12 * dpr : y - 5 * dpr;
       if (Math.abs(over - before) < 11 * dpr) continue;
       before = over;
       ctx.setLineDash([]);
@@ -291,7 +291,7 @@
     const canvas = container({ ...plot, unit }, section, saved);
     const series = lines.map((line) => ({
       label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
-      stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.6 : 1.4,
+      stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.8 : 1.4,
       points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value), rest: line.rest,
     }));
     const pub = (type) => type === "mousemove" || type === "mouseleave";
@@ -336,7 +336,7 @@
         state.hidden[state.hidden.has(REST) ? "delete" : "add"](REST);
         for (const { u } of plots) u.series.forEach((series, i) => series.rest && u.setSeries(i, { show: !state.hidden.has(REST) }));
       };
-      body.append(element("tr", { class: "u-series" }, element("th", {}, button)));
+      body.append(element("tr", { class: "u-series" }, element("td", {}, button)));
     }
     for (const mark of above) body.append(element("tr", { class: "u-series above" }, element("td", {}, `${mark.text} (above the axis)`)));
   }
@@ -350,10 +350,10 @@
     });
   }
   const nameOf = (run) => data.protocols[run.protocol].title + (run.seed === state.seed ? "" : ` (seed ${run.seed})`);
-  function lineOf(panel, line) {
-    const look = line.look == null ? null : lookOf(line.look, panel.looks);
+  function lineOf(line, place, many) {
+    const look = lookOf(place, many);
     const rest = look == null;
-    const hue = (dark) => (rest ? (dark ? "#55585b" : "#c4c4c0") : ramp(look.place, look.of, dark));
+    const hue = (dark) => (rest ? (dark ? "#5c6063" : "#b4b4b0") : ramp(look.place, look.of, dark));
     return { label: line.label, samples: decode(line), rest, dash: rest ? [] : look.dash, colour: hue };
   }
   function lineOfProtocol(run, line) {
@@ -376,11 +376,19 @@
       timePlot(section, { ...common, id: first.id, title: first.title + what, lines, marks });
       return;
     }
+    // Flows have the same look in all plots, other lines in those of one metric.
+    const labels = [...new Set(found.flatMap(([, panel]) => panel.lines.map((line) => line.label)))];
+    const flows = labels.every((label) => label.startsWith("flow "));
     for (const [run, panel] of found) {
       const look = data.protocols[run.protocol];
-      const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : lineOf(panel, line)));
+      const placed = (line) => (flows ? lineOf(line, line.look, panel.looks) : lineOf(line, labels.indexOf(line.label), labels.length));
+      const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
+      // The same axes for all, but where they would make a line of what happens under this protocol.
+      const own = highest(lines.map((line) => highest(line.samples[1])));
+      const axis = own < most / 6 ? { most: own } : {};
+      const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
       timePlot(section, {
-        ...common, id: `${panel.id}-${look.name}`, title: `${nameOf(run)}: ${panel.title}`, marker: look.colour,
+        ...common, ...axis, id: `${panel.id}-${look.name}`, title, marker: look.colour,
         lines, marks: marksOf(panel.marks ?? []), states: panel.states,
       });
     }
@@ -394,12 +402,24 @@
       const section = element("section", { id: group.id }, element("h2", {}, group.title), element("p", { class: "about" }, group.about));
       if (found.some(([, panel]) => panel.states)) section.append(stateKey());
       main.append(section);
-      const ids = [...new Set(found.map(([, panel]) => panel.id))];
+      // In the order that each run has them in: one that is new to the list stands behind the one before it.
+      const ids = [];
+      for (const run of runs) {
+        let at = 0;
+        for (const { id } of run.panels.filter((panel) => panel.group === group.id)) {
+          if (!ids.includes(id)) ids.splice(at, 0, id);
+          at = ids.indexOf(id) + 1;
+        }
+      }
       const own = ids.map((id) => found.filter(([, panel]) => panel.id === id));
       // Plots of one protocol each stand in rows of their own, others beside each other.
       const alone = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states);
       let grid = null;
       for (const set of own) {
+        // All flows together are what the plot of the only flow shows.
+        const of = set[0][1].id.replace(/-all$/, "");
+        const one = ([, panel]) => panel.id !== of || panel.lines.length < 2;
+        if (of !== set[0][1].id && found.every(one)) continue;
         if (!grid || alone(set)) {
           grid = element("div", { class: `grid ${alone(set) ? `of-${Math.min(set.length, 4)}` : ""}` });
           section.append(grid);
@@ -449,7 +469,7 @@
     const dashes = (look) => DASHES[look.dash % DASHES.length];
     const saved = () => ({
       title: `${data.scenario}: ${curve.title}`, file: fileName(data.scenario, curve.id), bands: [], marks: [],
-      x: { label: curve.x ? `${curve.title} (${unit})` : curve.title, column: curve.x ? `at most (${curve.x})` : "at most", scale, log, from, to },
+      x: { label: curve.x ? `${curve.title.replace(/ [(].*[)]$/, "")} (${unit})` : curve.title, column: curve.x ? `at most (${curve.x})` : "at most", scale, log, from, to },
       y: { label: "share of flows", unit: "", scale: 1, from: 0, to: 1.04 },
       lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, dash: dashes(look), stepped: true, xs: tables[i][0], ys: tables[i][1] }))
         .filter((line, i) => u.series[i + 1].show),

@@ -31,9 +31,9 @@ const forebaySave = (() => {
         const dashes = dash?.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
         out.push(`<path d="${path}" fill="${fill ?? "none"}" stroke="${stroke}" stroke-width="${wide}"${dashes} stroke-linejoin="round"/>`);
       },
-      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false } = {}) => {
+      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false, halo = false } = {}) => {
         const turn = turned ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : "";
-        out.push(`<text x="${n(x)}" y="${n(y)}" font-size="${size}" text-anchor="${anchor}" fill="${fill}"${bold ? ' font-weight="bold"' : ""}${turn}>${escape(text)}</text>`);
+        out.push(`<text x="${n(x)}" y="${n(y)}" font-size="${size}" text-anchor="${anchor}" fill="${fill}"${bold ? ' font-weight="bold"' : ""}${halo ? ' stroke="#ffffff" stroke-width="3" paint-order="stroke"' : ""}${turn}>${escape(text)}</text>`);
       },
       clip: (x, y, w, h, draw) => {
         const id = `clip${++clips}`;
@@ -62,12 +62,15 @@ const forebaySave = (() => {
         if (fill) { ctx.fillStyle = fill; ctx.fill(); }
         ctx.stroke();
       },
-      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false } = {}) => {
+      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false, halo = false } = {}) => {
         ctx.save();
         ctx.translate(x, y);
         if (turned) ctx.rotate(-Math.PI / 2);
         ctx.font = `${bold ? "bold " : ""}${size}px ${FONT}`;
         ctx.textAlign = anchor === "middle" ? "center" : anchor;
+        ctx.setLineDash([]);
+        [ctx.strokeStyle, ctx.lineWidth] = ["#ffffff", 3];
+        if (halo) ctx.strokeText(text, 0, 0);
         ctx.fillStyle = fill;
         ctx.fillText(text, 0, 0);
         ctx.restore();
@@ -162,14 +165,17 @@ const forebaySave = (() => {
     }
     pen.clip(LEFT, TOP, right - LEFT, PLOT, () => {
       for (const mark of plot.marks.filter((mark) => !mark.above)) {
-        pen.line(seen({ ...mark, stepped: true }, x).map(place), SOFT, 1.25, [6, 4]);
+        const points = seen({ ...mark, stepped: true }, x);
+        // The last value holds until the end.
+        points.push([x.to, points[points.length - 1][1]]);
+        pen.line(points.map(place), SOFT, 1.25, [6, 4]);
       }
       for (const line of plot.lines) pen.line(seen(line, x).map(place), line.colour, line.rest ? 0.8 : 1.8, line.dash);
     });
     for (const mark of plot.marks.filter((mark) => !mark.above)) {
       const value = mark.ys[mark.ys.length - 1];
       const [, at] = place([x.from, value]);
-      pen.text(right - 4, at < TOP + 18 ? at + 15 : at - 5, mark.text, { anchor: "end", size: 12, fill: SOFT });
+      pen.text(right - 4, at < TOP + 18 ? at + 15 : at - 5, mark.text, { anchor: "end", size: 12, fill: SOFT, halo: true });
     }
     pen.line([[LEFT, TOP], [right, TOP], [right, bottom], [LEFT, bottom], [LEFT, TOP]], INK, 1);
     pen.text((LEFT + right) / 2, bottom + 41, x.label, { anchor: "middle" });
@@ -196,6 +202,16 @@ const forebaySave = (() => {
       rows.get(v)[c] = line.ys[i];
     }));
     const times = [...rows.keys()].sort((a, b) => a - b);
+    // Of equal samples in a row the page holds the first and the last.
+    plot.lines.forEach((_, c) => {
+      let before = null;
+      times.forEach((v, i) => {
+        const value = rows.get(v)[c];
+        if (value === "") return;
+        for (let k = before?.at + 1; before?.value === value && k < i; k++) rows.get(times[k])[c] = value;
+        before = { at: i, value };
+      });
+    });
     plot.marks.forEach((mark, m) => {
       let at = 0;
       for (const v of times) {

@@ -130,7 +130,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let (json, thinned) = fit((&heading.title, &protocols), &mut runs, &curves);
     left_out.extend(thinned);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
-    let plots = page::Plots { json, notes: left_out, drawn };
+    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty() };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 
@@ -226,8 +226,7 @@ impl Choice {
         if let Some(place) = current {
             self.settle(&mut runs[place]);
         }
-        let protocol =
-            |run: &Run| results.aggregate.iter().position(|a| a.name == run.name);
+        let protocol = |run: &Run| results.aggregate.iter().position(|a| a.name == run.name);
         let drawn = runs.into_iter().filter_map(|(run, _, panels)| {
             let (seed, end_s) = (run.seed, run.ended_s);
             Some(RunPanels { protocol: protocol(run)?, seed, end_s, panels })

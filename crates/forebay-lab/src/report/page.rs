@@ -25,6 +25,8 @@ pub(super) struct Plots {
     pub notes: Vec<String>,
     /// True if anything is drawn.
     pub drawn: bool,
+    /// True if plots over all runs are: they stand beside the table.
+    pub curves: bool,
 }
 
 /// What the page is called, and what it says of where its numbers come from.
@@ -61,6 +63,11 @@ pub(super) fn page(
     let notes = list(&heading.notes) + &notes;
     let completion = tables::completion(results, protocols);
     let utilisation = tables::utilisation(results, protocols);
+    let without_script = completion + &utilisation;
+    let (beside, below) = match plots.curves {
+        true => (String::new(), without_script),
+        false => (without_script, String::new()),
+    };
     let left_out = list(&plots.notes);
     let scripts = match plots.drawn {
         true => scripts(&plots.json),
@@ -73,8 +80,9 @@ pub(super) fn page(
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{UPLOT_STYLE}\n{STYLE}</style></head>\n<body>\n\
          <header><h1>{title}</h1>{header}</header>\n<main>\n\
-         <div class=top><section id=results>{table}{notes}</section><div id=curves></div></div>\n\
-         <div class=pair>{completion}{utilisation}</div>\n\
+         <div class=top><section id=results>{table}{notes}</section>\
+         <div class=side><div id=curves></div>{beside}</div></div>\n\
+         <div class=pair>{below}</div>\n\
          <div id=toolbar hidden></div>\n<div id=plots></div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"
@@ -120,7 +128,7 @@ pub(super) fn ranges(seeds: &[u64]) -> String {
 
 /// What each protocol is measured against.
 fn references(results: &Results, protocols: &[Protocol]) -> String {
-    let mut lines: Vec<String> = Vec::new();
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let Some(run) = results.runs_of(&aggregate.protocol).next() else { continue };
         let reference = &run.reference;
@@ -128,16 +136,16 @@ fn references(results: &Results, protocols: &[Protocol]) -> String {
         let why = reference.why.as_deref().filter(|why| !why.is_empty());
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         let text = format!("{}{mode}{why}", reference.kind);
-        let line = match lines.iter_mut().find(|line| line.ends_with(&format!(": {text}"))) {
-            Some(line) => {
-                std::mem::take(line).replacen(": ", &format!(", {}: ", protocol.title), 1)
-            }
-            None => format!("{}: {text}", protocol.title),
-        };
-        lines.retain(|line| !line.is_empty());
-        lines.push(line);
+        match found.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, titles)) => titles.push(&protocol.title),
+            None => found.push((text, vec![&protocol.title])),
+        }
     }
-    let text = html(&lines.join("; "));
+    let lines = found.iter().map(|(text, titles)| match found.len() {
+        1 if titles.len() > 1 => text.clone(),
+        _ => format!("{text} for {}", titles.join(", ")),
+    });
+    let text = html(&lines.collect::<Vec<_>>().join("; "));
     if text.is_empty() { text } else { format!("<p class=about>Reference: {text}.</p>") }
 }
 

@@ -99,7 +99,7 @@ pub(super) fn panels(lines: &Lines, window: &str, flows: &[u32]) -> Vec<Panel> {
     let mut panels = vec![run.wire(&busiest)];
     panels.extend(run.received(&busiest));
     panels.extend(run.senders());
-    panels.extend([run.queues(), run.stamped()]);
+    panels.extend([run.queues(), run.stamped(&busiest)]);
     let caches = run.interfaces();
     panels.extend(run.caches(&caches));
     panels.extend(run.sequences());
@@ -260,7 +260,7 @@ impl<'a> Sorter<'a> {
             let mut flows = new(id, "each flow");
             let rates = self.lines.rates.iter().filter(|((_, m), _)| *m == metric);
             self.add_flows(&mut flows, rates.map(|((entity, _), trace)| (entity, trace)));
-            if let Some(trace) = self.lines.totals.get(&metric).filter(|_| flows.lines.len() > 1) {
+            if let Some(trace) = self.lines.totals.get(&metric) {
                 let mut all = new(id_of_all, "all flows together");
                 let step = step_of("bit/s", trace.highest());
                 let (label, trace) = ("all flows".to_string(), trace.clone());
@@ -315,32 +315,35 @@ impl<'a> Sorter<'a> {
         (ports, omitted)
     }
 
-    fn ports(
-        &self,
-        id: &str,
-        (quantity, title): (&'static str, &str),
-        unit: &'static str,
-        (metric, threshold): (Metric, (&str, Metric)),
-    ) -> Panel {
-        let mut panel = Panel::new("queues", id, (quantity, title.to_string()), unit);
-        let (ports, omitted) = self.busiest(metric, QUEUES);
+    fn queues(&self) -> Panel {
+        let names = ("queue", "waiting at the port".to_string());
+        let mut panel = Panel::new("queues", "queue", names, "B");
+        let (ports, omitted) = self.busiest(Metric::Queue, QUEUES);
         for (look, (port, trace)) in ports.iter().enumerate() {
             panel.push(format!("port {port}"), look, trace);
         }
-        let (name, threshold) = threshold;
-        panel.marks = self.marks_of(name, ports.iter().map(|(port, _)| *port), threshold);
+        let shown = ports.iter().map(|(port, _)| *port);
+        panel.marks = self.marks_of("limit", shown, Metric::LimitBytes);
         panel.omitted = omitted;
         panel
     }
-    fn queues(&self) -> Panel {
-        let limit = ("limit", Metric::LimitBytes);
-        let names = ("queue", "waiting at the port");
-        self.ports("queue", names, "B", (Metric::Queue, limit))
-    }
-    fn stamped(&self) -> Panel {
-        let capacity = ("capacity", Metric::LinkRate);
-        let names = ("rate", "rate stamped by RCP");
-        self.ports("rcp", names, "bit/s", (Metric::RcpRate, capacity))
+    /// What the ports of the busiest links stamp: others stamp their capacity, whatever it is.
+    fn stamped(&self, busiest: &[(&'a String, &'a Trace)]) -> Panel {
+        let names = ("rate", "rate stamped by RCP".to_string());
+        let mut panel = Panel::new("queues", "rcp", names, "bit/s");
+        let known = self.levels(Metric::RcpRate).filter_map(|(entity, trace)| match entity {
+            Entity::Port(port) => Some((port, trace)),
+            _ => None,
+        });
+        // Results of an earlier version do not say which links were busy.
+        let of_busy =
+            |port: &String| busiest.is_empty() || busiest.iter().any(|(busy, _)| *busy == port);
+        let ports: Vec<_> = known.filter(|(port, _)| of_busy(port)).take(LINKS).collect();
+        for (look, (port, trace)) in ports.iter().enumerate() {
+            panel.push(format!("port {port}"), look, trace);
+        }
+        panel.marks = self.capacity(ports.iter());
+        panel
     }
 
     /// The interfaces whose caches are shown.

@@ -229,7 +229,8 @@ impl QueuedLink {
     pub fn transmitted_bytes(&self, now: Time) -> u64 {
         let left = self.transmitting.as_ref().filter(|t| t.end > now).map_or(0, |t| {
             let (rest, whole) = (t.end.since(now.max(t.start)), t.end.since(t.start));
-            (u128::from(t.bytes) * u128::from(rest.as_nanos()) / u128::from(whole.as_nanos())) as u64
+            (u128::from(t.bytes) * u128::from(rest.as_nanos()) / u128::from(whole.as_nanos()))
+                as u64
         });
         self.stats.bytes - left
     }
