@@ -131,9 +131,15 @@
       if (!u.series[s].show) continue;
       const values = u.data[s];
       const before = points;
+      let [earlier, later] = [false, false];
       for (let i = 0; i < values.length; i++) {
-        if (values[i] != null && u.data[0][i] >= from && u.data[0][i] <= to) points++;
+        if (values[i] == null) continue;
+        if (u.data[0][i] < from) earlier = true;
+        else if (u.data[0][i] > to) later = true;
+        else points++;
       }
+      // A straight line across the screen has its samples on either side of it.
+      if (points === before && earlier && later) points += 2;
       if (points > before) lines++;
     }
     Object.assign(figure.dataset, { points, lines, from, to });

@@ -1,4 +1,5 @@
-//! Several folders of results on one page: what they are called, whether they may be compared, and how their runs look.
+//! Several folders of results on one page: what they are called, whether they may be compared, and
+//! how their runs look.
 
 use super::data::Protocol;
 use super::error::ReportError;
@@ -15,7 +16,8 @@ const NAMED: usize = 6;
 /// What every page of Forebay has in it.
 const GENERATOR: &str = "<meta name=generator content='Forebay ";
 
-/// Errors if a folder is there twice, or if the page at `path` would not be a file of its own outside of all of them.
+/// Errors if a folder is there twice, or if the page at `path` would not be a file of its own
+/// outside of all of them.
 pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
     // One that cannot be found is told by whoever reads it.
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -41,7 +43,8 @@ pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError>
     }
 }
 
-/// Names for several folders, and what the page says of them. Their runs are called after them from now on.
+/// Names for several folders, and what the page says of them. Their runs are called after them from
+/// now on.
 pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
     let labels = labels(folders);
     let notes = differences(folders, &labels)?;
@@ -53,7 +56,8 @@ pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
         let (path, scenario) = (html(&folder.path.display().to_string()), html(&results.scenario));
         let (label_html, version) = (html(label), html(&results.forebay));
         rows += &format!(
-            "<li><b>{label_html}</b>: {scenario}, seeds {seeds}, Forebay {version}, in <code>{path}</code></li>"
+            "<li><b>{label_html}</b>: {scenario}, seeds {seeds}, Forebay {version}, \
+             in <code>{path}</code></li>"
         );
         let named = |name: &str| format!("{label}: {name}");
         results.runs.iter_mut().for_each(|run| run.protocol = named(&run.name));
@@ -92,7 +96,8 @@ fn differences(folders: &[Folder], labels: &[String]) -> Result<Vec<String>, Rep
         let (name, name_first) = (&folder.results.scenario, &folders[0].results.scenario);
         if name != name_first {
             notes.push(format!(
-                "{label} and {} hold different scenarios ({name}, {name_first}): their numbers are of different networks.",
+                "{label} and {} hold different scenarios ({name}, {name_first}): their numbers are of \
+                 different networks.",
                 labels[0]
             ));
         } else if !keys.is_empty() {
@@ -146,7 +151,8 @@ fn flatten(value: &toml::Value, key: &str, flat: &mut BTreeMap<String, String>) 
     }
 }
 
-/// The look of a protocol of the folder with this number: the colour of the protocol, its shade and dashes of the folder.
+/// The look of a protocol of the folder with this number: the colour of the protocol, its shade and
+/// dashes of the folder.
 pub(super) fn look(of: &Aggregate, folder: usize) -> Protocol {
     let known = look_of(&of.name);
     let title = match of.protocol.strip_suffix(&of.name) {

@@ -28,7 +28,10 @@ pub enum ReportError {
         why: String,
     },
     /// The same results are to stand beside themselves.
-    #[error("`{}` and `{}` are the same folder: different folders are expected", first.display(), second.display())]
+    #[error(
+        "`{}` and `{}` are the same folder: different folders are expected",
+        first.display(), second.display()
+    )]
     SameFolder {
         /// As it was given first.
         first: PathBuf,
@@ -42,7 +45,10 @@ pub enum ReportError {
         found: usize,
     },
     /// The page would be written into a folder of results.
-    #[error("`{}` is inside the folder of results `{}`: a file outside of it is expected", path.display(), folder.display())]
+    #[error(
+        "`{}` is inside the folder of results `{}`: a file outside of it is expected",
+        path.display(), folder.display()
+    )]
     Inside {
         /// The page.
         path: PathBuf,
@@ -50,7 +56,10 @@ pub enum ReportError {
         folder: PathBuf,
     },
     /// Where the page would be written there is something else.
-    #[error("`{}` is there and is no page that Forebay wrote: another name is expected", path.display())]
+    #[error(
+        "`{}` is there and is no page that Forebay wrote: another name is expected",
+        path.display()
+    )]
     Foreign {
         /// The file.
         path: PathBuf,

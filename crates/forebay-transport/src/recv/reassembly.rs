@@ -230,6 +230,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn bytes_beyond_a_hole_are_counted_once_and_a_fin_is_none() {
+        let mut r = Reassembly::default();
+        r.start(5000);
+        assert_eq!(r.held_bytes(None), 0);
+        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
+        for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
+            r.accept(start, end, 100_000);
+            assert_eq!(r.held_bytes(Some(7000)), held);
+        }
+        r.accept(5000, 5500, 100_000);
+        assert_eq!((r.held_bytes(Some(7000)), r.nxt()), (0, 7001));
+    }
+
     /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.
     #[test]
     fn the_most_recent_block_comes_first() {
