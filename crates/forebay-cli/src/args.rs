@@ -64,7 +64,8 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
-    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is flows.0
+    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is
+    /// flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Threads inside one run: results do not depend on it
@@ -132,7 +133,8 @@ pub struct ReportArgs {
     /// Folders that `forebay run --out` wrote, at most 6
     #[arg(value_name = "DIR", required = true, num_args = 1..=MOST_FOLDERS)]
     pub folders: Vec<PathBuf>,
-    /// Write the page to this file, outside of the folders [default: report.html in the folder, or compare.html here]
+    /// Write the page to this file, outside of the folders [default: report.html in the folder, or
+    /// compare.html here]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

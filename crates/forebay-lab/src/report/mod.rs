@@ -67,11 +67,11 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
     Ok(path)
 }
 
-/// Make one page of the results in `folders`, 1 to [`MOST_FOLDERS`] of them, and write it to `path`, outside of all of them. A
-/// page of Forebay that is there is replaced.
+/// Make one page of the results in `folders`, 1 to [`MOST_FOLDERS`] of them, and write it to
+/// `path`, outside of all of them. A page of Forebay that is there is replaced.
 ///
-/// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice, if `path` is inside one of
-/// them, or if something else is there.
+/// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
+/// if `path` is inside one of them, or if something else is there.
 pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
     if folders.is_empty() || folders.len() > MOST_FOLDERS {
         return Err(ReportError::Folders { found: folders.len() });
@@ -165,8 +165,8 @@ struct Choice {
 }
 
 impl Choice {
-    /// The first seeds, as many as leave a dozen runs of all `protocols` of the page, one at least; and the flows with the most
-    /// bytes.
+    /// The first seeds, as many as leave a dozen runs of all `protocols` of the page, one at least;
+    /// and the flows with the most bytes.
     fn of(results: &Results, protocols: usize) -> Choice {
         let mut seeds = Vec::new();
         for seed in results.aggregate.iter().flat_map(|a| &a.seeds) {

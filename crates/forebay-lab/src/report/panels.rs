@@ -14,7 +14,8 @@ const NO_WINDOW_BYTES: f64 = (1u64 << 30) as f64;
 /// Most flows whose sequence numbers are shown.
 const SEQUENCES: usize = 6;
 
-/// Most links in a plot of throughput, and the share of the utilisation of the busiest that each has at least.
+/// Most links in a plot of throughput, and the share of the utilisation of the busiest that each
+/// has at least.
 const LINKS: usize = 4;
 const NEAR_BUSIEST: f64 = 0.5;
 /// Most thresholds of one kind in a plot.
@@ -24,7 +25,8 @@ const MARKS: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub label: String,
-    /// Number of its look: a colour of as many as the panel has looks, then dashes. None: the look of its protocol.
+    /// Number of its look: a colour of as many as the panel has looks, then dashes. None: the look
+    /// of its protocol.
     pub look: Option<usize>,
     pub trace: Trace,
     /// What values are rounded to.
@@ -51,7 +53,8 @@ pub(super) struct Panel {
     pub lines: Vec<Line>,
     /// The state of an interface, behind the lines.
     pub states: Option<Trace>,
-    /// Colours that its lines have; for flows those of all plots, so that a flow looks the same in each.
+    /// Colours that its lines have; for flows those of all plots, so that a flow looks the same in
+    /// each.
     pub looks: usize,
     /// Thresholds.
     pub marks: Vec<Mark>,
@@ -66,14 +69,14 @@ pub(super) const GROUPS: [(&str, &str, &str); 7] = [
     (
         "throughput",
         "Throughput on the wire",
-        "Of links: bytes on the wire, headers and retransmissions included; the busiest links of each run. Of flows: \
-         payload that arrived at the receiver, in order or beyond a hole.",
+        "Of links: bytes on the wire, headers and retransmissions included; the busiest links of \
+         each run. Of flows: payload that arrived at the receiver, in order or beyond a hole.",
     ),
     (
         "goodput",
         "Goodput",
-        "What receivers could read: payload in order. When a hole is filled, what had arrived beyond it counts at once, so that \
-         this may exceed the capacity for a moment.",
+        "What receivers could read: payload in order. When a hole is filled, what had arrived \
+         beyond it counts at once, so that this may exceed the capacity for a moment.",
     ),
     ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
     ("queues", "Queues", "What waited at the ports of links, and the rate that RCP ports stamped."),
@@ -169,7 +172,8 @@ impl<'a> Sorter<'a> {
         panel.looks = self.flows.len();
     }
 
-    /// The links that were busiest, by the share of their capacity that was used; the busiest first.
+    /// The links that were busiest, by the share of their capacity that was used; the busiest
+    /// first.
     fn busiest_links(&self) -> Vec<(&'a String, &'a Trace)> {
         let rates = self.lines.rates.iter().filter_map(|((entity, metric), trace)| {
             let Entity::Port(port) = entity else { return None };

@@ -243,7 +243,8 @@ mod tests {
         let gap = [(100 * MS, 1000.0), (190 * MS, 1010.0), (410 * MS, 1030.0)];
         assert_eq!(rates(100 * MS, &gap), [(1, 100.0), (2, 0.0), (3, 0.0), (4, 200.0)]);
         assert_eq!(rates(100 * MS, &[(5, 7.0)]), []);
-        // A count that is held until 350 ms: nothing more in two windows, nor in the one that has begun.
+        // A count that is held until 350 ms: nothing more in two windows, nor in the one that has
+        // begun.
         let (mut rate, mut out) = (Rate::new(100 * MS), Vec::new());
         rate.push(0, 0.0, |number, rate| out.push((number, rate)));
         rate.push(40 * MS, 50.0, |number, rate| out.push((number, rate)));

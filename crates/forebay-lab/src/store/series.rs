@@ -1,20 +1,27 @@
 //! `series.parquet`: what changes over time, in long form, sampled every `sample_s`.
 //!
-//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`; rows in order of run, then of time.
+//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`; rows in order of run, then
+//! of time.
 //!
-//! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to its end: `cwnd_bytes`,
-//!   `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`, `delivered_bytes`, `lost_bytes`; no row for what is not
-//!   set (no threshold, no RTT sample yet, not paced). Of the flow as a whole `sent_bytes`, sent at least once,
-//!   `received_bytes`, in order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
-//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something waits there: `queue_bytes`. Under
-//!   RCP, from the first packet on: `rcp_rate_bps`, the rate that is stamped. Of a port that has another row or lies between two
-//!   routers `transmitted_bytes`, on the wire since the start, headers and per-packet overhead included, at each sample at which
-//!   it has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has changed; once
-//!   `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that case `queue_limit_packets`;
-//! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P: `cache_bytes`, `state` (0 P, 1 S&D,
-//!   2 B, 3 DB), and bytes on the wire since the start: `offered_bytes` to that interface, of those `sent_bytes` over its link and
-//!   its detours, of those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`, `cache_total_bytes`;
-//! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and `passed_bytes`, payload that has left.
+//! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to
+//!   its end: `cwnd_bytes`, `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`,
+//!   `delivered_bytes`, `lost_bytes`; no row for what is not set (no threshold, no RTT sample yet,
+//!   not paced). Of the flow as a whole `sent_bytes`, sent at least once, `received_bytes`, in
+//!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
+//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
+//!   waits there: `queue_bytes`. Under RCP, from the first packet on: `rcp_rate_bps`, the rate that
+//!   is stamped. Of a port that has another row or lies between two routers `transmitted_bytes`, on
+//!   the wire since the start, headers and per-packet overhead included, at each sample at which it
+//!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
+//!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
+//!   case `queue_limit_packets`;
+//! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
+//!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
+//!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
+//!   those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`,
+//!   `cache_total_bytes`;
+//! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and
+//!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
 use super::error::StoreError;

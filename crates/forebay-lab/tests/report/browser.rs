@@ -111,19 +111,22 @@ fn protocols_stand_beside_each_other_and_can_be_hidden() {
     assert_eq!(number_of(dom.plots()["wire"], "data-lines"), 1.0);
 }
 
-/// Presses the three buttons of a plot and keeps what they save, as text: of a picture its size and its first letters.
+/// Presses the three buttons of a plot and keeps what they save, as text: of a picture its size and
+/// its first letters.
 const SAVE: &str = "
     const real = URL.createObjectURL;
     URL.createObjectURL = (blob) => {
         blob.text().then((text) => {
             const kept = document.createElement('pre');
             kept.id = 'saved-' + blob.type.replace(/[^a-z]/g, '-');
-            kept.textContent = blob.type === 'image/png' ? `${blob.size} ${text.slice(1, 4)}` : text;
+            const picture = `${blob.size} ${text.slice(1, 4)}`;
+            kept.textContent = blob.type === 'image/png' ? picture : text;
             document.body.append(kept);
         });
         return real.call(URL, blob);
     };
-    setTimeout(() => document.querySelectorAll('[data-plot=\"goodput-all\"] [data-save]').forEach((b) => b.click()), 300);";
+    const all = '[data-plot=\"goodput-all\"] [data-save]';
+    setTimeout(() => document.querySelectorAll(all).forEach((button) => button.click()), 300);";
 
 #[test]
 fn a_plot_is_saved_with_title_axes_legend_and_samples() {

@@ -177,7 +177,8 @@ fn throughput_on_the_wire_fills_the_link_and_no_more() {
     run("dumbbell", &[], (&["newreno", "cubic"], &[1]), &folder);
     let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
     for run in 0..2 {
-        // The bottleneck is 10 Mbit/s, and always busy: that is what is on the wire. A window counts whole bytes.
+        // The bottleneck is 10 Mbit/s, and always busy: that is what is on the wire. A window
+        // counts whole bytes.
         let wire = highest(panel_of(&data, run, "wire"));
         assert!((9.999e6..10.001e6).contains(&wire), "{wire}");
         // Of 1500 bytes 1448 are payload. Packets arrive whole: one more in a window of 100 ms.

@@ -289,7 +289,8 @@ impl Connection {
             ended: times.ended,
         }
     }
-    /// Payload bytes that have arrived on any path, those beyond a hole included; a byte that comes twice on a path counts once.
+    /// Payload bytes that have arrived on any path, those beyond a hole included; a byte that comes
+    /// twice on a path counts once.
     pub fn arrived_bytes(&self) -> u64 {
         self.paths.iter().map(Path::arrived_bytes).sum()
     }
