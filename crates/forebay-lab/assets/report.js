@@ -433,8 +433,14 @@
         drawPanels(grid, set, longest);
         if (alone(set)) grid = null;
       }
-      const omitted = [...new Set(found.map(([, panel]) => panel.omitted).filter(Boolean))];
-      for (const text of omitted) section.append(element("p", { class: "about" }, `Shown: ${text}.`));
+      const omitted = new Map();
+      for (const [run, panel] of found) {
+        if (panel.omitted) omitted.set(panel.omitted, [...(omitted.get(panel.omitted) ?? []), nameOf(run)]);
+      }
+      for (const [text, names] of omitted) {
+        const of = omitted.size > 1 ? ` of ${[...new Set(names)].join(", ")}` : "";
+        section.append(element("p", { class: "about" }, `Shown${of}: ${text}.`));
+      }
     }
   }
   function stateKey() {

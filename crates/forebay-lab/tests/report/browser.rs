@@ -151,6 +151,12 @@ fn a_plot_is_saved_with_title_axes_legend_and_samples() {
     ] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
+    // The capacity is a line, from one point to another.
+    let dashed = svg.split("<path ").find(|path| path.contains("stroke-dasharray=\"6 4\""));
+    assert!(
+        dashed.is_some_and(|path| path.split_once("stroke=").unwrap().0.contains('L')),
+        "{svg}"
+    );
     // Two lines of samples, the frame, grids, thresholds.
     let longest = svg.split(" d=\"").map(str::len).max();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>") && longest > Some(1000));
