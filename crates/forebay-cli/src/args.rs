@@ -1,6 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
 use clap::{Args, Parser, Subcommand};
+use forebay_lab::MOST_FOLDERS;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -29,7 +30,7 @@ pub enum Command {
     Run(RunArgs),
     /// Run an experiment of a paper or of another system, and put its published values beside ours
     Reproduce(ReproduceArgs),
-    /// Make the page report.html of a folder of results again
+    /// Make the page report.html of a folder of results again, or one page of several folders
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
     List,
@@ -64,7 +65,8 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
-    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is flows.0
+    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is
+    /// flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Threads inside one run, no more than there are cores: results do not depend on it
@@ -137,12 +139,18 @@ pub struct ReproduceArgs {
 #[command(after_help = "Examples:
   forebay run dumbbell --out results     writes results/report.html
   forebay report results                 writes it again
+  forebay report old new                 both in one page, compare.html
+  forebay report old new --out page.html
 
 The page needs no network and no other file: open it in any browser.")]
 pub struct ReportArgs {
-    /// A folder that `forebay run --out` wrote
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    /// Folders that `forebay run --out` wrote, at most 6
+    #[arg(value_name = "DIR", required = true, num_args = 1..=MOST_FOLDERS)]
+    pub folders: Vec<PathBuf>,
+    /// Write the page to this file, outside of the folders [default: report.html in the folder, or
+    /// compare.html here]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 //!
 //! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and protocols - [`RunResult`] with its
 //! [`Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk, with
-//! [`write_report`] the page that shows them.
+//! [`write_comparison, write_report`] the page that shows them.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -37,7 +37,7 @@ pub use observe::{
 };
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
-pub use report::{ReportError, write_report};
+pub use report::{MOST_FOLDERS, ReportError, write_comparison, write_report};
 pub use run::{Looks, Parallel, Progress, RunError, RunOptions, RunResult, Shares, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};

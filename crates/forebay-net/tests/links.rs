@@ -316,3 +316,22 @@ fn nobody_waits_for_packets_that_a_failure_took() {
     bench.run_to(Time::MAX);
     assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);
 }
+
+/// 1 Mbit/s is 125 bytes a millisecond: two packets of 1250 bytes take 10 ms each.
+#[test]
+fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
+    let (rate, limit) = (Rate::mbps(1), FifoLimit::Packets(10));
+    let ms = Time::from_millis;
+    for link in [fifo(rate, limit), queued(rate, limit, false), queued(rate, limit, true)] {
+        let mut bench = Bench::new(link);
+        bench.offer(ms(1), 1, 1250);
+        bench.offer(ms(1), 2, 1250);
+        let by = |bench: &mut Bench, at: u64| {
+            bench.run_to(ms(at));
+            bench.link.transmitted_bytes(ms(at))
+        };
+        let found = [1, 5, 11, 13, 21, 30].map(|at| by(&mut bench, at));
+        // At 11 ms the driver has not yet been told that the first has ended.
+        assert_eq!(found, [0, 500, 1250, 1500, 2500, 2500]);
+    }
+}

@@ -23,7 +23,11 @@ pub(super) struct Results {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Run {
+    /// In a page of several folders, the label of the folder before it.
     pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
     pub seed: u64,
     pub ended_s: f64,
     pub per_flow: Vec<Flow>,
@@ -38,6 +42,14 @@ pub(super) struct Flow {
     pub dst: String,
     pub bytes: Option<u64>,
     pub fct_s: Option<f64>,
+}
+
+impl Flow {
+    /// True if both have the same number, ends and size.
+    pub fn is_like(&self, other: &Flow) -> bool {
+        let key = |flow: &Flow| (flow.id, flow.src.clone(), flow.dst.clone(), flow.bytes);
+        key(self) == key(other)
+    }
 }
 
 /// What the fluid reference does with the flows of a run.
@@ -56,7 +68,11 @@ pub(super) struct Reference {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Aggregate {
+    /// In a page of several folders, the label of the folder before it.
     pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
     pub seeds: Vec<u64>,
     pub flows: usize,
     pub completed: usize,
@@ -93,6 +109,8 @@ impl Results {
         let path = folder.join("scenario.toml");
         let scenario: Described = parse(&path, toml::from_str(&read_text(&path)?))?;
         results.description = scenario.description;
+        results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
+        results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
         Ok(results)
     }
     /// The runs of a protocol.

@@ -3,7 +3,7 @@
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
-use super::results::{Aggregate, Estimate, Results};
+use super::results::{Aggregate, Estimate, Results, Run};
 use crate::metrics::{CLASS_ROWS, METRICS, Unit, labels};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -46,9 +46,9 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     push_row(&mut rows, labels::COMPLETED, "", completed);
     let heads =
         protocols.iter().map(|p| format!("<th scope=col>{}{}</th>", marker(p), html(&p.title)));
-    let heads: String = heads.collect();
+    let (heads, columns): (String, usize) = (heads.collect(), protocols.len());
     format!(
-        "<div class=wide><table><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=wide><table style=--n:{columns}><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
@@ -171,6 +171,14 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
     let Some(first) = results.runs.first().filter(|run| run.per_flow.len() <= FLOWS) else {
         return String::new();
     };
+    // Runs of several folders may have other flows.
+    let same = |run: &Run| {
+        run.per_flow.len() == first.per_flow.len()
+            && run.per_flow.iter().zip(&first.per_flow).all(|(own, first)| own.is_like(first))
+    };
+    if !results.runs.iter().all(same) {
+        return String::new();
+    }
     let mut rows = Vec::new();
     let mut highest = 0f64;
     for (place, flow) in first.per_flow.iter().enumerate() {

@@ -203,7 +203,7 @@ pub fn run_one(
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
     watch.begin(simulation.workload());
-    let series = options.store.map(|store| store.series(protocol, seed, names.clone()));
+    let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
     let mut series = series.transpose()?;
     let mut drive = Drive {
         simulation: &mut simulation,

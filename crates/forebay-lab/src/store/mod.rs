@@ -66,10 +66,10 @@ impl Store {
         &self,
         protocol: &str,
         seed: u64,
-        names: LinkNames,
+        network: (LinkNames, &Scenario),
     ) -> Result<SeriesWriter, StoreError> {
         let path = self.place.file(&series_part(protocol, seed));
-        SeriesWriter::create(path, (protocol, seed), names)
+        SeriesWriter::create(path, (protocol, seed), network)
     }
     /// Where the capture of a run goes for now.
     pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {

@@ -131,6 +131,12 @@ impl AnyLink {
     pub fn busy(&self, now: Time) -> Span {
         each!(self, l => l.busy(now))
     }
+    /// Bytes that were on the wire by `now`, per-packet overhead included: of the packet in
+    /// transmission the share of its time that has passed. It steps back by a packet where a
+    /// failure cuts one off.
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        each!(self, l => l.transmitted_bytes(now))
+    }
     /// Packets whose transmission has ended by `now`.
     pub fn serialized_packets(&self, now: Time) -> u64 {
         each!(self, l => l.serialized_packets(now))

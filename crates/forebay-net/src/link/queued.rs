@@ -247,6 +247,15 @@ impl QueuedLink {
         let rest = self.transmitting.as_ref().map_or(Span::ZERO, |t| t.end.since(now));
         self.stats.busy.saturating_sub(rest)
     }
+    /// See [`crate::AnyLink::transmitted_bytes`].
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        let left = self.transmitting.as_ref().filter(|t| t.end > now).map_or(0, |t| {
+            let (rest, whole) = (t.end.since(now.max(t.start)), t.end.since(t.start));
+            (u128::from(t.bytes) * u128::from(rest.as_nanos()) / u128::from(whole.as_nanos()))
+                as u64
+        });
+        self.stats.bytes - left
+    }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
         self.stats.packets - self.is_transmitting(now) as u64

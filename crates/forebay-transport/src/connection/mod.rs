@@ -12,7 +12,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Histogram, OptionList, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -315,6 +315,11 @@ impl Connection {
             acked_bytes,
             ended: times.ended,
         }
+    }
+    /// Payload bytes that have arrived on any path, those beyond a hole included; a byte that comes
+    /// twice on a path counts once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.paths.iter().map(Path::arrived_bytes).sum()
     }
     /// Counts.
     pub fn counters(&self) -> Counters {

@@ -353,6 +353,10 @@ impl Path {
         let nxt = self.fin_received_at.map_or(self.recv.nxt(), |fin| self.recv.nxt().min(fin));
         nxt.saturating_sub(1)
     }
+    /// The same, and those beyond a hole.
+    pub(crate) fn arrived_bytes(&self) -> u64 {
+        self.received_bytes() + self.recv.held_bytes(self.fin_received_at)
+    }
     /// The peer's FIN is in order.
     pub(crate) fn stream_complete(&self) -> bool {
         self.fin_received_at.is_some_and(|fin| self.recv.nxt() > fin)

@@ -99,6 +99,13 @@ impl Reassembly {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
     }
 
+    /// Bytes beyond a hole. `fin` is the offset of the peer's FIN, if it came: that is no byte.
+    pub(crate) fn held_bytes(&self, fin: Option<u64>) -> u64 {
+        let Some(held) = &self.held else { return 0 };
+        let fin = fin.filter(|&fin| fin >= self.nxt && held.ranges.covers(fin, fin + 1));
+        held.ranges.bytes() - u64::from(fin.is_some())
+    }
+
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
     #[inline]
     pub(crate) fn append_next(&mut self, bytes: u64) {
@@ -240,6 +247,20 @@ mod tests {
             assert!(r.accept(end - 500, end, 100_000).out_of_order);
             assert_eq!(blocks(&mut r, 3), [(5500, end)]);
         }
+    }
+
+    #[test]
+    fn bytes_beyond_a_hole_are_counted_once_and_a_fin_is_none() {
+        let mut r = Reassembly::default();
+        r.start(5000);
+        assert_eq!(r.held_bytes(None), 0);
+        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
+        for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
+            r.accept(start, end, 100_000);
+            assert_eq!(r.held_bytes(Some(7000)), held);
+        }
+        r.accept(5000, 5500, 100_000);
+        assert_eq!((r.held_bytes(Some(7000)), r.nxt()), (0, 7001));
     }
 
     /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.
