@@ -28,7 +28,7 @@ fn run(rtt: Span, buffer_percent: u64) -> (u64, f64) {
     let transport = world.transport("cubic", config, move |init| cubic.build(init));
     world.flow((a, b), Time::ZERO, None, transport);
     let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
-    sim.run_until(Time::ZERO + rtt * 100);
+    sim.run_until(Time::ZERO + rtt * 100).expect("every packet is accounted for");
     let server = sim.connection(FlowId(0), Role::Server).expect("it was opened");
     // The link counts what it knows to leave, so what waits is taken off.
     let (taken, waits) = (sim.link(bottleneck).stats().bytes, sim.link(bottleneck).queue_bytes());

@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn bytes_beyond_a_hole_are_counted_once_and_a_fin_is_none() {
-        let mut r = Reassembly::default();
+        let mut r = Reassembly::new(0, 1000);
         r.start(5000);
         assert_eq!(r.held_bytes(None), 0);
         // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
