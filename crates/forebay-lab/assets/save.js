@@ -164,13 +164,13 @@ const forebaySave = (() => {
       pen.text(at, bottom + 19, String(v), { anchor: "middle" });
     }
     pen.clip(LEFT, TOP, right - LEFT, PLOT, () => {
+      for (const line of plot.lines) pen.line(seen(line, x).map(place), line.colour, line.rest ? 0.8 : 1.8, line.dash);
       for (const mark of plot.marks.filter((mark) => !mark.above)) {
         const points = seen({ ...mark, stepped: true }, x);
         // The last value holds until the end.
         points.push([x.to, points[points.length - 1][1]]);
         pen.line(points.map(place), SOFT, 1.25, [6, 4]);
       }
-      for (const line of plot.lines) pen.line(seen(line, x).map(place), line.colour, line.rest ? 0.8 : 1.8, line.dash);
     });
     for (const mark of plot.marks.filter((mark) => !mark.above)) {
       const value = mark.ys[mark.ys.length - 1];

@@ -178,7 +178,7 @@ fn rcp() -> Rows {
                 ("arrived_bytes", received[flow]),
                 ("sent_bytes", received[flow] + rate_bps / 160.0),
                 ("pacing_rate_bps", rate_bps),
-                ("srtt_ms", 55.0),
+                ("srtt_ms", 55.0 + (at_ms as f64 / 300.0).sin()),
             ] {
                 rows.push(at_ms, &entity, metric, value);
             }
