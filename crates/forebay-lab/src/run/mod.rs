@@ -153,7 +153,7 @@ pub enum RunError {
     Events(#[source] std::io::Error),
     /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and how
     /// to see it again.
-    #[error("{0}. This is a bug of Forebay {version}. See it again with: {1}", version = env!("CARGO_PKG_VERSION"))]
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = env!("CARGO_PKG_VERSION"))]
     Unbalanced(Unbalanced, String),
 }
 
@@ -172,7 +172,8 @@ impl RunError {
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see it again.
+/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
+/// it again.
 pub fn run_one(
     scenario: &Scenario,
     protocol: &str,
