@@ -132,6 +132,8 @@ pub struct RunResult {
     pub reference: Reference,
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -151,9 +153,9 @@ pub enum RunError {
     /// Packet events cannot be written.
     #[error("cannot write packet events: {0}")]
     Events(#[source] std::io::Error),
-    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and how
-    /// to see it again.
-    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = env!("CARGO_PKG_VERSION"))]
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     Unbalanced(Unbalanced, String),
 }
 
