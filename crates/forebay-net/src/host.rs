@@ -218,8 +218,8 @@ impl Host {
         Some(Taken { socket, ready: self.any_ready(), refused })
     }
     /// The same with a whole TCP segment, which the caller ends if there is a socket for it: as
-    /// delivered, which is counted here, or as dropped where the socket refused it. None, and nothing
-    /// has happened to it, if there is no socket for it.
+    /// delivered, which is counted here, or as dropped where the socket refused it. None, and
+    /// nothing has happened to it, if there is no socket for it.
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);

@@ -272,8 +272,8 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
     }
 }
 
-/// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3 ms
-/// arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
+/// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3
+/// ms arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
 /// fourth, which comes at 5 ms by itself, overtakes nobody.
 #[test]
 fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {

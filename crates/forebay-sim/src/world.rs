@@ -179,8 +179,9 @@ impl Simulation {
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
     ///
-    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not hold. That is looked at
-    /// in each call behind which a run is over, and now and then in the others.
+    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not
+    /// hold. That is looked at in the first call, in each behind which a run is over, and now and
+    /// then in the others.
     pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
         let status = self.advance(limit);
         let events = self.events();

@@ -134,6 +134,8 @@ pub struct RunResult {
     pub reference: Reference,
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -153,9 +155,9 @@ pub enum RunError {
     /// Packet events cannot be written.
     #[error("cannot write packet events: {0}")]
     Events(#[source] std::io::Error),
-    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and how
-    /// to see it again.
-    #[error("{0}. This is a bug of Forebay {version}. See it again with: {1}", version = env!("CARGO_PKG_VERSION"))]
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     Unbalanced(Unbalanced, String),
 }
 
@@ -174,7 +176,8 @@ impl RunError {
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see it again.
+/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
+/// it again.
 pub fn run_one(
     scenario: &Scenario,
     protocol: &str,

@@ -129,7 +129,7 @@ sections! {
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
             jitter: Span,
-            /// True: packets overtake others where an event lowers the delay (jitter reorders all the same); default false.
+            /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
             loss: Probability,

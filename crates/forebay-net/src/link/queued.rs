@@ -34,8 +34,8 @@ pub struct QueuedLink {
     transmitting: Option<Transmission>,
     /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
     wire: PacketRing,
-    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives before
-    /// it, unless the link reorders.
+    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives
+    /// before it, unless the link reorders.
     last_arrival: Time,
     channel: AnyChannel,
     stats: LinkStats,

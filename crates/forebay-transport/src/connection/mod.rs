@@ -105,8 +105,8 @@ impl Connection {
         self.refresh();
     }
 
-    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered, or
-    /// as dropped for the reason given, if nothing of it was taken.
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered,
+    /// or as dropped for the reason given, if nothing of it was taken.
     #[inline(always)]
     pub fn on_packet(
         &mut self,

@@ -11,9 +11,10 @@ const FEWEST_RANGES: u32 = 16_384;
 /// Out-of-order ranges that a receiver keeps; what would begin one more is refused.
 ///
 /// As many as the receive buffer holds full segments. Each range has a segment, and a segment is
-/// missing in front of it: full segments never make more than half as many. For small ones, of which
-/// a buffer holds more, there is a floor. A range takes 16 bytes: ranges need less memory than the
-/// buffer itself, where an MSS is not shorter than they are, and a 90th of it where it is 1448 bytes.
+/// missing in front of it: full segments never make more than half as many. For small ones, of
+/// which a buffer holds more, there is a floor. A range takes 16 bytes: ranges need less memory
+/// than the buffer itself, where an MSS is not shorter than they are, and a 90th of it where it is
+/// 1448 bytes.
 fn most_ranges(buffer_bytes: u64, mss_bytes: u16) -> u32 {
     let segments = buffer_bytes / u64::from(mss_bytes.max(1));
     u32::try_from(segments).unwrap_or(u32::MAX).max(FEWEST_RANGES)
