@@ -46,7 +46,7 @@ fn of_cases(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
     text
 }
 
-/// The published value, its least and most, and ours; with the unit if it is not that of the column.
+/// The published value, its least and most, and ours; with a unit that is not that of the column.
 fn beside(row: &ComparedRow, unit: &str) -> String {
     let cells = cells(row);
     let published = match cells.range.as_str() {

@@ -1,4 +1,4 @@
-//! What a row of an experiment is measured by: a closed set of kinds, each of them one line of a file.
+//! What a row of an experiment is measured by: a closed set of kinds, each one line of a file.
 
 use crate::metrics::Metrics;
 use crate::reference::Reference;
@@ -43,8 +43,8 @@ pub(super) enum Measure {
     ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
     /// Payload of flows that left an interface by payload that their receivers got.
     PassedRatio { port: String, flows: Vec<u32>, within_s: [f64; 2] },
-    /// The largest window of a sender, in segments of so many bytes, up to the look at which it first
-    /// has a slow start threshold: its first slow start is over.
+    /// The largest window of a sender, in segments of so many bytes, up to the look at which it
+    /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
     /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs, sampled so often.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },

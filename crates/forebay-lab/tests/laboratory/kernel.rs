@@ -69,7 +69,7 @@ fn the_kernel_is_compared_with_the_preset_alone() {
     }
 }
 
-/// 10 Gbit/s and 100 ms: 125 MB, or 83 000 packets, are on their way. Nothing is set but the network.
+/// 125 MB, or 83 000 packets, are on their way. Nothing is set but the network.
 const LONG_FAT: &str = r#"
     description = "One endless flow over 10 Gbit/s and 100 ms"
     protocols = ["newreno", "cubic"]
