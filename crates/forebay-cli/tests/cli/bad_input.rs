@@ -238,3 +238,14 @@ fn events_and_captures_of_what_is_not_there_or_of_many_runs() {
     let done = desk.forebay(&["run", "small.toml", "--pcap"]);
     assert!(done.code == 2 && done.stderr.contains("--out"), "{}", done.stderr);
 }
+
+#[test]
+fn samples_that_would_dominate_the_run_are_refused_with_the_least_distance() {
+    let desk = Desk::new();
+    let endless = SMALL.replace("bytes = 100_000", "endless = true");
+    desk.file("endless.toml", format!("until_s = 2\n{endless}"));
+    let done = refused(&desk, &["endless.toml", "--set", "sample_s=1e-9"]);
+    let told = ["sample_s: `", "expected at least "].iter().all(|text| done.stderr.contains(text));
+    assert!(told, "{}", done.stderr);
+    desk.forebay(&["run", "endless.toml", "--set", "sample_s=0.001"]).ok();
+}

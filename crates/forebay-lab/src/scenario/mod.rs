@@ -354,6 +354,9 @@ fn read(
     let specs = protocols::specs(&file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
+    if !faults.touch("sample_s") {
+        faults.keep(check_sample(&file, (sample, until), &flows, &topology.links));
+    }
     let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology, &mut faults);
     let mut scenario = Scenario {
         description: faults.or(description(&file), String::new()),
@@ -406,6 +409,42 @@ fn description(file: &File) -> Result<String, Fault> {
 const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 /// Distance of samples in series.
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
+
+/// Most values that the series of a run may have: beyond, writing them takes longer than any run that they describe.
+const MOST_VALUES: f64 = 1e9;
+/// Values of a sample: of a flow with its path, and of a direction of a link.
+const FLOW_VALUES: usize = 9;
+const LINK_VALUES: usize = 5;
+
+/// A distance of samples with which they would dominate the run is refused. How long the run lasts at least: to its end if a flow
+/// is endless, else until the largest flow can have been sent at the highest rate there is.
+fn check_sample(
+    file: &File,
+    (sample, until): (Span, Option<Time>),
+    flows: &[Flow],
+    links: &[Link],
+) -> Result<(), Fault> {
+    let Some(at) = &file.sample_s else { return Ok(()) };
+    let rates = links.iter().flat_map(|link| [link.forward.rate, link.reverse.rate]);
+    let fastest_bps = rates.map(|rate| rate.bps()).max().unwrap_or(1).max(1) as f64;
+    let until_s = until.map_or(f64::INFINITY, Time::as_secs_f64);
+    let ends_s = flows.iter().map(|flow| match flow.bytes {
+        Some(bytes) => flow.start.as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
+        None => until_s,
+    });
+    let lasts_s = ends_s.fold(0.0, f64::max).min(until_s);
+    let values = (flows.len() * FLOW_VALUES + 2 * links.len() * LINK_VALUES) as f64;
+    let least_s = lasts_s * values / MOST_VALUES;
+    if sample.as_secs_f64() >= least_s {
+        return Ok(());
+    }
+    let found = text::shown(&at.value);
+    let expected = format!(
+        "at least {least_s:.2e} s: a sample has {values} values, the run lasts {lasts_s} s or more, and {MOST_VALUES:e} values \
+         are the most"
+    );
+    Err(at.fault(Problem::OutOfRange { found, expected }))
+}
 
 /// When the run ends, from when it is measured, and how often it is sampled.
 fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {

@@ -142,7 +142,8 @@ fn what_waits_in_a_cache_is_under_way() {
     let delays = assert_as_by_event_lines(&scenario, "inrpp").metrics.delays;
     // The round trip is one way and at least 25 ms of propagation back.
     let (there, both) = (delays.one_way_delay_mean_ms.unwrap(), delays.rtt_mean_ms.unwrap());
-    assert!(there > 300.0 && (there..there + 60.0).contains(&both), "{there} {both}");
+    // A free path takes 26 ms; the link that two megabytes of each flow share is far too slow for them.
+    assert!(there > 200.0 && (there..there + 60.0).contains(&both), "{there} {both}");
 }
 
 /// The TCP bytes of a packet with or without IP options.
@@ -168,7 +169,8 @@ fn queue_delay_holds_the_time_in_the_cache_of_the_router() {
     let (mut waited_ms, mut flows, mut own) = (0.0, 0, 0);
     for record in on("0->2") {
         let Some(came_ns) = came.get_mut(tcp_bytes(record)).and_then(VecDeque::pop_front) else {
-            own += 1; // a message of the router
+            // A message of the router; those before the first flow are before the window.
+            own += i32::from(record.at_ns as f64 * 1e-9 > result.metrics.window_s[0]);
             continue;
         };
         // 5 ms of propagation; 2 bytes of framing at 10 Mbit/s.
