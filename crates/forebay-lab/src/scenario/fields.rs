@@ -21,7 +21,8 @@ pub(super) trait Field: Sized {
 
 /// A table of the format.
 pub(super) trait Section: Sized {
-    /// Take the keys that are its own; None, and a fault in `fields`, if one that must be there is not or is wrong.
+    /// Take the keys that are its own; None, and a fault in `fields`, if one that must be there is
+    /// not or is wrong.
     fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
