@@ -109,7 +109,8 @@ impl<S: Sink> PcapngWriter<S> {
         self.interface_with_snap_length(name, 0)
     }
 
-    /// Describe one more interface, of whose packets the first `snap_bytes` bytes are captured; 0: all.
+    /// Describe one more interface, of whose packets the first `snap_bytes` bytes are captured; 0:
+    /// all.
     pub fn interface_with_snap_length(
         &mut self,
         name: &str,
@@ -126,7 +127,8 @@ impl<S: Sink> PcapngWriter<S> {
         Ok(Interface(self.snap_bytes.len() as u32 - 1))
     }
 
-    /// Write the packet `bytes`, from the IP header on, as much of it as the interface captures. Panics on an interface of another capture, and on a
+    /// Write the packet `bytes`, from the IP header on, as much of it as the interface captures.
+    /// Panics on an interface of another capture, and on a
     /// comment longer than 65 535 bytes.
     pub fn packet(&mut self, capture: &Capture<'_>, bytes: &[u8]) -> Result<(), S::Error> {
         let snap_bytes = self.snap_bytes.get(capture.interface.0 as usize);

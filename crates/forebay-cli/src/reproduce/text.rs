@@ -128,6 +128,10 @@ fn tally(rows: &[&ComparedRow]) -> String {
     let all = [Verdict::Reproduced, Verdict::Better, Verdict::Differs, Verdict::NotStated];
     let counted =
         all.map(|verdict| (rows.iter().filter(|r| r.verdict == verdict).count(), verdict));
-    let words = counted.iter().filter(|(n, _)| *n > 0).map(|(n, v)| format!("{n} {}", v.name()));
+    let word = |n: usize, verdict: Verdict| match (n, verdict) {
+        (2.., Verdict::Differs) => "differ",
+        _ => verdict.name(),
+    };
+    let words = counted.iter().filter(|(n, _)| *n > 0).map(|&(n, v)| format!("{n} {}", word(n, v)));
     format!("{} rows: {}", rows.len(), words.collect::<Vec<_>>().join(", "))
 }

@@ -83,7 +83,8 @@ fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Res
     fit.map_err(|error| no_room(args, error))
 }
 
-/// Threads that a run uses at most: one where someone looks on, else no more than there are cores. Threads meet thousands of
+/// Threads that a run uses at most: one where someone looks on, else no more than there are cores.
+/// Threads meet thousands of
 /// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
     if args.pcap.is_some() || args.events.is_some() { 1 } else { args.threads.min(cores()) }

@@ -1,4 +1,5 @@
-//! A progress bar with an estimate of the time left; where there is no terminal, a line now and then.
+//! A progress bar with an estimate of the time left; where there is no terminal, a line now and
+//! then.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -39,7 +40,8 @@ impl Progress {
             written: AtomicU64::new(0),
         }
     }
-    /// Without a terminal, such as in a job of a cluster, write a line each ten seconds if `wanted`.
+    /// Without a terminal, such as in a job of a cluster, write a line each ten seconds if
+    /// `wanted`.
     pub fn lines(self, wanted: bool) -> Progress {
         Progress { lines: wanted && !self.wanted, ..self }
     }

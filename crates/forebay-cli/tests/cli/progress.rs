@@ -4,7 +4,8 @@ use crate::{Desk, SMALL};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// A line comes each ten seconds; without one this test would not end before the run does, in hours.
+/// A line comes each ten seconds; without one this test would not end before the run does, in
+/// hours.
 #[test]
 fn a_long_run_off_a_terminal_says_how_far_it_is() {
     let desk = Desk::new();

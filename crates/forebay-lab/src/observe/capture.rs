@@ -1,4 +1,5 @@
-//! `packets.pcapng`: every packet on every link, or on those that were chosen, as bytes, whole or their beginnings.
+//! `packets.pcapng`: every packet on every link, or on those that were chosen, as bytes, whole or
+//! their beginnings.
 //!
 //! One interface per directed link, called `a->b`; one record for each packet that arrives at the end of its link, at the time
 //! when it arrives. So the number of records is the number of packet-hops of the run, less the packets that were lost on a wire

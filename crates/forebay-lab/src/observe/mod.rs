@@ -49,7 +49,8 @@ pub struct UnknownLink {
 /// Most links that a message lists.
 const MOST_LISTED: usize = 40;
 
-/// The directed links that names stand for, separated by commas, as results call them: `a-b` from a to b and `b-a` back; of a
+/// The directed links that names stand for, separated by commas, as results call them: `a-b` from a
+/// to b and `b-a` back; of a
 /// link with a name of its own, `name` and `name:reverse`.
 pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, UnknownLink> {
     let known = LinkNames::new(scenario);

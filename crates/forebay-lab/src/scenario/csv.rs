@@ -1,7 +1,9 @@
 //! Rows of comma-separated files, each cell with its place.
 //!
-//! The first line names the columns; their order is free, and columns of others are passed over, which a note says. A cell in
-//! double quotes may hold commas, and `""` for a quote (RFC 4180), but no end of line. A line that begins with `#` is a comment.
+//! The first line names the columns; their order is free, and columns of others are passed over,
+//! which a note says. A cell in
+//! double quotes may hold commas, and `""` for a quote (RFC 4180), but no end of line. A line that
+//! begins with `#` is a comment.
 //! Numbers may be written as in a scenario: `1e7`, `10_000`, or with a unit, `10Mbit/s`.
 
 use super::error::{Fault, Problem, nearest};
@@ -160,7 +162,8 @@ impl Csv {
         let text = format!("only one of the columns `{one}` and `{other}` may be there");
         Err(Fault::at(self.header[a.max(b)].1, "", Problem::Csv(text)))
     }
-    /// The fault of a file without columns that it needs: at those that are misspelled, else of all that are missing.
+    /// The fault of a file without columns that it needs: at those that are misspelled, else of all
+    /// that are missing.
     pub fn need(&self, columns: &[usize]) -> Result<(), Fault> {
         let missing: Vec<&str> =
             columns.iter().filter(|&&c| !self.has(c)).map(|&c| self.columns[c]).collect();
@@ -279,7 +282,8 @@ impl Row<'_> {
         bytes.ok_or_else(|| self.wrong(column, "1 to 18446744073709551615 bytes"))
     }
 
-    /// A whole number without unit, which may have an exponent (`1e7`) and underscores. None if the cell is no number; Some(None)
+    /// A whole number without unit, which may have an exponent (`1e7`) and underscores. None if the
+    /// cell is no number; Some(None)
     /// if it is one that is negative, has a fraction, or is 2^64 or more.
     fn whole(&self, column: usize) -> Option<Option<u64>> {
         let text = self.text(column);
@@ -340,7 +344,8 @@ fn split(line: &str, at: usize, source: u32) -> Result<Vec<Cell<'_>>, Fault> {
     }
 }
 
-/// The text of a cell that begins with a quote, and its length with its quotes; None if it has no end.
+/// The text of a cell that begins with a quote, and its length with its quotes; None if it has no
+/// end.
 fn quoted(cell: &str) -> Option<(Cow<'_, str>, usize)> {
     let mut end = 1;
     loop {

@@ -1,6 +1,7 @@
 //! What can be wrong with a scenario, and where.
 //!
-//! A mistake is one line `file:line:column: key: problem`, the line of text that it is about, and a hint if there is one.
+//! A mistake is one line `file:line:column: key: problem`, the line of text that it is about, and a
+//! hint if there is one.
 
 use super::faults::Faults;
 use super::source::{Loc, Sources, readable};

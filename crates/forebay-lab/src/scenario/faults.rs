@@ -1,7 +1,9 @@
 //! Many mistakes at once: each way through a file goes on with what is sane.
 //!
-//! A [`Fault`] may hold others of the same value. Those of different values come together in [`Faults`], which puts them in the
-//! order of the text. What a mistake takes with it is [`Lost`]: a name that is missing because its declaration is wrong is no
+//! A [`Fault`] may hold others of the same value. Those of different values come together in
+//! [`Faults`], which puts them in the
+//! order of the text. What a mistake takes with it is [`Lost`]: a name that is missing because its
+//! declaration is wrong is no
 //! mistake of its own, and is not told.
 
 use super::error::{Fault, MOST_MISTAKES, Problem, ScenarioError, nearest};
@@ -55,7 +57,8 @@ impl Faults {
     pub fn or<T>(&mut self, result: Result<T, Fault>, default: T) -> T {
         self.keep(result).unwrap_or(default)
     }
-    /// As an error: in the order of the texts, each mistake once, and no more than can be read. Panics if there is none.
+    /// As an error: in the order of the texts, each mistake once, and no more than can be read.
+    /// Panics if there is none.
     pub fn resolve(self, sources: &Sources) -> ScenarioError {
         assert!(!self.list.is_empty(), "an error has a mistake");
         let mut list = self.list;
@@ -119,7 +122,8 @@ pub(super) fn note(first: &mut Option<Fault>, next: Fault) {
     });
 }
 
-/// What is not there because of a mistake elsewhere. Names may hold "{}", which stands for a number.
+/// What is not there because of a mistake elsewhere. Names may hold "{}", which stands for a
+/// number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lost {
     nodes: Vec<String>,
@@ -178,7 +182,8 @@ fn stands_for(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Take out of the document what is wrong with it: of a list the element, of a table the key. So the rest can be read again.
+/// Take out of the document what is wrong with it: of a list the element, of a table the key. So
+/// the rest can be read again.
 pub(super) fn cut(document: &mut Item, faults: &Faults, known: &[&str], lost: &mut Lost) {
     let places = faults.list.iter().map(|fault| {
         let unknown = matches!(*fault.problem, Problem::UnknownKey(_));

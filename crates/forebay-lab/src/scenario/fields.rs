@@ -21,7 +21,8 @@ pub(super) trait Field: Sized {
 
 /// A table of the format.
 pub(super) trait Section: Sized {
-    /// Take the keys that are its own; None, and a fault in `fields`, if one that must be there is not or is wrong.
+    /// Take the keys that are its own; None, and a fault in `fields`, if one that must be there is
+    /// not or is wrong.
     fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
@@ -90,6 +91,8 @@ pub(super) struct Fields<'a> {
     entries: &'a [Entry],
     loc: Loc,
     key: &'a str,
+    /// A key is unknown: one that is missing may be meant by it.
+    unknown: bool,
     /// What was wrong so far.
     fault: Option<Fault>,
 }
@@ -105,9 +108,8 @@ impl Fields<'_> {
     pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<At<T>> {
         if !self.entries.iter().any(|e| e.key == key) {
             let problem = Problem::MissingKey { key, meaning: sentence(doc) };
-            // Where a key is unknown, that one may be meant.
-            let follows = self.fault.is_some();
-            note(&mut self.fault, Fault::at(self.loc, self.key, problem).following(follows));
+            let fault = Fault::at(self.loc, self.key, problem).following(self.unknown);
+            note(&mut self.fault, fault);
         }
         self.optional(key)
     }
@@ -125,7 +127,7 @@ pub(super) fn read_section<S: Section>(item: &Item, key: &str) -> Result<S, Faul
         let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
         note(&mut fault, unknown.suggest(&entry.key, known.iter().copied()));
     }
-    let mut fields = Fields { entries, loc: item.loc, key, fault };
+    let mut fields = Fields { entries, loc: item.loc, key, unknown: fault.is_some(), fault };
     let section = S::take(&mut fields);
     match fields.fault {
         Some(fault) => Err(fault),

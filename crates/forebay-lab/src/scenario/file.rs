@@ -180,7 +180,9 @@ sections! {
             count: u32,
             /// Number of the first host of the group; default 0.
             first: u32,
-            /// Router at the other end of the access link, which is called "host-router"; without it, links are declared under `links`.
+            /// Router at the other end of the access link, which is called "host-router"; of a
+            /// group it may hold "{}", which stands for the number of the host. Without it, links
+            /// are declared under `links`.
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
@@ -256,11 +258,15 @@ sections! {
     pub struct CsvFiles {
         required {}
         optional {
-            /// File of links between routers, with the columns a, b, rate_bps, delay_ns; routers that are not declared are made.
+            /// File of links between routers, with the columns a, b, rate_bps (bit/s, or
+            /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
+            /// made. Other columns are not used.
             links: String,
             /// File of hosts, with the columns host, router.
             hosts: String,
-            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets.
+            /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
+            /// packets; or src, dst for full names, bytes (or "10kB") for packets. Other columns
+            /// are not used.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,

@@ -2,7 +2,8 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`,
+//! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod build;
 mod builtin;
@@ -190,7 +191,8 @@ impl Scenario {
         Scenario::parse(&text, &file, &LoadOptions { set, base })
     }
 
-    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if nothing of it can be read,
+    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if
+    /// nothing of it can be read,
     /// or if it has more hosts or flows than any scenario may have.
     pub fn outline(name_or_path: &str, options: &LoadOptions) -> Result<Outline, ScenarioError> {
         let Text { text, file, base } = Text::of(name_or_path, options)?;
@@ -301,7 +303,8 @@ struct Readable {
     too_large: bool,
 }
 
-/// The keys of a text, with all changes. Nothing is expanded. Errors if nothing is left without what is wrong.
+/// The keys of a text, with all changes. Nothing is expanded. Errors if nothing is left without
+/// what is wrong.
 fn read_file(
     text: &str,
     name: &str,
@@ -319,7 +322,8 @@ fn read_file(
     let mut known = Vec::new();
     <File as fields::Section>::keys(&mut known);
     let mut too_large = false;
-    // Taking out what the types of values are wrong with may show a group that is too large, and that another.
+    // Taking out what the types of values are wrong with may show a group that is too large, and
+    // that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
         if let Some(file) = wrong.keep(File::read(&document, "")) {

@@ -117,7 +117,8 @@ fn pacing(rule: PacingRule) -> Pacing {
     }
 }
 
-/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an override, or of the
+/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an
+/// override, or of the
 /// table where that made a value wrong that it does not give.
 fn check(tcp: &Tcp, config: &TcpConfig, owner: &At<()>) -> Result<(), Fault> {
     let mss = u64::from(config.mss_bytes);

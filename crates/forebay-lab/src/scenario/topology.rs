@@ -39,7 +39,8 @@ pub(super) struct Topology {
     pub lost: Lost,
 }
 
-/// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there, and its names are lost.
+/// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there,
+/// and its names are lost.
 pub(super) fn expand(
     file: &File,
     (sources, base): (&mut Sources, &Path),
@@ -262,7 +263,8 @@ impl Topology {
         self.lost.link(name);
     }
 
-    /// A name as the part of another; "{}" for one that names nothing, in whose place another was meant.
+    /// A name as the part of another; "{}" for one that names nothing, in whose place another was
+    /// meant.
     fn name_or_any(&self, name: &str) -> String {
         if self.by_name.contains_key(name) { name.to_string() } else { "{}".to_string() }
     }

@@ -1,7 +1,9 @@
-//! Units that look like another of another size: bytes for bits, and 1024 for 1000. The nearest spelling would be wrong by a
+//! Units that look like another of another size: bytes for bits, and 1024 for 1000. The nearest
+//! spelling would be wrong by a
 //! factor of 8, so these have hints of their own.
 
-/// What `value` of `unit` is in one of `units`, if the unit is one of data or of data per second that is not among them.
+/// What `value` of `unit` is in one of `units`, if the unit is one of data or of data per second
+/// that is not among them.
 pub(super) fn hint(value: f64, unit: &str, units: &[&str]) -> Option<String> {
     if units.contains(&"bit/s") {
         let data = ["/s", "/sec", "ps"].iter().find_map(|end| unit.strip_suffix(end));

@@ -1,7 +1,10 @@
-//! Folders of runs that were killed: `DIR.partial-<process>` and `DIR.replaced-<process>` beside a folder of results.
+//! Folders of runs that were killed: `DIR.partial-<process>` and `DIR.replaced-<process>` beside a
+//! folder of results.
 //!
-//! A run holds a lock (`flock`) on its partial folder. The system releases the lock when the process ends, however it ends, so a
-//! folder without a lock whose process is gone belongs to nobody. Where there are no such locks, nothing is removed.
+//! A run holds a lock (`flock`) on its partial folder. The system releases the lock when the
+//! process ends, however it ends, so a
+//! folder without a lock whose process is gone belongs to nobody. Where there are no such locks,
+//! nothing is removed.
 
 use super::error::StoreError;
 use super::place::{entries, is_own};
@@ -102,7 +105,8 @@ fn is_gone(_: u32) -> bool {
     false
 }
 
-/// Remove what killed runs left beside `target`. Errors if a live process writes results to `target`.
+/// Remove what killed runs left beside `target`. Errors if a live process writes results to
+/// `target`.
 pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
     for (folder, process) in Beside::Partial.all(target)? {
         match Lock::take(&folder) {

@@ -9,7 +9,8 @@
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
-//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything fails; if the process is killed,
+//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
+//! fails; if the process is killed,
 //! the next run with the same folder removes it. When a sweep is
 //! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
 
@@ -48,12 +49,15 @@ fn capture_name(protocol: &str, seed: u64) -> String {
 }
 
 impl Store {
-    /// Begin a folder of results that will be `target`. Folders above it are made, and what a killed run left beside it is removed.
-    /// Errors if `target` exists and is not empty, if another process is writing to it, or if nothing can be written beside it.
+    /// Begin a folder of results that will be `target`. Folders above it are made, and what a
+    /// killed run left beside it is removed.
+    /// Errors if `target` exists and is not empty, if another process is writing to it, or if
+    /// nothing can be written beside it.
     pub fn create(target: &Path) -> Result<Store, StoreError> {
         Ok(Store { place: Place::prepare(target, Existing::Keep)? })
     }
-    /// The same, but results at `target` are replaced once the new ones are whole. Errors if anything else is there.
+    /// The same, but results at `target` are replaced once the new ones are whole. Errors if
+    /// anything else is there.
     pub fn replace(target: &Path) -> Result<Store, StoreError> {
         Ok(Store { place: Place::prepare(target, Existing::Replace)? })
     }

@@ -39,7 +39,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results that may be replaced. What killed
+    /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results that
+    /// may be replaced. What killed
     /// runs left there is removed.
     pub fn prepare(target: &Path, existing: Existing) -> Result<Place, StoreError> {
         if target.file_name().is_none() {
@@ -139,7 +140,8 @@ impl Drop for Place {
     }
 }
 
-/// Ok if nothing is at `target`, or an empty folder, or a folder of results and nothing else that may be replaced.
+/// Ok if nothing is at `target`, or an empty folder, or a folder of results and nothing else that
+/// may be replaced.
 fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
     let occupied =
         |why: &str| Err(StoreError::Occupied { path: target.to_path_buf(), why: why.into() });
@@ -195,7 +197,8 @@ fn marked(path: &Path) -> Option<Marked> {
 /// A time since 1970 as `2026-11-22 04:12 UTC`.
 fn minute(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days from 0000-03-01 in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
+    // Days from 0000-03-01 in eras of 400 years (Hinnant, "chrono-compatible low-level date
+    // algorithms").
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
