@@ -3,11 +3,8 @@
 use forebay_base::{
     Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream, TcpFields, Time,
 };
-use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLimit, FifoLink, Impairment, QueuedLink};
-use forebay_queue::{
-    AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Overflow, Pipeline,
-    PortContext,
-};
+use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLink, Impairment, QueuedLink};
+use forebay_queue::{DropTail, Limit, Overflow, Pipeline, PortContext};
 
 /// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written down.
 struct Bench {
@@ -60,16 +57,12 @@ impl Bench {
 
 const DELAY: Span = Span::from_millis(3);
 
-fn fifo(rate: Rate, limit: FifoLimit) -> AnyLink {
+fn fifo(rate: Rate, limit: Limit) -> AnyLink {
     AnyLink::Fifo(FifoLink::new(rate, DELAY, limit, 0))
 }
 
-fn queued(rate: Rate, limit: FifoLimit, steady: bool) -> AnyLink {
-    let discipline = match limit {
-        FifoLimit::Bytes(n) => AnyDiscipline::DropTailBytes(DropTailBytes::new(n)),
-        FifoLimit::Packets(n) => AnyDiscipline::DropTailPackets(DropTailPackets::new(n)),
-    };
-    let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+fn queued(rate: Rate, limit: Limit, steady: bool) -> AnyLink {
+    let pipeline = Pipeline::plain(DropTail::with_limit(limit).into());
     let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(rate));
     AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady)))
@@ -82,9 +75,9 @@ fn one_event_and_two_event_links_are_the_same_link() {
     for (seed, steady) in (0..60).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let limit = match rng.below(4) {
-            0 => FifoLimit::Packets(rng.below(6)),
-            1 => FifoLimit::Bytes(rng.below(200)),
-            _ => FifoLimit::Bytes(rng.below(9000)),
+            0 => Limit::Packets(rng.below(6)),
+            1 => Limit::Bytes(rng.below(200)),
+            _ => Limit::Bytes(rng.below(9000)),
         };
         let (mut a, mut b) =
             (Bench::new(fifo(rate, limit)), Bench::new(queued(rate, limit, steady)));
@@ -116,8 +109,8 @@ fn one_event_and_two_event_links_are_the_same_link() {
 /// The transmitter is looked after only when a packet comes, on a link that is busy for milliseconds between.
 #[test]
 fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
-    let mut in_time = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
-    let mut late = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
+    let mut in_time = Bench::new(queued(Rate::mbps(12), Limit::Bytes(9000), false));
+    let mut late = Bench::new(queued(Rate::mbps(12), Limit::Bytes(9000), false));
     let mut rng = Rng::new(5, Stream::Test, 0);
     let mut now = Time::ZERO;
     for number in 0..2000 {
@@ -146,7 +139,7 @@ fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
 fn poisson_arrivals_wait_as_long_as_m_d_1_says() {
     let service_ms = 1.2; // 1500 bytes at 10 Mbit/s
     for (rho, expected_ms) in [(0.5, 0.6), (0.8, 2.4), (0.9, 5.4)] {
-        let mut bench = Bench::new(fifo(Rate::mbps(10), FifoLimit::Bytes(u64::MAX)));
+        let mut bench = Bench::new(fifo(Rate::mbps(10), Limit::Bytes(u64::MAX)));
         let mut rng = Rng::new(3, Stream::Test, 0);
         let mut now_ns = 0.0;
         let packets = 1_000_000;
@@ -163,7 +156,7 @@ fn poisson_arrivals_wait_as_long_as_m_d_1_says() {
 #[test]
 fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
     let limit = 100;
-    let mut bench = Bench::new(fifo(Rate::mbps(12), FifoLimit::Packets(limit)));
+    let mut bench = Bench::new(fifo(Rate::mbps(12), Limit::Packets(limit)));
     // a = 1.25: one packet each 0.8 ms, served in 1 ms.
     (0..10_000u32).for_each(|n| bench.offer(Time::from_nanos(n as u64 * 800_000), n, 1500));
     // The buffer fills at 0.25 packets a service time: after about 100 / (1 - 0.8) = 500 arrivals.
@@ -175,7 +168,7 @@ fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
 
 #[test]
 fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
-    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(10), false));
+    let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(10), false));
     let ms = Time::from_millis;
     (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
     bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
@@ -192,11 +185,7 @@ fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
 
 #[test]
 fn jitter_reorders_and_loss_is_as_frequent_as_asked() {
-    let pipeline = Pipeline::new(
-        AnyMeter::None,
-        AnyDiscipline::DropTailPackets(DropTailPackets::new(u64::MAX)),
-        AnyEgress::Plain,
-    );
+    let pipeline = Pipeline::plain(DropTail::with_limit(Limit::Packets(u64::MAX)).into());
     let impairment = Impairment::new(0.1, Span::from_millis(5), Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
     let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);

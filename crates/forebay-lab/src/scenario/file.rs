@@ -9,7 +9,7 @@ use super::item::{Entry, Item, Value};
 use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
-use super::units::{Bytes, Limit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -137,8 +137,8 @@ sections! {
         optional {
             /// Discipline; default "droptail".
             discipline: DisciplineName,
-            /// Limit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
-            limit: Limit,
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
         }
@@ -423,7 +423,7 @@ impl Field for Queue {
         match &item.value {
             Value::Table(_) => QueueTable::read(item, key).map(Queue),
             _ => {
-                let limit = Some(At::<Limit>::read(item, key)?);
+                let limit = Some(At::<GivenLimit>::read(item, key)?);
                 Ok(Queue(QueueTable { limit, ..QueueTable::default() }))
             }
         }
@@ -432,7 +432,7 @@ impl Field for Queue {
         self.0.write()
     }
     fn schema() -> Json {
-        json!({ "anyOf": [QueueTable::schema(), Limit::schema()] })
+        json!({ "anyOf": [QueueTable::schema(), GivenLimit::schema()] })
     }
 }
 

@@ -44,10 +44,9 @@ use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::RcpPortParams;
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use source::Sources;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// A scenario with every choice made.
@@ -129,25 +128,7 @@ pub struct Wire {
     /// Bytes that each packet costs beside its own.
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
-    pub queue: QueueLimit,
-}
-
-/// Limit of a drop-tail queue, the packet in service not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In bytes.
-    Bytes(u64),
-    /// In packets.
-    Packets(u64),
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Bytes(bytes) => write!(f, "{bytes} bytes"),
-            QueueLimit::Packets(packets) => write!(f, "{packets} packets"),
-        }
-    }
+    pub queue: Limit,
 }
 
 /// A flow.

@@ -6,9 +6,10 @@ use super::file::{
     QueueTable,
 };
 use super::source::Loc;
-use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, rcp, tcp, tcp_of};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
+use super::{Flow, Link, Scenario, Wire, events, inrpp, protocols, rcp, tcp, tcp_of};
 use forebay_base::Time;
+use forebay_queue::Limit;
 use std::fmt::Write;
 
 fn some<T>(value: T) -> Option<At<T>> {
@@ -118,8 +119,8 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
 
 fn params(wire: &Wire) -> LinkParams {
     let limit = match wire.queue {
-        QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        QueueLimit::Packets(packets) => Limit::Packets(packets),
+        Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
+        Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
     let queue = QueueTable { limit: some(limit), ..QueueTable::default() };
     LinkParams {

@@ -6,9 +6,10 @@ use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{Limit, MAX_DELAY};
-use super::{Link, Node, QueueLimit, Wire};
+use super::units::{GivenLimit, MAX_DELAY};
+use super::{Link, Node, Wire};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -366,12 +367,13 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
     Err(delay.fault(Problem::OutOfRange { found, expected }))
 }
 
-fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<QueueLimit, Fault> {
+/// What a limit stands for at the rate of its link.
+fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
     Ok(match limit.value {
-        Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        Limit::Packets(packets) => QueueLimit::Packets(packets),
-        Limit::Time(span) => QueueLimit::Bytes(rate.bytes_in(span)),
-        Limit::Bdp { millionths } => {
+        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
+        GivenLimit::Packets(packets) => Limit::Packets(packets),
+        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
+        GivenLimit::Bdp { millionths } => {
             let Some(rtt) = rtt else {
                 let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
                 let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
@@ -379,7 +381,7 @@ fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<
             };
             let bdp = u128::from(rate.bytes_in(rtt.value));
             let bytes = bdp * u128::from(millionths) / 1_000_000;
-            QueueLimit::Bytes(u64::try_from(bytes).map_err(|_| {
+            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
                 let expected = "a queue of less than 2^64 bytes".to_string();
                 limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
             })?)

@@ -175,7 +175,7 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.advertised().filter(|_| !link.busy().is_zero());
+        let granted = link.granted().filter(|_| !link.busy().is_zero());
         let view = simulation.interface(id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;
