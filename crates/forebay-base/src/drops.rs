@@ -47,6 +47,10 @@ reasons! {
     Reassembly => "reassembly",
     /// The bytes could not be parsed.
     Malformed => "malformed",
+    /// The receiver held as many ranges out of order as it may, and it would have begun one more.
+    TooManyRanges => "too_many_ranges",
+    /// Its data sequence mapping is not as long as its payload (multipath).
+    BadMapping => "bad_mapping",
 }
 
 /// Counts drops by reason and gives the packets' memory back; or keeps the packets, for a driver that shows them to an

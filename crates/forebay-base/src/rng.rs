@@ -24,8 +24,10 @@ pub enum Stream {
     Forwarding = 7,
     /// Test generators.
     Test = 8,
+    /// Where the IP identifications of a host begin, for each destination.
+    IpId = 9,
     /// Choices of a queue discipline.
-    Discipline = 9,
+    Discipline = 10,
 }
 
 /// A deterministic random generator, the same on every machine.

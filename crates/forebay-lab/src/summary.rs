@@ -5,6 +5,7 @@ use crate::run::RunResult;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean_and_interval};
 use crate::sweep::{Sweep, SweepMemory};
+use forebay_base::DropReason;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -170,6 +171,7 @@ fn notes(
         let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
+        notes.extend(crowded(&of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
@@ -212,6 +214,18 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     };
     let nothing: usize = runs.iter().map(|run| of(run)).sum();
     (nothing > 0).then(|| format!("{name}: {nothing} of {all} flows delivered nothing"))
+}
+
+/// Receivers that held as many ranges out of order as they may.
+fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
+    let reason = DropReason::TooManyRanges.name();
+    let dropped: u64 = runs.iter().filter_map(|run| run.drops.get(reason)).sum();
+    (dropped > 0).then(|| {
+        format!(
+            "{name}: receivers dropped {dropped} packets ({reason}): they held as many ranges out \
+             of order as they may; a larger receive_buffer_bytes raises that"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -320,6 +334,17 @@ mod tests {
         let mut notes = Summary::new("x", &scenario, sweep).notes;
         notes.retain(|note| !note.contains("no randomness") && !note.contains("completed"));
         notes
+    }
+
+    #[test]
+    fn what_receivers_refused_is_said() {
+        let mut runs = [run("b", 1, None, 0), run("b", 2, None, 0)];
+        assert_eq!(crowded("b", &runs.each_ref()), None);
+        runs[0].drops.insert("too_many_ranges", 3);
+        runs[1].drops.insert("too_many_ranges", 4);
+        let note = crowded("b", &runs.each_ref()).unwrap();
+        assert!(note.starts_with("b: receivers dropped 7 packets (too_many_ranges): "), "{note}");
+        assert!(note.contains("receive_buffer_bytes"), "{note}");
     }
 
     #[test]

@@ -106,6 +106,7 @@ impl Network {
         assert!(spec.links.len().is_multiple_of(2), "links come in pairs");
         let ports = PortTable::new(spec);
         check_flows(spec, &ports)?;
+        check_events(spec)?;
         let sockets = count_sockets(spec, &ports);
         let (mut routes, addresses) = assign_addresses(spec, &ports, &sockets);
         shortest_paths(spec, &ports, &mut routes);
@@ -174,6 +175,18 @@ fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
             if !is_host || flow.src == flow.dst {
                 return Err(SpecError::NotAHost { flow: FlowId(i as u32), node });
             }
+        }
+    }
+    Ok(())
+}
+
+/// Each event is one that its link can follow.
+fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
+    for event in &spec.events {
+        if let NetEvent::Rate(link, _) = event.event
+            && let ChannelSpec::Trace(_) = spec.links[link.index()].channel
+        {
+            return Err(SpecError::RateOfTrace(link));
         }
     }
     Ok(())
@@ -457,7 +470,8 @@ fn queued_link(
         ChannelSpec::Constant(rate) => AnyChannel::Constant(ConstantRate::new(*rate)),
         ChannelSpec::Trace(trace) => AnyChannel::Trace(TraceChannel::new(trace.clone())),
     };
-    let impairment =
+    let mut impairment =
         Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
+    impairment.reorder = link.reorder;
     QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment, steady)
 }

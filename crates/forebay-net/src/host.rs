@@ -2,6 +2,7 @@
 
 use crate::fabric::EndId;
 use crate::few::Few;
+use crate::ip_ids::IpIds;
 use crate::reassembly::Reassembly;
 use crate::workload::{FIRST_PORT, Workload, index_of};
 use alloc::boxed::Box;
@@ -91,6 +92,8 @@ pub struct Taken {
     pub socket: SocketId,
     /// A socket of the host may have something to send.
     pub ready: bool,
+    /// Nothing of the segment was taken: it is dropped for this reason.
+    pub refused: Option<DropReason>,
 }
 
 /// Where the packets of a host's only interface go.
@@ -105,6 +108,8 @@ pub(crate) trait Outlet {
 pub(crate) struct Heard {
     /// It may have something to send.
     ready: bool,
+    /// Nothing of the packet was taken: it is dropped for this reason.
+    pub refused: Option<DropReason>,
 }
 
 /// It has sent what it could.
@@ -137,6 +142,8 @@ pub struct Host {
     /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
     parked: Option<Parked>,
     reassembly: Reassembly,
+    /// Made at the first packet that routers may cut.
+    ip_ids: Option<Box<IpIds>>,
 }
 
 impl Host {
@@ -179,34 +186,29 @@ impl Host {
     /// A packet came. The socket that took it, if one did.
     pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);
-        let socket = match packet.kind() {
+        let (socket, refused) = match packet.kind() {
             Kind::Tcp => {
-                let socket = self.on_datagram(&packet, true, cx);
-                match socket {
-                    Some(_) => {
-                        *cx.delivered += 1;
-                        cx.arena.free(packet);
-                    }
-                    None => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
-                }
-                socket
+                let heard = self.on_datagram(&packet, true, cx);
+                end_heard(packet, 1, heard, cx);
+                heard?
             }
-            Kind::Piece => self.on_fragment(packet, cx),
+            Kind::Piece => self.on_fragment(packet, cx)?,
             Kind::Opaque => {
                 foreign(packet, 1, cx);
-                None
+                return None;
             }
         };
-        Some(Taken { socket: socket?, ready: self.any_ready() })
+        Some(Taken { socket, ready: self.any_ready(), refused })
     }
-    /// The same with a whole TCP segment, which the caller ends if a socket took it. None, and nothing has happened to it, if there
-    /// is no socket for it.
+    /// The same with a whole TCP segment, which the caller ends if there is a socket for it: as
+    /// delivered, which is counted here, or as dropped where the socket refused it. None, and nothing
+    /// has happened to it, if there is no socket for it.
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);
-        let socket = self.on_datagram(packet, true, cx)?;
-        *cx.delivered += 1;
-        Some(Taken { socket, ready: self.any_ready() })
+        let (socket, refused) = self.on_datagram(packet, true, cx)?;
+        *cx.delivered += u64::from(refused.is_none());
+        Some(Taken { socket, ready: self.any_ready(), refused })
     }
 
     /// The address and port of the only socket.
@@ -245,14 +247,14 @@ impl Host {
         if connection.wants_pieces() {
             connection.on_piece(cx.now, 0, &whole_as_piece(packet));
         }
-        connection.on_packet(cx.now, 0, packet, cx.arena);
-        *cx.delivered += 1;
-        Some(Heard { ready: ready || !connection.is_silent(0) })
+        let refused = connection.on_packet(cx.now, 0, packet, cx.arena);
+        *cx.delivered += u64::from(refused.is_none());
+        Some(Heard { ready: ready || !connection.is_silent(0), refused })
     }
     /// The same where there is only room, for a socket that has waited for it.
     #[inline]
     pub(crate) fn hear_nothing(&self) -> Option<Heard> {
-        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false })
+        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false, refused: None })
     }
     /// The only socket sends while there is room.
     #[inline(always)]
@@ -261,6 +263,7 @@ impl Host {
         now: Time,
         heard: Heard,
         arena: &mut Arena,
+        workload: &Workload,
         outlet: &mut impl Outlet,
     ) -> Spoken {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
@@ -279,10 +282,14 @@ impl Host {
                 }
                 break;
             }
-            let Some(packet) = connection.poll_transmit(now, 0, arena) else {
+            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
                 ready = false;
                 break;
             };
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, &mut packet, workload, arena);
+            }
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
                 refused = Some(packet);
@@ -299,7 +306,11 @@ impl Host {
         Spoken { end, wake_at, timeout, ended, refused }
     }
 
-    fn on_fragment(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
+    fn on_fragment(
+        &mut self,
+        packet: Packet,
+        cx: &mut HostContext<'_>,
+    ) -> Option<(SocketId, Option<DropReason>)> {
         let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
         let view = PieceView {
             wire_len: packet.wire_len(),
@@ -318,15 +329,9 @@ impl Host {
             foreign(whole, pieces, cx);
             return None;
         }
-        let taken = self.on_datagram(&whole, false, cx);
-        match taken {
-            Some(_) => {
-                *cx.delivered += pieces;
-                cx.arena.free(whole);
-            }
-            None => drop_whole(whole, pieces, DropReason::NoSocket, cx),
-        }
-        taken
+        let heard = self.on_datagram(&whole, false, cx);
+        end_heard(whole, pieces, heard, cx);
+        heard
     }
 
     /// The (interface, entry) that a packet's destination address and port name.
@@ -350,14 +355,15 @@ impl Host {
         }
     }
 
-    /// `whole`: it came in one piece, which the connection has not seen yet.
+    /// `whole`: it came in one piece, which the connection has not seen yet. The socket that it is
+    /// for, and why that refused it, if it did.
     #[inline]
     fn on_datagram(
         &mut self,
         packet: &Packet,
         whole: bool,
         cx: &mut HostContext<'_>,
-    ) -> Option<SocketId> {
+    ) -> Option<(SocketId, Option<DropReason>)> {
         let (i, e) = self.find(packet)?;
         let entry = self.interfaces[i].entries[e];
         let socket = &mut self.sockets[entry.socket.index()];
@@ -372,13 +378,13 @@ impl Host {
         if whole && connection.wants_pieces() {
             connection.on_piece(cx.now, path, &whole_as_piece(packet));
         }
-        connection.on_packet(cx.now, path, packet, cx.arena);
+        let refused = connection.on_packet(cx.now, path, packet, cx.arena);
         if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
         } else if !connection.is_silent(path) {
             self.interfaces[i].mark_ready(e);
         }
-        Some(entry.socket)
+        Some((entry.socket, refused))
     }
 
     /// What one path learns may let the others send.
@@ -428,7 +434,11 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
-        let packet = connection.poll_transmit(cx.now, path, cx.arena);
+        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if let Some(packet) = packet.as_mut().filter(|packet| !packet.dont_fragment()) {
+            let ids = self.ip_ids.get_or_insert_default();
+            ids.give(interface.addr, packet, cx.workload, cx.arena);
+        }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
             interface.ready.pop_front();
@@ -507,6 +517,23 @@ fn foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     }
     *cx.delivered += pieces;
     cx.arena.free(packet);
+}
+
+/// A TCP segment that came in `pieces` ends: `heard` is what [`Host::on_datagram`] made of it.
+fn end_heard(
+    packet: Packet,
+    pieces: u64,
+    heard: Option<(SocketId, Option<DropReason>)>,
+    cx: &mut HostContext<'_>,
+) {
+    match heard {
+        Some((_, None)) => {
+            *cx.delivered += pieces;
+            cx.arena.free(packet);
+        }
+        Some((_, Some(reason))) => drop_whole(packet, pieces, reason, cx),
+        None => drop_whole(packet, pieces, DropReason::NoSocket, cx),
+    }
 }
 
 /// Drop a datagram that came in `pieces`: each counts, as each was sent.

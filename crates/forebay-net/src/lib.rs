@@ -12,6 +12,7 @@ mod fabric;
 mod feeders;
 mod few;
 mod host;
+mod ip_ids;
 mod link;
 mod reassembly;
 mod spec;

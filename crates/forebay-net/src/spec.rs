@@ -75,6 +75,9 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
     pub jitter: Span,
+    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives behind
+    /// it, or with it, however short its own way is (jitter reorders all the same).
+    pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,
     /// Longest IP packet, in bytes.
@@ -200,9 +203,11 @@ pub struct EventSpec {
 /// What can happen to a network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NetEvent {
-    /// The rate of one direction changes; the packet in transmission keeps its own.
+    /// The rate of one direction changes; the packet in transmission keeps its own. Not of a link
+    /// that follows a trace.
     Rate(LinkId, Rate),
-    /// The propagation delay of one direction changes, for packets sent from now on.
+    /// The propagation delay of one direction changes, for packets sent from now on; they do not
+    /// overtake those before them, unless [`LinkSpec::reorder`] says so.
     Delay(LinkId, Span),
     /// The loss probability of one direction changes.
     Loss(LinkId, f64),
@@ -246,4 +251,6 @@ pub enum SpecError {
         /// The node.
         node: NodeId,
     },
+    /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
+    RateOfTrace(LinkId),
 }

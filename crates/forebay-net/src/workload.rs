@@ -64,6 +64,12 @@ impl Workload {
         let range = self.first_path[flow.index()]..self.first_path[flow.index() + 1];
         &self.paths[range.start as usize..range.end as usize]
     }
+    /// The first IP identification that the host at `host` uses towards `dst`: random, and the
+    /// same whatever else the host sends.
+    pub(crate) fn first_ip_id(&self, host: Addr, dst: Addr) -> u16 {
+        let pair = u64::from(host.0) << 32 | u64::from(dst.0);
+        (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 48) as u16
+    }
     /// Make one end of a flow.
     pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
         let spec = &self.flows[flow.index()];

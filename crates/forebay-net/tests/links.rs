@@ -1,10 +1,13 @@
 //! Links against closed forms, and the one-event link against the two-event link.
 
 use forebay_base::{
-    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream, TcpFields, Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream,
+    TcpFields, Time,
 };
 use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLink, Impairment, QueuedLink};
-use forebay_queue::{DropTail, Limit, Overflow, Pipeline, PortContext};
+use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeline, PortContext};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 /// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written down.
 struct Bench {
@@ -196,4 +199,109 @@ fn jitter_reorders_and_loss_is_as_frequent_as_asked() {
     assert!((lost - 2000.0).abs() < 4.0 * (20_000.0f64 * 0.09).sqrt(), "{lost}");
     assert!(bench.arrivals.windows(2).all(|w| w[0].0 <= w[1].0));
     assert!(bench.arrivals.windows(2).any(|w| w[0].1 > w[1].1), "nothing overtook");
+}
+
+/// A discipline from outside: first in, first out; writes down how long each packet was in it.
+struct Sojourns {
+    packets: VecDeque<Packet>,
+    seen: Arc<Mutex<Vec<Span>>>,
+}
+
+impl Discipline for Sojourns {
+    fn enqueue(&mut self, packet: Packet, _: &mut PortContext<'_>) -> Result<(), Overflow> {
+        self.packets.push_back(packet);
+        Ok(())
+    }
+    fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.seen.lock().unwrap().push(cx.now.since(packet.stamp()));
+        Some(packet)
+    }
+    fn has_room(&self, _: u16) -> bool {
+        true
+    }
+    fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
+        self.packets.drain(..).for_each(|packet| cx.drop_packet(packet, reason));
+    }
+    fn backlog_packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+    fn backlog_bytes(&self) -> u64 {
+        self.packets.iter().map(|packet| u64::from(packet.wire_len())).sum()
+    }
+}
+
+/// Five packets of 1500 bytes at 12 Mbit/s come at 0: by hand the k-th leaves the queue at k ms and
+/// is transmitted until k + 1 ms. So it does where the driver wakes once, at 20 ms.
+#[test]
+fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
+    for steady in [true, false] {
+        let seen = Arc::default();
+        let fifo = Sojourns { packets: VecDeque::new(), seen: Arc::clone(&seen) };
+        let discipline = AnyDiscipline::Custom(Box::new(fifo));
+        let pipeline = Pipeline::plain(discipline);
+        let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
+        let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
+        let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady);
+        let mut bench = Bench::new(AnyLink::Queued(Box::new(link)));
+        (0..5).for_each(|n| bench.put(Time::ZERO, n, 1500));
+        let late = Time::from_millis(20);
+        bench.call(late, |link, cx| {
+            link.on_transmitter(cx);
+            assert_eq!(cx.now, late);
+        });
+        let after = |ms: &[u64]| ms.iter().map(|&ms| Span::from_millis(ms)).collect::<Vec<_>>();
+        assert_eq!(*seen.lock().unwrap(), after(&[0, 1, 2, 3, 4]), "steady: {steady}");
+        while let Some(packet) = bench.link.take_arrival(late) {
+            bench.arrivals.push((packet.stamp().as_nanos(), packet.tcp_fields().unwrap().seq));
+        }
+        let ms = |k: u64| Time::from_millis(k + 1) + DELAY;
+        let expected: Vec<_> = (0..5).map(|k| (ms(k).as_nanos(), k as u32)).collect();
+        assert_eq!(bench.arrivals, expected);
+    }
+}
+
+/// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3 ms
+/// arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
+/// fourth, which comes at 5 ms by itself, overtakes nobody.
+#[test]
+fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
+    let arrivals = |reorder: bool, jitter: Span| {
+        let discipline = AnyDiscipline::DropTail(DropTail::with_limit(Limit::Packets(u64::MAX)));
+        let pipeline = Pipeline::plain(discipline);
+        let mut impairment = Impairment::new(0.0, jitter, Rng::new(1, Stream::Link, 0));
+        impairment.reorder = reorder;
+        let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
+        let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
+        let mut bench = Bench::new(AnyLink::Queued(Box::new(link)));
+        (1..=4).for_each(|n| bench.put(Time::ZERO, n, 1500));
+        bench.run_to(Time::from_nanos(2_500_000));
+        bench.link.as_queued().unwrap().set_delay(Span::from_millis(1));
+        bench.run_to(Time::MAX);
+        bench.arrivals
+    };
+    let ms = |k: u64| Time::from_millis(k).as_nanos();
+    let kept = [(ms(4), 1), (ms(5), 2), (ms(5), 3), (ms(5), 4)];
+    assert_eq!(arrivals(false, Span::ZERO), kept);
+    let overtaken = [(ms(4), 1), (ms(4), 3), (ms(5), 2), (ms(5), 4)];
+    assert_eq!(arrivals(true, Span::ZERO), overtaken);
+    // Jitter reorders by contract: here by at most 1 ns, but the fall is seen all the same.
+    let order: Vec<u32> = arrivals(false, Span::from_nanos(1)).iter().map(|a| a.1).collect();
+    let place = |number| order.iter().position(|&n| n == number);
+    assert!(place(3) < place(2), "{order:?}");
+}
+
+/// What failed with the link holds nobody up: the delay falls while it is down.
+#[test]
+fn nobody_waits_for_packets_that_a_failure_took() {
+    let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(9), false));
+    let ms = Time::from_millis;
+    bench.offer(ms(0), 1, 1500);
+    bench.run_to(ms(2)); // on the wire until 4 ms
+    bench.call(ms(2), |link, cx| link.as_queued().unwrap().fail(cx));
+    bench.link.as_queued().unwrap().set_delay(Span::ZERO);
+    bench.call(ms(2), |link, cx| link.as_queued().unwrap().heal(cx));
+    bench.offer(ms(2), 2, 1500);
+    bench.run_to(Time::MAX);
+    assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);
 }

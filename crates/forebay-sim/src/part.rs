@@ -183,7 +183,6 @@ impl Part {
                 self.stand_still(entity);
             }
             self.handle(entity);
-            self.fabric.do_early();
         }
     }
 

@@ -15,6 +15,7 @@ use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -61,6 +62,30 @@ pub enum Status {
     Quiet,
 }
 
+/// Packets are missing, or have come from nowhere: what was read off the run means nothing. Some
+/// machine has ended a packet, or made one, without a word: a discipline, a meter or a router from
+/// outside, or this library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unbalanced {
+    /// When it was noticed.
+    pub at: Time,
+    /// What is known of all packets.
+    pub conservation: Conservation,
+}
+
+impl fmt::Display for Unbalanced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unbalanced { at, conservation } = self;
+        write!(f, "packets are not conserved at {at}: {conservation:?}")
+    }
+}
+
+impl std::error::Error for Unbalanced {}
+
+/// The books are looked at when a run is over, and while it goes on each time that it has handled
+/// this many events for each node and link: so they cost next to nothing.
+const EVENTS_BETWEEN_BALANCES: u64 = 16;
+
 /// The bounds of the grid on which runs end.
 const FINEST_GRID: Span = Span::from_micros(100);
 const COARSEST_GRID: Span = Span::from_millis(10);
@@ -85,6 +110,9 @@ pub struct Simulation {
     meeting: Meeting,
     effort: Effort,
     fewer: Option<FewerThreads>,
+    /// Events after which the books are looked at again, and the distance of two such times.
+    balance_at: u64,
+    balance_every: u64,
 }
 
 impl Simulation {
@@ -144,11 +172,29 @@ impl Simulation {
             effort: Effort::default(),
             fewer,
             parts,
+            balance_at: 0,
+            balance_every: (spec.nodes.len() + spec.links.len()) as u64 * EVENTS_BETWEEN_BALANCES,
         })
     }
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
-    pub fn run_until(&mut self, limit: Time) -> Status {
+    ///
+    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not hold. That is looked at
+    /// in each call behind which a run is over, and now and then in the others.
+    pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
+        let status = self.advance(limit);
+        let events = self.events();
+        if status == Status::Running && events < self.balance_at {
+            return Ok(status);
+        }
+        self.balance_at = events + self.balance_every;
+        match self.conservation() {
+            conservation if conservation.holds() => Ok(status),
+            conservation => Err(Unbalanced { at: self.now, conservation }),
+        }
+    }
+
+    fn advance(&mut self, limit: Time) -> Status {
         let look = self.look.max(limit);
         self.parts.iter_mut().for_each(|part| part.look_not_before(look));
         match self.parts.as_mut_slice() {

@@ -25,6 +25,7 @@ pub fn link(rate: Rate, delay: Span, queue_bytes: u64) -> LinkSpec {
         channel: ChannelSpec::Constant(rate),
         delay,
         jitter: Span::ZERO,
+        reorder: false,
         loss: 0.0,
         mtu_bytes: 1500,
         overhead_bytes: 0,

@@ -234,9 +234,9 @@ fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64
         let left = look.since(sim.now()).as_nanos();
         for stretch in 1..=rng.below(4) {
             let stop = sim.now() + Span::from_nanos(rng.below(left / (2 * stretch) + 1));
-            statuses.push((sim.run_until(stop.min(look)), sim.now()));
+            statuses.push((sim.run_until(stop.min(look)).unwrap(), sim.now()));
         }
-        let status = sim.run_until(look);
+        let status = sim.run_until(look).unwrap();
         readings.push(read(&sim, status, spec));
     }
     (sim.events_ahead(), Run { readings, statuses })

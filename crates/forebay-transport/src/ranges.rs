@@ -49,6 +49,11 @@ impl RangeSet {
         let at = self.ranges.partition_point(|r| r.end <= offset);
         self.ranges.get(at).copied().filter(|r| r.start <= offset)
     }
+    /// True if adding `start..end` makes no range more: one holds some of it, or adjoins it.
+    pub(crate) fn touches(&self, start: u64, end: u64) -> bool {
+        let at = self.ranges.partition_point(|r| r.end < start);
+        self.ranges.get(at).is_some_and(|r| r.start <= end)
+    }
     /// True if every byte of `start..end` is there.
     pub(crate) fn covers(&self, start: u64, end: u64) -> bool {
         self.containing(start).is_some_and(|r| r.end >= end)

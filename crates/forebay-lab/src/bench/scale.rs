@@ -111,6 +111,7 @@ fn join(spec: &mut NetSpec, (a, b): (usize, usize), rate: Rate, delay: Span) {
             channel: ChannelSpec::Constant(rate),
             delay,
             jitter: Span::ZERO,
+            reorder: false,
             loss: 0.0,
             mtu_bytes: 1500,
             overhead_bytes: 0,

@@ -21,7 +21,7 @@ pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
-use forebay_sim::{Conservation, Options, Simulation};
+use forebay_sim::{Options, Simulation, Unbalanced};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -151,11 +151,28 @@ pub enum RunError {
     /// Packet events cannot be written.
     #[error("cannot write packet events: {0}")]
     Events(#[source] std::io::Error),
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and how
+    /// to see it again.
+    #[error("{0}. This is a bug of Forebay {version}. See it again with: {1}", version = env!("CARGO_PKG_VERSION"))]
+    Unbalanced(Unbalanced, String),
+}
+
+impl RunError {
+    fn unbalanced(
+        error: Unbalanced,
+        options: &RunOptions<'_>,
+        (protocol, seed): (&str, u64),
+    ) -> RunError {
+        let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
+        let again =
+            format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}");
+        RunError::Unbalanced(error, again)
+    }
 }
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// Panics if a packet is missing at the end: that is a bug of Forebay, and the message says how to see it again.
+/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see it again.
 pub fn run_one(
     scenario: &Scenario,
     protocol: &str,
@@ -194,6 +211,7 @@ pub fn run_one(
         watch: &watch,
         series: series.as_mut().map(|writer| (writer, scenario.sample)),
         cost: Cost::default(),
+        run: (protocol, seed),
     };
     let reference = reference(drive.spec, seed, (&bounds, options))?;
     let mark = drive.run()?;
@@ -201,8 +219,11 @@ pub fn run_one(
     cost.add_other_threads(&simulation);
     watch.finish()?;
     series.map(|writer| writer.finish()).transpose()?;
-    let run = (protocol, seed);
-    check_conservation(simulation.conservation(), simulation.now(), options, run);
+    let (at, conservation) = (simulation.now(), simulation.conservation());
+    if !conservation.holds() {
+        let error = Unbalanced { at, conservation };
+        return Err(RunError::unbalanced(error, options, (protocol, seed)));
+    }
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
     result.reference = reference.beside(&result.per_flow);
@@ -289,22 +310,6 @@ fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
     shown.map(|(reason, count)| (reason.name(), count)).collect()
 }
 
-/// Sent + split = delivered + dropped + held, or the numbers of this run mean nothing.
-fn check_conservation(
-    conservation: Conservation,
-    at: Time,
-    options: &RunOptions<'_>,
-    (protocol, seed): (&str, u64),
-) {
-    let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-    assert!(
-        conservation.holds(),
-        "packets are not conserved at {at}: {conservation:?}. This is a bug of Forebay {}. See it again with: \
-         forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}",
-        env!("CARGO_PKG_VERSION"),
-    );
-}
-
 /// A spec error in the names of the scenario.
 fn describe(error: &SpecError, spec: &NetSpec) -> String {
     let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
@@ -319,6 +324,13 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
+        SpecError::RateOfTrace(link) => {
+            let link = &spec.links[link.index()];
+            let (from, to) = (node(&link.from), node(&link.to));
+            format!(
+                "an event sets the rate of the link from `{from}` to `{to}`, which follows a trace"
+            )
+        }
     }
 }
 
@@ -327,12 +339,22 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes")]
     fn a_packet_that_is_missing_is_a_bug_that_can_be_seen_again() {
         let [sent, held] = [2, 1];
-        let lost = Conservation { sent, split: 0, delivered: 0, dropped: 0, held, cold_parts: 0 };
+        let conservation = forebay_sim::Conservation {
+            sent,
+            split: 0,
+            delivered: 0,
+            dropped: 0,
+            held,
+            cold_parts: 0,
+        };
         let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
-        check_conservation(lost, Time::ZERO, &options, ("cubic", 7));
+        let lost = Unbalanced { at: Time::from_secs(1), conservation };
+        let text = RunError::unbalanced(lost, &options, ("cubic", 7)).to_string();
+        let again = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes";
+        assert!(text.starts_with("packets are not conserved at 1"), "{text}");
+        assert!(text.contains("sent: 2") && text.ends_with(again), "{text}");
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl Scenario {
             channel: ChannelSpec::Constant(wire.rate),
             delay: wire.delay,
             jitter: wire.jitter,
+            reorder: wire.reorder,
             loss: wire.loss,
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,

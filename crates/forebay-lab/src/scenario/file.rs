@@ -121,6 +121,8 @@ sections! {
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
             jitter: Span,
+            /// True: packets overtake others where an event lowers the delay (jitter reorders all the same); default false.
+            reorder: bool,
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
             loss: Probability,
             /// Longest IP packet in bytes; default 1500.
@@ -516,6 +518,7 @@ impl LinkParams {
             rate: self.rate.clone().or_else(|| other.rate.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
+            reorder: self.reorder.clone().or_else(|| other.reorder.clone()),
             loss: self.loss.clone().or_else(|| other.loss.clone()),
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),

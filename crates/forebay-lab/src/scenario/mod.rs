@@ -121,6 +121,8 @@ pub struct Wire {
     pub delay: Span,
     /// Extra delay of each packet, uniform from 0 to this.
     pub jitter: Span,
+    /// Packets overtake others where an event lowers the delay.
+    pub reorder: bool,
     /// Probability that a packet is lost, 0.0 to 1.0.
     pub loss: f64,
     /// Longest IP packet, in bytes.

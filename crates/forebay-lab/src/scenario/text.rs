@@ -127,6 +127,7 @@ fn params(wire: &Wire) -> LinkParams {
         rate: some(wire.rate),
         delay: some(wire.delay),
         jitter: some(wire.jitter),
+        reorder: some(wire.reorder),
         loss: some(Probability(wire.loss)),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),

@@ -349,6 +349,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         rate,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
+        reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),

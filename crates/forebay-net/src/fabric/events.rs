@@ -12,7 +12,10 @@ use forebay_router::Forwarding;
 const CAN_CHANGE: &str = "links named in the event list are built to change";
 
 impl<D: Driver> Fabric<D> {
-    /// `event` happens. It must be one of the spec: only links that it names can change.
+    /// `event` happens. It must be one of the spec: only links that it names can change, and only
+    /// where it names a route is nothing done ahead that hangs on routes.
+    ///
+    /// Panics if it is another that the network was not built for.
     pub fn on_event(&mut self, now: Time, event: &NetEvent) {
         self.now = now;
         match *event {
@@ -40,11 +43,14 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Restart(node) => self.restart(node),
             NetEvent::Route { node, dst, via } => {
+                let fixed = self.links.iter().any(|slot| slot.inlet().is_alone());
+                assert!(!fixed, "routes change only in a network whose event list says so");
                 for &addr in &self.addresses[dst.index()] {
                     self.routes.redirect(node, addr, via);
                 }
             }
         }
+        self.do_early();
     }
 
     fn queued(&mut self, link: LinkId) -> &mut QueuedLink {

@@ -103,12 +103,13 @@ impl<D: Driver> Fabric<D> {
             Hop::Elsewhere(Way::HostAhead) => self.pass_to_host(now, link, true),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
+        self.do_early();
         true
     }
     #[inline(never)]
     fn pass_any(&mut self, now: Time, link: LinkId) {
         if let Some(packet) = self.take_arrival(now, link) {
-            self.arrive(now, link, packet);
+            self.arrived(now, link, packet);
         }
     }
     /// The rare ways of a packet that has been observed.
@@ -127,6 +128,11 @@ impl<D: Driver> Fabric<D> {
     /// `packet` has come over `link`, to the node at its end.
     #[inline]
     pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
+        self.arrived(now, link, packet);
+        self.do_early();
+    }
+    #[inline]
+    fn arrived(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.now = now;
         self.observe(PacketEvent::Arrived(link), &packet);
         let (to, in_port) = (self.links[link.index()].to, self.edges[link.index()].in_port);
@@ -134,13 +140,18 @@ impl<D: Driver> Fabric<D> {
     }
 
     /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
+    ///
+    /// Panics where things have been done ahead until a [horizon](Fabric::foresee) behind `now`.
     pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
+        let free = !self.looks_ahead() || self.horizon <= now;
+        assert!(free, "a packet from outside at {now}, before the horizon {}", self.horizon);
         self.now = now;
         self.count.sent += 1;
         match forebay_wire::parse(bytes, &self.plan, &mut self.arena) {
             Ok(packet) => self.deliver(node, in_port, packet),
             Err(_) => self.drops.count_only(DropReason::Malformed, 1),
         }
+        self.do_early();
     }
 
     /// A packet comes to a node.
@@ -231,6 +242,10 @@ impl<D: Driver> Fabric<D> {
 
     /// A transmission ended, or the interface of a host has room again.
     pub fn on_transmitter(&mut self, now: Time, link: LinkId) {
+        self.transmitter_due(now, link);
+        self.do_early();
+    }
+    pub(super) fn transmitter_due(&mut self, now: Time, link: LinkId) {
         self.now = now;
         let slot = &mut self.links[link.index()];
         slot.link.on_transmitter(&mut port_context!(self));

@@ -43,6 +43,9 @@ pub struct QueuedLink {
     transmitting: Option<Transmission>,
     /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
     wire: PacketRing,
+    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives before
+    /// it, unless the link reorders.
+    last_arrival: Time,
     channel: AnyChannel,
     stats: LinkStats,
     impairment: Impairment,
@@ -74,6 +77,7 @@ impl QueuedLink {
             delay,
             transmitting: None,
             wire: PacketRing::default(),
+            last_arrival: Time::ZERO,
             channel,
             stats: LinkStats::default(),
             impairment,
@@ -181,10 +185,11 @@ impl QueuedLink {
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as of its time: the transmitter has not
     /// waited for it, or a driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
-        while self.next_timeout().is_some_and(|at| at <= cx.now) || self.is_open(cx.now) {
-            self.do_first_due(cx);
-        }
-        while let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) {
+        loop {
+            while self.next_timeout().is_some_and(|at| at <= cx.now) || self.is_open(cx.now) {
+                self.do_first_due(cx);
+            }
+            let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) else { break };
             self.on_end(done, cx);
         }
         if self.opening.is_none() {
@@ -225,15 +230,17 @@ impl QueuedLink {
                 cx.drop_packet(packet, DropReason::Loss);
             }
             Fate::Arrives(extra) => {
-                let arrival = departed + self.delay + extra;
-                let last = self.wire.iter().next_back();
-                if last.is_none_or(|last| last.stamp() <= arrival) {
-                    // Behind the copy: see the ring.
-                    self.wire.push_back(packet).set_stamp(arrival);
-                } else {
-                    packet.set_stamp(arrival);
-                    self.wire.insert_by_stamp(packet);
+                let mut arrival = departed + self.delay + extra;
+                if arrival < self.last_arrival {
+                    if self.impairment.reorders() {
+                        packet.set_stamp(arrival);
+                        return self.wire.insert_by_stamp(packet);
+                    }
+                    arrival = self.last_arrival;
                 }
+                self.last_arrival = arrival;
+                // Behind the copy: see the ring.
+                self.wire.push_back(packet).set_stamp(arrival);
             }
         }
     }
@@ -327,7 +334,8 @@ impl QueuedLink {
             self.start(cx.now, cx); // by the opportunities that there are now
         }
     }
-    /// The delay changes, for packets that leave from now on: they may overtake others when it falls.
+    /// The delay changes, for packets that leave from now on: where it falls, they arrive together
+    /// with the last before them, or overtake it if the link reorders.
     pub fn set_delay(&mut self, delay: Span) {
         self.delay = delay;
     }
@@ -349,6 +357,7 @@ impl QueuedLink {
             self.stats.lost += 1;
             cx.drop_packet(packet, DropReason::LinkDown);
         }
+        self.last_arrival = Time::ZERO; // nobody waits for what is lost
         self.stats.lost += self.wire.len() as u64;
         while let Some(packet) = self.wire.pop_front() {
             cx.drop_packet(packet, DropReason::LinkDown);

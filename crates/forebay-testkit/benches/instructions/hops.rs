@@ -13,10 +13,10 @@ use forebay_transport::{PRESETS, TcpConfig};
 /// Run until `from` uncounted, then until `until`.
 fn hops(world: &World, options: Options, from: Time, until: Time) -> u64 {
     let mut simulation = Simulation::new(&world.spec, 1, options).expect("it can be built");
-    simulation.run_until(from);
+    simulation.run_until(from).unwrap();
     let before = simulation.packet_hops();
     counted_section(&mut || {
-        simulation.run_until(until);
+        simulation.run_until(until).unwrap();
     });
     simulation.packet_hops() - before
 }

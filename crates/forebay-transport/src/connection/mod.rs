@@ -7,11 +7,12 @@ mod surface;
 pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
+use crate::options::mptcp;
 use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, OptionList, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -104,9 +105,16 @@ impl Connection {
         self.refresh();
     }
 
-    /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered, or
+    /// as dropped for the reason given, if nothing of it was taken.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
         if !self.paths.first.expects(packet) {
             return self.on_uneven(now, path, packet, arena);
         }
@@ -114,39 +122,58 @@ impl Connection {
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
-                self.on_any(now, path, packet, arena);
+                return self.on_any(now, path, packet, arena);
             }
         } else if self.paths.first.on_next_data(now, packet, arena) {
             self.progress.last_byte_at = Some(now);
         } else {
-            self.on_any(now, path, packet, arena);
+            return self.on_any(now, path, packet, arena);
         }
+        None
     }
 
     /// The same where the path is not calm: while a hole is waited for, or mended.
     #[inline(never)]
-    fn on_uneven(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+    fn on_uneven(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
         let first = &mut self.paths.first;
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         if !first.on_held_data(packet) && !first.on_held_ack(&mut cx, packet, arena) {
-            self.on_any(now, path, packet, arena);
+            return self.on_any(now, path, packet, arena);
         }
+        None
     }
     #[inline(never)]
-    fn on_any(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
-        let Some(segment) = Incoming::read(packet) else { return };
+    fn on_any(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
+        let segment = Incoming::read(packet)?;
         if matches!(self.progress.ended, Some((EndCause::Reset | EndCause::TimedOut, _))) {
-            return;
+            return None;
         }
         let options = options_of(packet, arena);
+        let signal = self.streams.as_ref().and_then(|_| mptcp::Signal::read(options));
+        if signal.is_some_and(|signal| !signal.maps(segment.payload)) {
+            return Some(DropReason::BadMapping);
+        }
         self.couple(path);
         let before = self.paths[path].state();
         let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
         if before != State::Established {
             self.note_opening(now, path);
         }
-        self.take(now, path, &segment, options, received);
+        self.take(now, path, &segment, signal, received);
         self.refresh();
+        received.refused.then_some(DropReason::TooManyRanges)
     }
 
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
@@ -368,7 +395,7 @@ impl Connection {
         now: Time,
         path: usize,
         segment: &Incoming,
-        options: Option<&OptionList>,
+        signal: Option<mptcp::Signal>,
         received: Received,
     ) {
         if received.reset {
@@ -381,7 +408,7 @@ impl Connection {
             return;
         }
         if let Some(streams) = &mut self.streams {
-            if streams.take(segment, options, received) {
+            if signal.is_some_and(|signal| streams.take(signal, received)) {
                 self.progress.last_byte_at = Some(now);
             }
             if streams.is_finished() {

@@ -203,7 +203,7 @@ impl Path {
             if !self.tells_nothing {
                 attach(&mut packet, &self.ack_options(cx), arena);
             }
-            self.fragmentable(cx, arena, &mut packet, None);
+            self.fragmentable(cx, &mut packet, None);
             self.lower_deadline();
         }
         packet
@@ -242,7 +242,7 @@ impl Path {
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
         }
-        self.fragmentable(cx, arena, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, dont_fragment);
         self.renew_reach();
         packet
     }

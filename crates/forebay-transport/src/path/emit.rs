@@ -177,7 +177,7 @@ impl Path {
         if ecn != Ecn::NotEct {
             packet.set_ecn(ecn);
         }
-        self.fragmentable(cx, arena, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, dont_fragment);
         packet
     }
 
@@ -204,21 +204,14 @@ impl Path {
         }
     }
 
-    /// A packet may be cut by routers only if it can be put together again: it needs an identification.
+    /// Clear DF where routers may cut the packet. The host gives it the identification that this
+    /// needs: identifications are the host's, not the path's (RFC 6864 section 4).
     #[inline]
-    pub(super) fn fragmentable(
-        &mut self,
-        cx: &Cx<'_>,
-        arena: &mut Arena,
-        packet: &mut Packet,
-        wish: Option<bool>,
-    ) {
-        if wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6 {
-            return;
+    pub(super) fn fragmentable(&self, cx: &Cx<'_>, packet: &mut Packet, wish: Option<bool>) {
+        let whole = wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6;
+        if !whole {
+            packet.set_dont_fragment(false);
         }
-        packet.set_dont_fragment(false);
-        self.who.ip_id = self.who.ip_id.wrapping_add(1);
-        packet.cold_mut(arena).ip_id = self.who.ip_id;
     }
 
     /// A segment of this path from offset `start` on, with what rides on each segment.
@@ -316,7 +309,7 @@ impl Path {
         let nxt = self.board.nxt();
         let mut packet = self.packet(cx, nxt, flags, 0);
         attach(&mut packet, &options, arena);
-        self.fragmentable(cx, arena, &mut packet, None);
+        self.fragmentable(cx, &mut packet, None);
         packet
     }
 

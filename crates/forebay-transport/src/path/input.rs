@@ -27,6 +27,8 @@ pub(crate) struct Received {
     pub in_order_bytes: u64,
     /// The peer reset the path.
     pub reset: bool,
+    /// The path took nothing of the payload: it holds as many ranges as it may.
+    pub refused: bool,
 }
 
 impl Incoming {
@@ -117,7 +119,8 @@ impl Path {
         let mut in_order = false;
         if segment.payload > 0 || fin {
             let arrival = self.on_data(cx, segment, start, fin);
-            received.accepted = true;
+            received.accepted = !arrival.refused;
+            received.refused = arrival.refused;
             received.in_order_bytes = arrival.in_order_bytes;
             in_order = arrival.in_order_bytes > 0;
         } else if start < self.recv.nxt() {

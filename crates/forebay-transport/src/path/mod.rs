@@ -79,8 +79,6 @@ struct Identity {
     remote: Endpoint,
     isn: u32,
     peer_isn: u32,
-    /// Identification of the last packet that may be fragmented.
-    ip_id: u16,
     /// Number of the path in its connection.
     index: u8,
 }
@@ -88,7 +86,7 @@ struct Identity {
 impl Identity {
     fn new(setup: &PathSetup, role: Role, version: IpVersion, index: u8) -> Identity {
         let (local, remote, isn) = (setup.local, setup.remote, setup.isn);
-        Identity { role, version, local, remote, isn, peer_isn: 0, ip_id: 0, index }
+        Identity { role, version, local, remote, isn, peer_isn: 0, index }
     }
 }
 
@@ -288,7 +286,7 @@ impl Path {
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
-            recv: Reassembly::default(),
+            recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
             acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
             ts_recent: 0,
             recv_window: 0,

@@ -84,8 +84,6 @@ pub struct Seg {
     pub ecn: Ecn,
     /// IP length.
     pub wire_len: u16,
-    /// IPv4 identification.
-    pub ip_id: u16,
     /// DF bit.
     pub dont_fragment: bool,
     /// `7` for new data, `R7` for data sent before, `SYN`, `FIN`, `ACK`, ...; `7~500` where it is not full-sized.
@@ -123,7 +121,6 @@ impl Seg {
             options,
             ecn: packet.ecn(),
             wire_len: packet.wire_len(),
-            ip_id: packet.cold_part(arena).map_or(0, |cold| cold.ip_id),
             dont_fragment: packet.dont_fragment(),
             label: String::new(),
         }
