@@ -1,6 +1,6 @@
 //! A run whose packets do not add up ends in an error, whoever drives it.
 
-use forebay_base::{DropReason, LinkId, Packet, Rate, Span, Time};
+use forebay_base::{DropReason, Packet, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{LinkSpec, NetSpec, QueueSpec};
 use forebay_queue::{AnyDiscipline, Discipline, DropTail, Overflow, PortContext, PortInit};

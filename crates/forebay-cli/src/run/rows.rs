@@ -33,6 +33,7 @@ pub const METRIC_ROWS: &[MetricRow] = &[
     metric("queue_delay_p95_ms", "queue delay p95", Unit::Seconds, 1e-3),
     metric("retransmits", "retransmits", Unit::Count, 1.0),
     metric("timeouts", "timeouts", Unit::Count, 1.0),
+    metric("ce_marks", "CE marks", Unit::Count, 1.0),
 ];
 
 /// A mean with its interval, times `scale`.

@@ -43,6 +43,8 @@ pub struct Metrics {
     pub retransmits: u64,
     /// Retransmission timeouts, all flows, whole run.
     pub timeouts: u64,
+    /// Packets in which queues set CE, whole run.
+    pub ce_marks: u64,
     /// Share of the window that each direction of each link between routers was busy, 0.0 to 1.0.
     pub utilisation: BTreeMap<String, f64>,
     /// The window of measurement, in seconds: from the first flow's start, or `measure_from_s` if later, to the end of the run.
@@ -138,12 +140,17 @@ pub const METRICS: &[MetricDoc] = &[
     doc("utilisation", "", "busy share of the window, each direction of links between routers"),
     doc("retransmits", "packets", "packets with payload sent again, whole run"),
     doc("timeouts", "", "retransmission timeouts, whole run"),
+    doc("ce_marks", "packets", "packets in which queues set CE, whole run").more(
+        "A queue discipline that marks sets CE (RFC 3168) in a packet of an ECN-capable flow instead of dropping it; drops are in \
+         .runs[].drops. A packet that several queues would mark counts once. Flows are ECN-capable with tcp.ecn = true. The tables \
+         show it where there are any.",
+    ),
     doc("window_s", "s", "the window: first start or measure_from_s, to the end of the run"),
 ];
 
 impl Metrics {
     /// The metrics that are one number, by name, in the order of [`METRICS`].
-    pub fn numbers(&self) -> [(&'static str, Option<f64>); 11] {
+    pub fn numbers(&self) -> [(&'static str, Option<f64>); 12] {
         [
             ("afct_s", self.afct_s),
             ("fct_p50_s", self.fct_p50_s),
@@ -156,6 +163,7 @@ impl Metrics {
             ("queue_delay_p95_ms", self.queue_delay_p95_ms),
             ("retransmits", Some(self.retransmits as f64)),
             ("timeouts", Some(self.timeouts as f64)),
+            ("ce_marks", Some(self.ce_marks as f64)),
         ]
     }
 }

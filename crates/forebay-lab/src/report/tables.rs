@@ -22,8 +22,11 @@ enum Unit {
     Plain,
 }
 
+/// The metric that has a row only where there are any.
+const CE_MARKS: &str = "ce_marks";
+
 /// Metric in results, words, unit, and what makes it the basic unit.
-const ROWS: [(&str, &str, Unit, f64); 11] = [
+const ROWS: [(&str, &str, Unit, f64); 12] = [
     ("afct_s", "mean completion time (AFCT)", Unit::Seconds, 1.0),
     ("fct_p50_s", "completion time, median", Unit::Seconds, 1.0),
     ("fct_p99_s", "completion time, 99th percentile", Unit::Seconds, 1.0),
@@ -35,12 +38,17 @@ const ROWS: [(&str, &str, Unit, f64); 11] = [
     ("queue_delay_p95_ms", "queue delay, 95th percentile", Unit::Seconds, 1e-3),
     ("retransmits", "packets sent again", Unit::Plain, 1.0),
     ("timeouts", "timeouts", Unit::Plain, 1.0),
+    (CE_MARKS, "packets marked with CE", Unit::Plain, 1.0),
 ];
 
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let mut rows = String::new();
     for (metric, words, unit, scale) in ROWS {
+        let marks = |a: &Aggregate| a.metrics.get(metric).is_some_and(|e| e.mean > 0.0);
+        if metric == CE_MARKS && !results.aggregate.iter().any(marks) {
+            continue;
+        }
         let cell = |a: &Aggregate| a.metrics.get(metric).map(|e| times(*e, scale));
         row(&mut rows, words, unit, results.aggregate.iter().map(cell).collect());
         if metric == "afct_s" {

@@ -7,8 +7,8 @@ use crate::protocol::{Bundle, PortKind};
 use forebay_base::{NodeId, Rng, Span, Stream};
 use forebay_cc::Spec;
 use forebay_net::{
-    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
-    SchemeSpec, TransportSpec,
+    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, SchemeSpec,
+    TransportSpec,
 };
 use forebay_queue::RcpPortParams;
 use forebay_router::inrpp::Settings;
@@ -92,7 +92,7 @@ impl Scenario {
             loss: wire.loss,
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
-            queue: QueueSpec::DropTail(wire.queue),
+            queue: wire.discipline.queue(wire.queue),
             scheme: match support.rcp {
                 Some(params) if !is_host(from) => SchemeSpec::Rcp(params),
                 _ => SchemeSpec::None,

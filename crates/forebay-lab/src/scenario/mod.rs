@@ -7,6 +7,7 @@
 mod build;
 mod builtin;
 mod csv;
+pub mod disciplines;
 mod error;
 mod events;
 mod fields;
@@ -38,6 +39,7 @@ pub use inrpp::InrppNetwork;
 pub use outline::Outline;
 pub use schema::schema;
 
+use disciplines::Discipline;
 use error::Fault;
 use fields::{At, Field};
 use file::File;
@@ -48,6 +50,7 @@ use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use source::Sources;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario with every choice made.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +116,7 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// Rate.
     pub rate: Rate,
@@ -131,6 +134,8 @@ pub struct Wire {
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
     pub queue: Limit,
+    /// The discipline of that queue.
+    pub discipline: Arc<Discipline>,
 }
 
 /// A flow.
@@ -215,12 +220,14 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, or a queue that may draw lots. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
-            || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
+            || wires.into_iter().any(|wire| {
+                wire.loss > 0.0 || !wire.jitter.is_zero() || !wire.discipline.is_default()
+            })
             || self.events.iter().any(lossy)
     }
 }

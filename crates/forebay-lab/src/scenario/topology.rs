@@ -1,6 +1,7 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
+use super::disciplines;
 use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
@@ -253,7 +254,7 @@ impl Topology {
             ports.push(LinkId((2 * index + side) as u32));
         }
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
-        let [forward, reverse] = [wires[0].wire, wires[1].wire];
+        let [forward, reverse] = [wires[0].wire.clone(), wires[1].wire.clone()];
         self.links.push(Link { name, a, b, forward, reverse });
         Ok(())
     }
@@ -338,7 +339,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?;
     [Some(delay), params.jitter.as_ref()].into_iter().flatten().try_for_each(check_delay)?;
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
-    let table = &queue.value.0;
+    let table = &queue.value.table;
     let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
     let mtu = params.mtu_bytes.as_ref();
     if let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) {
@@ -354,6 +355,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
         queue: queue_limit(limit, table.rtt.as_ref(), rate)?,
+        discipline: disciplines::resolve(queue)?,
     };
     let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })

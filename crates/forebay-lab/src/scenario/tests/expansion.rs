@@ -3,7 +3,7 @@
 use super::*;
 use forebay_base::{LinkId, PortId};
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_net::{NodeKind, QueueSpec};
+use forebay_net::NodeKind;
 use forebay_transport::Pacing;
 
 fn link<'a>(scenario: &'a Scenario, name: &str) -> &'a Link {
@@ -64,7 +64,7 @@ fn s2_is_what_the_bench_defines() {
     let middle = link(&s2, "left-right");
     assert_eq!(middle.forward.delay, Span::from_millis(8));
     for link in &s2.links {
-        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward });
+        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward.clone() });
         assert_eq!(link.forward, link.reverse);
         assert_eq!(link.forward.rate, Rate::mbps(1000));
         assert_eq!(link.forward.queue, Limit::Bytes(2_500_000));
@@ -111,8 +111,8 @@ fn a_built_network_has_the_numbers_of_the_scenario() {
     let forward = &spec.links[0];
     assert_eq!((forward.from, forward.to), (NodeId(0), NodeId(1)));
     assert_eq!((spec.links[1].from, spec.links[1].to), (NodeId(1), NodeId(0)));
-    assert!(matches!(forward.queue, QueueSpec::DropTail(Limit::Bytes(62_500))));
-    assert!(matches!(spec.links[2].queue, QueueSpec::DropTail(Limit::Packets(100))));
+    assert_eq!(forward.queue.limit(), Limit::Bytes(62_500));
+    assert_eq!(spec.links[2].queue.limit(), Limit::Packets(100));
     assert_eq!(spec.events.len(), 2);
     assert_eq!(spec.events[1].event, NetEvent::Loss(LinkId(1), 0.5));
     assert_eq!(spec.flows[0].bytes, Some(10_000));
