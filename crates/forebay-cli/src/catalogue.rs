@@ -58,7 +58,7 @@ pub fn all() -> Vec<Entry> {
     };
     let protocols = forebay_cc::TABLE.iter().map(|p| entry(Kind::Protocol, p.name, p.summary));
     let disciplines =
-        disciplines::lines().iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
+        disciplines::lines().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
     let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
     let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, &described(s.text)));
     let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));

@@ -4,7 +4,10 @@ use forebay_base::{
     Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream,
     TcpFields, Time,
 };
-use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLink, Impairment, QueuedLink};
+use forebay_net::{
+    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLink, Impairment, QueuedLink,
+    TraceChannel,
+};
 use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeline, PortContext};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -304,4 +307,66 @@ fn nobody_waits_for_packets_that_a_failure_took() {
     bench.offer(ms(2), 2, 1500);
     bench.run_to(Time::MAX);
     assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);
+}
+
+/// Opportunities of 1504 bytes at 10, 20, 20 and 40 ms, then none before 1 s.
+fn traced(limit: Limit, seen: Option<Arc<Mutex<Vec<Span>>>>) -> Bench {
+    let times = [10, 20, 20, 40, 1000].map(Span::from_millis).to_vec();
+    let trace = DeliveryTrace::new(times, 1504).expect("in order");
+    let discipline = match seen {
+        Some(seen) => AnyDiscipline::Custom(Box::new(Sojourns { packets: VecDeque::new(), seen })),
+        None => DropTail::with_limit(limit).into(),
+    };
+    let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
+    let channel = AnyChannel::Trace(TraceChannel::new(Arc::new(trace)));
+    let pipeline = Pipeline::plain(discipline);
+    let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
+    Bench::new(AnyLink::Queued(Box::new(link)))
+}
+
+/// mahimahi's LinkQueue (link_queue.cc, `rationalize`), by hand: packets of 1504 bytes that come at 0 are taken from the queue
+/// at 10, 20, 20 and 40 ms, and not when the one before has left. A driver that wakes once, at 50 ms, changes nothing.
+#[test]
+fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
+    for late in [false, true] {
+        let seen = Arc::default();
+        let mut bench = traced(Limit::Packets(9), Some(Arc::clone(&seen)));
+        (0..4).for_each(|n| bench.put(Time::ZERO, n, 1504));
+        assert_eq!(bench.link.waiting_packets(Time::ZERO), 4, "none is in transmission");
+        assert_eq!(bench.link.next_start(), Some(Time::from_millis(10)));
+        if late {
+            bench.call(Time::from_millis(50), |link, cx| link.on_transmitter(cx));
+        }
+        bench.run_to(Time::MAX);
+        let waited: Vec<u64> =
+            seen.lock().unwrap().iter().map(|s| s.as_nanos() / 1_000_000).collect();
+        assert_eq!(waited, [10, 20, 20, 40], "late: {late}");
+        // The transmitter had something to send from 0 to 40 ms.
+        assert_eq!(bench.link.busy(Time::MAX).as_nanos() / 1_000_000, 40);
+    }
+}
+
+/// The same code by hand: of 1504 bytes 500 + 500 go to two packets and 504 to a third of 1000, which has the rest at 20 ms and
+/// leaves then. What is left of that, 1008 bytes, and the next opportunity at 20 ms are lost where nothing waits; a packet that
+/// comes at 30 ms is taken at 40 ms.
+#[test]
+fn what_an_opportunity_leaves_goes_to_the_next_packet_and_is_lost_when_there_is_none() {
+    let mut bench = traced(Limit::Packets(9), None);
+    [500, 500, 1000].iter().zip(0..).for_each(|(&len, n)| bench.put(Time::ZERO, n, len));
+    bench.offer(Time::from_millis(30), 3, 1504);
+    bench.run_to(Time::MAX);
+    let ms: Vec<(u64, u32)> =
+        bench.arrivals.iter().map(|&(at, n)| ((at - DELAY.as_nanos()) / 1_000_000, n)).collect();
+    assert_eq!(ms, [(10, 0), (10, 1), (20, 2), (40, 3)]);
+}
+
+/// A packet that waits for an opportunity is in the queue: it counts for the limit.
+#[test]
+fn the_limit_counts_what_waits_for_an_opportunity() {
+    let mut bench = traced(Limit::Packets(1), None);
+    (0..2).for_each(|n| bench.put(Time::ZERO, n, 1504));
+    bench.offer(Time::from_millis(10), 2, 1504);
+    assert_eq!(bench.refused, [1]);
+    bench.run_to(Time::MAX);
+    assert_eq!(bench.arrivals.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 2]);
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// The explanation of the discipline `name`, which is in the table.
 pub fn text(name: &str, paint: Paint) -> String {
-    let line = disciplines::lines().iter().find(|line| line.name == name);
+    let line = disciplines::lines().into_iter().find(|line| line.name == name);
     let line = line.expect("the catalogue is made from the table");
     let mut text = String::new();
     // Writing to a string cannot fail.

@@ -39,7 +39,7 @@ pub use inrpp::InrppNetwork;
 pub use outline::Outline;
 pub use schema::schema;
 
-use disciplines::Discipline;
+use disciplines::QueueDiscipline;
 use error::Fault;
 use fields::{At, Field};
 use file::File;
@@ -135,7 +135,7 @@ pub struct Wire {
     /// Limit of the queue in front of it.
     pub queue: Limit,
     /// The discipline of that queue.
-    pub discipline: Arc<Discipline>,
+    pub discipline: Arc<QueueDiscipline>,
 }
 
 /// A flow.
