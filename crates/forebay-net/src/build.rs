@@ -450,7 +450,6 @@ fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
 /// What a machine of the port of a link is built for, with random numbers for that purpose.
 fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit {
     PortInit {
-        link: id,
         limit: link.queue.limit(),
         rate: link.channel.rate(),
         mtu_bytes: link.mtu_bytes,

@@ -1,7 +1,7 @@
 //! The second stage of a port: order, mark and drop.
 
 use crate::port::PortContext;
-use crate::table::{AnyDiscipline, each_discipline};
+use crate::table::AnyDiscipline;
 use forebay_base::{DropReason, Packet, Rate, Time};
 
 /// A packet that a full queue did not take.

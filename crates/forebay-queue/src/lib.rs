@@ -6,6 +6,9 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+#[macro_use] // before whoever uses its macro
+mod table;
+
 mod discipline;
 pub mod droptail;
 mod fifo;
@@ -14,7 +17,6 @@ mod pipeline;
 mod port;
 mod rcp;
 mod scheme;
-mod table;
 
 pub use discipline::{Discipline, Overflow};
 pub use droptail::DropTail;

@@ -1,13 +1,11 @@
 //! What the machines of a port are built for, and what they work with.
 
 use crate::limit::Limit;
-use forebay_base::{Arena, DropLog, DropReason, Ecn, LinkId, Packet, Rate, Rng, Time};
+use forebay_base::{Arena, DropLog, DropReason, Ecn, Packet, Rate, Rng, Time};
 
 /// What a port is built for.
 #[derive(Clone, Debug)]
 pub struct PortInit {
-    /// The link that it feeds.
-    pub link: LinkId,
     /// The limit of its queue.
     pub limit: Limit,
     /// The rate of the link at the start; of a delivery trace, the mean.

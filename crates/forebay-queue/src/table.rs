@@ -113,7 +113,6 @@ disciplines! { $
     DropTail droptail: "droptail", "Drop-tail", "RFC 7567",
         "First in, first out; a packet that does not fit is dropped.";
 }
-pub(crate) use each_discipline;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! Every discipline of the table by its contract, and what a port tells its machines.
 
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Ecn, Endpoint, IpVersion, LinkId, Packet, Rate, Rng, Span,
-    Stream, TcpFields, Time,
+    Addr, Arena, DropLog, DropReason, Ecn, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream,
+    TcpFields, Time,
 };
 use forebay_queue::{
     AnyDiscipline, AnyScheme, DISCIPLINES, Discipline, DropTail, Fifo, Limit, Overflow, Pipeline,
@@ -50,7 +50,7 @@ fn a_mark_needs_an_ecn_capable_packet_and_counts_once() {
 fn init(limit: Limit, seed: u64) -> PortInit {
     let rng = Rng::new(seed, Stream::Discipline, 0);
     let rate = Rate::mbps(10);
-    PortInit { link: LinkId(0), limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
+    PortInit { limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
 }
 
 /// What is told of a discipline under random calls: each packet is held, given back, sent or dropped; backlogs are sums; room is

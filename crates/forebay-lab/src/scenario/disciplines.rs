@@ -34,7 +34,7 @@ pub struct Line {
     /// JSON Schema of the parameters.
     pub schema: Json,
     /// Makes the discipline of a table of all parameters.
-    make: Box<dyn Fn(&toml::Table) -> Result<MakeDiscipline, Wrong> + Send + Sync>,
+    make: Box<ReadParams>,
 }
 
 /// Parameters of a discipline from outside, each with a default.
@@ -46,6 +46,9 @@ pub trait Params:
     /// The discipline of one port. The parameters have passed the check.
     fn build(&self, init: PortInit) -> Box<dyn Discipline>;
 }
+
+/// Makes a discipline of a table of all its parameters.
+type ReadParams = dyn Fn(&toml::Table) -> Result<MakeDiscipline, Wrong> + Send + Sync;
 
 /// Why parameters were refused.
 enum Wrong {

@@ -2,7 +2,7 @@
 
 use crate::harness::{Bench, repeat};
 use crate::packets::{data, rcp_data};
-use forebay_base::{Arena, DropLog, LinkId, Packet, Rate, Rng, Span, Stream, Time};
+use forebay_base::{Arena, DropLog, Packet, Rate, Rng, Span, Stream, Time};
 use forebay_queue::{
     AnyDiscipline, AnyScheme, DISCIPLINES, DisciplineEntry, DropTail, Limit, Pipeline, PortContext,
     PortInit, RcpPort, RcpPortParams,
@@ -31,7 +31,7 @@ fn disciplines() -> Vec<(String, Box<dyn Fn() -> AnyDiscipline>)> {
 
 fn init(limit: Limit) -> PortInit {
     let rng = Rng::new(1, Stream::Discipline, 0);
-    PortInit { link: LinkId(0), limit, rate: RATE, mtu_bytes: 1500, overhead_bytes: 0, rng }
+    PortInit { limit, rate: RATE, mtu_bytes: 1500, overhead_bytes: 0, rng }
 }
 
 fn rcp() -> Pipeline {
