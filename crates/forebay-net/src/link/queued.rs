@@ -101,7 +101,9 @@ impl QueuedLink {
         }
         self.may_wait = true;
         let queued = self.pipeline.enqueue(packet, cx);
-        self.start(cx.now, cx); // if nothing but the channel holds it up
+        if self.transmitting.is_none() && self.opening.is_none() {
+            self.start(cx.now, cx); // nothing but the channel holds it up
+        }
         queued
     }
     /// True if a packet that is offered now does not wait.
@@ -136,6 +138,7 @@ impl QueuedLink {
         }
     }
     /// The transmitter is free since `at`, and the channel takes the next packet at `open`.
+    #[inline(never)]
     fn await_opportunity(&mut self, at: Time, open: Time, cx: &mut PortContext<'_>) {
         if !self.waits() {
             self.may_wait = !self.transparent;
@@ -148,6 +151,7 @@ impl QueuedLink {
         }
     }
     /// The opportunity that something waited for has come.
+    #[inline(never)]
     fn on_opening(&mut self, cx: &mut PortContext<'_>) {
         if let Some(Opening { at, since }) = self.opening.take() {
             self.take_next(since, at, cx);
@@ -186,14 +190,21 @@ impl QueuedLink {
     /// waited for it, or a driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         loop {
-            while self.next_timeout().is_some_and(|at| at <= cx.now) || self.is_open(cx.now) {
-                self.do_first_due(cx);
+            if !self.transparent || self.opening.is_some() {
+                self.do_due(cx);
             }
             let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) else { break };
             self.on_end(done, cx);
         }
         if self.opening.is_none() {
             self.start(cx.now, cx);
+        }
+    }
+    /// Timers and opportunities that are due, and what ended before them.
+    #[inline]
+    fn do_due(&mut self, cx: &mut PortContext<'_>) {
+        while self.next_timeout().is_some_and(|at| at <= cx.now) || self.is_open(cx.now) {
+            self.do_first_due(cx);
         }
     }
     #[inline]
@@ -208,6 +219,7 @@ impl QueuedLink {
         self.start(done.end, cx);
     }
     /// A timer is due, or an opportunity: do the first thing that is, a timer before all else at its time.
+    #[inline(never)]
     fn do_first_due(&mut self, cx: &mut PortContext<'_>) {
         let timeout = self.next_timeout().unwrap_or(Time::MAX);
         let opens = self.opening.map_or(Time::MAX, |opening| opening.at);
