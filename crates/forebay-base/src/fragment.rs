@@ -29,6 +29,7 @@ pub fn split_ipv4(
     if refuse || first_body == 0 || first_body >= body_len {
         return Err(packet);
     }
+    let left_host_at = packet.left_host_at();
     let (ecn, ttl, addresses) = (packet.ecn(), packet.ttl(), (packet.src(), packet.dst()));
     let cold = arena.cold(packet.cold());
     let (dscp, ip_id) = (cold.dscp, cold.ip_id);
@@ -58,6 +59,7 @@ pub fn split_ipv4(
             Packet::piece(IpVersion::V4, addresses, len + IPV4_HEADER_BYTES, ports, cold, arena);
         made.set_ecn(ecn);
         made.set_ttl(ttl);
+        made.set_left_host_at(left_host_at);
         made
     };
     let first = make(0, first_body, true);

@@ -1,4 +1,4 @@
-//! The packet: 48 bytes by value, with a handle to a cold part where it carries more than the usual.
+//! The packet: 56 bytes by value, with a handle to a cold part where it carries more than the usual.
 //!
 //! A machine reads and writes through accessors and never names the layout. Whatever an accessor returns,
 //! a wire can carry: `wire::emit` and `wire::parse` are inverse to each other on every packet that can be built.
@@ -94,6 +94,8 @@ const PORTS: u8 = 0b1000_0000;
 #[repr(C)] // the small fields lie together
 pub struct Packet {
     stamp: Time,
+    /// See [`Packet::left_host_at`].
+    left_host_at: Time,
     /// Source and destination.
     addrs: Pair,
     /// Sequence and acknowledgment number.
@@ -105,7 +107,7 @@ pub struct Packet {
     cold: Handle,
 }
 
-const _: () = assert!(size_of::<Option<Packet>>() <= 48);
+const _: () = assert!(size_of::<Option<Packet>>() <= 56);
 
 const fn tcp_header_len(version: IpVersion, timestamps: bool, options: usize) -> usize {
     let ip = match version {
@@ -188,6 +190,7 @@ impl Packet {
         }
         Packet {
             stamp: Time::ZERO,
+            left_host_at: Time::ZERO,
             addrs: Pair::new(src.addr.0, dst.addr.0),
             numbers: Pair::new(tcp.seq, tcp.ack),
             timestamps: Pair::new(ts_value, ts_echo),
@@ -273,6 +276,17 @@ impl Packet {
     #[inline]
     pub fn set_stamp(&mut self, at: Time) {
         self.stamp = at;
+    }
+    /// When a socket made it; zero if that is not known, as of packets from outside. A measurement of drivers and hosts: it is
+    /// on no wire and in no digest, and no machine reads it (a test over the sources holds that).
+    #[inline]
+    pub fn left_host_at(&self) -> Time {
+        self.left_host_at
+    }
+    /// Set by the host that sends it, and by who makes a packet anew from one.
+    #[inline]
+    pub fn set_left_host_at(&mut self, at: Time) {
+        self.left_host_at = at;
     }
     /// Source address.
     #[inline]
@@ -403,7 +417,7 @@ impl Packet {
         }
         arena.cold_mut(self.cold)
     }
-    /// The same 48 bytes again: only the arena, which counts who holds a cold part, and a ring, which forgets the first, may do
+    /// The same 56 bytes again: only the arena, which counts who holds a cold part, and a ring, which forgets the first, may do
     /// this.
     #[inline]
     pub(crate) fn bitwise_copy(&self) -> Packet {

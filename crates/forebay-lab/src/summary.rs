@@ -43,6 +43,8 @@ pub struct Aggregate {
     pub drops: BTreeMap<&'static str, Interval>,
     /// Metrics by name (those of [`crate::Metrics`] that are numbers); a metric that no run has is absent.
     pub metrics: BTreeMap<&'static str, Interval>,
+    /// The metrics that classes of flows have, by class and name.
+    pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
     /// Numbers of [`crate::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
@@ -99,9 +101,16 @@ impl Aggregate {
         let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        let mut classes: BTreeMap<String, BTreeMap<&'static str, Vec<f64>>> = BTreeMap::new();
         for run in runs {
             for (name, value) in run.metrics.numbers() {
                 values.entry(name).or_default().extend(value);
+            }
+            for (class, metrics) in &run.metrics.by_class {
+                let values = classes.entry(class.clone()).or_default();
+                for (name, value) in metrics.numbers() {
+                    values.entry(name).or_default().extend(value);
+                }
             }
             for (name, value) in run.reference.numbers() {
                 reference.entry(name).or_default().extend(value);
@@ -123,6 +132,7 @@ impl Aggregate {
             completed: runs.iter().map(|run| run.completed).sum(),
             drops: intervals(drops),
             metrics: intervals(values),
+            by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
             utilisation: intervals(utilisation),
             reference: intervals(reference),
         }
@@ -131,6 +141,8 @@ impl Aggregate {
     fn drop_intervals(&mut self) {
         self.drops.values_mut().for_each(|interval| interval.ci95 = None);
         self.metrics.values_mut().for_each(|interval| interval.ci95 = None);
+        let of_classes = self.by_class.values_mut().flat_map(BTreeMap::values_mut);
+        of_classes.for_each(|interval| interval.ci95 = None);
         self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
         self.reference.values_mut().for_each(|interval| interval.ci95 = None);
     }
@@ -175,7 +187,8 @@ fn notes(
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
-        notes.push(format!("{threads} of the threads that were offered used: {why}"));
+        let plural = if threads == 1 { "" } else { "s" };
+        notes.push(format!("{threads} thread{plural} used in a run: {why}"));
     }
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));

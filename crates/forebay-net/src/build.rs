@@ -332,8 +332,9 @@ fn build_flows(
         };
     for (i, flow) in spec.flows.iter().enumerate() {
         let id = FlowId(i as u32);
-        let client = host_mut(nodes, flow.src).add_socket(id, Role::Client);
-        let server = host_mut(nodes, flow.dst).add_socket(id, Role::Server);
+        let transport = u16::try_from(flow.transport).expect("fewer than 2^16 transports");
+        let client = host_mut(nodes, flow.src).add_socket(id, Role::Client, transport);
+        let server = host_mut(nodes, flow.dst).add_socket(id, Role::Server, transport);
         first_path.push(paths.len() as u32);
         for (p, &(a, b)) in paths_of(spec, i).iter().enumerate() {
             let src = end(flow.src, a, client, p, nodes);

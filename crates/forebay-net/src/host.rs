@@ -10,8 +10,8 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, IpVersion, Kind, Packet, PortId, SocketId,
-    Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, Histogram, IpVersion, Kind, Packet, PortId,
+    SocketId, Time,
 };
 use forebay_cc::PieceView;
 use forebay_transport::{Connection, Role};
@@ -33,6 +33,19 @@ pub struct HostContext<'a> {
     pub plan: &'a AddressPlan,
     /// Packets that reached a host, pieces one by one.
     pub delivered: &'a mut u64,
+    /// One-way delays of data packets that sockets here took, by transport of their flow.
+    pub one_way: &'a mut [Histogram],
+}
+
+impl HostContext<'_> {
+    /// A socket whose flow is of `transport` took `packet`.
+    #[inline(always)]
+    fn note_one_way(&mut self, transport: u16, packet: &Packet) {
+        let left = packet.left_host_at();
+        if packet.payload_len() > 0 && left > Time::ZERO {
+            self.one_way[transport as usize].record(self.now.since(left));
+        }
+    }
 }
 
 /// The place of a socket that has no local port yet.
@@ -42,6 +55,8 @@ const NOWHERE: (u16, u32) = (u16::MAX, u32::MAX);
 pub struct Socket {
     flow: FlowId,
     role: Role,
+    /// Number of the transport of its flow.
+    transport: u16,
     connection: Option<Box<Connection>>,
     /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
     first_place: (u16, u32),
@@ -152,9 +167,11 @@ impl Host {
         self.interfaces.push(Interface { addr, entries: Few::default(), ready: VecDeque::new() });
     }
     /// Add one end of a flow.
-    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
+    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role, transport: u16) -> SocketId {
         let (first_place, more_places) = (NOWHERE, Vec::new());
-        self.sockets.push(Socket { flow, role, connection: None, first_place, more_places });
+        let connection = None;
+        let socket = Socket { flow, role, transport, connection, first_place, more_places };
+        self.sockets.push(socket);
         SocketId(self.sockets.len() as u32 - 1)
     }
     /// Add the next local port of an interface.
@@ -201,8 +218,8 @@ impl Host {
         Some(Taken { socket, ready: self.any_ready(), refused })
     }
     /// The same with a whole TCP segment, which the caller ends if there is a socket for it: as
-    /// delivered, which is counted here, or as dropped where the socket refused it. None, and nothing
-    /// has happened to it, if there is no socket for it.
+    /// delivered, which is counted here, or as dropped where the socket refused it. None, and
+    /// nothing has happened to it, if there is no socket for it.
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);
@@ -248,7 +265,10 @@ impl Host {
             connection.on_piece(cx.now, 0, &whole_as_piece(packet));
         }
         let refused = connection.on_packet(cx.now, 0, packet, cx.arena);
-        *cx.delivered += u64::from(refused.is_none());
+        if refused.is_none() {
+            *cx.delivered += 1;
+            cx.note_one_way(socket.transport, packet);
+        }
         Some(Heard { ready: ready || !connection.is_silent(0), refused })
     }
     /// The same where there is only room, for a socket that has waited for it.
@@ -286,6 +306,7 @@ impl Host {
                 ready = false;
                 break;
             };
+            packet.set_left_host_at(now);
             if !packet.dont_fragment() {
                 let ids = self.ip_ids.get_or_insert_default();
                 ids.give(interface.addr, &mut packet, workload, arena);
@@ -323,12 +344,15 @@ impl Host {
         if let Some(entry) = self.find(&packet).filter(|_| part.protocol == TCP_PROTOCOL) {
             self.tell_piece(entry, &view, cx);
         }
-        let (now, plan) = (cx.now, cx.plan);
-        let (whole, pieces) = self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
+        let (now, plan, left_host_at) = (cx.now, cx.plan, packet.left_host_at());
+        let (mut whole, pieces) =
+            self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
         if whole.kind() != Kind::Tcp {
             foreign(whole, pieces, cx);
             return None;
         }
+        // Of pieces that came as bytes nothing else says it.
+        whole.set_left_host_at(left_host_at);
         let heard = self.on_datagram(&whole, false, cx);
         end_heard(whole, pieces, heard, cx);
         heard
@@ -379,6 +403,9 @@ impl Host {
             connection.on_piece(cx.now, path, &whole_as_piece(packet));
         }
         let refused = connection.on_packet(cx.now, path, packet, cx.arena);
+        if refused.is_none() {
+            cx.note_one_way(socket.transport, packet);
+        }
         if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
         } else if !connection.is_silent(path) {
@@ -435,9 +462,12 @@ impl Host {
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
         let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
-        if let Some(packet) = packet.as_mut().filter(|packet| !packet.dont_fragment()) {
-            let ids = self.ip_ids.get_or_insert_default();
-            ids.give(interface.addr, packet, cx.workload, cx.arena);
+        if let Some(packet) = &mut packet {
+            packet.set_left_host_at(cx.now);
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, packet, cx.workload, cx.arena);
+            }
         }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;

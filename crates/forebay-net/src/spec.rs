@@ -75,8 +75,8 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
     pub jitter: Span,
-    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives behind
-    /// it, or with it, however short its own way is (jitter reorders all the same).
+    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives
+    /// behind it, or with it, however short its own way is (jitter reorders all the same).
     pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,

@@ -264,8 +264,8 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
     }
 }
 
-/// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3 ms
-/// arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
+/// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3
+/// ms arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
 /// fourth, which comes at 5 ms by itself, overtakes nobody.
 #[test]
 fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
@@ -369,4 +369,23 @@ fn the_limit_counts_what_waits_for_an_opportunity() {
     assert_eq!(bench.refused, [1]);
     bench.run_to(Time::MAX);
     assert_eq!(bench.arrivals.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 2]);
+}
+
+/// 1 Mbit/s is 125 bytes a millisecond: two packets of 1250 bytes take 10 ms each.
+#[test]
+fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
+    let (rate, limit) = (Rate::mbps(1), Limit::Packets(10));
+    let ms = Time::from_millis;
+    for link in [fifo(rate, limit), queued(rate, limit, false), queued(rate, limit, true)] {
+        let mut bench = Bench::new(link);
+        bench.offer(ms(1), 1, 1250);
+        bench.offer(ms(1), 2, 1250);
+        let by = |bench: &mut Bench, at: u64| {
+            bench.run_to(ms(at));
+            bench.link.transmitted_bytes(ms(at))
+        };
+        let found = [1, 5, 11, 13, 21, 30].map(|at| by(&mut bench, at));
+        // At 11 ms the driver has not yet been told that the first has ended.
+        assert_eq!(found, [0, 500, 1250, 1500, 2500, 2500]);
+    }
 }

@@ -63,6 +63,11 @@ impl LinkOutcome<'_> {
     pub fn busy(&self) -> Span {
         self.link.busy(self.now)
     }
+    /// Bytes that were on the wire, per-packet overhead included; of the packet in transmission the
+    /// share of its time that has passed.
+    pub fn transmitted_bytes(&self) -> u64 {
+        self.link.transmitted_bytes(self.now)
+    }
     /// Bytes that wait.
     pub fn queue_bytes(&self) -> u64 {
         self.link.waiting_bytes(self.now)

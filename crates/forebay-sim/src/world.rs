@@ -8,7 +8,7 @@ use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Clockwork, Part};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, LinkId, NodeId, PortId, Span, Time};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
 use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
@@ -179,8 +179,9 @@ impl Simulation {
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
     ///
-    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not hold. That is looked at
-    /// in each call behind which a run is over, and now and then in the others.
+    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not
+    /// hold. That is looked at in the first call, in each behind which a run is over, and now and
+    /// then in the others.
     pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
         let status = self.advance(limit);
         let events = self.events();
@@ -275,6 +276,23 @@ impl Simulation {
     /// How a flow has fared so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
         FlowOutcome::of(self, flow)
+    }
+    /// One-way delays of the data packets of flows with this transport, so far: from when a socket made a packet until the other
+    /// took it, each transmission for itself.
+    pub fn one_way(&self, transport: usize) -> Histogram {
+        let mut all = Histogram::default();
+        self.parts.iter().for_each(|part| all.add(part.fabric.one_way(transport)));
+        all
+    }
+    /// Round-trip times that the senders of flows with this transport saw so far, on all their paths.
+    pub fn round_trips(&self, transport: usize) -> Histogram {
+        let mut all = Histogram::default();
+        let flows = (0..).zip(self.workload().flows());
+        for (id, _) in flows.filter(|(_, flow)| flow.transport == transport) {
+            let Some(sender) = self.connection(FlowId(id), Role::Client) else { continue };
+            (0..sender.paths()).for_each(|path| all.add(sender.round_trips(path)));
+        }
+        all
     }
     /// How a link has fared so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {

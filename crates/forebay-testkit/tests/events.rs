@@ -78,7 +78,8 @@ fn routes_that_change_are_the_same_under_look_ahead() {
     }
 }
 
-/// A flow over a link whose delay falls from 80 to 10 ms, both ways, while it sends; nothing is lost.
+/// A flow over a link whose delay falls from 80 to 10 ms, both ways, while it sends; nothing is
+/// lost.
 fn falling(reorder: bool) -> World {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
@@ -96,8 +97,8 @@ fn falling(reorder: bool) -> World {
     world
 }
 
-/// Nothing is lost and nothing overtakes, so nothing is sent twice; where packets may overtake, what
-/// was on the wire for up to 70 ms is taken for lost.
+/// Nothing is lost and nothing overtakes, so nothing is sent twice; where packets may overtake,
+/// what was on the wire for up to 70 ms is taken for lost.
 #[test]
 fn a_delay_that_falls_makes_nothing_be_sent_twice() {
     let repeats = |reorder| {

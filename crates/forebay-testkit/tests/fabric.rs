@@ -184,8 +184,8 @@ fn row(foresees: bool) -> (Fabric<Plain>, NodeId) {
     (fabric, left)
 }
 
-/// What a driver sees does not depend on whether it looks ahead, though it calls nothing for that but
-/// [`Fabric::foresee`].
+/// What a driver sees does not depend on whether it looks ahead, though it calls nothing for that
+/// but [`Fabric::foresee`].
 #[test]
 fn a_driver_that_looks_ahead_need_do_nothing_else() {
     let ended = [false, true].map(|foresees| {

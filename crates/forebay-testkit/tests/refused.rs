@@ -33,9 +33,9 @@ impl Controller for Small {
 }
 
 /// 80 000 packets, of which all but the first window of 64 kB leave at once and half are lost; what
-/// repairs them is not. By hand: of n packets a quarter begin a range, so that the 16 384 ranges that
-/// a receiver keeps, whose buffer of 8 MB holds fewer full segments, are there after 65 536 packets.
-/// What comes of the other 13 800 is refused: 6 900, with a standard deviation of 140.
+/// repairs them is not. By hand: of n packets a quarter begin a range, so that the 16 384 ranges
+/// that a receiver keeps, whose buffer of 8 MB holds fewer full segments, are there after 65 536
+/// packets. What comes of the other 13 800 is refused: 6 900, with a standard deviation of 140.
 fn crowded() -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));

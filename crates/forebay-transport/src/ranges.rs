@@ -30,7 +30,6 @@ impl RangeSet {
         self.ranges.len()
     }
     /// Bytes in all ranges.
-    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|r| r.len()).sum()
     }

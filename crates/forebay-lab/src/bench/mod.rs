@@ -155,7 +155,7 @@ pub struct BenchReport {
     pub rows: Vec<BenchRow>,
     /// Scenarios without a row.
     pub skipped: Vec<Skipped>,
-    /// Published figures for the same scenarios.
+    /// Figures of other simulators for the same scenarios, on the machine that each names.
     pub peers: &'static [Peer],
 }
 

@@ -13,7 +13,7 @@ use crate::metrics::{
     metrics_of,
 };
 use crate::need::{Need, RunMemory};
-use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
+use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError, count_per_flow};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
@@ -43,11 +43,13 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Where series go (and a capture, if wanted); None: no series.
     pub store: Option<&'a Store>,
-    /// Write every packet to `packets.pcapng` of the store, which must be given with it.
+    /// Write packets to `packets.pcapng` of the store, which must be given with it.
     pub capture: Option<CaptureLimit>,
+    /// What the capture holds.
+    pub capture_filter: CaptureFilter<'a>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
-    /// Do not work out what an ideal network would have done.
+    /// Do not work out the reference.
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
@@ -128,9 +130,11 @@ pub struct RunResult {
     /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
-    /// What an ideal network would have done.
+    /// What a fluid shared max-min fair would have done.
     pub reference: Reference,
 }
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
@@ -151,9 +155,9 @@ pub enum RunError {
     /// Packet events cannot be written.
     #[error("cannot write packet events: {0}")]
     Events(#[source] std::io::Error),
-    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and how
-    /// to see it again.
-    #[error("{0}. This is a bug of Forebay {version}. See it again with: {1}", version = env!("CARGO_PKG_VERSION"))]
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     Unbalanced(Unbalanced, String),
 }
 
@@ -172,7 +176,8 @@ impl RunError {
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see it again.
+/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
+/// it again.
 pub fn run_one(
     scenario: &Scenario,
     protocol: &str,
@@ -201,7 +206,7 @@ pub fn run_one(
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
     watch.begin(simulation.workload());
-    let series = options.store.map(|store| store.series(protocol, seed, names.clone()));
+    let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
     let mut series = series.transpose()?;
     let mut drive = Drive {
         simulation: &mut simulation,
@@ -231,7 +236,7 @@ pub fn run_one(
     Ok(result)
 }
 
-/// What an ideal network would have done, worked out before the run so that waiting for it looks like waiting for the run.
+/// The reference, worked out before the run so that waiting for it looks like waiting for the run.
 fn reference(
     spec: &NetSpec,
     seed: u64,

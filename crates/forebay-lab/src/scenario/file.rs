@@ -2,6 +2,7 @@
 
 use super::disciplines;
 use super::error::{Fault, Problem};
+use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
 };
@@ -48,6 +49,13 @@ choices! {
         TimeoutOnly = "timeout-only",
         /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
         Patient = "patient",
+    }
+    /// How the RTO follows from RTT samples.
+    pub(super) enum RtoRuleName {
+        /// The larger of SRTT + 4 RTTVAR and min_rto (RFC 6298).
+        Rfc6298 = "rfc6298",
+        /// SRTT + the larger of 4 RTTVAR and min_rto (Linux).
+        Linux = "linux",
     }
     /// How recovery is limited.
     pub(super) enum RecoveryName {
@@ -117,7 +125,7 @@ sections! {
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
             jitter: Span,
-            /// True: packets overtake others where an event lowers the delay (jitter reorders all the same); default false.
+            /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
             loss: Probability,
@@ -168,7 +176,9 @@ sections! {
             count: u32,
             /// Number of the first host of the group; default 0.
             first: u32,
-            /// Router at the other end of the access link, which is called "host-router"; without it, links are declared under `links`.
+            /// Router at the other end of the access link, which is called "host-router"; of a
+            /// group it may hold "{}", which stands for the number of the host. Without it, links
+            /// are declared under `links`.
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
@@ -244,11 +254,15 @@ sections! {
     pub struct CsvFiles {
         required {}
         optional {
-            /// File of links between routers, with the columns a, b, rate_bps, delay_ns; routers that are not declared are made.
+            /// File of links between routers, with the columns a, b, rate_bps (bit/s, or
+            /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
+            /// made. Other columns are not used.
             links: String,
             /// File of hosts, with the columns host, router.
             hosts: String,
-            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst for full names, bytes for packets.
+            /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
+            /// packets; or src, dst for full names, bytes (or "10kB") for packets. Other columns
+            /// are not used.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,
@@ -272,7 +286,9 @@ sections! {
             initial_ssthresh_bytes: Threshold,
             /// RTO before the first sample, with unit.
             initial_rto: Span,
-            /// Smallest RTO, with unit.
+            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or "linux", SRTT + max(4 RTTVAR, min_rto).
+            rto_rule: RtoRuleName,
+            /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
             /// Largest RTO, with unit.
             max_rto: Span,
@@ -280,6 +296,8 @@ sections! {
             max_retries: u32,
             /// When ACKs are sent: "every-packet" or a table.
             ack_policy: AckRule,
+            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly all of slow start.
+            quick_while_growing: bool,
             /// How losses are found: a name, or a table of a timer per packet.
             loss_policy: LossRule,
             /// How recovery is limited.
@@ -476,11 +494,7 @@ impl Field for Protocols {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table of tables, one per protocol"));
         };
-        entries
-            .iter()
-            .map(|entry| protocol_table(entry, key))
-            .collect::<Result<_, _>>()
-            .map(Protocols)
+        all(entries.iter().map(|entry| protocol_table(entry, key))).map(Protocols)
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {

@@ -3,6 +3,7 @@
 use super::Flow;
 use super::csv;
 use super::error::{Fault, Problem};
+use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
 use super::source::Sources;
@@ -24,30 +25,36 @@ pub(super) fn expand(
     file: &File,
     topology: &Topology,
     mss_bytes: u16,
-    sources: &mut Sources,
-    base: &Path,
-) -> Result<Vec<Flow>, Fault> {
+    (sources, base): (&mut Sources, &Path),
+    faults: &mut Faults,
+) -> Vec<Flow> {
+    let before = faults.len();
     let reach = Reach::new(topology);
     let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
     for group in file.flows.iter().flat_map(|at| &at.value) {
-        table.add_group(group)?;
+        faults.keep(table.add_group(group));
     }
     if let Some(csv) = &file.csv {
-        table.add_csv(&csv.value, sources, base)?;
+        let added = table.add_csv(&csv.value, (sources, base), faults);
+        faults.keep(added);
     }
-    if table.flows.is_empty() {
+    let lost = ["flows", "csv"].iter().any(|key| topology.lost.has_key(key));
+    if table.flows.is_empty() && faults.len() == before && !lost && !topology.lost.any_of_network()
+    {
         let hint = "add [[flows]] with src, dst and bytes, or csv.flows";
         let loc = super::item::whole(0);
-        return Err(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
+        faults.add(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
     }
-    Ok(table.flows)
+    table.flows
 }
 
 impl Table<'_> {
     fn add_group(&mut self, group: &At<FlowGroup>) -> Result<(), Fault> {
         let flow = &group.value;
-        let bytes = self.size(group)?;
-        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose()?;
+        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose();
+        let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
+        let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
+        let ((bytes, protocol), _) = both(both(self.size(group), protocol), ends)?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
@@ -60,8 +67,7 @@ impl Table<'_> {
                 };
                 return Err(at.fault(problem));
             }
-            let src = self.end(&flow.src, number)?;
-            let dst = self.end(&flow.dst, number)?;
+            let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
             let made = Flow { src, dst, start, bytes, protocol };
             self.push(made, |problem| flow.dst.fault(problem))?;
@@ -123,7 +129,8 @@ impl Table<'_> {
         }
         if !self.reach.joined(self.topology, flow.src, flow.dst) {
             let (from, to) = (name(flow.src), name(flow.dst));
-            return Err(fault(Problem::NoRoute { from, to }));
+            let follows = self.topology.lost.any_of_network();
+            return Err(fault(Problem::NoRoute { from, to }).following(follows));
         }
         if self.flows.len() >= MAX_ENTITIES {
             let (found, expected) =
@@ -137,46 +144,49 @@ impl Table<'_> {
     fn add_csv(
         &mut self,
         files: &CsvFiles,
-        sources: &mut Sources,
-        base: &Path,
+        (sources, base): (&mut Sources, &Path),
+        faults: &mut Faults,
     ) -> Result<(), Fault> {
-        const COLUMNS: [&str; 7] =
-            ["start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes"];
         let Some(path) = &files.flows else { return Ok(()) };
-        let csv = csv::open(sources, base, path, &COLUMNS)?;
-        [(1, 3), (2, 4), (5, 6)].into_iter().try_for_each(|(a, b)| csv.not_both(a, b))?;
+        let csv = csv::open(sources, base, path, csv::FLOW_COLUMNS)?;
+        all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
         // Full names where the file has those columns, else numbers behind the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
         let size = if csv.has(6) { 6 } else { 5 };
-        [0, ends[0], ends[1], size].into_iter().try_for_each(|column| csv.need(column))?;
+        csv.need(&[0, ends[0], ends[1], size])?;
         let prefix = match (&files.host_prefix, ends[0]) {
             (_, 3) => "",
             (Some(prefix), _) => prefix.value.as_str(),
             (None, _) => "h",
         };
         for row in csv.rows(sources) {
-            let row = row?;
-            let end = |column: usize| {
-                let node = self.topology.named_in(&row, column, prefix)?;
-                self.host(node, |problem| row.fault(column, problem))
-            };
-            let (src, dst) = (end(ends[0])?, end(ends[1])?);
-            let start = Time::ZERO + start(&row)?;
-            let number = row.integer(size)?;
-            let bytes = if size == 5 { number.checked_mul(self.mss_bytes) } else { Some(number) };
-            let bytes = bytes.filter(|&b| b > 0);
-            let bytes = bytes.ok_or_else(|| row.wrong(size, "1 byte to 2^64 bytes"))?;
-            let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None };
-            self.push(flow, |problem| row.fault(ends[1], problem))?;
+            let added = row.and_then(|row| self.add_row(&row, (ends, size), prefix));
+            faults.keep(added);
         }
         Ok(())
     }
-}
 
-fn start(row: &csv::Row<'_>) -> Result<Span, Fault> {
-    let seconds: f64 = row.text(0).parse().map_err(|_| row.wrong(0, "a number of seconds"))?;
-    let inside = (0.0..=MAX_SPAN.as_secs_f64()).contains(&seconds);
-    inside.then(|| Span::from_secs_f64(seconds)).ok_or_else(|| row.wrong(0, "0 s to 100 years"))
+    /// A row with the hosts in the columns `ends`, and the packets (column 5) or bytes in `size`.
+    fn add_row(
+        &mut self,
+        row: &csv::Row<'_>,
+        (ends, size): ([usize; 2], usize),
+        prefix: &str,
+    ) -> Result<(), Fault> {
+        let end = |column: usize| {
+            let node = self.topology.named_in(row, column, prefix)?;
+            self.host(node, |problem| row.fault(column, problem))
+        };
+        let bytes = match size {
+            5 => row.packets(5).map(|packets| packets * self.mss_bytes),
+            _ => row.bytes(size),
+        };
+        let (hosts, values) = (both(end(ends[0]), end(ends[1])), both(row.seconds(0), bytes));
+        let ((src, dst), (start, bytes)) = both(hosts, values)?;
+        let start = Time::ZERO + start;
+        let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None };
+        self.push(flow, |problem| row.fault(ends[1], problem))
+    }
 }
 
 /// Which routers a packet can go between: hosts do not forward.

@@ -60,8 +60,17 @@ fn step<'a>(
                 Some(index) => Ok(&mut items[index]),
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
-                    let names = names.iter().map(String::as_str).filter(|n| !n.is_empty());
-                    Err(Fault::at(place, key, problem).suggest(part, names))
+                    let fault = Fault::at(place, key, problem);
+                    let named: Vec<&str> =
+                        names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                    Err(match (named.len(), names.len()) {
+                        (0, 0) => fault.hint("the list is empty"),
+                        (0, 1) => fault.hint("elements count from 0, and there is one: 0"),
+                        (0, count) => {
+                            fault.hint(format!("elements count from 0: one of 0 to {}", count - 1))
+                        }
+                        _ => fault.suggest(part, named),
+                    })
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::error::{Fault, Problem};
 use super::fields::Field;
 use super::item::{Item, Value};
+use super::traps;
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -85,6 +86,10 @@ fn quantity(text: &str) -> Result<Quantity<'_>, Unread> {
 }
 
 impl Quantity<'_> {
+    /// Its number without the unit, for messages.
+    fn value(&self) -> f64 {
+        self.digits as f64 / 10f64.powi(self.decimals as i32)
+    }
     /// Its value times `factor`, to the nearest integer.
     fn scaled(&self, factor: u128) -> u128 {
         let divisor = 10u128.pow(self.decimals);
@@ -93,8 +98,11 @@ impl Quantity<'_> {
 }
 
 fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem, Option<String>) {
-    let unit = quantity(found).map(|q| q.unit).unwrap_or_default();
-    let near = super::error::nearest(unit, units).map(|near| format!("did you mean `{near}`?"));
+    let read = quantity(found).ok();
+    let unit = read.map(|q| q.unit).unwrap_or_default();
+    let near = read.and_then(|read| traps::hint(read.value(), unit, units)).or_else(|| {
+        super::error::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
+    });
     let why = match unit {
         "" => "without a unit".to_string(),
         _ => format!("with the unit `{unit}`"),
@@ -217,7 +225,11 @@ impl Field for Seconds {
                 u64::try_from(s).ok().filter(|&s| s <= 3_155_760_000).map(Span::from_secs)
             }
             Value::Float(s) => (0.0..=3_155_760_000.0).contains(&s).then(|| Span::from_secs_f64(s)),
-            _ => return Err(item.expected(key, "a number of seconds")),
+            _ => {
+                let fault = item.expected(key, "a number of seconds");
+                let hint = "keys that end in _s take seconds without a unit, such as 60 or 0.5";
+                return Err(fault.hint(hint));
+            }
         };
         let range = || range_fault(item, key, "0 to 3155760000 seconds (100 years)");
         span.map(Seconds).ok_or_else(range)

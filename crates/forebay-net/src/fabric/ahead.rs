@@ -144,8 +144,8 @@ impl<D: Driver> Fabric<D> {
         }
         wires!(self).move_first(from, &travel);
     }
-    /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that each verb does that lets hosts
-    /// send; not what `settle` calls, which is within one.
+    /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that
+    /// each verb does that lets hosts send; not what `settle` calls, which is within one.
     #[inline(always)]
     pub(super) fn do_early(&mut self) {
         if !self.early.is_empty() {

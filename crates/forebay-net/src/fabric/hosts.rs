@@ -18,6 +18,7 @@ macro_rules! host_context {
             workload: &$fabric.workload,
             plan: &$fabric.plan,
             delivered: &mut $fabric.count.delivered,
+            one_way: &mut $fabric.one_way,
         }
     };
 }

@@ -171,7 +171,7 @@ impl<D: Driver> Fabric<D> {
         let link = self.ports.link(node, port);
         while self.links[link.index()].link.is_idle(self.now) {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
-            self.send(node, link, packet);
+            self.send_held(node, link, packet);
         }
         // Whoever was asked for packets may have more when the one in transmission has left.
         if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {

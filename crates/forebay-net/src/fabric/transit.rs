@@ -148,7 +148,10 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.count.sent += 1;
         match forebay_wire::parse(bytes, &self.plan, &mut self.arena) {
-            Ok(packet) => self.deliver(node, in_port, packet),
+            Ok(mut packet) => {
+                packet.set_stamp(now);
+                self.deliver(node, in_port, packet);
+            }
             Err(_) => self.drops.count_only(DropReason::Malformed, 1),
         }
         self.do_early();
@@ -198,6 +201,19 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
+    /// Put a packet that forwarding has held on an idle link. Since it came to this node it has waited for that link.
+    pub(super) fn send_held(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+        // One that forwarding made by itself has never arrived.
+        let came = Some(packet.stamp()).filter(|&at| at > Time::ZERO);
+        let queued_at = came.map_or(self.now, |at| at.min(self.now));
+        if packet.wire_len() > self.links[link.index()].mtu_bytes {
+            return self.send_any(node, link, packet);
+        }
+        if let Err(Overflow(packet)) = self.offer_since(link, packet, queued_at) {
+            self.on_overflow(node, link, packet);
+        }
+    }
+
     /// Cut it, where RFC 791 lets a router do so and the packet is one of ours: see [`DropReason::TooBig`].
     #[cold]
     fn send_too_big(&mut self, node: NodeId, link: LinkId, packet: Packet, mtu: u16) {
@@ -212,9 +228,18 @@ impl<D: Driver> Fabric<D> {
     }
 
     pub(super) fn offer(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
+        self.offer_since(link, packet, self.now)
+    }
+    /// The same with a packet that has waited since `queued_at`.
+    fn offer_since(
+        &mut self,
+        link: LinkId,
+        packet: Packet,
+        queued_at: Time,
+    ) -> Result<(), Overflow> {
         self.observe(PacketEvent::Offered(link), &packet);
         let slot = &mut self.links[link.index()];
-        let result = slot.link.offer(packet, &mut port_context!(self));
+        let result = slot.link.offer_since(packet, queued_at, &mut port_context!(self));
         self.show_drops(self.edges[link.index()].from);
         self.sync_link(link);
         result

@@ -211,6 +211,12 @@ impl FifoLink {
     pub fn busy(&self, now: Time) -> Span {
         self.busy.saturating_sub(self.free_at.since(now))
     }
+    /// See [`crate::AnyLink::transmitted_bytes`]: the rate is constant, so what is left takes the
+    /// time that is left.
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        let left_bytes = self.serializer.rate().bytes_in(self.free_at.since(now));
+        self.bytes.saturating_sub(left_bytes)
+    }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
         // Those that wait, and one that has started if the last has not departed.

@@ -42,9 +42,19 @@ impl AnyLink {
     /// A packet for this link. What the queue does not take comes back.
     #[inline]
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+        self.offer_since(packet, cx.now, cx)
+    }
+    /// The same with a packet that its node has held since `queued_at`. If it starts at once, that was its wait.
+    #[inline]
+    pub fn offer_since(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
         match self {
             AnyLink::Fifo(l) => l.offer(packet, cx.now),
-            AnyLink::Queued(l) => l.offer(packet, cx),
+            AnyLink::Queued(l) => l.offer(packet, queued_at, cx),
         }
     }
     /// When the first packet on the wire arrives. May change in every `&mut self` method.
@@ -121,6 +131,12 @@ impl AnyLink {
     /// Time spent transmitting until `now`.
     pub fn busy(&self, now: Time) -> Span {
         each!(self, l => l.busy(now))
+    }
+    /// Bytes that were on the wire by `now`, per-packet overhead included: of the packet in
+    /// transmission the share of its time that has passed. It steps back by a packet where a
+    /// failure cuts one off.
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        each!(self, l => l.transmitted_bytes(now))
     }
     /// Packets whose transmission has ended by `now`.
     pub fn serialized_packets(&self, now: Time) -> u64 {

@@ -43,8 +43,8 @@ pub struct QueuedLink {
     transmitting: Option<Transmission>,
     /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
     wire: PacketRing,
-    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives before
-    /// it, unless the link reorders.
+    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives
+    /// before it, unless the link reorders.
     last_arrival: Time,
     channel: AnyChannel,
     stats: LinkStats,
@@ -87,15 +87,20 @@ impl QueuedLink {
         }
     }
 
-    /// See [`crate::AnyLink::offer`].
-    pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+    /// See [`crate::AnyLink::offer_since`].
+    pub fn offer(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
         if self.takes_at_once(cx.now) {
             if self.transparent {
-                self.transmit(packet, cx.now, (cx.now, cx.now), cx);
+                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             } else if let Some(packet) = self.pipeline.pass(packet, cx) {
-                self.transmit(packet, cx.now, (cx.now, cx.now), cx);
+                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             }
             return Ok(());
         }
@@ -325,6 +330,15 @@ impl QueuedLink {
     pub fn busy(&self, now: Time) -> Span {
         let rest = self.transmitting.as_ref().map_or(Span::ZERO, |t| t.end.since(now));
         self.stats.busy.saturating_sub(rest)
+    }
+    /// See [`crate::AnyLink::transmitted_bytes`].
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        let left = self.transmitting.as_ref().filter(|t| t.end > now).map_or(0, |t| {
+            let (rest, whole) = (t.end.since(now.max(t.start)), t.end.since(t.start));
+            (u128::from(t.bytes) * u128::from(rest.as_nanos()) / u128::from(whole.as_nanos()))
+                as u64
+        });
+        self.stats.bytes - left
     }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {

@@ -12,7 +12,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -105,8 +105,8 @@ impl Connection {
         self.refresh();
     }
 
-    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered, or
-    /// as dropped for the reason given, if nothing of it was taken.
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered,
+    /// or as dropped for the reason given, if nothing of it was taken.
     #[inline(always)]
     pub fn on_packet(
         &mut self,
@@ -316,6 +316,11 @@ impl Connection {
             ended: times.ended,
         }
     }
+    /// Payload bytes that have arrived on any path, those beyond a hole included; a byte that comes
+    /// twice on a path counts once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.paths.iter().map(Path::arrived_bytes).sum()
+    }
     /// Counts.
     pub fn counters(&self) -> Counters {
         self.counters
@@ -325,6 +330,10 @@ impl Connection {
         self.paths[path].view(&self.config)
     }
     /// RTT samples of `path`.
+    pub fn round_trips(&self, path: usize) -> &Histogram {
+        self.paths[path].round_trips()
+    }
+    /// RTT samples of `path`, in short.
     pub fn rtt_summary(&self, path: usize) -> RttSummary {
         self.paths[path].rtt_summary()
     }

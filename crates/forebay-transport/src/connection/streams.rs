@@ -70,8 +70,8 @@ impl Streams {
         self.total == Some(0) && self.signals().1.is_some() && self.una == 0
     }
 
-    /// A segment came whose signal [maps](mptcp::Signal::maps) its payload. Returns true if it brought
-    /// the next bytes of the stream.
+    /// A segment came whose signal [maps](mptcp::Signal::maps) its payload. Returns true if it
+    /// brought the next bytes of the stream.
     pub(super) fn take(&mut self, signal: mptcp::Signal, received: Received) -> bool {
         let ack = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una));
         if let Some(ack) = ack.filter(|&a| a > self.una && a <= self.nxt + 1) {

@@ -4,6 +4,7 @@ use super::input::Incoming;
 use super::loss::{Detector, Evidence, MIN_RTO};
 use super::rate::Flight;
 use super::recovery::Rule;
+use super::rtt::Edges;
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Doubt, Path};
 use forebay_base::{OptionList, Span, TcpFlags, Time, widen};
@@ -316,7 +317,7 @@ impl Path {
     }
     #[inline]
     pub(super) fn take_sample(&mut self, r: Span) {
-        self.rtt.sample(r);
+        self.rtt.sample(r, Edges { una: self.board.una(), nxt: self.board.nxt() });
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }

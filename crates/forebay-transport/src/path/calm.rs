@@ -10,6 +10,7 @@ use super::scoreboard::Segment;
 use super::{Cx, Doubt, Path, State};
 use crate::config::{Pacing, TcpConfig};
 use crate::connection::{Counters, PathSetup};
+use crate::recv::Came;
 use forebay_base::{
     Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind, narrow,
 };
@@ -432,7 +433,9 @@ impl Path {
         self.note_window(tcp.window, start, una);
         self.recv.append_next(payload);
         if self.way.plain || self.tells_nothing || !self.feedback.clocks_acks() {
-            self.acks.on_data(now);
+            let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
+            let came = Came { bytes: payload, nxt: self.recv.nxt(), echo_ms };
+            self.acks.on_data(now, came);
         }
         self.timers.next = self.timers.next.min(self.acks.deadline());
         if self.peer_edge != edge {

@@ -2,7 +2,7 @@
 
 use super::loss::Detector;
 use super::rate::Flight;
-use super::recovery::Rule;
+use super::recovery::{Episode, Rule};
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::send::Choice;
 use super::{Cx, Path, State};
@@ -273,14 +273,22 @@ impl Path {
             self.doubt.on_new_segment();
         }
         self.account(s, again);
-        // A hole that was waited for may have used up the timer: its repair gets a full one.
-        let repair = again && matches!(self.detector, Detector::Patient(_));
+        let repair = again && self.repair_restarts_timer(index);
         if self.timers.rto == Time::MAX || repair {
             self.rearm_rto(cx.now);
         }
         if !again {
             self.rearm_probe(cx);
         }
+    }
+
+    /// The repair of the first hole gets a full timer, for what was waited for before may have used it up (RFC 6675 section 6;
+    /// Linux, tcp_xmit_retransmit_queue); not where RFC 6582 section 3.2 step 3 has its own rule. On a patient path every hole
+    /// was waited for.
+    fn repair_restarts_timer(&self, index: usize) -> bool {
+        let newreno =
+            matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
+        (index == 0 && !newreno) || matches!(self.detector, Detector::Patient(_))
     }
 
     /// Let recovery and limited transmit count what was sent.

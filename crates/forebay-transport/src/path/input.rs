@@ -1,7 +1,7 @@
 //! A segment of the path came.
 
 use super::{Cx, MAX_OUTSTANDING_BYTES, Path, State};
-use crate::recv::Arrival;
+use crate::recv::{Arrival, Came};
 use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, Time, narrow, seq_lt, widen};
 use forebay_cc::{AckDemand, DatagramView, Feedback};
 
@@ -182,7 +182,9 @@ impl Path {
         if !plain || fin {
             self.acks.demand();
         } else if self.tells_nothing || !self.feedback.clocks_acks() {
-            self.acks.on_data(cx.now);
+            let echo_ms = segment.timestamps.map(|(_, echo)| echo);
+            let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
+            self.acks.on_data(cx.now, came);
         }
         if arrival.duplicate {
             cx.counters.duplicates_received += u64::from(segment.payload > 0);

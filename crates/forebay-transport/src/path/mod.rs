@@ -172,6 +172,16 @@ impl Way {
     }
 }
 
+/// The controller's own policy, or the configured one.
+fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
+    match controller.ack_policy() {
+        Some(policy) => AckSchedule::new(policy),
+        None if config.quick_while_growing => AckSchedule::new(config.ack_policy)
+            .quick_while_growing(config.receive_buffer_bytes, config.mss_bytes.into()),
+        None => AckSchedule::new(config.ack_policy),
+    }
+}
+
 pub(crate) struct Path {
     // What every ACK and every packet touches.
     pub(crate) board: Scoreboard,
@@ -287,7 +297,7 @@ impl Path {
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
             recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
-            acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
+            acks: ack_schedule(&setup.controller, config),
             ts_recent: 0,
             recv_window: 0,
             announced: 0,
@@ -342,6 +352,10 @@ impl Path {
     pub(crate) fn received_bytes(&self) -> u64 {
         let nxt = self.fin_received_at.map_or(self.recv.nxt(), |fin| self.recv.nxt().min(fin));
         nxt.saturating_sub(1)
+    }
+    /// The same, and those beyond a hole.
+    pub(crate) fn arrived_bytes(&self) -> u64 {
+        self.received_bytes() + self.recv.held_bytes(self.fin_received_at)
     }
     /// The peer's FIN is in order.
     pub(crate) fn stream_complete(&self) -> bool {
@@ -469,6 +483,9 @@ impl Path {
             delivered_bytes: self.rate.delivered(),
             lost_bytes: self.rate.lost(),
         }
+    }
+    pub(crate) fn round_trips(&self) -> &Histogram {
+        &self.histogram
     }
     pub(crate) fn rtt_summary(&self) -> RttSummary {
         let milliseconds = |span: Option<Span>| span.map_or(0.0, |s| s.as_secs_f64() * 1e3);

@@ -11,9 +11,10 @@ const FEWEST_RANGES: u32 = 16_384;
 /// Out-of-order ranges that a receiver keeps; what would begin one more is refused.
 ///
 /// As many as the receive buffer holds full segments. Each range has a segment, and a segment is
-/// missing in front of it: full segments never make more than half as many. For small ones, of which
-/// a buffer holds more, there is a floor. A range takes 16 bytes: ranges need less memory than the
-/// buffer itself, where an MSS is not shorter than they are, and a 90th of it where it is 1448 bytes.
+/// missing in front of it: full segments never make more than half as many. For small ones, of
+/// which a buffer holds more, there is a floor. A range takes 16 bytes: ranges need less memory
+/// than the buffer itself, where an MSS is not shorter than they are, and a 90th of it where it is
+/// 1448 bytes.
 fn most_ranges(buffer_bytes: u64, mss_bytes: u16) -> u32 {
     let segments = buffer_bytes / u64::from(mss_bytes.max(1));
     u32::try_from(segments).unwrap_or(u32::MAX).max(FEWEST_RANGES)
@@ -97,6 +98,13 @@ impl Reassembly {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
+    }
+
+    /// Bytes beyond a hole. `fin` is the offset of the peer's FIN, if it came: that is no byte.
+    pub(crate) fn held_bytes(&self, fin: Option<u64>) -> u64 {
+        let Some(held) = &self.held else { return 0 };
+        let fin = fin.filter(|&fin| fin >= self.nxt && held.ranges.covers(fin, fin + 1));
+        held.ranges.bytes() - u64::from(fin.is_some())
     }
 
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
@@ -240,6 +248,20 @@ mod tests {
             assert!(r.accept(end - 500, end, 100_000).out_of_order);
             assert_eq!(blocks(&mut r, 3), [(5500, end)]);
         }
+    }
+
+    #[test]
+    fn bytes_beyond_a_hole_are_counted_once_and_a_fin_is_none() {
+        let mut r = Reassembly::new(0, 1000);
+        r.start(5000);
+        assert_eq!(r.held_bytes(None), 0);
+        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
+        for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
+            r.accept(start, end, 100_000);
+            assert_eq!(r.held_bytes(Some(7000)), held);
+        }
+        r.accept(5000, 5500, 100_000);
+        assert_eq!((r.held_bytes(Some(7000)), r.nxt()), (0, 7001));
     }
 
     /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.

@@ -17,7 +17,7 @@ use forebay_base::{
     widen,
 };
 use forebay_cc::{AckPolicy, AnyController, AnyFeedback, LossPolicy};
-use forebay_transport::{Connection, Pacing, PathSetup, Recovery, Role, Setup, TcpConfig};
+use forebay_transport::{Connection, Pacing, PathSetup, Recovery, Role, RtoRule, Setup, TcpConfig};
 use std::sync::Arc;
 
 /// Payload of a full-sized segment in all scenarios, in bytes.
@@ -31,10 +31,12 @@ pub fn plain() -> TcpConfig {
         initial_window_segments: 10,
         initial_ssthresh_bytes: None,
         initial_rto: Span::from_secs(1),
+        rto_rule: RtoRule::Rfc6298,
         min_rto: Span::from_secs(1),
         max_rto: Span::from_secs(60),
         max_retries: 15,
         ack_policy: AckPolicy::EveryPacket,
+        quick_while_growing: false,
         loss_policy: LossPolicy::DupThresh,
         recovery: Recovery::Pipe,
         sack: true,

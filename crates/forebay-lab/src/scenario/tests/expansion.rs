@@ -151,6 +151,24 @@ fn randomness_is_known() {
 }
 
 #[test]
+fn a_link_reorders_where_it_is_told_to() {
+    let reorders = |set: &[&str]| {
+        let scenario = parse_with(SMALL, set).expect("parses");
+        let again = Scenario::parse(&scenario.to_toml(), "x", &LoadOptions::default());
+        let wires = |s: &Scenario| [s.links[0].forward.reorder, s.links[0].reverse.reorder];
+        assert_eq!(wires(&scenario), wires(&again.expect("its own text")));
+        let built = scenario.build("cubic", 1).expect("builds").links;
+        assert_eq!(wires(&scenario), [built[0].reorder, built[1].reorder]);
+        wires(&scenario)
+    };
+    assert_eq!(reorders(&[]), [false, false]);
+    assert_eq!(reorders(&["links.left-right.reorder=true"]), [true, true]);
+    assert_eq!(reorders(&["links.left-right.reverse.reorder=true"]), [false, true]);
+    let defaults = ["link_defaults.reorder=true", "links.left-right.reorder=false"];
+    assert_eq!(reorders(&defaults), [false, false]);
+}
+
+#[test]
 fn reverse_directions_override_field_by_field() {
     let text = SMALL.replacen(
         "queue = \"50ms\"",
@@ -243,4 +261,22 @@ fn the_schema_knows_every_key_with_a_description() {
     let cubic = &schema["properties"]["protocol"]["properties"]["cubic"];
     let target = cubic["$ref"].as_str().expect("a reference").trim_start_matches('#');
     assert!(schema.pointer(target).is_some_and(|s| s["properties"]["beta"].is_object()));
+}
+
+#[test]
+fn each_host_of_a_group_may_attach_to_a_router_of_its_own() {
+    let text = SMALL.replacen("name = \"s{}\"", "name = \"s{}\"\nfirst = 1", 1);
+    let text = text.replacen("[\"left\", \"right\"]", "[\"left\", \"right\", \"r1\", \"r2\"]", 1);
+    let text = text.replacen("attach = \"left\"", "attach = \"r{}\"", 1);
+    let text = text.replacen("src = \"s0\"", "src = \"s1\"", 1);
+    let joined = "links = [{ a = \"r1\", b = \"left\", rate = \"1Mbit/s\", delay = \"1ms\", queue = \"9kB\" }]";
+    let scenario = parse(&text.replacen("[[links]]", &format!("{}\n[[links]]", row(joined)), 1));
+    let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    assert!(names.contains(&"s1-r1") && names.contains(&"s2-r2"), "{names:?}");
+}
+
+/// A list of one link as a table of its own.
+fn row(list: &str) -> String {
+    let inner = list.trim_start_matches("links = [{").trim_end_matches("}]");
+    format!("[[links]]\n{}", inner.split(", ").map(str::trim).collect::<Vec<_>>().join("\n"))
 }

@@ -40,6 +40,34 @@ fn a_preset_of_one_protocol_takes_the_place_of_tcp() {
     assert_eq!(scenario.tcp_for("cubic").min_rto, Span::from_millis(300));
 }
 
+/// `tcp.preset = "linux-6.18"` and nothing else is Linux's cubic: net/ipv4/tcp_cubic.c.
+#[test]
+fn a_preset_brings_the_parameters_of_its_controllers() {
+    use forebay_cc::hystart::SlowStartKind;
+    let cubic = |scenario: &Scenario| match scenario.spec("cubic") {
+        Some(Spec::Cubic(params)) => params,
+        other => panic!("{other:?}"),
+    };
+    let defaults = forebay_cc::cubic::Params::default();
+    assert_eq!(cubic(&small(&["tcp.preset=modern"])), defaults);
+    let linux = cubic(&small(&["tcp.preset=linux-6.18"]));
+    assert_eq!((linux.slow_start, linux.abc_l), (SlowStartKind::Hystart, u32::MAX));
+    assert_eq!((linux.c * 1024.0, linux.beta * 1024.0), (410.0, 717.0));
+    assert!(linux.reduce_from_cwnd && linux.linux_counting && linux.idle_restart_ms == 200);
+    // A key of the scenario changes that one.
+    let own = small(&["tcp.preset=linux-6.18", "protocol.cubic.beta=0.5"]);
+    assert_eq!(cubic(&own), forebay_cc::cubic::Params { beta: 0.5, ..linux.clone() });
+    // The preset of one protocol is its own.
+    let one = small(&["tcp.preset=linux-6.18", "tcp_of.cubic.preset=modern"]);
+    assert_eq!(cubic(&one), defaults);
+    let other = small(&["tcp_of.cubic.preset=linux-6.18"]);
+    assert_eq!(cubic(&other), linux);
+    assert_eq!(other.spec("newreno"), Spec::by_name("newreno"));
+    for scenario in [own, one, other] {
+        assert_eq!(parse(&scenario.to_toml()), scenario, "the expanded text holds them");
+    }
+}
+
 #[test]
 fn the_expanded_text_of_a_protocol_says_only_what_differs() {
     let scenario = small(&["tcp_of.newreno.mss_bytes=1000", "tcp_of.cubic.mss_bytes=1448"]);
