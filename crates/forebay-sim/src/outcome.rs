@@ -77,7 +77,7 @@ impl LinkOutcome<'_> {
         self.link.rate(self.now)
     }
     /// The rate that its port grants flows now; None of a port that grants none.
-    pub fn advertised(&self) -> Option<Rate> {
-        self.link.advertised(self.now)
+    pub fn granted(&self) -> Option<Rate> {
+        self.link.granted(self.now)
     }
 }

@@ -2,7 +2,8 @@
 
 use forebay_base::{IpVersion, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{NetSpec, QueueSpec};
+use forebay_net::{NetSpec, QueueSpec, SchemeSpec};
+use forebay_queue::Limit;
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::random;
 use forebay_testkit::reading::{Reading, assert_same, read};
@@ -17,8 +18,8 @@ fn steady(seed: u64) -> NetSpec {
     spec.events.clear();
     for link in &mut spec.links {
         (link.loss, link.jitter) = (0.0, Span::ZERO);
-        if let QueueSpec::Custom(_) = link.queue {
-            link.queue = QueueSpec::DropTailBytes(1500 + rng.below(40_000));
+        if let SchemeSpec::Rcp(_) = core::mem::take(&mut link.scheme) {
+            link.queue = QueueSpec::DropTail(Limit::Bytes(1500 + rng.below(40_000)));
         }
     }
     spec

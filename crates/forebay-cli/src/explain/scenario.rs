@@ -102,7 +102,11 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 fn wire(wire: &Wire) -> Vec<String> {
     let loss = if wire.loss > 0.0 { format!("{} %", wire.loss * 100.0) } else { "-".into() };
     let bps = one(Unit::BitsPerSecond, wire.rate.bps() as f64);
-    vec![bps, span(wire.delay), wire.queue.to_string(), loss]
+    let queue = match wire.discipline.is_default() {
+        true => wire.queue.to_string(),
+        false => format!("{}, {}", wire.queue, wire.discipline),
+    };
+    vec![bps, span(wire.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {

@@ -59,6 +59,10 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         // One flow is its own mean and in no contest; what sized flows deliver is known before.
         let idle = match row.name {
             "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
+            "ce_marks" => {
+                let mean = |a: &Aggregate| a.metrics.get(row.name).map_or(0.0, |i| i.mean);
+                aggregates.iter().all(|a| mean(a) == 0.0)
+            }
             "delivered_bytes" => aggregates.iter().all(|a| a.completed == a.flows),
             _ => false,
         };

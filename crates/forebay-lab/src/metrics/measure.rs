@@ -173,6 +173,7 @@ pub(crate) fn metrics_of(
         delivered_bytes,
         retransmits: sum(|f| f.retransmits),
         timeouts: sum(|f| f.timeouts),
+        ce_marks: simulation.drops().ce_marks(),
         window_s: [clock_seconds(mark.at), clock_seconds(now)],
         ..Metrics::default()
     };

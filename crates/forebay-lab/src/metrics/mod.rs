@@ -53,6 +53,8 @@ pub struct Metrics {
     pub retransmits: u64,
     /// Retransmission timeouts, all flows, whole run.
     pub timeouts: u64,
+    /// Packets in which queues set CE, whole run.
+    pub ce_marks: u64,
     /// Share of the window that each direction of each link between routers was busy, 0.0 to 1.0.
     pub utilisation: BTreeMap<String, f64>,
     /// The window of measurement, in seconds: from the first flow's start, or `measure_from_s` if later, to the end of the run.

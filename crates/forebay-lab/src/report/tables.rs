@@ -15,10 +15,17 @@ const BUSY: f64 = 0.005;
 /// Most flows with a row of their own.
 const FLOWS: usize = 20;
 
+/// The metric that has a row only where there are any.
+const CE_MARKS: &str = "ce_marks";
+
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let mut rows = String::new();
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
+        let some = |a: &Aggregate| a.metrics.get(metric.name).is_some_and(|e| e.mean > 0.0);
+        if metric.name == CE_MARKS && !results.aggregate.iter().any(some) {
+            continue;
+        }
         let cell = |a: &Aggregate| a.metrics.get(metric.name).map(|e| times(*e, metric.scale));
         let cells = results.aggregate.iter().map(cell).collect();
         row(&mut rows, metric.label, metric.shown, cells);

@@ -1,5 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::disciplines;
 use super::error::{Fault, Problem};
 use super::faults::all;
 use super::fields::{
@@ -10,7 +11,7 @@ use super::item::{Entry, Item, Value};
 use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
-use super::units::{Bytes, Limit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -37,11 +38,6 @@ choices! {
         Down = "down",
         /// It works again.
         Up = "up",
-    }
-    /// A queue discipline.
-    pub(super) enum DisciplineName {
-        /// First in, first out; what does not fit is refused.
-        DropTail = "droptail",
     }
     /// How losses are found.
     pub(super) enum LossPolicyName {
@@ -145,10 +141,10 @@ sections! {
     pub struct QueueTable {
         required {}
         optional {
-            /// Discipline; default "droptail".
-            discipline: DisciplineName,
-            /// Limit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
-            limit: Limit,
+            /// Discipline; default "droptail". Its parameters stand beside it.
+            discipline: String,
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
         }
@@ -434,25 +430,43 @@ choices! {
     }
 }
 
-/// A queue: its table, of which the limit may stand alone.
+/// A queue: its table with the parameters of its discipline. The limit may stand alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue(pub QueueTable);
+pub(super) struct Queue {
+    pub table: QueueTable,
+    pub params: Vec<Param>,
+}
 
 impl Field for Queue {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        match &item.value {
-            Value::Table(_) => QueueTable::read(item, key).map(Queue),
-            _ => {
-                let limit = Some(At::<Limit>::read(item, key)?);
-                Ok(Queue(QueueTable { limit, ..QueueTable::default() }))
-            }
-        }
+        let Value::Table(entries) = &item.value else {
+            let limit = Some(At::<GivenLimit>::read(item, key)?);
+            let table = QueueTable { limit, ..QueueTable::default() };
+            return Ok(Queue { table, params: Vec::new() });
+        };
+        let mut known = Vec::new();
+        QueueTable::keys(&mut known);
+        let own = |entry: &&Entry| known.contains(&entry.key.as_str());
+        let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
+        let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
+        let params = params.into_iter().map(|entry| param(entry, key)).collect();
+        let queue = Queue { table: QueueTable::read(&own, key)?, params };
+        disciplines::check_keys(&queue, key)?;
+        Ok(queue)
     }
     fn write(&self) -> toml::Value {
-        self.0.write()
+        let mut table = match self.table.write() {
+            toml::Value::Table(table) => table,
+            _ => toml::Table::new(),
+        };
+        let params = self.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
+        table.extend(params);
+        toml::Value::Table(table)
     }
     fn schema() -> Json {
-        json!({ "anyOf": [QueueTable::schema(), Limit::schema()] })
+        let mut forms = disciplines::schema(&QueueTable::schema());
+        forms.push(GivenLimit::schema());
+        json!({ "anyOf": forms })
     }
 }
 
@@ -467,7 +481,7 @@ pub(super) struct ProtocolTable {
     pub params: Vec<Param>,
 }
 
-/// One parameter of an algorithm.
+/// One parameter of an algorithm or of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub key: String,
@@ -499,22 +513,34 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let Value::Table(params) = &entry.item.value else {
         return Err(entry.item.expected(&key, "a table of parameters"));
     };
-    let params = params.iter().map(|p| {
-        let (value, key) = (p.item.to_toml(), join(&key, &p.key));
-        let value = At { value, loc: p.item.loc, key };
-        Param { key: p.key.clone(), key_loc: p.key_loc, value }
-    });
+    let params = params.iter().map(|entry| param(entry, &key));
     let params = params.collect();
     Ok(ProtocolTable { name: At { value: entry.key.clone(), loc: entry.key_loc, key }, params })
 }
 
-impl QueueTable {
-    fn or(&self, other: &QueueTable) -> QueueTable {
-        QueueTable {
-            discipline: self.discipline.clone().or_else(|| other.discipline.clone()),
-            limit: self.limit.clone().or_else(|| other.limit.clone()),
-            rtt: self.rtt.clone().or_else(|| other.rtt.clone()),
+/// One parameter of the table that is called `key`.
+fn param(entry: &Entry, key: &str) -> Param {
+    let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
+    let value = At { value, loc: entry.item.loc, key };
+    Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+}
+
+impl Queue {
+    /// What is said here, and what `other` says beside it; its parameters only if the discipline is the same.
+    fn or(&self, other: &Queue) -> Queue {
+        let (mine, others) = (&self.table, &other.table);
+        let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
+        let mut params = self.params.clone();
+        if mine.discipline.is_none() || name(mine) == name(others) {
+            let missing = |param: &&Param| self.params.iter().all(|p| p.key != param.key);
+            params.extend(other.params.iter().filter(missing).cloned());
         }
+        let table = QueueTable {
+            discipline: mine.discipline.clone().or_else(|| others.discipline.clone()),
+            limit: mine.limit.clone().or_else(|| others.limit.clone()),
+            rtt: mine.rtt.clone().or_else(|| others.rtt.clone()),
+        };
+        Queue { table, params }
     }
 }
 
@@ -523,7 +549,7 @@ impl LinkParams {
     pub fn or(&self, other: &LinkParams) -> LinkParams {
         let queue = match (&self.queue, &other.queue) {
             (Some(mine), Some(other)) => {
-                let merged = Queue(mine.value.0.or(&other.value.0));
+                let merged = mine.value.or(&other.value);
                 Some(At { value: merged, loc: mine.loc, key: mine.key.clone() })
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),

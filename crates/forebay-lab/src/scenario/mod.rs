@@ -8,6 +8,7 @@
 mod build;
 mod builtin;
 mod csv;
+pub mod disciplines;
 mod error;
 mod events;
 mod faults;
@@ -42,6 +43,7 @@ pub use inrpp::InrppNetwork;
 pub use outline::Outline;
 pub use schema::schema;
 
+use disciplines::QueueDiscipline;
 use error::Fault;
 use faults::{Faults, Lost};
 use fields::{At, Field};
@@ -49,11 +51,11 @@ use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::RcpPortParams;
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use source::Sources;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario with every choice made.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +123,7 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// Rate.
     pub rate: Rate,
@@ -138,25 +140,9 @@ pub struct Wire {
     /// Bytes that each packet costs beside its own.
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
-    pub queue: QueueLimit,
-}
-
-/// Limit of a drop-tail queue, the packet in service not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In bytes.
-    Bytes(u64),
-    /// In packets.
-    Packets(u64),
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Bytes(bytes) => write!(f, "{bytes} bytes"),
-            QueueLimit::Packets(packets) => write!(f, "{packets} packets"),
-        }
-    }
+    pub queue: Limit,
+    /// The discipline of that queue.
+    pub discipline: Arc<QueueDiscipline>,
 }
 
 /// A flow.
@@ -249,12 +235,14 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, or a queue that may draw lots. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
-            || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
+            || wires.into_iter().any(|wire| {
+                wire.loss > 0.0 || !wire.jitter.is_zero() || !wire.discipline.is_default()
+            })
             || self.events.iter().any(lossy)
     }
 }

@@ -48,8 +48,8 @@ fn csv_files_beside_the_scenario() {
     assert_eq!(names, ["0", "1", "2", "h0", "h1"]);
     let links: Vec<&str> = scenario.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(links, ["0-1", "1-2", "h0-0", "h1-2"]);
-    assert_eq!(scenario.links[0].forward.queue, QueueLimit::Bytes(625_000));
-    assert_eq!(scenario.links[3].forward.queue, QueueLimit::Bytes(6_250_000));
+    assert_eq!(scenario.links[0].forward.queue, Limit::Bytes(625_000));
+    assert_eq!(scenario.links[3].forward.queue, Limit::Bytes(6_250_000));
     assert_eq!(scenario.links[3].reverse.delay, Span::from_millis(1));
     assert_eq!(scenario.flows[0].start.as_nanos(), 93_378);
     assert_eq!(scenario.flows[0].bytes, Some(40 * 1448));
