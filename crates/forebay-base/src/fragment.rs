@@ -29,6 +29,7 @@ pub fn split_ipv4(
     if refuse || first_body == 0 || first_body >= body_len {
         return Err(packet);
     }
+    let left_host_at = packet.left_host_at();
     let (ecn, ttl, addresses) = (packet.ecn(), packet.ttl(), (packet.src(), packet.dst()));
     let cold = arena.cold(packet.cold());
     let (dscp, ip_id) = (cold.dscp, cold.ip_id);
@@ -58,6 +59,7 @@ pub fn split_ipv4(
             Packet::piece(IpVersion::V4, addresses, len + IPV4_HEADER_BYTES, ports, cold, arena);
         made.set_ecn(ecn);
         made.set_ttl(ttl);
+        made.set_left_host_at(left_host_at);
         made
     };
     let first = make(0, first_body, true);
@@ -88,7 +90,11 @@ mod tests {
         let (a, b) = split_ipv4(whole, 600, &mut arena).unwrap();
         assert_eq!((a.wire_len(), b.wire_len()), (596, 1040 - 576));
         assert_eq!((a.ports(), b.ports()), (Some((9, 9)), None));
-        assert_ne!(a.flow_hash(), b.flow_hash());
+        // By RFC 791 only the first piece has ports: a queue must not sort it apart from the others. Its protocol is that of
+        // the datagram, TCP.
+        assert_eq!(a.flow_hash(5, &arena), b.flow_hash(5, &arena));
+        assert_ne!(a.flow_hash(5, &arena), a.flow_hash(6, &arena));
+        assert_eq!([a.protocol(&arena), b.protocol(&arena)], [6, 6]);
         let (b1, b2) = split_ipv4(b, 100, &mut arena).unwrap();
         let piece = |p: &Packet, arena: &Arena| p.cold_part(arena).unwrap().piece.unwrap();
         assert_eq!(piece(&b1, &arena).offset, 576);

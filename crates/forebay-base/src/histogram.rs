@@ -54,7 +54,7 @@ impl Histogram {
         let bucket = bucket_of(ns);
         match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
             Some(count) => *count += 1,
-            None => self.grow(bucket),
+            None => self.grow(bucket, 1),
         }
     }
     /// Count all of `spans`: the same as one by one, with the sums in registers.
@@ -75,7 +75,7 @@ impl Histogram {
             let bucket = bucket_of(ns);
             match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
                 Some(count) => *count += 1,
-                None => self.grow(bucket),
+                None => self.grow(bucket, 1),
             }
         }
         self.zeros += zeros;
@@ -90,7 +90,7 @@ impl Histogram {
         self.zeros += times;
     }
     #[cold]
-    fn grow(&mut self, bucket: u32) {
+    fn grow(&mut self, bucket: u32, count: u64) {
         if self.counts.is_empty() {
             self.first_bucket = bucket;
         } else if bucket < self.first_bucket {
@@ -100,7 +100,7 @@ impl Histogram {
         }
         let at = (bucket - self.first_bucket) as usize;
         self.counts.resize(self.counts.len().max(at + 1), 0);
-        self.counts[at] += 1;
+        self.counts[at] += count;
     }
     /// Spans counted.
     pub fn count(&self) -> u64 {
@@ -133,6 +133,23 @@ impl Histogram {
             below += count;
         }
         unreachable!("the buckets add up to the count")
+    }
+    /// Count all that `other` has counted.
+    pub fn add(&mut self, other: &Histogram) {
+        self.zeros += other.zeros;
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        for (bucket, &count) in (other.first_bucket..).zip(&other.counts).filter(|(_, c)| **c > 0) {
+            match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
+                Some(own) => *own += count,
+                None => self.grow(bucket, count),
+            }
+        }
     }
     /// What was counted since `earlier`, a copy of this histogram at an earlier time. Its quantiles are bounded by what was seen
     /// at any time.
@@ -173,6 +190,23 @@ mod tests {
             part.iter().for_each(|&span| each.record(span));
             all.record_all(part.iter().copied());
             assert_eq!(each, all);
+        }
+    }
+
+    #[test]
+    fn two_histograms_added_have_counted_the_spans_of_both() {
+        let spans = [7, 0, 40, 1_000_000, 3, 0, 99, 1 << 40, 31, 32].map(Span::from_nanos);
+        for cut in 0..=spans.len() {
+            let (mut a, mut b, mut all) =
+                (Histogram::default(), Histogram::default(), Histogram::default());
+            spans[..cut].iter().for_each(|&span| a.record(span));
+            spans[cut..].iter().for_each(|&span| b.record(span));
+            spans.iter().for_each(|&span| all.record(span));
+            a.add(&b);
+            assert_eq!((a.count(), a.mean()), (all.count(), all.mean()));
+            for q in [0.0, 0.25, 0.5, 0.9, 1.0] {
+                assert_eq!(a.quantile(q), all.quantile(q), "{cut}, {q}");
+            }
         }
     }
 

@@ -201,9 +201,11 @@ pub struct Recovered {
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {
-    /// FlightSize when it expired, in bytes.
+    /// FlightSize when it expired, in bytes, without what is known to have arrived out of order.
     pub flight_size_bytes: u64,
-    /// The first timeout for this data: ssthresh is held on the others (RFC 5681 section 3.1).
+    /// ssthresh is to be reduced: the first timeout for this data (RFC 5681 section 3.1), and, where
+    /// the transport owns recovery and the peer speaks SACK, none in a window that a loss or a mark
+    /// has reduced already (Linux, tcp_enter_loss).
     pub first: bool,
 }
 

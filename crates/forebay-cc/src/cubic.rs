@@ -22,8 +22,10 @@
 //! Differs from the RFC / Linux in: cwnd never falls in growth or rises in a congestion event,
 //! where 4 and 6 taken by the letter could make it; an epoch that begins above W_max takes its
 //! window for W_max (as Linux); after a silence the window is cut as in RFC 5681 section 4.1 and a
-//! new epoch begins. From Linux: SRTT and not the smallest RTT in 5, alpha rises to 1, no floor of
-//! 5 % per RTT before the first loss, no rounding to whole segments, C is 0.4 and not 410/1024.
+//! new epoch begins. From Linux, unless `linux_counting` is set: SRTT and not the smallest RTT in 5,
+//! alpha rises to 1, no floor of 5 % per RTT before the first loss, no rounding to whole segments and
+//! ticks; and, unless they are given, C is 0.4 and not 410/1024, beta 0.7 and not 717/1024. The preset
+//! linux-6.18 gives them all.
 
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
@@ -32,6 +34,7 @@ use crate::controller::{
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::silence::Silence;
 use crate::table::{ParamError, require};
+use crate::ticks::Ticks;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -71,6 +74,13 @@ pub struct Params {
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
+    /// does not.
+    pub reduce_again: bool,
+    /// Congestion avoidance as Linux's bictcp_update counts it: in whole segments, in ticks of 4 ms,
+    /// one smallest RTT ahead, by 5 % or more per round trip before the first loss and after a
+    /// timeout.
+    pub linux_counting: bool,
 }
 
 impl Default for Params {
@@ -84,6 +94,8 @@ impl Default for Params {
             slow_start: SlowStartKind::default(),
             abc_l: 1,
             idle_restart_ms: 1000,
+            reduce_again: true,
+            linux_counting: false,
         }
     }
 }
@@ -129,6 +141,8 @@ struct Cold {
     restart: f64,
     slow_start: SlowStart,
     undo: Option<Undo>,
+    /// With `linux_counting`.
+    ticks: Option<Box<Ticks>>,
 }
 
 /// The window of one path. Windows in segments.
@@ -144,6 +158,7 @@ pub struct Cubic {
     c: f64,
     alpha_friendly: f64,
     mss_bytes: u32,
+    linux_counting: bool,
     silence: Silence,
     cold: Box<Cold>,
 }
@@ -177,12 +192,14 @@ impl Cubic {
             c: params.c,
             alpha_friendly: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
             mss_bytes: init.mss_bytes,
+            linux_counting: params.linux_counting,
             silence: Silence::new(params.idle_restart_ms),
             cold: Box::new(Cold {
                 params: params.clone(),
                 restart: initial,
                 slow_start,
                 undo: None,
+                ticks: params.linux_counting.then(|| Box::new(Ticks::new(params.c, params.beta))),
             }),
         }
     }
@@ -205,6 +222,25 @@ impl Cubic {
         }
         if step.exit {
             self.ssthresh = self.cwnd;
+        }
+    }
+
+    /// An ACK that window and peer let count, as Linux counts (cubictcp_cong_avoid).
+    #[inline(never)]
+    fn grow_linux(&mut self, now: Time, ack: &Ack<'_>) {
+        let mut acked = ack.acked_bytes.div_ceil(u64::from(self.mss_bytes)) as u32;
+        if self.in_slow_start() {
+            let before = self.cwnd;
+            self.grow_slow_start(now, ack);
+            self.cwnd = libm::floor(self.cwnd);
+            acked = acked.saturating_sub((self.cwnd - before) as u32);
+        }
+        if acked == 0 || !ack.cwnd_limited || self.in_slow_start() {
+            return;
+        }
+        if let Some(ticks) = &mut self.cold.ticks {
+            let min_rtt = if ack.rtt.min == Span::MAX { Span::ZERO } else { ack.rtt.min };
+            self.cwnd = f64::from(ticks.on_ack(now, self.cwnd as u32, acked, min_rtt));
         }
     }
 
@@ -263,7 +299,19 @@ impl Cubic {
 
     /// The first slow start is over: later ones are standard, as RFC 9406 asks.
     fn end_search(&mut self) {
-        self.cold.slow_start.become_standard(self.cold.params.abc_l);
+        self.cold.slow_start.after_congestion(self.cold.params.abc_l);
+    }
+
+    /// Equation 6 as Linux counts (cubictcp_recalc_ssthresh).
+    fn on_congestion_linux(&mut self, beta: f64) {
+        let give_way = self.cold.params.fast_convergence;
+        if let Some(ticks) = &mut self.cold.ticks {
+            let ssthresh = f64::from(ticks.on_congestion(self.cwnd as u32, give_way));
+            // ABE keeps more of the window than the curve knows of.
+            let milder = beta > self.cold.params.beta;
+            self.ssthresh = if milder { libm::floor(beta * self.cwnd) } else { ssthresh };
+            self.cwnd = self.cwnd.min(self.ssthresh);
+        }
     }
 }
 
@@ -278,6 +326,9 @@ impl Controller for Cubic {
         let too_long = self.silence.on_sent(now, sent.after_idle);
         if sent.after_idle {
             self.curve.start += now.since(self.last_ack);
+            if let Some(ticks) = &mut self.cold.ticks {
+                ticks.on_idle(now.since(self.last_ack));
+            }
             self.last_ack = now;
             if too_long {
                 self.cwnd = self.cwnd.min(self.cold.restart);
@@ -298,7 +349,9 @@ impl Controller for Cubic {
         if ack.in_recovery || ack.ecn_echo {
             return;
         }
-        if self.in_slow_start() {
+        if self.linux_counting {
+            self.grow_linux(now, ack);
+        } else if self.in_slow_start() {
             self.grow_slow_start(now, ack);
         } else if !ack.cwnd_limited {
             self.curve.start += since_last;
@@ -317,18 +370,21 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, _now: Time, event: &Congestion) {
+        let Params { beta, fast_convergence, abe, reduce_again, .. } = self.cold.params;
+        if event.cause == CongestionCause::LostRetransmission && !reduce_again {
+            return;
+        }
         self.remember();
-        let Params { beta, fast_convergence, abe, .. } = self.cold.params;
-        let flight_bytes = event.flight_size_bytes;
-        let (beta, floor, flight_bytes) = match event.cause {
-            CongestionCause::Loss => (beta, MIN_SSTHRESH, flight_bytes),
-            // FlightSize still counts the flight of the first reduction; without this there would
-            // be no second.
-            CongestionCause::LostRetransmission => {
-                (beta, MIN_SSTHRESH, flight_bytes.min(self.limits().cwnd_bytes))
-            }
-            CongestionCause::Ecn => (if abe { BETA_ABE } else { beta }, 1.0, flight_bytes),
+        // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
+        let flight_bytes = event.flight_size_bytes.min(self.limits().cwnd_bytes);
+        let (beta, floor) = match event.cause {
+            CongestionCause::Loss | CongestionCause::LostRetransmission => (beta, MIN_SSTHRESH),
+            CongestionCause::Ecn => (if abe { BETA_ABE } else { beta }, 1.0),
         };
+        if self.linux_counting {
+            self.on_congestion_linux(beta);
+            return self.end_search();
+        }
         let give_way = fast_convergence && self.cwnd < self.curve.w_max;
         self.curve.w_max = if give_way { self.cwnd * (1.0 + beta) / 2.0 } else { self.cwnd };
         self.curve.cwnd_prior = self.cwnd;
@@ -353,11 +409,17 @@ impl Controller for Cubic {
             self.remember();
             let kept = self.kept(timeout.flight_size_bytes, self.cold.params.beta);
             self.ssthresh = kept.max(MIN_SSTHRESH);
+            if self.linux_counting {
+                self.ssthresh = libm::floor(self.ssthresh);
+            }
+        }
+        if let Some(ticks) = &mut self.cold.ticks {
+            ticks.on_rto();
         }
         self.cwnd = 1.0;
         self.curve.begun = false;
         self.curve.fresh = true;
-        self.end_search();
+        self.cold.slow_start.after_timeout(self.cold.params.abc_l);
     }
 
     fn on_spurious(&mut self, _now: Time) {

@@ -22,8 +22,9 @@
 //! 7. delay: after 8 samples in the round, `min(r) > dmin + clamp(dmin / 8, 4 ms, 16 ms)`.
 //!
 //! Differs from the RFC / Linux in: Linux's cushion of 1 ms in 6 shrinks with the time that four
-//! offloaded bursts take, which matters above 1 Gbit/s, and is constant here; Linux searches again
-//! after a timeout, here only the first slow start does.
+//! offloaded bursts take, which matters above 1 Gbit/s, and is constant here. As in Linux, classic
+//! HyStart searches until it has found an end, and anew after a timeout; HyStart++ only in the first
+//! slow start, as RFC 9406 section 4.3 recommends.
 
 use crate::controller::Ack;
 use forebay_base::{Span, Time};
@@ -91,6 +92,8 @@ pub struct SlowStart {
     round_min: Option<Span>,
     last_round_min: Option<Span>,
     css: Option<Conservative>,
+    /// Classic HyStart has found an end.
+    found: bool,
 }
 
 /// Conservative Slow Start.
@@ -122,12 +125,29 @@ impl SlowStart {
             round_min: None,
             last_round_min: None,
             css: None,
+            found: false,
         }
     }
 
-    /// From now on slow start is standard: the search for an early end is over, or a timeout began
-    /// a new slow start.
-    pub fn become_standard(&mut self, abc_l: u32) {
+    /// A loss or a mark ended slow start, or it ended by itself: later ones are standard. Classic
+    /// HyStart searches on, unless it has found an end (Linux, `found` of hystart_update).
+    pub fn after_congestion(&mut self, abc_l: u32) {
+        if self.kind != SlowStartKind::Hystart {
+            self.become_standard(abc_l);
+        }
+    }
+
+    /// A timeout begins a new slow start: a standard one. Classic HyStart searches anew (Linux,
+    /// cubictcp_state).
+    pub fn after_timeout(&mut self, abc_l: u32) {
+        if self.kind == SlowStartKind::Hystart {
+            (self.found, self.window_end) = (false, None);
+        } else {
+            self.become_standard(abc_l);
+        }
+    }
+
+    fn become_standard(&mut self, abc_l: u32) {
         let mss_bytes = u32::try_from(self.mss_bytes).expect("came from u32");
         *self = SlowStart::new(SlowStartKind::Standard, abc_l, mss_bytes, self.paced);
     }
@@ -139,7 +159,8 @@ impl SlowStart {
             SlowStartKind::Standard => Step { growth_bytes: step_bytes, exit: false },
             SlowStartKind::HystartPlusPlus => self.on_ack_plus_plus(ack, step_bytes),
             SlowStartKind::Hystart => {
-                let exit = self.on_ack_classic(now, ack, cwnd_bytes);
+                let exit = !self.found && self.on_ack_classic(now, ack, cwnd_bytes);
+                self.found |= exit;
                 // Linux ends slow start before it grows: the rest of the ACK belongs to congestion
                 // avoidance.
                 Step { growth_bytes: if exit { 0 } else { step_bytes }, exit }
@@ -314,6 +335,8 @@ mod tests {
         assert!(rounds.exit);
     }
 
+    /// RFC 9406 section 4.2: "If the transition into CSS happens in the middle of a round, that
+    /// partial round counts towards the limit." (quiche counts from the next round on.)
     #[test]
     fn a_partial_round_counts_as_one_of_five() {
         let mut rounds = Rounds::new(SlowStartKind::HystartPlusPlus, 50, false);

@@ -17,6 +17,7 @@ mod feedback;
 mod silence;
 #[cfg(test)]
 mod testbed;
+mod ticks;
 
 pub mod cubic;
 pub mod hystart;

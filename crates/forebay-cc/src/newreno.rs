@@ -18,8 +18,8 @@
 //! Inflation by duplicate ACKs, its deflation by partial ACKs, and PRR belong to the transport.
 //!
 //! Differs from the RFC / Linux in: a congestion event never raises a window that is already below
-//! the new ssthresh; a lost retransmission halves no more than the window, since FlightSize still
-//! counts the old flight; slow start stops at ssthresh and the rest of the ACK counts for
+//! the new ssthresh, and halves no more than the window, since FlightSize may still count an older
+//! and larger flight; slow start stops at ssthresh and the rest of the ACK counts for
 //! congestion avoidance (as Linux); `abc_l` holds after a timeout too.
 
 use crate::controller::{
@@ -45,11 +45,22 @@ pub struct Params {
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
+    /// Reduce from cwnd, in whole segments, instead of the flight (Linux, tcp_reno_ssthresh).
+    pub reduce_from_cwnd: bool,
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
+    /// does not.
+    pub reduce_again: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { abc_l: 1, abe: false, idle_restart_ms: 1000 }
+        Params {
+            abc_l: 1,
+            abe: false,
+            idle_restart_ms: 1000,
+            reduce_from_cwnd: false,
+            reduce_again: true,
+        }
     }
 }
 
@@ -76,6 +87,8 @@ pub struct NewReno {
     acked_bytes: u64,
     mss_bytes: u32,
     abe: bool,
+    reduce_from_cwnd: bool,
+    reduce_again: bool,
     slow_start_cap_bytes: u64,
     restart_bytes: u64,
     silence: Silence,
@@ -93,6 +106,8 @@ impl NewReno {
             acked_bytes: 0,
             mss_bytes: init.mss_bytes,
             abe: params.abe,
+            reduce_from_cwnd: params.reduce_from_cwnd,
+            reduce_again: params.reduce_again,
             slow_start_cap_bytes: mss * u64::from(params.abc_l),
             restart_bytes: initial,
             silence: Silence::new(params.idle_restart_ms),
@@ -127,6 +142,10 @@ impl NewReno {
 
     /// Equation 3 with the share `num / den` of the flight.
     fn reduced(&self, flight_bytes: u64, num: u64, den: u64) -> u64 {
+        if self.reduce_from_cwnd {
+            let segments = self.cwnd_bytes / self.mss() * num / den;
+            return segments.max(2) * self.mss();
+        }
         (flight_bytes.saturating_mul(num) / den).max(2 * self.mss())
     }
 
@@ -162,13 +181,15 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, _now: Time, event: &Congestion) {
+        if event.cause == CongestionCause::LostRetransmission && !self.reduce_again {
+            return;
+        }
         self.remember();
-        let flight = event.flight_size_bytes;
+        // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
+        let flight = event.flight_size_bytes.min(self.cwnd_bytes);
         self.ssthresh_bytes = match event.cause {
-            CongestionCause::Loss => self.reduced(flight, 1, 2),
-            CongestionCause::LostRetransmission => self.reduced(flight.min(self.cwnd_bytes), 1, 2),
             CongestionCause::Ecn if self.abe => self.reduced(flight, 4, 5),
-            CongestionCause::Ecn => self.reduced(flight, 1, 2),
+            _ => self.reduced(flight, 1, 2),
         };
         self.cwnd_bytes = self.cwnd_bytes.min(self.ssthresh_bytes);
         self.acked_bytes = 0;
@@ -393,7 +414,16 @@ mod tests {
         let mut reno = reno(32);
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 32.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(16 * MSS)));
+        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(2 * MSS)));
+    }
+
+    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not acknowledged yet. Measured on
+    /// Linux 6.18: 417 segments of 834 after a spurious timeout, where half of FlightSize would be 624.
+    #[test]
+    fn an_old_flight_does_not_raise_ssthresh() {
+        let mut reno = reno(832);
+        reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 1248.0));
+        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (416, Some(416 * MSS)));
     }
 
     #[test]

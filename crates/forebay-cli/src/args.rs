@@ -1,6 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
 use clap::{Args, Parser, Subcommand};
+use forebay_lab::MOST_FOLDERS;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -27,9 +28,9 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
-    /// Run an experiment of a paper, and put its published values beside ours
+    /// Run an experiment of a paper or of another system, and put its published values beside ours
     Reproduce(ReproduceArgs),
-    /// Make the page report.html of a folder of results again
+    /// Make the page report.html of a folder of results again, or one page of several folders
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
     List,
@@ -49,6 +50,7 @@ pub enum Command {
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
   forebay run dumbbell --out results --pcap    with captures for Wireshark
+  forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
 
 The memory that a run needs is estimated before it begins. What cannot fit even
 one at a time is refused; --memory with more than there is runs it all the same.
@@ -63,10 +65,11 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
-    /// Change the scenario; may be given several times
+    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is
+    /// flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Threads inside one run: results do not depend on it
+    /// Threads inside one run, no more than there are cores: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note says
@@ -78,35 +81,45 @@ pub struct RunArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace the results that are in the folder of --out
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
     /// Carry every packet as bytes; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,
-    /// Print every packet event of a flow (its number) or of a node (its name)
+    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
-    /// Do not work out what an ideal network would have done
+    /// Do not work out the reference: a fluid shared max-min fair
     #[arg(long)]
     pub no_reference: bool,
-    /// Also write packets.pcapng, for Wireshark (one per run); needs --out
-    #[arg(long, requires = "out")]
-    pub pcap: bool,
+    /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
+    /// direction, such as 0-2,2-0 [default: all]; needs --out
+    #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
+    pub pcap: Option<Option<String>>,
+    /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
+    #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
+    pub snaplen: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  forebay reproduce                      every experiment of every paper
-  forebay reproduce inrpp/dumbbell       one of them
+  forebay reproduce                      every experiment of every source
+  forebay reproduce inrpp/dumbbell       one of them: a paper's figures
+  forebay reproduce linux                the TCP of the Linux kernel beside ours
   forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
 
 A row that differs is a result: the exit code is 0. It is 1 if a run fails, 2
-if there is no such paper.")]
+if there is no such experiment.")]
 pub struct ReproduceArgs {
-    /// A paper, or one experiment of it (see `forebay list`) [default: all]
-    #[arg(value_name = "PAPER[/EXPERIMENT]")]
+    /// A source (a paper, a measured system), one experiment of it (see `forebay list`), or a TOML
+    /// file [default: all that are built in]
+    #[arg(value_name = "SOURCE[/EXPERIMENT]|FILE")]
     pub name: Option<String>,
     /// Fewer seeds
     #[arg(long)]
@@ -117,18 +130,27 @@ pub struct ReproduceArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Print the comparison as Markdown tables, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   forebay run dumbbell --out results     writes results/report.html
   forebay report results                 writes it again
+  forebay report old new                 both in one page, compare.html
+  forebay report old new --out page.html
 
 The page needs no network and no other file: open it in any browser.")]
 pub struct ReportArgs {
-    /// A folder that `forebay run --out` wrote
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    /// Folders that `forebay run --out` wrote, at most 6
+    #[arg(value_name = "DIR", required = true, num_args = 1..=MOST_FOLDERS)]
+    pub folders: Vec<PathBuf>,
+    /// Write the page to this file, outside of the folders [default: report.html in the folder, or
+    /// compare.html here]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -217,6 +239,11 @@ fn threads(text: &str) -> Result<usize, String> {
         Ok(threads @ 1..=MAX_THREADS) => Ok(threads),
         _ => Err(format!("expected a number from 1 to {MAX_THREADS}")),
     }
+}
+
+fn snap_bytes(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().ok().filter(|bytes| (1..=65_535).contains(bytes));
+    bytes.ok_or_else(|| "expected a number of bytes from 1 to 65535".to_string())
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

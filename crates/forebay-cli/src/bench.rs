@@ -1,4 +1,4 @@
-//! `forebay bench`: CPU time per packet-hop, beside what other simulators need.
+//! `forebay bench`: CPU time per packet-hop, beside what other simulators needed elsewhere.
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
@@ -14,9 +14,9 @@ use std::io::{self, IsTerminal, Write};
 /// CPU time for which each scenario is repeated, in seconds: short runs are measured too coarsely.
 const MIN_CPU_S: f64 = 1.0;
 
-/// Columns of the table. Those that say how it compares stand together on a terminal of 80 columns.
-const HEADINGS: [&str; 8] =
-    ["CPU/hop", "best", "no hash (best)", "Forebay is", "peak", "packet-hops", "CPU", "runs"];
+/// Columns of the table.
+const HEADINGS: [&str; 7] =
+    ["CPU/hop", "best", "no hash (best)", "peak", "packet-hops", "CPU", "runs"];
 
 /// Measure and show.
 pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
@@ -65,7 +65,7 @@ fn text(report: &BenchReport, paint: Paint) -> String {
     for row in &report.rows {
         table.push(format!("{} Forebay", row.name), own(row));
         for peer in report.peers.iter().filter(|peer| peer.name == row.name) {
-            table.push(format!("   {}", peer.simulator), other(peer, row));
+            table.push(format!("   {}*", peer.simulator), other(peer));
         }
     }
     let mut text = match report.rows.is_empty() {
@@ -90,15 +90,24 @@ fn text(report: &BenchReport, paint: Paint) -> String {
     for skipped in &report.skipped {
         text.push_str(&paint.note(&format!("{} was not run: {}", skipped.name, skipped.why)));
     }
-    let mut sources: Vec<&str> = Vec::new();
-    for peer in report.peers.iter().filter(|p| report.rows.iter().any(|row| row.name == p.name)) {
-        if !sources.contains(&peer.source) {
-            sources.push(peer.source);
-            let line = wrap(&format!("{}: {}", peer.simulator, peer.source), 0);
-            text.push_str(&(paint.dim(line.trim_end()) + "\n"));
+    text.push_str(&sources(report, paint));
+    text
+}
+
+/// Where the figures of other simulators are from, and on which machines they were measured.
+fn sources(report: &BenchReport, paint: Paint) -> String {
+    let shown = |peer: &&Peer| report.rows.iter().any(|row| row.name == peer.name);
+    let mut lines: Vec<String> = Vec::new();
+    for peer in report.peers.iter().filter(shown) {
+        let line = format!("{}: {}", peer.simulator, peer.source);
+        let machine = format!("* measured on {}; ratios need figures of one machine", peer.machine);
+        for line in [machine, line] {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
         }
     }
-    text
+    lines.iter().map(|line| paint.dim(wrap(line, 0).trim_end()) + "\n").collect()
 }
 
 /// True if the flows of a benchmark have no end.
@@ -117,7 +126,6 @@ fn own(row: &BenchRow) -> Vec<String> {
         format!("{:.0} ns", row.ns_per_hop),
         format!("{:.0} ns", row.best_ns_per_hop),
         row.without_hash.as_ref().map_or_else(|| "-".into(), unhashed),
-        String::new(),
         mebibytes(row.peak_mib),
         count(row.packet_hops),
         format!("{:.3} s", row.cpu_s),
@@ -129,16 +137,10 @@ fn unhashed(figure: &WithoutHash) -> String {
     format!("{:.0} ns ({:.0})", figure.ns_per_hop, figure.best_ns_per_hop)
 }
 
-fn other(peer: &Peer, ours: &BenchRow) -> Vec<String> {
-    let ratio = peer.ns_per_hop / ours.ns_per_hop;
-    let against = match ratio {
-        r if r >= 10.0 => format!("{r:.0} x faster"),
-        r if r >= 1.0 => format!("{r:.1} x faster"),
-        r => format!("{:.1} x slower", 1.0 / r),
-    };
+fn other(peer: &Peer) -> Vec<String> {
     let figure = format!("{:.0} ns", peer.ns_per_hop);
     let none = String::new();
-    let mut cells = vec![figure, none.clone(), none.clone(), against, mebibytes(peer.peak_mib)];
+    let mut cells = vec![figure, none.clone(), none.clone(), mebibytes(peer.peak_mib)];
     cells.resize(HEADINGS.len(), none);
     cells
 }

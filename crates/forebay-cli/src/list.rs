@@ -3,11 +3,11 @@
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
 use crate::screen::{Paint, wrap};
-use forebay_lab::reproduce::PAPER_EXPERIMENTS;
+use forebay_lab::reproduce::EXPERIMENTS;
 use std::io::Write;
 
 /// Columns of the names.
-const NAMES: usize = 23;
+const NAMES: usize = 25;
 
 /// Print all names, by kind.
 pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
@@ -20,10 +20,10 @@ pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
         }
         writeln!(out)?;
     }
-    writeln!(out, "{}", paint.bold("Papers (reproduce NAME)"))?;
-    for paper in PAPER_EXPERIMENTS {
-        let lines = wrap(&paper.title(), NAMES);
-        writeln!(out, "  {:<width$}{}", paper.name, lines.trim(), width = NAMES - 2)?;
+    writeln!(out, "{}", paint.bold("Experiments (reproduce NAME)"))?;
+    for experiment in EXPERIMENTS {
+        let lines = wrap(&experiment.title(), NAMES);
+        writeln!(out, "  {:<width$}{}", experiment.name, lines.trim(), width = NAMES - 2)?;
     }
     writeln!(out)?;
     writeln!(out, "forebay explain NAME says more about each.")?;

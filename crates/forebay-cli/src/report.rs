@@ -1,15 +1,22 @@
-//! `forebay report`: the page of a folder of results, made again.
+//! `forebay report`: the page of a folder of results, made again, or of several beside each other.
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use forebay_lab::{ReportError, write_report};
+use forebay_lab::{ReportError, write_comparison, write_report};
 use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Where the page of several folders goes.
+const COMPARISON: &str = "compare.html";
 
 /// Make the page and say where it is.
 pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let written = write_report(&args.folder);
-    let path = written.map_err(|error| match error {
-        ReportError::NotResults { .. } => Failure::input(error),
+    let path = written(&args.folders, args.out.as_deref()).map_err(|error| match error {
+        ReportError::NotResults { .. }
+        | ReportError::SameFolder { .. }
+        | ReportError::Folders { .. }
+        | ReportError::Inside { .. }
+        | ReportError::Foreign { .. } => Failure::input(error),
         ReportError::Io { what: "read", .. } => Failure::input(format!(
             "{error}\nhint: expected a folder that `forebay run --out` wrote"
         )),
@@ -17,4 +24,15 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
     })?;
     writeln!(out, "{}", path.display())?;
     Ok(())
+}
+
+fn written(folders: &[PathBuf], out: Option<&Path>) -> Result<PathBuf, ReportError> {
+    match (folders, out) {
+        ([folder], None) => write_report(folder),
+        (several, out) => {
+            let path = out.unwrap_or(Path::new(COMPARISON)).to_path_buf();
+            write_comparison(several, &path)?;
+            Ok(path)
+        }
+    }
 }

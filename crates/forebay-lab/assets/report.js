@@ -4,14 +4,17 @@
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
   const main = document.getElementById("plots");
-  // Okabe and Ito's colours, those that are legible on white; a look beyond the last one takes dashes.
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7B4FA3"];
+  // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever colours an eye sees. Protocols
+  // have Okabe and Ito's colours; what is no protocol has these.
+  const RAMP = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
   const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+  // More lines than this are grey but for these many, spread over all.
+  const BRIGHT = 8;
   const STATES = ["P", "S&D", "B", "DB"];
   const HEIGHT = 190;
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
   const seeds = [...new Set(data.runs.map((run) => run.seed))];
-  const state = { protocol: data.runs[0]?.protocol ?? 0, seed: seeds[0], view: null, hidden: new Set(), printing: false };
+  const state = { off: new Set(), seed: seeds[0], view: null, hidden: new Set(), printing: false };
   let plots = [];
   let theme;
 
@@ -26,10 +29,26 @@
     };
   }
   // Colours that are dark on white are too dark on black.
-  function colour(hex) {
-    if (!theme.dark) return hex;
+  function colour(hex, dark = theme.dark) {
+    if (!dark) return hex;
     const part = (i) => Math.round(parseInt(hex.slice(i, i + 2), 16) * 0.7 + 255 * 0.3);
     return `rgb(${part(1)},${part(3)},${part(5)})`;
+  }
+  // The colour of one of many: neither too light on white nor too dark on black.
+  function ramp(place, many, dark = theme.dark) {
+    const [from, to] = dark ? [0.38, 1] : [0, 0.72];
+    const at = (from + (to - from) * (many > 1 ? place / (many - 1) : 0.4)) * (RAMP.length - 1);
+    const i = Math.min(Math.floor(at), RAMP.length - 2);
+    const part = (c) => Math.round(RAMP[i][c] + (RAMP[i + 1][c] - RAMP[i][c]) * (at - i)).toString(16).padStart(2, "0");
+    return `#${part(0)}${part(1)}${part(2)}`;
+  }
+  // The look of line number `look` of `many`: null where it is one of those that stay grey.
+  function lookOf(look, many) {
+    const place = look % many, dash = DASHES[Math.floor(look / many) % DASHES.length];
+    if (many <= BRIGHT) return { place, of: many, dash };
+    const bright = [...Array(BRIGHT).keys()].map((i) => Math.round(i * (many - 1) / (BRIGHT - 1)));
+    const found = bright.indexOf(place);
+    return found < 0 ? null : { place: found, of: BRIGHT, dash };
   }
 
   // Samples are differences of whole ticks and steps.
@@ -81,14 +100,28 @@
   }
   const seconds = (u, splits) => splits.map((s, i) => `${+s.toFixed(6)}${i === splits.length - 1 ? " s" : ""}`);
 
-  function container(id, title, unit, sections) {
-    const caption = element("figcaption", {}, title);
-    if (unit) caption.append(element("span", { class: "unit" }, unit));
+  // A figure with its buttons; `saved` says what they write.
+  function container({ id, title, unit, marker }, sections, saved) {
+    const words = element("span", {}, title);
+    if (marker) words.prepend(swatch(marker));
+    if (unit) words.append(element("span", { class: "unit" }, unit));
+    const buttons = ["svg", "png", "csv"].map((kind) => {
+      const button = element("button", { "data-save": kind, title: `Save this plot as ${kind.toUpperCase()}` }, kind.toUpperCase());
+      button.onclick = () => forebaySave.save(saved(), kind);
+      return button;
+    });
+    const caption = element("figcaption", {}, words, element("span", { class: "save" }, ...buttons));
     const box = element("div", { class: "canvas" });
     const made = element("figure", { "data-plot": id, "data-points": "0" }, caption, box);
     sections.append(made);
     return box;
   }
+  function swatch(hex) {
+    const made = element("i", { class: "swatch" });
+    made.style.setProperty("--c", hex);
+    return made;
+  }
+  const fileName = (...parts) => parts.join("-").replace(/[^A-Za-z0-9.-]+/g, "-").replace(/^-+|-+$/g, "") || "plot";
   // How many samples are on the screen: a plot that shows none is broken, and tests look here.
   function count(u, canvas) {
     const figure = canvas.parentElement;
@@ -98,9 +131,15 @@
       if (!u.series[s].show) continue;
       const values = u.data[s];
       const before = points;
+      let [earlier, later] = [false, false];
       for (let i = 0; i < values.length; i++) {
-        if (values[i] != null && u.data[0][i] >= from && u.data[0][i] <= to) points++;
+        if (values[i] == null) continue;
+        if (u.data[0][i] < from) earlier = true;
+        else if (u.data[0][i] > to) later = true;
+        else points++;
       }
+      // A straight line across the screen has its samples on either side of it.
+      if (points === before && earlier && later) points += 2;
       if (points > before) lines++;
     }
     Object.assign(figure.dataset, { points, lines, from, to });
@@ -147,25 +186,44 @@
     }
     ctx.restore();
   }
-  function drawMarks(u, marks, scale, unit) {
-    const { ctx, bbox } = u;
+  // Thresholds are steps: a value holds until the next one.
+  function drawMarks(u, marks) {
+    const { ctx, bbox } = u, dpr = devicePixelRatio;
     ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     ctx.strokeStyle = ctx.fillStyle = theme.soft;
-    ctx.lineWidth = devicePixelRatio * 0.75;
-    ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
-    ctx.font = `${10 * devicePixelRatio}px ${theme.font.slice(5)}`;
+    ctx.font = `${10 * dpr}px ${theme.font.slice(5)}`;
     ctx.textAlign = "right";
-    for (const [name, value] of marks) {
-      if (value / scale > u.scales.y.max) continue;
-      const y = u.valToPos(value / scale, "y", true);
+    const drawn = [];
+    let before = -Infinity;
+    for (const { label, text, xs, ys } of marks) {
+      ctx.lineWidth = dpr;
+      ctx.setLineDash([5 * dpr, 3 * dpr]);
       ctx.beginPath();
-      ctx.moveTo(bbox.left, y);
+      let y = 0;
+      xs.forEach((x, i) => {
+        const left = u.valToPos(x, "x", true);
+        if (i) ctx.lineTo(left, y);
+        y = u.valToPos(ys[i], "y", true);
+        ctx[i ? "lineTo" : "moveTo"](left, y);
+      });
       ctx.lineTo(bbox.left + bbox.width, y);
       ctx.stroke();
-      ctx.textBaseline = y < bbox.top + 14 * devicePixelRatio ? "top" : "bottom";
-      ctx.fillText(`${name} ${+(value / scale).toPrecision(4)} ${unit}`, bbox.left + bbox.width - 4, y);
+      drawn.push(label);
+      const over = y < bbox.top + 13 * dpr ? y + 12 * dpr : y - 5 * dpr;
+      if (Math.abs(over - before) < 11 * dpr) continue;
+      before = over;
+      ctx.setLineDash([]);
+      ctx.lineWidth = 3 * dpr;
+      ctx.strokeStyle = theme.paper;
+      ctx.strokeText(text, bbox.left + bbox.width - 4 * dpr, over);
+      ctx.strokeStyle = theme.soft;
+      ctx.fillText(text, bbox.left + bbox.width - 4 * dpr, over);
     }
     ctx.restore();
+    return drawn;
   }
 
   // A zoom of one plot is a zoom of all. Without a zoom each shows its whole run.
@@ -191,47 +249,63 @@
     if (toggling || !plots.ready || change?.show === undefined) return;
     toggling = true;
     for (const series of u.series.slice(1)) {
-      state.hidden[series.show ? "delete" : "add"](series.label);
+      state.hidden[series.show ? "delete" : "add"](series.rest ? REST : series.label);
     }
     for (const plot of plots) {
       plot.u.series.forEach((series, i) => {
-        const show = !state.hidden.has(series.label);
+        const show = !state.hidden.has(series.rest ? REST : series.label);
         if (i > 0 && plot.u !== u && series.show !== show) plot.u.setSeries(i, { show });
       });
     }
     toggling = false;
   }
 
-  function timePlot(section, run, panel, most, end, name) {
-    const whole = [0, end];
-    const lines = panel.lines.map((line) => ({ ...line, samples: decode(line) }));
-    most = most ?? highest(lines.map((line) => highest(line.samples[1])));
-    const marks = panel.marks ?? [];
-    const reach = marks.reduce((reach, [, value]) => (value > reach && value <= 3 * most ? value : reach), most);
-    const [letter, scale] = prefix(panel.unit, reach);
-    const unit = letter + panel.unit;
-    const id = name ? `${panel.id}-${data.protocols[run.protocol].name}` : panel.id;
-    const canvas = container(id, name ? `${name}, ${panel.title}` : panel.title, unit, section);
-    const tables = lines.map(({ samples: [xs, ys] }) => [xs, ys.map((y) => y / scale)]);
-    const bands = bandsOf(panel.states, run.end_s);
+  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end, states }. Lines have label, samples,
+  // and a function from dark or light to their colour; thresholds have label and steps.
+  function timePlot(section, plot) {
+    const whole = [0, plot.end];
+    // A threshold far above all lines would flatten them, where they are what the plot is about.
+    const fits = ([, steps]) => plot.whole || highest(steps.map((step) => step[1])) <= 3 * plot.most;
+    const peak = ([, steps]) => highest(steps.map((step) => step[1]));
+    const reach = plot.marks.filter(fits).reduce((reach, mark) => Math.max(reach, peak(mark)), plot.most);
+    const [letter, scale] = prefix(plot.unit, reach);
+    const unit = letter + plot.unit;
+    const marks = plot.marks.map((mark) => {
+      const [label, steps] = mark;
+      const [own, by] = prefix(plot.unit, peak(mark));
+      const text = `${label}: ${+(steps[steps.length - 1][1] / by).toPrecision(4)} ${own}${plot.unit}`;
+      return { label, text, above: !fits(mark), xs: steps.map(([t]) => t), ys: steps.map(([, v]) => v / scale) };
+    });
+    const bands = bandsOf(plot.states, plot.end);
+    // The grey ones first: others are drawn over them.
+    const lines = plot.lines.map((line) => ({ ...line, xs: line.samples[0], ys: line.samples[1].map((y) => y / scale) }));
+    lines.sort((a, b) => Number(b.rest ?? false) - Number(a.rest ?? false));
+    // Names of states and of the highest threshold have room above.
+    const named = plot.states || marks.some((mark) => !mark.above && highest(mark.ys) * 1.08 > reach / scale);
+    const top = () => (reach / scale || 1) * (named ? 1.18 : 1.06);
+    let u;
+    const saved = () => {
+      const [from, to] = [u.scales.x.min, u.scales.x.max];
+      const states = bands.map((band) => ({ ...band, name: STATES[band.state] ?? "", colour: ["", "#f6e7b8", "#f3c9b4", "#dccbe6"][band.state] ?? "#eeeeee" }));
+      return {
+        title: `${data.scenario}: ${plot.title}`, file: fileName(data.scenario, plot.id), bands: states, marks,
+        x: { label: "time (s)", column: "time (s)", scale: 1, from, to },
+        y: { label: `${plot.quantity} (${unit})`, unit: plot.unit, scale, from: 0, to: top() },
+        lines: lines.filter((line) => !hidden(line)).map((line) => ({ ...line, colour: line.colour(false) })),
+      };
+    };
+    const canvas = container({ ...plot, unit }, section, saved);
     const series = lines.map((line) => ({
-      label: line.label,
-      show: !state.hidden.has(line.label),
-      stroke: line.look == null ? theme.soft : colour(COLOURS[line.look % COLOURS.length]),
-      dash: line.look == null ? [] : DASHES[Math.floor(line.look / COLOURS.length) % DASHES.length],
-      width: line.look == null ? 0.75 : 1.25,
-      points: { show: line.t.length < 2, size: 5 },
-      value: (u, value) => figure(value),
+      label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
+      stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.8 : 1.4,
+      points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value), rest: line.rest,
     }));
-    // On axes that are shared, and where thresholds matter, y does not follow the zoom. Names of states have room above.
-    const top = (max) => ((name || marks.length > 0 || !(max > 0) ? reach / scale : max) || 1) * (panel.states ? 1.18 : 1.06);
     const pub = (type) => type === "mousemove" || type === "mouseleave";
     const options = {
-      width: canvas.clientWidth, height: HEIGHT,
-      padding: [8, 12, 0, 0],
+      width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
       scales: {
         x: { time: false, range: () => state.view ?? whole },
-        y: { range: (u, min, max) => [0, top(max)] },
+        y: { range: () => [0, top()] },
       },
       series: [{ label: "t", value: (u, value) => (value == null ? "–" : `${value.toFixed(3)} s`) }, ...series],
       axes: axes(seconds),
@@ -243,37 +317,130 @@
       },
       hooks: {
         drawClear: [(u) => drawBands(u, bands)],
-        draw: [(u) => drawMarks(u, marks, scale, unit), (u) => count(u, canvas)],
+        draw: [(u) => {
+          canvas.parentElement.dataset.marks = drawMarks(u, marks.filter((mark) => !mark.above)).join("; ");
+          count(u, canvas);
+        }],
         setSelect: [selected],
         setSeries: [(u, i, change) => toggled(u, change)],
       },
     };
-    const joined = tables.length > 1 ? uPlot.join(tables) : tables[0];
-    const u = new uPlot(options, joined, canvas);
+    const tables = lines.map((line) => [line.xs, line.ys]);
+    u = new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], canvas);
     plots.push({ u, whole });
+    legendOf(u, canvas, lines.filter((line) => line.rest).length, marks.filter((mark) => mark.above));
     fit(u, canvas);
   }
+  const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
+  const REST = "\u0000rest";
+  // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no room.
+  function legendOf(u, canvas, rest, above) {
+    const body = canvas.querySelector(".u-legend tbody") ?? canvas.querySelector(".u-legend");
+    if (rest > 0) {
+      const button = element("button", { class: "more" }, `and ${rest} more, grey`);
+      button.onclick = () => {
+        state.hidden[state.hidden.has(REST) ? "delete" : "add"](REST);
+        for (const { u } of plots) u.series.forEach((series, i) => series.rest && u.setSeries(i, { show: !state.hidden.has(REST) }));
+      };
+      body.append(element("tr", { class: "u-series" }, element("td", {}, button)));
+    }
+    for (const mark of above) body.append(element("tr", { class: "u-series above" }, element("td", {}, `${mark.text} (above the axis)`)));
+  }
 
+  // The run of each protocol that is shown: of the seed that was chosen, or its first.
+  function chosenRuns() {
+    const numbers = [...new Set(data.runs.map((run) => run.protocol))].filter((number) => !state.off.has(number));
+    return numbers.map((number) => {
+      const own = data.runs.filter((run) => run.protocol === number);
+      return own.find((run) => run.seed === state.seed) ?? own[0];
+    });
+  }
+  const nameOf = (run) => data.protocols[run.protocol].title + (run.seed === state.seed ? "" : ` (seed ${run.seed})`);
+  function lineOf(line, place, many) {
+    const look = lookOf(place, many);
+    const rest = look == null;
+    const hue = (dark) => (rest ? (dark ? "#5c6063" : "#b4b4b0") : ramp(look.place, look.of, dark));
+    return { label: line.label, samples: decode(line), rest, dash: rest ? [] : look.dash, colour: hue };
+  }
+  function lineOfProtocol(run, line) {
+    const look = data.protocols[run.protocol];
+    const hue = (dark) => colour(look.colour, dark);
+    return { label: nameOf(run), samples: decode(line), dash: DASHES[look.dash % DASHES.length], colour: hue };
+  }
+  // One plot for all protocols where each has one line, else one for each, on the same axes.
+  function drawPanels(section, found, end) {
+    const most = highest(found.flatMap(([, panel]) => panel.lines.map((line) => highest(decode(line)[1]))));
+    const single = found.every(([, panel]) => panel.lines.length === 1 && !panel.states);
+    const marksOf = (list) => [...new Map(list.map((mark) => [JSON.stringify(mark), mark])).values()];
+    const [, first] = found[0];
+    const common = { quantity: first.quantity, unit: first.unit, most, end, whole: found.some(([, panel]) => panel.whole) };
+    if (single) {
+      const marks = marksOf(found.flatMap(([, panel]) => panel.marks ?? []));
+      const lines = found.map(([run, panel]) => lineOfProtocol(run, panel.lines[0]));
+      const labels = [...new Set(found.map(([, panel]) => panel.lines[0].label))];
+      const what = labels.length === 1 && labels[0] !== "all flows" && labels[0] !== "cache" ? `, ${labels[0]}` : "";
+      timePlot(section, { ...common, id: first.id, title: first.title + what, lines, marks });
+      return;
+    }
+    // Flows have the same look in all plots, other lines in those of one metric.
+    const labels = [...new Set(found.flatMap(([, panel]) => panel.lines.map((line) => line.label)))];
+    const flows = labels.every((label) => label.startsWith("flow "));
+    for (const [run, panel] of found) {
+      const look = data.protocols[run.protocol];
+      const placed = (line) => (flows ? lineOf(line, line.look, panel.looks) : lineOf(line, labels.indexOf(line.label), labels.length));
+      const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
+      // The same axes for all, but where they would make a line of what happens under this protocol.
+      const own = highest(lines.map((line) => highest(line.samples[1])));
+      const axis = own < most / 6 ? { most: own } : {};
+      const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
+      timePlot(section, {
+        ...common, ...axis, id: `${panel.id}-${look.name}`, title, marker: look.colour,
+        lines, marks: marksOf(panel.marks ?? []), states: panel.states,
+      });
+    }
+  }
   function timePlots() {
-    const runs = data.runs.filter((run) => run.seed === state.seed);
+    const runs = chosenRuns();
     const longest = highest(runs.map((run) => run.end_s));
     for (const group of data.groups) {
-      const across = group.id === "goodput";
-      const chosen = runs.filter((run) => across || run.protocol === state.protocol);
-      const found = chosen.flatMap((run) => run.panels.filter((p) => p.group === group.id).map((p) => [run, p]));
+      const found = runs.flatMap((run) => run.panels.filter((p) => p.group === group.id).map((p) => [run, p]));
       if (found.length === 0) continue;
-      const head = across ? group.title : `${group.title}: ${data.protocols[state.protocol].title}`;
-      const grid = element("div", { class: "grid" });
-      const section = element("section", { id: group.id }, element("h2", {}, head), element("p", { class: "about" }, group.about));
+      const section = element("section", { id: group.id }, element("h2", {}, group.title), element("p", { class: "about" }, group.about));
       if (found.some(([, panel]) => panel.states)) section.append(stateKey());
-      section.append(grid);
       main.append(section);
-      const most = across ? highest(found.flatMap(([, p]) => p.lines.map((line) => highest(decode(line)[1])))) : null;
-      for (const [run, panel] of found) {
-        timePlot(grid, run, panel, most, across ? longest : run.end_s, across ? data.protocols[run.protocol].title : null);
+      // In the order that each run has them in: one that is new to the list stands behind the one before it.
+      const ids = [];
+      for (const run of runs) {
+        let at = 0;
+        for (const { id } of run.panels.filter((panel) => panel.group === group.id)) {
+          if (!ids.includes(id)) ids.splice(at, 0, id);
+          at = ids.indexOf(id) + 1;
+        }
       }
-      const omitted = [...new Set(found.map(([, panel]) => panel.omitted).filter(Boolean))];
-      for (const text of omitted) section.append(element("p", { class: "about" }, `Shown: ${text}.`));
+      const own = ids.map((id) => found.filter(([, panel]) => panel.id === id));
+      // Plots of one protocol each stand in rows of their own, others beside each other.
+      const alone = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states);
+      let grid = null;
+      for (const set of own) {
+        // All flows together are what the plot of the only flow shows.
+        const of = set[0][1].id.replace(/-all$/, "");
+        const one = ([, panel]) => panel.id !== of || panel.lines.length < 2;
+        if (of !== set[0][1].id && found.every(one)) continue;
+        if (!grid || alone(set)) {
+          grid = element("div", { class: `grid ${alone(set) ? `of-${Math.min(set.length, 4)}` : ""}` });
+          section.append(grid);
+        }
+        drawPanels(grid, set, longest);
+        if (alone(set)) grid = null;
+      }
+      const omitted = new Map();
+      for (const [run, panel] of found) {
+        if (panel.omitted) omitted.set(panel.omitted, [...(omitted.get(panel.omitted) ?? []), nameOf(run)]);
+      }
+      for (const [text, names] of omitted) {
+        const of = omitted.size > 1 ? ` of ${[...new Set(names)].join(", ")}` : "";
+        section.append(element("p", { class: "about" }, `Shown${of}: ${text}.`));
+      }
     }
   }
   function stateKey() {
@@ -309,9 +476,17 @@
     const unit = letter + curve.x;
     const margin = (high - low || high) / scale / 8;
     const [from, to] = log ? [low / scale / 1.3, high / scale * 1.3] : [Math.max(0, low / scale - margin), high / scale + margin];
-    const canvas = container(curve.id, curve.x ? "within" : "ratio at most", unit, section);
-    const tables = curve.lines.map(({ x, y }) => [[from, ...x.map((v) => v / scale), to], [0, ...y, 1]]);
     const looks = curve.lines.map((line) => data.protocols[line.protocol]);
+    const tables = curve.lines.map(({ x, y }) => [[from, ...x.map((v) => v / scale), to], [0, ...y, 1]]);
+    const dashes = (look) => DASHES[look.dash % DASHES.length];
+    const saved = () => ({
+      title: `${data.scenario}: ${curve.title}`, file: fileName(data.scenario, curve.id), bands: [], marks: [],
+      x: { label: curve.x ? `${curve.title.replace(/ [(].*[)]$/, "")} (${unit})` : curve.title, column: curve.x ? `at most (${curve.x})` : "at most", scale, log, from, to },
+      y: { label: "share of flows", unit: "", scale: 1, from: 0, to: 1.04 },
+      lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, dash: dashes(look), stepped: true, xs: tables[i][0], ys: tables[i][1] }))
+        .filter((line, i) => u.series[i + 1].show),
+    });
+    const canvas = container({ id: curve.id, title: curve.x ? "share of flows within" : "share of flows with a ratio of at most", unit }, section, saved);
     const mark = (u) => {
       u.ctx.save();
       curve.lines.forEach((line, s) => {
@@ -333,7 +508,7 @@
       series: [
         { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },
         ...looks.map((look) => ({
-          label: look.title, stroke: colour(look.colour), width: 1.25, points: { show: false },
+          label: look.title, stroke: colour(look.colour), dash: dashes(look), width: 1.4, points: { show: false },
           paths: uPlot.paths.stepped({ align: 1 }), value: (u, value) => (value == null ? "–" : `${(100 * value).toFixed(0)} %`),
         })),
       ],
@@ -360,11 +535,12 @@
     const protocols = [...new Set(data.runs.map((run) => run.protocol))];
     const group = element("span", { class: "choice", role: "group", "aria-label": "protocol" });
     for (const number of protocols) {
-      const button = element("button", { "data-protocol": data.protocols[number].name }, data.protocols[number].title);
+      const button = element("button", { "data-protocol": number, title: "Show or hide the plots over time of this protocol" }, data.protocols[number].title);
       button.style.setProperty("--c", data.protocols[number].colour);
-      button.onclick = () => { state.protocol = number; draw(); };
+      button.onclick = () => { state.off[state.off.has(number) ? "delete" : "add"](number); draw(); };
       group.append(button);
     }
+    group.hidden = protocols.length < 2;
     const reset = element("button", { id: "reset", disabled: "" }, "Whole run");
     reset.onclick = () => zoom(null);
     bar.append(group);
@@ -373,7 +549,7 @@
       select.onchange = () => { state.seed = select.value; state.view = null; draw(); };
       bar.append(select);
     }
-    bar.append(reset, element("span", { class: "hint" }, "Drag to zoom all plots; a click in a legend hides a line, with Ctrl it hides the others."));
+    bar.append(reset, element("span", { class: "hint" }, "Drag to zoom all plots; a click in a legend hides a line, with Ctrl it hides the others. SVG, PNG and CSV hold what a plot shows."));
     bar.hidden = !data.runs.some((run) => run.panels.length > 0);
   }
   function draw() {
@@ -385,7 +561,7 @@
     main.style.minHeight = `${main.offsetHeight}px`;
     main.replaceChildren();
     for (const button of document.querySelectorAll("[data-protocol]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.protocol === data.protocols[state.protocol].name));
+      button.setAttribute("aria-pressed", String(!state.off.has(+button.dataset.protocol)));
     }
     curvePlots();
     timePlots();

@@ -2,7 +2,7 @@
 //!
 //! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and protocols - [`RunResult`] with its
 //! [`Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk, with
-//! [`write_report`] the page that shows them.
+//! [`write_comparison, write_report`] the page that shows them.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -26,12 +26,18 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use memory::available_bytes;
-pub use metrics::{FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics};
+pub use metrics::{
+    CLASS_ROWS, ClassMetrics, Delays, FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics,
+    Unit, labels,
+};
 pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
-pub use observe::{CaptureLimit, EventFilter, EventFilterError, EventWriter};
+pub use observe::{
+    CaptureFilter, CaptureLimit, EventFilter, EventFilterError, EventWriter, UnknownLink,
+    directed_links,
+};
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use reference::Reference;
-pub use report::{ReportError, write_report};
+pub use report::{MOST_FOLDERS, ReportError, write_comparison, write_report};
 pub use run::{Looks, Parallel, Progress, RunError, RunOptions, RunResult, Shares, run_one};
 pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};

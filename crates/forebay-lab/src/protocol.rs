@@ -40,7 +40,7 @@ pub enum RouterKind {
     Inrpp,
 }
 
-/// Which paths an ideal network would give a flow.
+/// Which paths the reference gives a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceMode {
     /// The one that routes say.

@@ -5,6 +5,7 @@ use crate::run::RunResult;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean_and_interval};
 use crate::sweep::{Sweep, SweepMemory};
+use forebay_base::DropReason;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,10 +39,16 @@ pub struct Aggregate {
     pub flows: usize,
     /// Flows that completed in all those runs.
     pub completed: usize,
+    /// Flows that did not start in all those runs, because the one before them ended when they had
+    /// to stop; absent from JSON if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skipped: usize,
     /// Mean number of drops over the runs, by reason.
     pub drops: BTreeMap<&'static str, Interval>,
     /// Metrics by name (those of [`crate::Metrics`] that are numbers); a metric that no run has is absent.
     pub metrics: BTreeMap<&'static str, Interval>,
+    /// The metrics that classes of flows have, by class and name.
+    pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
     /// Numbers of [`crate::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
@@ -98,9 +105,16 @@ impl Aggregate {
         let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        let mut classes: BTreeMap<String, BTreeMap<&'static str, Vec<f64>>> = BTreeMap::new();
         for run in runs {
             for (name, value) in run.metrics.numbers() {
                 values.entry(name).or_default().extend(value);
+            }
+            for (class, metrics) in &run.metrics.by_class {
+                let values = classes.entry(class.clone()).or_default();
+                for (name, value) in metrics.numbers() {
+                    values.entry(name).or_default().extend(value);
+                }
             }
             for (name, value) in run.reference.numbers() {
                 reference.entry(name).or_default().extend(value);
@@ -120,8 +134,10 @@ impl Aggregate {
             seeds: runs.iter().map(|run| run.seed).collect(),
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),
+            skipped: runs.iter().map(|run| skipped(run)).sum(),
             drops: intervals(drops),
             metrics: intervals(values),
+            by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
             utilisation: intervals(utilisation),
             reference: intervals(reference),
         }
@@ -130,9 +146,20 @@ impl Aggregate {
     fn drop_intervals(&mut self) {
         self.drops.values_mut().for_each(|interval| interval.ci95 = None);
         self.metrics.values_mut().for_each(|interval| interval.ci95 = None);
+        let of_classes = self.by_class.values_mut().flat_map(BTreeMap::values_mut);
+        of_classes.for_each(|interval| interval.ci95 = None);
         self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
         self.reference.values_mut().for_each(|interval| interval.ci95 = None);
     }
+}
+
+/// Flows of a run that did not start, and never do.
+fn skipped(run: &RunResult) -> usize {
+    run.per_flow.iter().filter(|flow| flow.end == "skipped").count()
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// True if no two runs of a protocol differ in a metric.
@@ -158,9 +185,7 @@ fn notes(
     }
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
         let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
-        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
-        let skipped = mine.flat_map(|run| &run.per_flow).filter(|flow| flow.end == "skipped");
-        let skipped = skipped.count();
+        let skipped = of.skipped;
         if skipped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
@@ -180,10 +205,12 @@ fn notes(
         let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
+        notes.extend(crowded(&of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
-        notes.push(format!("{threads} of the threads that were offered used: {why}"));
+        let plural = if threads == 1 { "" } else { "s" };
+        notes.push(format!("{threads} thread{plural} used in a run: {why}"));
     }
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));
@@ -223,6 +250,18 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     };
     let nothing: usize = runs.iter().map(|run| of(run)).sum();
     (nothing > 0).then(|| format!("{name}: {nothing} of {all} flows delivered nothing"))
+}
+
+/// Receivers that held as many ranges out of order as they may.
+fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
+    let reason = DropReason::TooManyRanges.name();
+    let dropped: u64 = runs.iter().filter_map(|run| run.drops.get(reason)).sum();
+    (dropped > 0).then(|| {
+        format!(
+            "{name}: receivers dropped {dropped} packets ({reason}): they held as many ranges out \
+             of order as they may; a larger receive_buffer_bytes raises that"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -331,6 +370,17 @@ mod tests {
         let mut notes = Summary::new("x", &scenario, sweep).notes;
         notes.retain(|note| !note.contains("no randomness") && !note.contains("completed"));
         notes
+    }
+
+    #[test]
+    fn what_receivers_refused_is_said() {
+        let mut runs = [run("b", 1, None, 0), run("b", 2, None, 0)];
+        assert_eq!(crowded("b", &runs.each_ref()), None);
+        runs[0].drops.insert("too_many_ranges", 3);
+        runs[1].drops.insert("too_many_ranges", 4);
+        let note = crowded("b", &runs.each_ref()).unwrap();
+        assert!(note.starts_with("b: receivers dropped 7 packets (too_many_ranges): "), "{note}");
+        assert!(note.contains("receive_buffer_bytes"), "{note}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::fabric::EndId;
 use crate::few::Few;
+use crate::ip_ids::IpIds;
 use crate::reassembly::Reassembly;
 use crate::workload::{FIRST_PORT, Workload, index_of};
 use alloc::boxed::Box;
@@ -10,8 +11,8 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, IpVersion, Kind, Packet, PortId, SocketId,
-    Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, Histogram, IpVersion, Kind, Packet, PortId,
+    SocketId, Time,
 };
 use forebay_cc::PieceView;
 use forebay_transport::{Connection, Role};
@@ -33,6 +34,19 @@ pub struct HostContext<'a> {
     pub plan: &'a AddressPlan,
     /// Packets that reached a host, pieces one by one.
     pub delivered: &'a mut u64,
+    /// One-way delays of data packets that sockets here took, by transport of their flow.
+    pub one_way: &'a mut [Histogram],
+}
+
+impl HostContext<'_> {
+    /// A socket whose flow is of `transport` took `packet`.
+    #[inline(always)]
+    fn note_one_way(&mut self, transport: u16, packet: &Packet) {
+        let left = packet.left_host_at();
+        if packet.payload_len() > 0 && left > Time::ZERO {
+            self.one_way[transport as usize].record(self.now.since(left));
+        }
+    }
 }
 
 /// The place of a socket that has no local port yet.
@@ -42,6 +56,8 @@ const NOWHERE: (u16, u32) = (u16::MAX, u32::MAX);
 pub struct Socket {
     flow: FlowId,
     role: Role,
+    /// Number of the transport of its flow.
+    transport: u16,
     connection: Option<Box<Connection>>,
     /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
     first_place: (u16, u32),
@@ -113,6 +129,8 @@ pub struct Taken {
     pub socket: SocketId,
     /// A socket of the host may have something to send.
     pub ready: bool,
+    /// Nothing of the segment was taken: it is dropped for this reason.
+    pub refused: Option<DropReason>,
 }
 
 /// Where the packets of a host's only interface go.
@@ -127,6 +145,8 @@ pub(crate) trait Outlet {
 pub(crate) struct Heard {
     /// It may have something to send.
     ready: bool,
+    /// Nothing of the packet was taken: it is dropped for this reason.
+    pub refused: Option<DropReason>,
 }
 
 /// It has sent what it could.
@@ -159,6 +179,8 @@ pub struct Host {
     /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
     parked: Option<Parked>,
     reassembly: Reassembly,
+    /// Made at the first packet that routers may cut.
+    ip_ids: Option<Box<IpIds>>,
 }
 
 impl Host {
@@ -167,10 +189,11 @@ impl Host {
         self.interfaces.push(Interface { addr, entries: Few::default(), ready: VecDeque::new() });
     }
     /// Add one end of a flow.
-    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role) -> SocketId {
+    pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role, transport: u16) -> SocketId {
         let (first_place, more_places) = (NOWHERE, Vec::new());
         let (connection, app) = (None, None);
-        self.sockets.push(Socket { flow, role, connection, first_place, more_places, app });
+        let socket = Socket { flow, role, transport, connection, first_place, more_places, app };
+        self.sockets.push(socket);
         SocketId(self.sockets.len() as u32 - 1)
     }
     /// Add the next local port of an interface.
@@ -202,34 +225,29 @@ impl Host {
     /// A packet came. The socket that took it, if one did.
     pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);
-        let socket = match packet.kind() {
+        let (socket, refused) = match packet.kind() {
             Kind::Tcp => {
-                let socket = self.on_datagram(&packet, true, cx);
-                match socket {
-                    Some(_) => {
-                        *cx.delivered += 1;
-                        cx.arena.free(packet);
-                    }
-                    None => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
-                }
-                socket
+                let heard = self.on_datagram(&packet, true, cx);
+                end_heard(packet, 1, heard, cx);
+                heard?
             }
-            Kind::Piece => self.on_fragment(packet, cx),
+            Kind::Piece => self.on_fragment(packet, cx)?,
             Kind::Opaque => {
                 foreign(packet, 1, cx);
-                None
+                return None;
             }
         };
-        Some(Taken { socket: socket?, ready: self.any_ready() })
+        Some(Taken { socket, ready: self.any_ready(), refused })
     }
-    /// The same with a whole TCP segment, which the caller ends if a socket took it. None, and nothing has happened to it, if there
-    /// is no socket for it.
+    /// The same with a whole TCP segment, which the caller ends if there is a socket for it: as
+    /// delivered, which is counted here, or as dropped where the socket refused it. None, and
+    /// nothing has happened to it, if there is no socket for it.
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
         self.unpark_at_arrival(cx.now);
-        let socket = self.on_datagram(packet, true, cx)?;
-        *cx.delivered += 1;
-        Some(Taken { socket, ready: self.any_ready() })
+        let (socket, refused) = self.on_datagram(packet, true, cx)?;
+        *cx.delivered += u64::from(refused.is_none());
+        Some(Taken { socket, ready: self.any_ready(), refused })
     }
 
     /// The address and port of the only socket.
@@ -267,14 +285,17 @@ impl Host {
         if connection.wants_pieces() {
             connection.on_piece(cx.now, 0, &whole_as_piece(packet));
         }
-        connection.on_packet(cx.now, 0, packet, cx.arena);
-        *cx.delivered += 1;
-        Some(Heard { ready: ready || !connection.is_silent(0) })
+        let refused = connection.on_packet(cx.now, 0, packet, cx.arena);
+        if refused.is_none() {
+            *cx.delivered += 1;
+            cx.note_one_way(socket.transport, packet);
+        }
+        Some(Heard { ready: ready || !connection.is_silent(0), refused })
     }
     /// The same where there is only room, for a socket that has waited for it.
     #[inline]
     pub(crate) fn hear_nothing(&self) -> Option<Heard> {
-        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false })
+        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false, refused: None })
     }
     /// The only socket sends while there is room.
     #[inline(always)]
@@ -283,6 +304,7 @@ impl Host {
         now: Time,
         heard: Heard,
         arena: &mut Arena,
+        workload: &Workload,
         outlet: &mut impl Outlet,
     ) -> Spoken {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
@@ -301,10 +323,15 @@ impl Host {
                 }
                 break;
             }
-            let Some(packet) = connection.poll_transmit(now, 0, arena) else {
+            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
                 ready = false;
                 break;
             };
+            packet.set_left_host_at(now);
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, &mut packet, workload, arena);
+            }
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
                 refused = Some(packet);
@@ -322,7 +349,11 @@ impl Host {
         Spoken { end, wake_at, timeout, ended, refused }
     }
 
-    fn on_fragment(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<SocketId> {
+    fn on_fragment(
+        &mut self,
+        packet: Packet,
+        cx: &mut HostContext<'_>,
+    ) -> Option<(SocketId, Option<DropReason>)> {
         let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
         let view = PieceView {
             wire_len: packet.wire_len(),
@@ -335,21 +366,18 @@ impl Host {
         if let Some(entry) = self.find(&packet).filter(|_| part.protocol == TCP_PROTOCOL) {
             self.tell_piece(entry, &view, cx);
         }
-        let (now, plan) = (cx.now, cx.plan);
-        let (whole, pieces) = self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
+        let (now, plan, left_host_at) = (cx.now, cx.plan, packet.left_host_at());
+        let (mut whole, pieces) =
+            self.reassembly.on_piece(now, packet, plan, cx.arena, cx.drops)?;
         if whole.kind() != Kind::Tcp {
             foreign(whole, pieces, cx);
             return None;
         }
-        let taken = self.on_datagram(&whole, false, cx);
-        match taken {
-            Some(_) => {
-                *cx.delivered += pieces;
-                cx.arena.free(whole);
-            }
-            None => drop_whole(whole, pieces, DropReason::NoSocket, cx),
-        }
-        taken
+        // Of pieces that came as bytes nothing else says it.
+        whole.set_left_host_at(left_host_at);
+        let heard = self.on_datagram(&whole, false, cx);
+        end_heard(whole, pieces, heard, cx);
+        heard
     }
 
     /// The (interface, entry) that a packet's destination address and port name.
@@ -373,14 +401,15 @@ impl Host {
         }
     }
 
-    /// `whole`: it came in one piece, which the connection has not seen yet.
+    /// `whole`: it came in one piece, which the connection has not seen yet. The socket that it is
+    /// for, and why that refused it, if it did.
     #[inline]
     fn on_datagram(
         &mut self,
         packet: &Packet,
         whole: bool,
         cx: &mut HostContext<'_>,
-    ) -> Option<SocketId> {
+    ) -> Option<(SocketId, Option<DropReason>)> {
         let (i, e) = self.find(packet)?;
         let entry = self.interfaces[i].entries[e];
         let socket = &mut self.sockets[entry.socket.index()];
@@ -395,13 +424,16 @@ impl Host {
         if whole && connection.wants_pieces() {
             connection.on_piece(cx.now, path, &whole_as_piece(packet));
         }
-        connection.on_packet(cx.now, path, packet, cx.arena);
+        let refused = connection.on_packet(cx.now, path, packet, cx.arena);
+        if refused.is_none() {
+            cx.note_one_way(socket.transport, packet);
+        }
         if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
         } else if !connection.is_silent(path) {
             self.interfaces[i].mark_ready(e);
         }
-        Some(entry.socket)
+        Some((entry.socket, refused))
     }
 
     /// What one path learns may let the others send.
@@ -459,7 +491,14 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
-        let packet = connection.poll_transmit(cx.now, path, cx.arena);
+        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if let Some(packet) = &mut packet {
+            packet.set_left_host_at(cx.now);
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, packet, cx.workload, cx.arena);
+            }
+        }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
             interface.ready.pop_front();
@@ -538,6 +577,23 @@ fn foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     }
     *cx.delivered += pieces;
     cx.arena.free(packet);
+}
+
+/// A TCP segment that came in `pieces` ends: `heard` is what [`Host::on_datagram`] made of it.
+fn end_heard(
+    packet: Packet,
+    pieces: u64,
+    heard: Option<(SocketId, Option<DropReason>)>,
+    cx: &mut HostContext<'_>,
+) {
+    match heard {
+        Some((_, None)) => {
+            *cx.delivered += pieces;
+            cx.arena.free(packet);
+        }
+        Some((_, Some(reason))) => drop_whole(packet, pieces, reason, cx),
+        None => drop_whole(packet, pieces, DropReason::NoSocket, cx),
+    }
 }
 
 /// Drop a datagram that came in `pieces`: each counts, as each was sent.

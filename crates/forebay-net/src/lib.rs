@@ -13,6 +13,7 @@ mod fabric;
 mod feeders;
 mod few;
 mod host;
+mod ip_ids;
 mod life;
 mod link;
 mod reassembly;
@@ -24,10 +25,10 @@ pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
 pub use life::{After, Law, Life, Writing, in_a_circle};
-pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
+pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{
-    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, SpecError, TransportSpec,
+    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
+    NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

@@ -15,7 +15,8 @@ const TIMEOUT: Span = Span::from_secs(30);
 type Key = (Addr, Addr, u8, u16);
 
 struct Partial {
-    since: Time,
+    /// Its place in the order in which datagrams began.
+    number: u64,
     /// In order of offset, none overlapping another.
     pieces: Vec<Packet>,
 }
@@ -24,6 +25,10 @@ struct Partial {
 #[derive(Default)]
 pub struct Reassembly {
     partial: BTreeMap<Key, Partial>,
+    /// When those began, by their numbers: the first is the oldest.
+    since: BTreeMap<u64, (Time, Key)>,
+    /// Datagrams that have begun so far.
+    begun: u64,
 }
 
 /// First byte, byte after the last, and whether pieces follow.
@@ -63,8 +68,11 @@ impl Reassembly {
         let cold = packet.cold_part(arena).expect("a piece has a cold part");
         let protocol = cold.piece.expect("a piece says which").protocol;
         let key = (packet.src(), packet.dst(), protocol, cold.ip_id);
-        let partial =
-            self.partial.entry(key).or_insert_with(|| Partial { since: now, pieces: Vec::new() });
+        let partial = self.partial.entry(key).or_insert_with(|| {
+            self.begun += 1;
+            self.since.insert(self.begun, (now, key));
+            Partial { number: self.begun, pieces: Vec::new() }
+        });
         let (first, end, _) = range(&packet, arena);
         let at = partial.pieces.partition_point(|p| range(p, arena).0 < first);
         let before = at.checked_sub(1).map(|i| range(&partial.pieces[i], arena));
@@ -83,7 +91,7 @@ impl Reassembly {
         if !is_whole(&partial.pieces, arena) {
             return None;
         }
-        let pieces = self.partial.remove(&key)?.pieces;
+        let pieces = self.remove(key)?;
         Self::join(pieces, plan, arena, drops)
     }
 
@@ -117,18 +125,20 @@ impl Reassembly {
     }
 
     fn expire(&mut self, now: Time, arena: &mut Arena, drops: &mut DropLog) {
-        let oldest = |partial: &BTreeMap<Key, Partial>| {
-            partial.iter().min_by_key(|(_, p)| p.since).map(|(&k, p)| (k, p.since))
-        };
-        while let Some((key, since)) = oldest(&self.partial) {
+        while let Some((_, &(since, key))) = self.since.first_key_value() {
             if now.since(since) < TIMEOUT && self.partial.len() < MAX_DATAGRAMS {
                 return;
             }
             self.give_up(key, arena, drops);
         }
     }
+    fn remove(&mut self, key: Key) -> Option<Vec<Packet>> {
+        let partial = self.partial.remove(&key)?;
+        self.since.remove(&partial.number);
+        Some(partial.pieces)
+    }
     fn give_up(&mut self, key: Key, arena: &mut Arena, drops: &mut DropLog) {
-        let pieces = self.partial.remove(&key).map(|p| p.pieces).unwrap_or_default();
+        let pieces = self.remove(key).unwrap_or_default();
         pieces.into_iter().for_each(|p| drops.record(p, DropReason::Reassembly, arena));
     }
     /// Pieces held.

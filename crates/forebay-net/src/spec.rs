@@ -10,7 +10,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-use forebay_queue::Pipeline;
+use forebay_queue::{
+    AnyDiscipline, AnyScheme, DropTail, Limit, PortInit, PortScheme, RcpPort, RcpPortParams,
+};
 use forebay_router::{Forwarding, inrpp};
 use forebay_transport::TcpConfig;
 
@@ -74,6 +76,9 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
     pub jitter: Span,
+    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives
+    /// behind it, or with it, however short its own way is (jitter reorders all the same).
+    pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,
     /// Longest IP packet, in bytes.
@@ -82,6 +87,8 @@ pub struct LinkSpec {
     pub overhead_bytes: u16,
     /// The queue in front of it.
     pub queue: QueueSpec,
+    /// What the port does beside queueing.
+    pub scheme: SchemeSpec,
 }
 
 /// How fast a link transmits.
@@ -93,15 +100,66 @@ pub enum ChannelSpec {
     Trace(Arc<DeliveryTrace>),
 }
 
+impl ChannelSpec {
+    /// Its rate at the start; of a trace, the mean.
+    pub fn rate(&self) -> Rate {
+        match self {
+            ChannelSpec::Constant(rate) => *rate,
+            ChannelSpec::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// Makes the discipline of a port.
+pub type MakeDiscipline = Arc<dyn Fn(PortInit) -> AnyDiscipline + Send + Sync>;
+
 /// The queue of a port.
 #[derive(Clone)]
 pub enum QueueSpec {
-    /// Drop-tail limited in bytes, the packet in service not counted.
-    DropTailBytes(u64),
-    /// Drop-tail limited in packets, the packet in service not counted.
-    DropTailPackets(u64),
-    /// Made by this function, for the link given, with its random stream.
-    Custom(Arc<dyn Fn(LinkId, Rng) -> Pipeline + Send + Sync>),
+    /// Drop-tail.
+    DropTail(Limit),
+    /// Any discipline, of this limit.
+    Custom(Limit, MakeDiscipline),
+}
+
+impl QueueSpec {
+    /// Its limit.
+    pub fn limit(&self) -> Limit {
+        match *self {
+            QueueSpec::DropTail(limit) | QueueSpec::Custom(limit, _) => limit,
+        }
+    }
+    pub(crate) fn build(&self, init: PortInit) -> AnyDiscipline {
+        match self {
+            QueueSpec::DropTail(limit) => AnyDiscipline::DropTail(DropTail::with_limit(*limit)),
+            QueueSpec::Custom(_, make) => make(init),
+        }
+    }
+}
+
+/// What a port does beside queueing: its meter and its egress.
+#[derive(Clone, Default)]
+pub enum SchemeSpec {
+    /// Nothing.
+    #[default]
+    None,
+    /// It computes the rate of RCP, and stamps it into what leaves.
+    Rcp(RcpPortParams),
+    /// What this function makes.
+    Custom(Arc<dyn Fn(PortInit) -> Box<dyn PortScheme> + Send + Sync>),
+}
+
+impl SchemeSpec {
+    pub(crate) fn build(&self, init: PortInit) -> AnyScheme {
+        match self {
+            SchemeSpec::None => AnyScheme::None,
+            SchemeSpec::Rcp(params) => {
+                let PortInit { rate, overhead_bytes, rng, .. } = init;
+                AnyScheme::Rcp(RcpPort::new(rate, overhead_bytes, *params, rng))
+            }
+            SchemeSpec::Custom(make) => AnyScheme::Custom(make(init)),
+        }
+    }
 }
 
 /// A kind of transport: what an algorithm needs at both ends.
@@ -148,9 +206,11 @@ pub struct EventSpec {
 /// What can happen to a network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NetEvent {
-    /// The rate of one direction changes; the packet in transmission keeps its own.
+    /// The rate of one direction changes; the packet in transmission keeps its own. Not of a link
+    /// that follows a trace.
     Rate(LinkId, Rate),
-    /// The propagation delay of one direction changes, for packets sent from now on.
+    /// The propagation delay of one direction changes, for packets sent from now on; they do not
+    /// overtake those before them, unless [`LinkSpec::reorder`] says so.
     Delay(LinkId, Span),
     /// The loss probability of one direction changes.
     Loss(LinkId, f64),
@@ -201,4 +261,6 @@ pub enum SpecError {
         /// What is wrong.
         why: &'static str,
     },
+    /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
+    RateOfTrace(LinkId),
 }

@@ -85,6 +85,12 @@ impl Workload {
     fn fate(&self, flow: FlowId, runs: bool) -> Rng {
         Rng::new(self.seed, Stream::Application, u64::from(flow.0) << 1 | u64::from(runs))
     }
+    /// The first IP identification that the host at `host` uses towards `dst`: random, and the
+    /// same whatever else the host sends.
+    pub(crate) fn first_ip_id(&self, host: Addr, dst: Addr) -> u16 {
+        let pair = u64::from(host.0) << 32 | u64::from(dst.0);
+        (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 48) as u16
+    }
     /// Make one end of a flow.
     pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
         let spec = &self.flows[flow.index()];

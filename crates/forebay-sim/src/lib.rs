@@ -1,8 +1,9 @@
 //! The discrete-event driver: it owns the clock and the pending events, and runs the machines of `forebay-net`
 //! through its [`forebay_net::Fabric`].
 //!
-//! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it; between calls everything can be
-//! looked at. The same spec and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options, in one
+//! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it,
+//! and fails where packets do not add up; between calls everything can be looked at. The same spec
+//! and seed give the same [`Simulation::trace_hash`] on every machine, whatever the options, in one
 //! thread as in many.
 #![forbid(unsafe_code)]
 
@@ -25,4 +26,4 @@ pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use trace::TraceSum;
 pub use windows::{CpuClock, Effort};
-pub use world::{Injection, Options, Simulation, Status};
+pub use world::{Injection, Options, Simulation, Status, Unbalanced};

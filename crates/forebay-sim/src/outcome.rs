@@ -66,6 +66,11 @@ impl LinkOutcome<'_> {
     pub fn busy(&self) -> Span {
         self.link.busy(self.now)
     }
+    /// Bytes that were on the wire, per-packet overhead included; of the packet in transmission the
+    /// share of its time that has passed.
+    pub fn transmitted_bytes(&self) -> u64 {
+        self.link.transmitted_bytes(self.now)
+    }
     /// Bytes that wait.
     pub fn queue_bytes(&self) -> u64 {
         self.link.waiting_bytes(self.now)
@@ -75,7 +80,7 @@ impl LinkOutcome<'_> {
         self.link.rate(self.now)
     }
     /// The rate that its port grants flows now; None of a port that grants none.
-    pub fn advertised(&self) -> Option<Rate> {
-        self.link.advertised(self.now)
+    pub fn granted(&self) -> Option<Rate> {
+        self.link.granted(self.now)
     }
 }

@@ -183,7 +183,6 @@ impl Part {
                 self.stand_still(entity);
             }
             self.handle(entity);
-            self.fabric.do_early();
         }
     }
 
@@ -260,12 +259,13 @@ impl Part {
         let emitted = forebay_wire::emit(&packet, arena, plan, buffer);
         emitted.expect("every address of a run is in its plan");
         assert_eq!(buffer.len(), packet.wire_len() as usize, "wire length of {packet:?}");
-        let stamp = packet.stamp();
+        let (stamp, left_host_at) = (packet.stamp(), packet.left_host_at());
         let mut parsed = match forebay_wire::parse(buffer, plan, arena) {
             Ok(parsed) => parsed,
             Err(error) => panic!("{error}: {packet:?} does not parse back"),
         };
         parsed.set_stamp(stamp);
+        parsed.set_left_host_at(left_host_at);
         arena.free(packet);
         parsed
     }

@@ -8,13 +8,14 @@ use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Clockwork, Part};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, LinkId, NodeId, PortId, Span, Time};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
 use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -61,6 +62,30 @@ pub enum Status {
     Quiet,
 }
 
+/// Packets are missing, or have come from nowhere: what was read off the run means nothing. Some
+/// machine has ended a packet, or made one, without a word: a discipline, a meter or a router from
+/// outside, or this library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unbalanced {
+    /// When it was noticed.
+    pub at: Time,
+    /// What is known of all packets.
+    pub conservation: Conservation,
+}
+
+impl fmt::Display for Unbalanced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unbalanced { at, conservation } = self;
+        write!(f, "packets are not conserved at {at}: {conservation:?}")
+    }
+}
+
+impl std::error::Error for Unbalanced {}
+
+/// The books are looked at when a run is over, and while it goes on each time that it has handled
+/// this many events for each node and link: so they cost next to nothing.
+const EVENTS_BETWEEN_BALANCES: u64 = 16;
+
 /// The bounds of the grid on which runs end.
 const FINEST_GRID: Span = Span::from_micros(100);
 const COARSEST_GRID: Span = Span::from_millis(10);
@@ -85,6 +110,9 @@ pub struct Simulation {
     meeting: Meeting,
     effort: Effort,
     fewer: Option<FewerThreads>,
+    /// Events after which the books are looked at again, and the distance of two such times.
+    balance_at: u64,
+    balance_every: u64,
 }
 
 impl Simulation {
@@ -149,11 +177,30 @@ impl Simulation {
             effort: Effort::default(),
             fewer,
             parts,
+            balance_at: 0,
+            balance_every: (spec.nodes.len() + spec.links.len()) as u64 * EVENTS_BETWEEN_BALANCES,
         })
     }
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
-    pub fn run_until(&mut self, limit: Time) -> Status {
+    ///
+    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not
+    /// hold. That is looked at in the first call, in each behind which a run is over, and now and
+    /// then in the others.
+    pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
+        let status = self.advance(limit);
+        let events = self.events();
+        if status == Status::Running && events < self.balance_at {
+            return Ok(status);
+        }
+        self.balance_at = events + self.balance_every;
+        match self.conservation() {
+            conservation if conservation.holds() => Ok(status),
+            conservation => Err(Unbalanced { at: self.now, conservation }),
+        }
+    }
+
+    fn advance(&mut self, limit: Time) -> Status {
         let look = self.look.max(limit);
         self.parts.iter_mut().for_each(|part| part.look_not_before(look));
         match self.parts.as_mut_slice() {
@@ -238,6 +285,23 @@ impl Simulation {
     /// How a flow has fared so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
         FlowOutcome::of(self, flow)
+    }
+    /// One-way delays of the data packets of flows with this transport, so far: from when a socket made a packet until the other
+    /// took it, each transmission for itself.
+    pub fn one_way(&self, transport: usize) -> Histogram {
+        let mut all = Histogram::default();
+        self.parts.iter().for_each(|part| all.add(part.fabric.one_way(transport)));
+        all
+    }
+    /// Round-trip times that the senders of flows with this transport saw so far, on all their paths.
+    pub fn round_trips(&self, transport: usize) -> Histogram {
+        let mut all = Histogram::default();
+        let flows = (0..).zip(self.workload().flows());
+        for (id, _) in flows.filter(|(_, flow)| flow.transport == transport) {
+            let Some(sender) = self.connection(FlowId(id), Role::Client) else { continue };
+            (0..sender.paths()).for_each(|path| all.add(sender.round_trips(path)));
+        }
+        all
     }
     /// How a link has fared so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {

@@ -111,13 +111,13 @@ impl Duel {
     fn measure(&self, mut sim: Simulation, bottleneck: LinkId) -> Outcome {
         let start = Time::ZERO + self.warm_up;
         let end = start + self.measured;
-        assert_eq!(sim.run_until(start), Status::Running);
+        assert_eq!(sim.run_until(start).unwrap(), Status::Running);
         let mut before = self.read(&sim, bottleneck);
         let mut at_last_loss = None;
         let mut congestion_at = Vec::new();
         let mut seen = recoveries(&sim);
         while sim.now() < end {
-            sim.run_until((sim.now() + STEP).min(end));
+            sim.run_until((sim.now() + STEP).min(end)).unwrap();
             let now_seen = recoveries(&sim);
             if now_seen > seen {
                 seen = now_seen;

@@ -4,8 +4,9 @@ use forebay_base::{LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, TransportSpec,
+    NodeSpec, QueueSpec, SchemeSpec, TransportSpec,
 };
+use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use std::sync::Arc;
 
@@ -24,10 +25,12 @@ pub fn link(rate: Rate, delay: Span, queue_bytes: u64) -> LinkSpec {
         channel: ChannelSpec::Constant(rate),
         delay,
         jitter: Span::ZERO,
+        reorder: false,
         loss: 0.0,
         mtu_bytes: 1500,
         overhead_bytes: 0,
-        queue: QueueSpec::DropTailBytes(queue_bytes),
+        queue: QueueSpec::DropTail(Limit::Bytes(queue_bytes)),
+        scheme: SchemeSpec::None,
     }
 }
 

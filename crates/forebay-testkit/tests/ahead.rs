@@ -2,7 +2,8 @@
 
 use forebay_base::{IpVersion, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{NetSpec, QueueSpec};
+use forebay_net::{NetSpec, QueueSpec, SchemeSpec};
+use forebay_queue::Limit;
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -17,8 +18,8 @@ fn steady(seed: u64) -> NetSpec {
     spec.events.clear();
     for link in &mut spec.links {
         (link.loss, link.jitter) = (0.0, Span::ZERO);
-        if let QueueSpec::Custom(_) = link.queue {
-            link.queue = QueueSpec::DropTailBytes(1500 + rng.below(40_000));
+        if let SchemeSpec::Rcp(_) = core::mem::take(&mut link.scheme) {
+            link.queue = QueueSpec::DropTail(Limit::Bytes(1500 + rng.below(40_000)));
         }
     }
     spec
@@ -236,9 +237,9 @@ fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64
         let left = look.since(sim.now()).as_nanos();
         for stretch in 1..=rng.below(4) {
             let stop = sim.now() + Span::from_nanos(rng.below(left / (2 * stretch) + 1));
-            statuses.push((sim.run_until(stop.min(look)), sim.now()));
+            statuses.push((sim.run_until(stop.min(look)).unwrap(), sim.now()));
         }
-        let status = sim.run_until(look);
+        let status = sim.run_until(look).unwrap();
         readings.push(read(&sim, status, spec));
     }
     (sim.events_ahead(), Run { readings, statuses })

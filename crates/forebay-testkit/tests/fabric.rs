@@ -150,3 +150,74 @@ fn foreign_packets_above_the_mtu_end_as_too_big_whatever_df_says() {
     assert_eq!(fabric.drops().count(DropReason::Malformed), 1, "cut off");
     assert!(fabric.conservation().holds() && fabric.conservation().cold_parts == 0);
 }
+
+/// A driver that knows the verbs of the fabric's documentation and nothing else.
+struct Plain {
+    pending: BTreeSet<(Time, Deadline)>,
+    foresees: bool,
+}
+
+impl Driver for Plain {
+    fn arm(&mut self, deadline: Deadline, at: Time) {
+        self.pending.insert((at, deadline));
+    }
+    fn foresees(&self) -> bool {
+        self.foresees
+    }
+}
+
+/// A transfer over a row of routers, at rest; with a driver that looks ahead or does not.
+fn row(foresees: bool) -> (Fabric<Plain>, NodeId) {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    let (left, right) = (world.router("left"), world.router("right"));
+    let wide = link(Rate::mbps(50), Span::from_millis(2), 100_000);
+    world.join(a, left, wide.clone());
+    world.join(left, right, link(Rate::mbps(10), Span::from_millis(10), 20_000));
+    world.join(right, b, wide);
+    let newreno = |init| forebay_cc::Spec::by_name("newreno").expect("in the table").build(init);
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(1_000_000), transport);
+    let driver = Plain { pending: BTreeSet::new(), foresees };
+    let mut fabric = Fabric::new(&world.spec, 1, false, driver).expect("a sound network");
+    fabric.start(|_| true);
+    (fabric, left)
+}
+
+/// What a driver sees does not depend on whether it looks ahead, though it calls nothing for that
+/// but [`Fabric::foresee`].
+#[test]
+fn a_driver_that_looks_ahead_need_do_nothing_else() {
+    let ended = [false, true].map(|foresees| {
+        let (mut fabric, _) = row(foresees);
+        while fabric.ends().1 > 0 {
+            let (now, deadline) = fabric.driver.pending.pop_first().expect("it goes on");
+            if foresees {
+                fabric.foresee(now + Span::from_millis(30));
+            }
+            match deadline {
+                Deadline::Arrival(link) => {
+                    fabric.pass_arrival(now, link);
+                }
+                _ if !fabric.due(now, deadline) => {}
+                Deadline::Transmitter(link) => fabric.on_transmitter(now, link),
+                Deadline::Router(node) => fabric.on_router(now, node),
+                Deadline::Socket(end) => {
+                    fabric.on_socket(now, end);
+                }
+            }
+        }
+        assert_eq!(fabric.done_ahead().0 > 0, foresees);
+        fabric.last_ended()
+    });
+    assert!(ended[0] > Time::from_millis(800), "1 MB at 10 Mbit/s: {}", ended[0]);
+    assert_eq!(ended[0], ended[1]);
+}
+
+#[test]
+#[should_panic(expected = "before the horizon")]
+fn a_packet_from_outside_must_not_come_behind_the_horizon() {
+    let (mut fabric, router) = row(true);
+    fabric.foresee(Time::from_millis(30));
+    fabric.inject(Time::from_millis(10), router, PortId(0), &[]);
+}

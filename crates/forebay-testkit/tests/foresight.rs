@@ -20,7 +20,7 @@ fn run(spec: &NetSpec, options: Options, looks: &[Time]) -> (Vec<Reading>, u64) 
     let mut sim = Simulation::new(spec, 1, options).expect("a sound network");
     let read_at = |&look: &Time| {
         sim.look_not_before(look);
-        let status = sim.run_until(look);
+        let status = sim.run_until(look).unwrap();
         read(&sim, status, spec)
     };
     let readings = looks.iter().map(read_at).collect();
@@ -142,7 +142,7 @@ fn quiet_at(spec: &NetSpec, options: Options) -> Time {
     sim.look_not_before(Time::from_secs(100));
     loop {
         let stop = sim.now() + Span::from_millis(1);
-        if sim.run_until(stop) == Status::Quiet {
+        if sim.run_until(stop).unwrap() == Status::Quiet {
             return sim.now();
         }
         assert!(stop < Time::from_secs(100), "it never is");
@@ -192,7 +192,7 @@ fn not_all_is_done_in_one_call() {
     }
     let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
     sim.look_not_before(Time::from_secs(100));
-    sim.run_until(Time::from_millis(100));
+    sim.run_until(Time::from_millis(100)).unwrap();
     // 1000 packets a second, as many times that the interface has room, and an ACK of every other packet: of 1.1 s at most.
     let ahead = sim.events_ahead();
     assert!((1_000..2_750).contains(&ahead), "{ahead} events");

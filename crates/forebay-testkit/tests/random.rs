@@ -19,7 +19,7 @@ fn finish(seed: u64, options: Options) -> Simulation {
         lives::give(&mut spec, seed);
     }
     let mut sim = Simulation::new(&spec, seed, options).expect("a sound network");
-    let status = sim.run_until(LIMIT);
+    let status = sim.run_until(LIMIT).unwrap();
     for (i, flow) in spec.flows.iter().enumerate() {
         let outcome = sim.flow(FlowId(i as u32));
         let context = || format!("seed {seed}, flow {i} {flow:?}: {outcome:?}");

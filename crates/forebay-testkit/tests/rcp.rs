@@ -2,12 +2,11 @@
 
 use forebay_base::{FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::{AckPolicy, Init, Spec};
-use forebay_net::{LinkSpec, NetEvent, QueueSpec};
-use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
+use forebay_net::{LinkSpec, NetEvent, SchemeSpec};
+use forebay_queue::RcpPortParams;
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, Role, TcpConfig};
-use std::sync::Arc;
 
 const MSS: u16 = 1434;
 /// Payload, 40 of IP and TCP, 12 of timestamps, 12 of the request.
@@ -39,12 +38,8 @@ fn granting(rate: Rate, delay: Span, params: RcpPortParams) -> LinkSpec {
     limited(rate, delay, params, u64::MAX)
 }
 fn limited(rate: Rate, delay: Span, params: RcpPortParams, queue_bytes: u64) -> LinkSpec {
-    let make = move |_, rng| {
-        let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(queue_bytes));
-        rcp_pipeline(rate, OVERHEAD_BYTES, queue, params, rng)
-    };
-    let plain = link(rate, delay, 0);
-    LinkSpec { overhead_bytes: OVERHEAD_BYTES, queue: QueueSpec::Custom(Arc::new(make)), ..plain }
+    let scheme = SchemeSpec::Rcp(params);
+    LinkSpec { overhead_bytes: OVERHEAD_BYTES, scheme, ..link(rate, delay, queue_bytes) }
 }
 
 /// Hosts on either side of `middle`: each pair with access links of the delay given, a port of RCP on each.
@@ -89,9 +84,9 @@ fn wire_rates(sim: &mut Simulation, flows: u32, from: Time, until: Time) -> Vec<
     let received = |sim: &Simulation| -> Vec<u64> {
         (0..flows).map(|i| sim.flow(FlowId(i)).received_bytes).collect()
     };
-    sim.run_until(from);
+    sim.run_until(from).unwrap();
     let before = received(sim);
-    sim.run_until(until);
+    sim.run_until(until).unwrap();
     let on_the_wire = 8.0 * (WIRE_BYTES + f64::from(OVERHEAD_BYTES)) / f64::from(MSS);
     let rate = |(b, a): (&u64, u64)| (a - b) as f64 * on_the_wire / until.since(from).as_secs_f64();
     before.iter().zip(received(sim)).map(rate).collect()
@@ -106,7 +101,7 @@ fn close_to(got: f64, expected: f64, share: f64) {
 fn queue_until(sim: &mut Simulation, link: LinkId, until: Time) -> (f64, u64) {
     let (mut sum, mut count, mut most) = (0, 0, 0);
     while sim.now() < until {
-        sim.run_until(sim.now() + Span::from_millis(1));
+        sim.run_until(sim.now() + Span::from_millis(1)).unwrap();
         let bytes = sim.link(link).queue_bytes();
         (sum, count, most) = (sum + bytes, count + 1, most.max(bytes));
     }
@@ -182,7 +177,7 @@ fn a_flow_alone_takes_its_closed_form() {
         let mut net = dumbbell(middle, &[Span::from_millis(2)], "rcp");
         net.flow(0, SECOND(100), Some(packets * u64::from(MSS)));
         let mut sim = net.run();
-        assert_eq!(sim.run_until(SECOND(200)), Status::FlowsEnded);
+        assert_eq!(sim.run_until(SECOND(200)).unwrap(), Status::FlowsEnded);
         let flow = sim.flow(FlowId(0));
         let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap());
         // Two packets leave at once, each of the others 1498 bytes at 9 Mbit/s later; on the link the last one takes 1500
@@ -242,7 +237,7 @@ fn without_routers_of_rcp_a_flow_is_one_of_tcp() {
         world.join(a, b, link(Rate::mbps(100_000), rtt / 2, 1 << 30));
         world.flow((a, b), Time::ZERO, Some(segments * u64::from(MSS)), rcp);
         let mut sim = run(&world);
-        assert_eq!(sim.run_until(SECOND(100)), Status::FlowsEnded);
+        assert_eq!(sim.run_until(SECOND(100)).unwrap(), Status::FlowsEnded);
         let fct = sim.flow(FlowId(0)).completed_at.unwrap().as_secs_f64();
         close_to(fct / rtt.as_secs_f64(), f64::from(rounds) + 0.5, 0.005);
     }
@@ -284,7 +279,7 @@ fn plain_tcp_does_not_see_the_port() {
         let mut net = dumbbell(middle, &[Span::from_millis(2); 2], "cubic");
         (0..2).for_each(|i| net.flow(i, Time::from_millis(13 * i as u64), Some(3_000_000)));
         let mut sim = net.run();
-        assert_eq!(sim.run_until(SECOND(100)), Status::FlowsEnded);
+        assert_eq!(sim.run_until(SECOND(100)).unwrap(), Status::FlowsEnded);
         assert!(sim.drops().total() > 0, "the queue is short");
         sim.trace_hash()
     });
@@ -332,7 +327,7 @@ fn loss_costs_the_packets_that_are_lost_and_no_rate() {
     let mut net = dumbbell(LinkSpec { loss: 0.02, ..middle }, &[Span::from_millis(1)], "rcp");
     net.flow(0, SECOND(100), Some(10_000 * u64::from(MSS)));
     let mut sim = net.run();
-    assert_eq!(sim.run_until(SECOND(300)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(SECOND(300)).unwrap(), Status::FlowsEnded);
     let flow = sim.flow(FlowId(0));
     let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap()).as_secs_f64();
     // 10 000 packets of 600 us, each sent 1 / 0.98 times in the mean, and 1.5 round trips of 40 ms; the last ones may wait
@@ -358,7 +353,7 @@ fn packets_bytes_and_heaps_agree() {
         let mut net = dumbbell(middle(), &[1, 9, 30].map(Span::from_millis), "rcp");
         (0..3).for_each(|i| net.flow(i, Time::from_millis(400 * i as u64), Some(2_000_000)));
         let mut sim = Simulation::new(&net.world.spec, 3, options).expect("a sound network");
-        assert_eq!(sim.run_until(SECOND(100)), Status::FlowsEnded);
+        assert_eq!(sim.run_until(SECOND(100)).unwrap(), Status::FlowsEnded);
         assert!(sim.conservation().holds());
         sim.trace_hash()
     });
@@ -375,11 +370,11 @@ fn an_idle_network_is_quiet() {
     net.flow(0, Time::ZERO, bytes);
     net.flow(1, SECOND(1000), bytes);
     let mut sim = net.run();
-    sim.run_until(SECOND(30));
+    sim.run_until(SECOND(30)).unwrap();
     let (events, fct) = (sim.events(), sim.flow(FlowId(0)).completed_at.unwrap());
-    sim.run_until(SECOND(999));
+    sim.run_until(SECOND(999)).unwrap();
     assert_eq!(sim.events(), events, "nothing happens in 969 s");
-    assert_eq!(sim.run_until(SECOND(2000)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(SECOND(2000)).unwrap(), Status::FlowsEnded);
     let second = sim.flow(FlowId(1)).completed_at.unwrap().since(SECOND(1000));
     // The first began at a twentieth of the link; for the second the port had risen: 1.5 x 40 ms and 998 packets
     // at 9 Mbit/s.
@@ -395,7 +390,7 @@ fn the_rate_comes_with_the_handshake() {
     let mut net = dumbbell(middle, &[Span::from_millis(1)], "rcp");
     net.flow(0, Time::ZERO, None);
     let mut sim = net.run();
-    sim.run_until(Time::from_millis(41));
+    sim.run_until(Time::from_millis(41)).unwrap();
     let view = sim.connection(FlowId(0), Role::Client).unwrap().view(0);
     // R0, for the SYN passed 1 ms after time 0, when the first interval had not ended.
     assert_eq!((view.pacing_rate, view.phase), (Some(Rate::mbps(6)), "granted"));

@@ -18,7 +18,7 @@ fn round_trips(segments: u64, rtt: Span, ack_policy: AckPolicy) -> f64 {
     let bytes = segments * u64::from(config.mss_bytes);
     world.flow((a, b), Time::ZERO, Some(bytes), transport);
     let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
-    assert_eq!(sim.run_until(Time::from_secs(10_000)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(Time::from_secs(10_000)).unwrap(), Status::FlowsEnded);
     let flow = sim.flow(FlowId(0));
     let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap());
     assert_eq!(flow.sender.retransmits, 0);

@@ -19,7 +19,7 @@ use forebay_wire::AddressPlan;
 fn readings(spec: &NetSpec, seed: u64, options: Options, stops: &[Time]) -> (usize, Vec<Reading>) {
     let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
     let readings = stops.iter().map(|&stop| {
-        let status = sim.run_until(stop);
+        let status = sim.run_until(stop).unwrap();
         read(&sim, status, spec)
     });
     let readings = readings.collect();
@@ -152,7 +152,7 @@ fn a_run_ends_on_a_grid_that_follows_from_its_links() {
         let mut ends: Vec<Time> = [1, 2, 4]
             .map(|threads| {
                 let mut sim = Simulation::new(&world.spec, 1, of_threads(threads)).expect("sound");
-                assert_eq!(sim.run_until(Time::from_secs(100)), Status::FlowsEnded);
+                assert_eq!(sim.run_until(Time::from_secs(100)).unwrap(), Status::FlowsEnded);
                 let last = [Role::Client, Role::Server].map(|role| {
                     let connection = sim.connection(FlowId(0), role).expect("opened");
                     connection.progress().ended.expect("ended").1
@@ -160,7 +160,7 @@ fn a_run_ends_on_a_grid_that_follows_from_its_links() {
                 let (last, end) = (last[0].max(last[1]), sim.now());
                 assert!(end >= last && end.since(last) < Span::from_millis(10), "{last} {end}");
                 // Again and again: it stays over.
-                assert_eq!(sim.run_until(Time::from_secs(200)), Status::FlowsEnded);
+                assert_eq!(sim.run_until(Time::from_secs(200)).unwrap(), Status::FlowsEnded);
                 assert_eq!(sim.now(), end);
                 end
             })
@@ -178,7 +178,7 @@ fn a_run_ends_on_a_grid_that_follows_from_its_links() {
 fn networks_that_cannot_be_divided_say_so_and_run_all_the_same() {
     let status = |spec: &NetSpec, threads| {
         let mut sim = Simulation::new(spec, 1, of_threads(threads)).expect("a sound network");
-        let status = sim.run_until(Time::from_secs(100));
+        let status = sim.run_until(Time::from_secs(100)).unwrap();
         (status, sim.threads(), sim.fewer_threads(), sim.trace_hash())
     };
     let with_flow = |(mut world, [a, b]): (World, [NodeId; 2])| {

@@ -1,7 +1,7 @@
 //! What a connection is configured with.
 
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::{AckPolicy, LossPolicy, Spec};
 
 /// How much may be sent between the detection of a loss and the end of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,17 @@ pub enum Recovery {
     Pipe,
     /// Window inflation and deflation of RFC 6582. Used by itself where the peer does not speak SACK.
     NewReno,
+}
+
+/// How the retransmission timeout follows from RTT samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// `max(SRTT + 4 RTTVAR, min_rto)` (RFC 6298).
+    Rfc6298,
+    /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR there is the largest mean
+    /// deviation of the last round trip; it rises at once and falls by a quarter per round trip, and a falling RTT moves the
+    /// deviation by 1/32 and not 1/4.
+    Linux,
 }
 
 /// Whether window controllers are paced. Controllers that give a rate are always paced at it.
@@ -40,7 +51,9 @@ pub struct TcpConfig {
     pub initial_ssthresh_bytes: Option<u64>,
     /// RTO before the first sample (RFC 6298: 1 s).
     pub initial_rto: Span,
-    /// Smallest RTO (RFC 6298: 1 s; Linux: 200 ms).
+    /// How the RTO follows from RTT samples.
+    pub rto_rule: RtoRule,
+    /// Smallest RTO; with [`RtoRule::Linux`] the smallest 4 RTTVAR (RFC 6298: 1 s; Linux: 200 ms).
     pub min_rto: Span,
     /// Largest RTO (at least 60 s by RFC 6298).
     pub max_rto: Span,
@@ -48,6 +61,8 @@ pub struct TcpConfig {
     pub max_retries: u32,
     /// When ACKs are sent, unless the controller says otherwise.
     pub ack_policy: AckPolicy,
+    /// With delayed ACKs: acknowledge each packet while Linux would open its window (`tcp_grow_window`), nearly all of slow start.
+    pub quick_while_growing: bool,
     /// How losses are found, unless the controller says otherwise.
     pub loss_policy: LossPolicy,
     /// How recovery is limited.
@@ -83,4 +98,6 @@ pub struct Preset {
     pub summary: &'static str,
     /// The values.
     pub config: TcpConfig,
+    /// The controllers that it runs otherwise than their defaults.
+    pub controllers: &'static [Spec],
 }

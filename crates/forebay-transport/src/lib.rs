@@ -17,7 +17,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Pacing, Preset, Recovery, TcpConfig};
+pub use config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 pub use connection::{
     Connection, Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
 };

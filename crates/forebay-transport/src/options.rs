@@ -125,6 +125,12 @@ pub(crate) mod mptcp {
             }
             options.push(kind::MPTCP, &data[..len]).expect("data packets have room for 18 bytes");
         }
+        /// True if it has no mapping, or one that is as long as such a payload. The RFC lets one
+        /// mapping be for several segments (section 3.3); here each segment has its own.
+        pub(crate) fn maps(&self, payload: u64) -> bool {
+            let length = payload + u64::from(self.fin);
+            self.mapping.is_none_or(|(.., mapped)| u64::from(mapped) == length)
+        }
         pub(crate) fn read(options: Option<&OptionList>) -> Option<Signal> {
             let dss = |o: &forebay_base::TcpOption<'_>| {
                 o.kind == kind::MPTCP && o.data.first().is_some_and(|b| b & 0xf0 == DSS)

@@ -1,8 +1,9 @@
 //! Named configurations, with the source of each value.
 
-use crate::config::{Pacing, Preset, Recovery, TcpConfig};
+use crate::config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
+use forebay_cc::hystart::SlowStartKind;
+use forebay_cc::{AckPolicy, LossPolicy, Spec, cubic, newreno};
 
 /// What the RFCs in force ask for.
 const MODERN: TcpConfig = TcpConfig {
@@ -10,14 +11,16 @@ const MODERN: TcpConfig = TcpConfig {
     initial_window_segments: 10,     // RFC 6928 section 2
     initial_ssthresh_bytes: None,    // RFC 5681 section 3.1: arbitrarily high
     initial_rto: Span::from_secs(1), // RFC 6298 (2.1)
-    min_rto: Span::from_secs(1),     // RFC 6298 (2.4)
-    max_rto: Span::from_secs(60),    // RFC 6298 (2.5): at least this
-    max_retries: 15,                 // RFC 9293 section 3.8.3 asks for at least 100 s; as Linux
+    rto_rule: RtoRule::Rfc6298,
+    min_rto: Span::from_secs(1),  // RFC 6298 (2.4)
+    max_rto: Span::from_secs(60), // RFC 6298 (2.5): at least this
+    max_retries: 15,              // RFC 9293 section 3.8.3 asks for at least 100 s; as Linux
     ack_policy: AckPolicy::Delayed {
         packets: 2,                     // RFC 5681 section 4.2
         timeout: Span::from_millis(40), // RFC 5681 section 4.2 allows 500; as Linux
         quick: 0,
     },
+    quick_while_growing: false,
     loss_policy: LossPolicy::RackTlp, // RFC 8985
     recovery: Recovery::Prr,          // RFC 9937
     sack: true,                       // RFC 2018
@@ -38,6 +41,7 @@ const NS3_2015: TcpConfig = TcpConfig {
     initial_window_segments: 1, // InitialCwnd
     initial_ssthresh_bytes: Some(65_535), // SlowStartThreshold 0xffff
     initial_rto: Span::from_secs(3), // ConnTimeout: the timer of the SYN
+    rto_rule: RtoRule::Rfc6298, // RttMeanDeviation
     min_rto: Span::from_secs(1), // MinRto
     max_rto: Span::from_secs(60), // bound in TcpSocketBase::ReTxTimeout
     max_retries: 1_000, // data is retransmitted without end; ConnCount 6 for the SYN is not modelled
@@ -46,6 +50,7 @@ const NS3_2015: TcpConfig = TcpConfig {
         timeout: Span::from_millis(200), // DelAckTimeout
         quick: 0,
     },
+    quick_while_growing: false,
     loss_policy: LossPolicy::DupThresh, // TcpNewReno ReTxThreshold 3
     recovery: Recovery::NewReno,        // TcpNewReno
     sack: false,                        // not in that release
@@ -59,12 +64,13 @@ const NS3_2015: TcpConfig = TcpConfig {
     dont_fragment: true, // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
 };
 
-/// Linux 6.18 with default sysctls. The floor of 200 ms is on the RTO here; Linux has it on 4 RTTVAR.
+/// Linux 6.18 with default sysctls.
 const LINUX_6_18: TcpConfig = TcpConfig {
     mss_bytes: 1448,
     initial_window_segments: 10,     // TCP_INIT_CWND
     initial_ssthresh_bytes: None,    // TCP_INFINITE_SSTHRESH
     initial_rto: Span::from_secs(1), // TCP_TIMEOUT_INIT
+    rto_rule: RtoRule::Linux,        // tcp_rtt_estimator, __tcp_set_rto
     min_rto: Span::from_millis(200), // TCP_RTO_MIN
     max_rto: Span::from_secs(120),   // TCP_RTO_MAX
     max_retries: 15,                 // net.ipv4.tcp_retries2
@@ -73,6 +79,7 @@ const LINUX_6_18: TcpConfig = TcpConfig {
         timeout: Span::from_millis(40), // TCP_DELACK_MIN
         quick: 16,                      // TCP_MAX_QUICKACKS
     },
+    quick_while_growing: true,        // tcp_grow_window
     loss_policy: LossPolicy::RackTlp, // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
     recovery: Recovery::Prr,          // tcp_cwnd_reduction
     sack: true,                       // net.ipv4.tcp_sack
@@ -86,6 +93,29 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0
 };
 
+/// Linux's reno and cubic (net/ipv4/tcp_cong.c, tcp_cubic.c).
+const LINUX_CONTROLLERS: &[Spec] = &[
+    Spec::NewReno(newreno::Params {
+        abc_l: u32::MAX, // tcp_slow_start: all that is acknowledged
+        abe: false,
+        idle_restart_ms: 200, // tcp_slow_start_after_idle_check: the RTO, 200 ms or more
+        reduce_from_cwnd: true, // tcp_reno_ssthresh
+        reduce_again: false,  // tcp_fastretrans_alert reduces once per recovery
+    }),
+    Spec::Cubic(cubic::Params {
+        c: 410.0 / 1024.0,    // bic_scale 41
+        beta: 717.0 / 1024.0, // beta
+        fast_convergence: true,
+        reduce_from_cwnd: true, // cubictcp_recalc_ssthresh
+        abe: false,
+        slow_start: SlowStartKind::Hystart, // hystart_update
+        abc_l: u32::MAX,
+        idle_restart_ms: 200,
+        reduce_again: false,
+        linux_counting: true, // bictcp_update
+    }),
+];
+
 /// The presets, the default first. Their buffers are those of TCP: INRPP needs the length of the flow, see
 /// [`TcpConfig::receive_buffer_bytes`].
 pub const PRESETS: &[Preset] = &[
@@ -93,16 +123,19 @@ pub const PRESETS: &[Preset] = &[
         name: "modern",
         summary: "what the current RFCs ask for: SACK, RACK-TLP, PRR, IW 10, min RTO 1 s",
         config: MODERN,
+        controllers: &[],
     },
     Preset {
         name: "ns3-2015",
         summary: "ns-3.23 as the papers ran it: NewReno without SACK, windows of 64 KiB, IW 1",
         config: NS3_2015,
+        controllers: &[],
     },
     Preset {
         name: "linux-6.18",
-        summary: "Linux defaults: IW 10, RACK-TLP, PRR, min RTO 200 ms, 16 quick ACKs, then delayed ones",
+        summary: "Linux defaults: IW 10, RACK-TLP, PRR, RTO of SRTT + 200 ms or more, quick ACKs at first",
         config: LINUX_6_18,
+        controllers: LINUX_CONTROLLERS,
     },
 ];
 

@@ -30,7 +30,6 @@ impl RangeSet {
         self.ranges.len()
     }
     /// Bytes in all ranges.
-    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|r| r.len()).sum()
     }
@@ -48,6 +47,11 @@ impl RangeSet {
     pub(crate) fn containing(&self, offset: u64) -> Option<Range> {
         let at = self.ranges.partition_point(|r| r.end <= offset);
         self.ranges.get(at).copied().filter(|r| r.start <= offset)
+    }
+    /// True if adding `start..end` makes no range more: one holds some of it, or adjoins it.
+    pub(crate) fn touches(&self, start: u64, end: u64) -> bool {
+        let at = self.ranges.partition_point(|r| r.end < start);
+        self.ranges.get(at).is_some_and(|r| r.start <= end)
     }
     /// True if every byte of `start..end` is there.
     pub(crate) fn covers(&self, start: u64, end: u64) -> bool {

@@ -93,7 +93,7 @@ impl Plan {
             general: false,
         }
     }
-    fn end(&self, role: Role) -> Connection {
+    pub(crate) fn end(&self, role: Role) -> Connection {
         let config = match role {
             Role::Server => self.server_config.unwrap_or(self.config),
             Role::Client => self.config,

@@ -5,7 +5,7 @@ mod common;
 use common::{Lab, data, ms};
 use forebay_base::{Span, kind};
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 use std::collections::BTreeSet;
 
 fn preset(name: &str) -> TcpConfig {
@@ -26,7 +26,7 @@ fn modern_is_what_the_rfcs_ask_for() {
     // RFC 6928, 6298 (2.1, 2.4, 2.5), 8985, 9937, 2018, 7323, 3042.
     assert_eq!((c.initial_window_segments, c.initial_ssthresh_bytes), (10, None));
     assert_eq!((c.initial_rto, c.min_rto), (Span::from_secs(1), Span::from_secs(1)));
-    assert!(c.max_rto >= Span::from_secs(60));
+    assert!(c.max_rto >= Span::from_secs(60) && c.rto_rule == RtoRule::Rfc6298);
     assert_eq!((c.loss_policy, c.recovery), (LossPolicy::RackTlp, Recovery::Prr));
     assert!(c.sack && c.timestamps && c.window_scaling && c.limited_transmit);
     // RFC 5681 section 4.2: every second full-sized segment, within 500 ms.
@@ -54,6 +54,8 @@ fn linux_has_its_timers() {
     let c = preset("linux-6.18");
     // TCP_RTO_MIN 200 ms, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16, TCP_INIT_CWND 10.
     assert_eq!((c.initial_window_segments, c.min_rto), (10, ms(200)));
+    assert_eq!(c.rto_rule, RtoRule::Linux, "the floor is on 4 RTTVAR");
+    assert!(c.quick_while_growing, "tcp_grow_window");
     assert_eq!((c.loss_policy, c.recovery), (LossPolicy::RackTlp, Recovery::Prr));
     assert_eq!(c.ack_policy, AckPolicy::Delayed { packets: 2, timeout: ms(40), quick: 16 });
     assert!(c.sack && c.timestamps && c.window_scaling);

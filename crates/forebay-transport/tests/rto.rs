@@ -150,6 +150,24 @@ fn sending_more_does_not_restart_the_timer() {
 }
 
 #[test]
+fn the_repair_of_the_first_hole_restarts_the_timer_and_ssthresh_is_reduced_once() {
+    // RFC 6675 section 6 and Linux, tcp_xmit_retransmit_queue: the retransmission of the head gets a full RTO. Linux,
+    // tcp_enter_loss: ssthresh is not reduced again inside a window that was reduced already.
+    let (mut bench, _) = Lab { window: Window::reno(10), ..Lab::default() }.connected(ms(100));
+    let start = bench.now;
+    bench.advance(ms(900));
+    assert_eq!(data(&bench.sack(0, &[(2, 4)])), "R1");
+    assert_eq!(bench.ssthresh(), Some(5), "10 in flight");
+    let again = bench.advance(ms(1500));
+    // The sample of 900 ms: SRTT 200, RTTVAR 0.75 * 50 + 0.25 * 800 = 237.5, RTO 200 + 950, from 900 ms on.
+    assert_eq!((times(&again[..1], start), data(&again[..1])), (vec![2050], "R1".into()));
+    let timeout = bench.log.timeouts()[0];
+    assert!(!timeout.first, "the loss has reduced this window");
+    assert_eq!(timeout.flight_size_bytes, 7 * MSS, "three of ten have arrived");
+    assert_eq!((bench.ssthresh(), bench.cwnd()), (Some(5), 1));
+}
+
+#[test]
 fn the_timer_stops_when_everything_is_acknowledged() {
     // RFC 6298 (5.2). The window is closed for new data by the peer's small buffer having been filled and freed.
     let lab = Lab { send_bytes: Some(2 * MSS), ..Lab::default() };

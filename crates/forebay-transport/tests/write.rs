@@ -82,6 +82,23 @@ fn a_window_probe_is_not_taken_back() {
     assert_eq!(payloads(&fin), [(1, 0, true)]);
 }
 
+/// A probe that was overtaken by what was sent when the window opened is no byte more.
+#[test]
+fn a_window_probe_of_long_ago_is_not_counted() {
+    let mut bench = held(10);
+    bench.inject(Inject { window: Some(0), ..Inject::default() });
+    write(&mut bench, 5_000);
+    bench.advance(ms(5_000));
+    let open = Inject { ack: Some(1), window: Some(60_000), ..Inject::default() };
+    let sent: u64 = bench.inject(open).iter().map(|s| s.len).sum();
+    assert_eq!(sent, 4_999);
+    assert!(bench.conn.write(bench.now, 100_000));
+    bench.pump();
+    let sent = bench.conn.progress().sent_bytes;
+    assert!((5_000..105_000).contains(&sent), "the window holds up the rest: {sent}");
+    assert_eq!(bench.conn.hold(bench.now), sent);
+}
+
 /// `tcp_rate_check_app_limited`: samples of what was sent behind a pause of the application say so,
 /// until that is through; and a window that is full is not the application's doing.
 #[test]

@@ -9,7 +9,7 @@
 //!  4 total length                4 total length                 4 total length
 //!  8 magic 0x1a2b3c4d            8 link type 101 (raw IP)       8 interface number
 //! 12 version 1.0                10 reserved 0                  12 time since 1970, ns, high 32 bits
-//! 16 section length -1:         12 snap length 0: no limit     16 low 32 bits
+//! 16 section length -1:         12 snap length, 0: no limit    16 low 32 bits
 //!    not stated                 16 options                     20 captured length
 //! 24 options                     n total length                24 original length
 //!  n total length                                              28 bytes of the packet, zeros to 4
@@ -86,13 +86,14 @@ pub struct Capture<'a> {
 pub struct PcapngWriter<S> {
     sink: S,
     block: Vec<u8>,
-    interfaces: u32,
+    /// Most bytes that are kept of a packet, by interface; 0: all.
+    snap_bytes: Vec<u32>,
 }
 
 impl<S: Sink> PcapngWriter<S> {
     /// Begin a capture made by `application`.
     pub fn new(sink: S, application: &str) -> Result<PcapngWriter<S>, S::Error> {
-        let mut writer = PcapngWriter { sink, block: Vec::new(), interfaces: 0 };
+        let mut writer = PcapngWriter { sink, block: Vec::new(), snap_bytes: Vec::new() };
         writer.begin(SECTION_HEADER);
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
         writer.put(&1u16.to_le_bytes());
@@ -103,32 +104,45 @@ impl<S: Sink> PcapngWriter<S> {
         Ok(writer)
     }
 
-    /// Describe one more interface.
+    /// Describe one more interface, whose packets are captured whole.
     pub fn interface(&mut self, name: &str) -> Result<Interface, S::Error> {
+        self.interface_with_snap_length(name, 0)
+    }
+
+    /// Describe one more interface, of whose packets the first `snap_bytes` bytes are captured; 0:
+    /// all.
+    pub fn interface_with_snap_length(
+        &mut self,
+        name: &str,
+        snap_bytes: u32,
+    ) -> Result<Interface, S::Error> {
         self.begin(INTERFACE_DESCRIPTION);
         self.put(&LINKTYPE_RAW.to_le_bytes());
         self.put(&[0; 2]);
-        self.put(&[0; 4]);
+        self.put(&snap_bytes.to_le_bytes());
         self.option(IF_NAME, name.as_bytes());
         self.option(IF_TSRESOL, &[NANOSECONDS]);
         self.end()?;
-        self.interfaces += 1;
-        Ok(Interface(self.interfaces - 1))
+        self.snap_bytes.push(snap_bytes);
+        Ok(Interface(self.snap_bytes.len() as u32 - 1))
     }
 
-    /// Write the packet `bytes`, from the IP header on. Panics on an interface of another capture, and on a
+    /// Write the packet `bytes`, from the IP header on, as much of it as the interface captures.
+    /// Panics on an interface of another capture, and on a
     /// comment longer than 65 535 bytes.
     pub fn packet(&mut self, capture: &Capture<'_>, bytes: &[u8]) -> Result<(), S::Error> {
-        assert!(capture.interface.0 < self.interfaces, "interface of another capture");
+        let snap_bytes = self.snap_bytes.get(capture.interface.0 as usize);
+        let snap_bytes = *snap_bytes.expect("interface of another capture");
         let len = u32::try_from(bytes.len()).expect("an IP packet");
+        let kept = if snap_bytes == 0 { len } else { len.min(snap_bytes) };
         let ns = capture.at.as_nanos();
         self.begin(ENHANCED_PACKET);
         self.put(&capture.interface.0.to_le_bytes());
         self.put(&((ns >> 32) as u32).to_le_bytes());
         self.put(&(ns as u32).to_le_bytes());
+        self.put(&kept.to_le_bytes());
         self.put(&len.to_le_bytes());
-        self.put(&len.to_le_bytes());
-        self.put(bytes);
+        self.put(&bytes[..kept as usize]);
         self.pad();
         if let Some(comment) = capture.comment {
             self.option(OPT_COMMENT, comment.as_bytes());

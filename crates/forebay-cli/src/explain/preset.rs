@@ -2,8 +2,8 @@
 
 use crate::screen::{Paint, wrap};
 use forebay_base::Span;
-use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_cc::{AckPolicy, LossPolicy, Spec};
+use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 use std::fmt::Write;
 
 /// The explanation of the preset `name`, which is in the table.
@@ -19,8 +19,28 @@ pub fn text(name: &str, paint: Paint) -> String {
         let _ = writeln!(text, "\n  {} = {value}", paint.bold(key));
         text.push_str(&wrap(tcp[key]["description"].as_str().unwrap_or_default(), 6));
     }
+    for spec in preset.controllers {
+        let _ = writeln!(text, "\n{}", paint.bold(&format!("[protocol.{}]", spec.name())));
+        for (key, value) in parameters(spec) {
+            let _ = writeln!(text, "  {} = {value}", paint.bold(&key));
+        }
+        text.push_str(&wrap(&format!("`forebay explain {}` says what they mean.", spec.name()), 6));
+    }
     let _ = writeln!(text, "\nTry: forebay run dumbbell --set tcp.preset={name}");
     text
+}
+
+/// The parameters of a controller that are not its defaults, as a scenario would write them.
+fn parameters(spec: &Spec) -> Vec<(String, String)> {
+    let all = |spec: &Spec| match serde_json::to_value(spec) {
+        Ok(serde_json::Value::Object(mut tagged)) => tagged.remove(spec.name()),
+        _ => None,
+    };
+    let default = Spec::by_name(spec.name()).as_ref().and_then(all).unwrap_or_default();
+    let mine = all(spec).unwrap_or_default();
+    let pairs = mine.as_object().into_iter().flatten();
+    let unlike = pairs.filter(|(key, value)| default.get(key) != Some(value));
+    unlike.map(|(key, value)| (key.clone(), value.to_string())).collect()
 }
 
 /// The values of `config` that `other` does not have.
@@ -43,10 +63,12 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,
@@ -65,10 +87,12 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ("initial_window_segments", initial_window_segments.to_string()),
         ("initial_ssthresh_bytes", threshold),
         ("initial_rto", time(initial_rto)),
+        ("rto_rule", quoted(rto_name(rto_rule))),
         ("min_rto", time(min_rto)),
         ("max_rto", time(max_rto)),
         ("max_retries", max_retries.to_string()),
         ("ack_policy", acks(ack_policy)),
+        ("quick_while_growing", quick_while_growing.to_string()),
         ("loss_policy", losses(loss_policy)),
         ("recovery", quoted(recovery_name(recovery))),
         ("sack", sack.to_string()),
@@ -110,6 +134,13 @@ fn losses(policy: LossPolicy) -> String {
         LossPolicy::TimeoutOnly => quoted("timeout-only"),
         LossPolicy::Patient => quoted("patient"),
         LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+    }
+}
+
+fn rto_name(rule: RtoRule) -> &'static str {
+    match rule {
+        RtoRule::Rfc6298 => "rfc6298",
+        RtoRule::Linux => "linux",
     }
 }
 

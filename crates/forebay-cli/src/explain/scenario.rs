@@ -3,7 +3,9 @@
 use super::preset;
 use crate::screen::{Estimate, Paint, Table, Unit, row, wrap};
 use forebay_base::Span;
-use forebay_lab::scenario::{After, Builtin, Flow, Law, Scenario, Wire, Writing};
+use forebay_lab::scenario::{
+    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, Scenario, Wire, Writing,
+};
 use std::fmt::Write;
 
 /// Most links or flows that are shown one by one.
@@ -26,7 +28,22 @@ pub fn text(name: &str, scenario: &Scenario, paint: Paint) -> String {
 /// The explanation of a built-in scenario that needs files of the user's: its own text.
 pub fn template(name: &str, paint: Paint) -> Option<String> {
     let builtin = Builtin::find(name)?;
-    Some(format!("{} - scenario, to be completed with files\n\n{}", paint.bold(name), builtin.text))
+    let head = format!("{} - scenario, to be completed with files", paint.bold(name));
+    Some(format!("{head}\n\n{}\n{}", builtin.text, columns(paint)))
+}
+
+/// The columns of CSV files. Writing to the string cannot fail.
+fn columns(paint: Paint) -> String {
+    let mut text = String::new();
+    for (i, CsvColumn { file, name, meaning }) in CSV_COLUMNS.iter().enumerate() {
+        if i == 0 || CSV_COLUMNS[i - 1].file != *file {
+            let _ = writeln!(text, "{}", paint.bold(format!("Columns of {file}")));
+        }
+        let _ = writeln!(text, "  {name:<10}{}", wrap(meaning, 12).trim());
+    }
+    text.push_str("\nThe first line names them, in any order; columns of others are not used. A line that begins\n");
+    text.push_str("with # is a comment. A cell may stand in double quotes.\n");
+    text
 }
 
 fn facts(scenario: &Scenario) -> String {
@@ -87,7 +104,11 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 fn wire(wire: &Wire) -> Vec<String> {
     let loss = if wire.loss > 0.0 { format!("{} %", wire.loss * 100.0) } else { "-".into() };
     let bps = one(Unit::BitsPerSecond, wire.rate.bps() as f64);
-    vec![bps, span(wire.delay), wire.queue.to_string(), loss]
+    let queue = match wire.discipline.is_default() {
+        true => wire.queue.to_string(),
+        false => format!("{}, {}", wire.queue, wire.discipline),
+    };
+    vec![bps, span(wire.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {

@@ -8,12 +8,15 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Paint, Progress};
+use forebay_base::LinkId;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError, RunOptions, Store,
-    Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, check_outline, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError,
+    RunOptions, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
+    check_outline, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
@@ -25,6 +28,10 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
     };
+    let links = match args.pcap.as_ref().and_then(Option::as_ref) {
+        Some(names) => Some(directed_links(names, &scenario).map_err(|e| at("--pcap", e))?),
+        None => None,
+    };
     let runs = scenario.protocols.len() * args.seeds.0.len();
     if filter.is_some() && runs > 1 {
         let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
@@ -33,12 +40,25 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
     }
     let fit = fit(args, &scenario, available_bytes)?;
     let store = match &args.out {
-        Some(folder) => Some(Store::create(folder).map_err(|e| at("--out", e))?),
+        Some(folder) => Some(store(folder, args.force)?),
         None => None,
     };
-    let mut done = simulate(args, &scenario, (filter, fit.jobs), store.as_ref());
+    let watched = Watched { events: filter, links: links.as_deref() };
+    let mut done = simulate(args, &scenario, (watched, fit.jobs), store.as_ref());
     done.memory = done.memory.chosen_by(fit);
     conclude(args, &scenario, done, store, out, paint)
+}
+
+/// The folder of results that will be `folder`.
+fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
+    let store = if force { Store::replace(folder) } else { Store::create(folder) };
+    store.map_err(|error| match error {
+        StoreError::Results { .. } => {
+            let hint = "hint: choose another folder, or replace them with --force";
+            at("--out", format!("{error}\n{hint}"))
+        }
+        _ => at("--out", error),
+    })
 }
 
 /// A problem with an option.
@@ -55,17 +75,32 @@ fn no_room(args: &RunArgs, no_room: NoRoom) -> Failure {
 /// How many runs go side by side.
 fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Result<Fit, Failure> {
     // As many threads in all as there are cores.
-    let cores = || (available_parallelism().map_or(1, usize::from) / args.threads).max(1);
-    let (wanted, threads) = (args.jobs.unwrap_or_else(cores), threads(args));
+    let side_by_side = || (cores() / threads(args)).max(1);
+    let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let fit = plan.fit(wanted, (threads, args.out.is_some()), available_bytes);
     fit.map_err(|error| no_room(args, error))
 }
 
-/// Threads that a run uses at most: one where someone looks on.
+/// Threads that a run uses at most: one where someone looks on, else no more than there are cores.
+/// Threads meet thousands of
+/// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
-    if args.pcap || args.events.is_some() { 1 } else { args.threads }
+    if args.pcap.is_some() || args.events.is_some() { 1 } else { args.threads.min(cores()) }
+}
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// Why no run uses as many threads as `--threads` says, where that is because of the cores.
+fn fewer_threads(args: &RunArgs) -> Option<String> {
+    let (wanted, cores) = (args.threads, cores());
+    (wanted > cores).then(|| match cores {
+        1 => format!("--threads {wanted} is more than the one core of this machine"),
+        _ => format!("--threads {wanted} is more than the {cores} cores of this machine"),
+    })
 }
 
 /// The scenario with everything that the command line changes.
@@ -104,14 +139,21 @@ fn protocols(names: &[String]) -> Result<Vec<&'static str>, Failure> {
     Ok(found)
 }
 
+/// What of a run is written packet by packet.
+struct Watched<'a> {
+    events: Option<EventFilter>,
+    /// Links of a capture; None: all.
+    links: Option<&'a [LinkId]>,
+}
+
 fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
-    (filter, jobs): (Option<EventFilter>, usize),
+    (Watched { events, links }, jobs): (Watched<'_>, usize),
     store: Option<&Store>,
 ) -> Sweep {
     let cancel = interrupt::flag();
-    let bar = Progress::start();
+    let bar = Progress::start().lines(!args.json);
     let tell = |progress: &SweepProgress| {
         let SweepProgress { finished, runs, fraction } = *progress;
         bar.set(fraction, || format!("{finished} of {runs} runs done"));
@@ -126,10 +168,11 @@ fn simulate(
             bytes: args.bytes,
             cancel: Some(&cancel),
             store,
-            capture: args.pcap.then(CaptureLimit::default),
-            events: filter.map(|filter| (filter, &writer)),
+            capture: args.pcap.is_some().then(CaptureLimit::default),
+            capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },
+            events: events.map(|filter| (filter, &writer)),
             without_reference: args.no_reference,
-            threads: args.threads,
+            threads: args.threads.min(cores()),
             ..RunOptions::default()
         },
         progress: Some(&tell),
@@ -137,6 +180,10 @@ fn simulate(
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let mut done = sweep(&plan, &options);
     bar.finish();
+    for run in &mut done.runs {
+        let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
+        run.parallel.fewer_threads = why;
+    }
     let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
     if let (Err(error), None) = (flushed, &done.error) {
         let protocol = protocols[0].clone();

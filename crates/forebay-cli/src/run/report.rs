@@ -1,10 +1,10 @@
 //! What a person reads after `forebay run`.
 
 use super::published::Published;
-use super::rows::{METRIC_ROWS, bottleneck, drop_reasons, estimate};
+use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
 use forebay_lab::scenario::{Flow, Scenario};
-use forebay_lab::{Aggregate, RunMemory, RunResult, Summary};
+use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels};
 use std::fmt::Write;
 
 /// Tables of the results and of their cost, and notes. Writing to the string cannot fail.
@@ -26,7 +26,7 @@ pub fn text(
     let table = results(scenario, &summary.aggregate, published);
     let _ = write!(text, "\n{}", table.render(paint));
     let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
-    if let Some(line) = ideal(&summary.runs) {
+    if let Some(line) = reference(&summary.runs) {
         let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
     }
     let _ = write!(text, "{}", paint.dim(wrap(&memory(summary), 0).trim_end()) + "\n");
@@ -55,10 +55,14 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     };
     let others = || published.iter().map(|_| None);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
-    for row in METRIC_ROWS {
+    for row in METRICS.iter().filter(|metric| metric.in_table) {
         // One flow is its own mean and in no contest; what sized flows deliver is known before.
-        let idle = match row.metric {
+        let idle = match row.name {
             "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
+            "ce_marks" => {
+                let mean = |a: &Aggregate| a.metrics.get(row.name).map_or(0.0, |i| i.mean);
+                aggregates.iter().all(|a| mean(a) == 0.0)
+            }
             "delivered_bytes" => {
                 let stops = scenario.flows.iter().any(Flow::stops);
                 !stops && aggregates.iter().all(|a| a.completed == a.flows)
@@ -68,31 +72,37 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         if idle {
             continue;
         }
-        let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.metric)?, row.scale)));
+        let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.name)?, row.scale)));
         let theirs = published.iter().map(|p| {
-            let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.metric)?;
+            let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.name)?;
             Some(Estimate { mean: value * row.scale, half: None })
         });
-        add(row.label, row.unit, ours.chain(theirs).collect());
-        if row.metric == "afct_s" {
+        add(row.label, row.shown, ours.chain(theirs).collect());
+        if row.name == "afct_s" {
             let ratio =
                 aggregates.iter().map(|a| Some(estimate(a.reference.get("afct_ratio")?, 1.0)));
-            add("mean FCT by ideal", Unit::Plain, ratio.chain(others()).collect());
+            add(labels::AFCT_RATIO, Unit::Plain, ratio.chain(others()).collect());
         }
+    }
+    for (class, row) in class_rows(aggregates) {
+        let of = |a: &Aggregate| Some(estimate(a.by_class.get(class)?.get(row.name)?, row.scale));
+        let label = labels::of_class(row.label, class);
+        add(&label, row.shown, aggregates.iter().map(of).chain(others()).collect());
     }
     if let Some(link) = bottleneck(aggregates) {
         let ours = aggregates.iter().map(|a| Some(estimate(a.utilisation.get(link)?, 1.0)));
-        add(&format!("link {link} busy"), Unit::Share, ours.chain(others()).collect());
+        add(&labels::busiest_link(Some(link)), Unit::Share, ours.chain(others()).collect());
     }
     for reason in drop_reasons(aggregates) {
         let ours = aggregates.iter().map(|a| Some(estimate(a.drops.get(reason)?, 1.0)));
-        add(&format!("drops ({reason})"), Unit::Count, ours.chain(others()).collect());
+        add(&labels::drops(reason), Unit::Count, ours.chain(others()).collect());
     }
     if sized > 0 {
-        let wanted = |a: &Aggregate| sized * a.seeds.len();
+        // Flows that did not start are said apart.
+        let wanted = |a: &Aggregate| (sized * a.seeds.len()).saturating_sub(a.skipped);
         let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, wanted(a)));
         let nothing = published.iter().map(|_| "-".to_string());
-        table.push("completed", completed.chain(nothing).collect());
+        table.push(labels::COMPLETED, completed.chain(nothing).collect());
     }
     table
 }
@@ -135,9 +145,9 @@ fn mebibytes(mib: f64) -> String {
     if mib < 10.0 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
 }
 
-/// What "ideal" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which
+/// What "reference" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which
 /// counts for each: the cost is that of the dearest.
-fn ideal(runs: &[RunResult]) -> Option<String> {
+fn reference(runs: &[RunResult]) -> Option<String> {
     let known: Vec<_> =
         runs.iter().map(|run| &run.reference).filter(|r| r.kind != "none").collect();
     let dearest_s = known.iter().map(|r| r.cpu_s).reduce(f64::max)?;
@@ -145,7 +155,7 @@ fn ideal(runs: &[RunResult]) -> Option<String> {
     kinds.sort_unstable();
     kinds.dedup();
     let kinds = kinds.join(", ");
-    Some(format!("ideal: a fluid shared max-min fair, {kinds}; {dearest_s:.2} s of CPU"))
+    Some(format!("reference: a fluid shared max-min fair, {kinds}; {dearest_s:.2} s of CPU"))
 }
 
 /// How text calls a protocol.

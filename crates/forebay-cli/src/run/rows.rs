@@ -1,39 +1,8 @@
-//! The rows of the table: which metrics, under which words, in which unit.
+//! What of the results goes into the rows of the table.
 
-use crate::screen::{Estimate, Unit};
-use forebay_lab::{Aggregate, Interval};
+use crate::screen::Estimate;
+use forebay_lab::{Aggregate, CLASS_ROWS, Interval, METRICS, MetricDoc};
 use std::collections::BTreeSet;
-
-/// A row that shows one metric.
-pub struct MetricRow {
-    /// Name of the metric in results.
-    pub metric: &'static str,
-    /// What a person reads.
-    pub label: &'static str,
-    /// Its unit.
-    pub unit: Unit,
-    /// What the number in results is multiplied by to be in the basic unit (`_ms` to seconds: 1e-3).
-    pub scale: f64,
-}
-
-const fn metric(metric: &'static str, label: &'static str, unit: Unit, scale: f64) -> MetricRow {
-    MetricRow { metric, label, unit, scale }
-}
-
-/// The metrics of the table, in order; a metric that no run has, has no row.
-pub const METRIC_ROWS: &[MetricRow] = &[
-    metric("afct_s", "mean FCT", Unit::Seconds, 1.0),
-    metric("fct_p50_s", "FCT p50", Unit::Seconds, 1.0),
-    metric("fct_p99_s", "FCT p99", Unit::Seconds, 1.0),
-    metric("all_done_s", "all done after", Unit::Seconds, 1.0),
-    metric("goodput_bps", "goodput", Unit::BitsPerSecond, 1.0),
-    metric("delivered_bytes", "delivered", Unit::Bytes, 1.0),
-    metric("jain_goodput", "Jain's index", Unit::Plain, 1.0),
-    metric("queue_delay_mean_ms", "queue delay mean", Unit::Seconds, 1e-3),
-    metric("queue_delay_p95_ms", "queue delay p95", Unit::Seconds, 1e-3),
-    metric("retransmits", "retransmits", Unit::Count, 1.0),
-    metric("timeouts", "timeouts", Unit::Count, 1.0),
-];
 
 /// A mean with its interval, times `scale`.
 pub fn estimate(interval: &Interval, scale: f64) -> Estimate {
@@ -51,6 +20,17 @@ pub fn bottleneck(aggregates: &[Aggregate]) -> Option<&str> {
         }
     }
     busiest.map(|(name, _)| name)
+}
+
+/// The rows of classes of flows, one class after the other; none where no run has more than one class.
+pub fn class_rows(aggregates: &[Aggregate]) -> Vec<(&str, &'static MetricDoc)> {
+    if aggregates.iter().all(|a| a.by_class.len() < 2) {
+        return Vec::new();
+    }
+    let classes: BTreeSet<&str> =
+        aggregates.iter().flat_map(|a| a.by_class.keys()).map(String::as_str).collect();
+    let shown = || METRICS.iter().filter(|metric| CLASS_ROWS.contains(&metric.name));
+    classes.into_iter().flat_map(|class| shown().map(move |metric| (class, metric))).collect()
 }
 
 /// The reasons for which any run dropped packets.

@@ -1,12 +1,15 @@
-//! A progress bar with an estimate of the time left.
+//! A progress bar with an estimate of the time left; where there is no terminal, a line now and
+//! then.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shorter commands need no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// Length of the bar in steps.
 const STEPS: u64 = 10_000;
 
@@ -16,6 +19,10 @@ pub struct Progress {
     started: Instant,
     shown: AtomicBool,
     wanted: bool,
+    /// Lines are wanted where there is no terminal.
+    lines: bool,
+    /// Lines written.
+    written: AtomicU64,
 }
 
 impl Progress {
@@ -28,11 +35,21 @@ impl Progress {
             bar,
             started: now(),
             shown: AtomicBool::new(false),
-            wanted: std::io::stderr().is_terminal(),
+            wanted: io::stderr().is_terminal(),
+            lines: false,
+            written: AtomicU64::new(0),
         }
+    }
+    /// Without a terminal, such as in a job of a cluster, write a line each ten seconds if
+    /// `wanted`.
+    pub fn lines(self, wanted: bool) -> Progress {
+        Progress { lines: wanted && !self.wanted, ..self }
     }
     /// `done` of the work, 0 to 1, with a few words on what is going on.
     pub fn set(&self, done: f64, words: impl Fn() -> String) {
+        if self.lines {
+            return self.line(done, words);
+        }
         if !self.wanted || now() - self.started < PATIENCE {
             return;
         }
@@ -41,6 +58,16 @@ impl Progress {
         }
         self.bar.set_message(words());
         self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    }
+    /// A line, if the last is ten seconds old.
+    fn line(&self, done: f64, words: impl Fn() -> String) {
+        let passed = now() - self.started;
+        let due = passed.as_secs() / BETWEEN_LINES.as_secs();
+        if self.written.fetch_max(due, Ordering::Relaxed) < due {
+            let (percent, seconds) = (100.0 * done.clamp(0.0, 1.0), passed.as_secs());
+            // A line that cannot be written is missed by nobody.
+            let _ = writeln!(io::stderr(), "{percent:.0} % after {seconds} s, {}", words());
+        }
     }
     /// Wipe it.
     pub fn finish(&self) {

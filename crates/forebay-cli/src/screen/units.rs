@@ -2,22 +2,7 @@
 //!
 //! All values of a row share one unit and one number of decimals, so that columns can be compared at a glance.
 
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Bits per second.
-    BitsPerSecond,
-    /// Bytes.
-    Bytes,
-    /// A share of one, shown in percent.
-    Share,
-    /// A number without unit.
-    Plain,
-    /// A number of things: whole, unless it is a mean.
-    Count,
-}
+pub use forebay_lab::Unit;
 
 /// A value, and half the width of its confidence interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -48,6 +48,18 @@ fn a_missing_or_wrong_unit() {
     refused_at("\"10Mbit/s\"", "\"10ms\"", 8, &["links[0].rate", "expected", "10ms"]);
 }
 
+/// A megabyte is 8 megabits: to take one for the other is an error of 8.
+#[test]
+fn bytes_where_bits_are_usual() {
+    let both = ["links[0].rate", "1MB/s is 8Mbit/s", "\"80Mbit/s\"", "\"10Mbit/s\""];
+    refused_at("\"10Mbit/s\"", "\"10 MBps\"", 8, &both);
+    refused_at("\"10Mbit/s\"", "\"10MB/s\"", 8, &both);
+    let kilo = ["1kB/s is 8kbit/s", "\"800kbit/s\"", "\"100kbit/s\""];
+    refused_at("\"10Mbit/s\"", "\"100KB/s\"", 8, &kilo);
+    refused_at("100_000", "\"10Mb\"", 20, &["8Mbit are 1MB", "\"1.25MB\"", "\"10MB\""]);
+    refused_at("100_000", "\"64KB\"", 20, &["\"64kB\" (1000 bytes", "\"64KiB\" (1024 bytes"]);
+}
+
 #[test]
 fn a_negative_or_zero_rate() {
     refused_at("\"10Mbit/s\"", "\"-10Mbit/s\"", 8, &["links[0].rate", "-10Mbit/s"]);
@@ -57,6 +69,25 @@ fn a_negative_or_zero_rate() {
 #[test]
 fn a_link_to_a_node_that_is_not_there() {
     refused_at("b = \"r1\"", "b = \"r9\"", 7, &["links[0].b", "`r9`", "one of: d, r0, r1, s"]);
+}
+
+#[test]
+fn a_router_of_an_access_link_that_is_not_there() {
+    // Hosts attach to routers, so those alone are suggested.
+    refused_at(
+        "attach = \"r1\"",
+        "attach = \"x\"",
+        15,
+        &["there is no node `x`", "one of: r0, r1\n"],
+    );
+    refused_at(
+        "attach = \"r1\"",
+        "attach = \"s\"",
+        15,
+        &["`s` is a host: hosts attach to routers"],
+    );
+    let braces = &["hosts[1].attach", "\"{}\" stands for a number, but there is no `count`"];
+    refused_at("attach = \"r1\"", "attach = \"r{}\"", 15, braces);
 }
 
 #[test]
@@ -154,6 +185,8 @@ fn a_change_of_a_key_that_is_not_there() {
     };
     says("tcp.min_rtt=1s", &["--set", "`min_rtt`", "did you mean `min_rto`?"]);
     says("links.0-3.rate=1Mbit/s", &["--set", "`0-3`"]);
+    // Flows have no names: tables count from 0.
+    says("flows.9.bytes=1", &["--set", "flows: ", "`9`", "elements count from 0"]);
     says("tcp.min_rto", &["--set", "key=value"]);
     says("tcp.min_rto=fast", &["--set", "tcp.min_rto", "fast"]);
 }
@@ -204,4 +237,15 @@ fn events_and_captures_of_what_is_not_there_or_of_many_runs() {
     says(&["--events", "1", "--seeds", "2"], &["--events", "one run"]);
     let done = desk.forebay(&["run", "small.toml", "--pcap"]);
     assert!(done.code == 2 && done.stderr.contains("--out"), "{}", done.stderr);
+}
+
+#[test]
+fn samples_that_would_dominate_the_run_are_refused_with_the_least_distance() {
+    let desk = Desk::new();
+    let endless = SMALL.replace("bytes = 100_000", "endless = true");
+    desk.file("endless.toml", format!("until_s = 2\n{endless}"));
+    let done = refused(&desk, &["endless.toml", "--set", "sample_s=1e-9"]);
+    let told = ["sample_s: `", "expected at least "].iter().all(|text| done.stderr.contains(text));
+    assert!(told, "{}", done.stderr);
+    desk.forebay(&["run", "endless.toml", "--set", "sample_s=0.001"]).ok();
 }

@@ -3,12 +3,17 @@
 mod bad_input;
 mod interrupt;
 mod memory;
+mod mistakes;
 mod names;
+mod out;
 mod pages;
+mod pcap;
+mod progress;
 mod readme;
 mod report;
 mod reproduce;
 mod results;
+mod validation;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -160,6 +160,22 @@ fn help_goes_to_standard_output_and_has_examples() {
     }
 }
 
+/// Figures of another machine stand beside ours with the machine, and no ratio is made of them.
+#[test]
+fn a_benchmark_says_on_which_machine_others_were_measured() {
+    let desk = Desk::new();
+    let text = desk.forebay(&["bench", "--only", "s1"]).ok().stdout;
+    assert!(
+        text.contains("ns-3*") && text.contains("* measured on a shared 4 vCPU AMD EPYC"),
+        "{text}"
+    );
+    assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
+    let json = desk.forebay(&["bench", "--only", "s1", "--json"]).ok().json();
+    for peer in json["peers"].as_array().expect("figures of others") {
+        assert!(peer["machine"].as_str().is_some_and(|m| m.contains("AMD EPYC")), "{peer}");
+    }
+}
+
 #[test]
 fn a_benchmark_without_its_files_says_what_is_missing() {
     let desk = Desk::new();

@@ -15,7 +15,7 @@ fn a_run_leaves_a_page_and_report_makes_the_same_again() {
     assert_eq!(done.stdout.trim_end(), "results/report.html");
     assert_eq!(fs::read(&path).expect("a page"), first);
     // A folder with its page is still a folder of results, which another run may replace.
-    desk.forebay(&["run", "small.toml", "--out", "results"]).ok();
+    desk.forebay(&["run", "small.toml", "--out", "results", "--force"]).ok();
     assert_eq!(fs::read(&path).expect("a page"), first, "the clock does not show in it");
 }
 
@@ -29,4 +29,52 @@ fn a_folder_without_results_is_wrong_input() {
         assert!(done.stderr.contains(word) && done.stderr.contains("--out"), "{}", done.stderr);
     }
     assert_eq!(desk.names(), ["summary.json"]);
+}
+
+#[test]
+fn two_folders_are_one_page_outside_of_both() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    for folder in ["old", "new"] {
+        desk.forebay(&["run", "small.toml", "--out", folder]).ok();
+    }
+    let pages = ["old/report.html", "new/report.html"].map(|page| desk.path(page));
+    let before = pages.each_ref().map(|page| fs::read(page).expect("a page"));
+    let done = desk.forebay(&["report", "old", "new"]).ok();
+    assert_eq!(done.stdout.trim_end(), "compare.html");
+    let page = fs::read_to_string(desk.path("compare.html")).expect("a page");
+    assert!(page.contains("<h1>old beside new</h1>") && page.contains("<b>new</b>: "));
+    assert_eq!(pages.each_ref().map(|page| fs::read(page).expect("a page")), before);
+    // A page of Forebay is replaced; the name may be another one.
+    desk.forebay(&["report", "new", "old"]).ok();
+    let done = desk.forebay(&["report", "old", "new", "--out", "both.html"]).ok();
+    assert_eq!(done.stdout.trim_end(), "both.html");
+    assert_eq!(fs::read_to_string(desk.path("both.html")).expect("a page"), page);
+}
+
+#[test]
+fn folders_that_cannot_be_compared_are_wrong_input() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    desk.file("mine.html", "my own page");
+    for folder in ["old", "new"] {
+        desk.forebay(&["run", "small.toml", "--out", folder]).ok();
+    }
+    let names = desk.names();
+    for (line, words) in [
+        (&["old", "old"][..], "`old` and `old` are the same folder"),
+        (&["old", "new/../old"], "`old` and `new/../old` are the same folder"),
+        (&["old", "nothing"], "nothing/summary.json"),
+        (&["old", "mine.html"], "mine.html/summary.json"),
+        (&["old", "new", "--out", "new/page.html"], "inside the folder of results `new`"),
+        (&["old", "new", "--out", "mine.html"], "`mine.html` is there and is no page"),
+        (&["1", "2", "3", "4", "5", "6", "7"], "no more were expected"),
+        (&[], "<DIR>"),
+    ] {
+        let done = desk.forebay(&[&["report"], line].concat());
+        assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{line:?}: {}", done.stderr);
+        assert!(done.stderr.contains(words), "{line:?}: {}", done.stderr);
+    }
+    assert_eq!(desk.names(), names, "nothing was written");
+    assert_eq!(fs::read(desk.path("mine.html")).expect("it stays"), b"my own page");
 }

@@ -1,4 +1,5 @@
-//! `forebay reproduce`: rows for everything that the paper shows, and the heart of it reproduced.
+//! `forebay reproduce`: rows for everything that a paper shows, and the heart of it reproduced;
+//! experiments of files.
 
 use crate::Desk;
 use serde_json::Value;
@@ -72,16 +73,109 @@ fn heart(rows: &[Value]) {
 }
 
 #[test]
-fn a_paper_that_is_not_there_is_an_input_error() {
-    let done = Desk::new().forebay(&["reproduce", "inrpp/dumbel"]);
-    assert_eq!(done.code, 2);
-    assert!(done.stderr.contains("there is no paper `inrpp/dumbel`"), "{}", done.stderr);
-    assert!(done.stderr.contains("inrpp/dumbbell"), "{}", done.stderr);
+fn an_experiment_that_is_not_there_is_an_input_error() {
+    for name in ["inrpp/dumbel", "linx", "linux/one-flo"] {
+        let done = Desk::new().forebay(&["reproduce", name]);
+        assert_eq!((done.code, done.stdout.as_str()), (2, ""));
+        assert!(
+            done.stderr.contains(&format!("there is no experiment `{name}`")),
+            "{}",
+            done.stderr
+        );
+        for known in ["inrpp, inrpp/dumbbell", "linux, linux/one-flow"] {
+            assert!(done.stderr.contains(known), "{}", done.stderr);
+        }
+    }
 }
 
 #[test]
-fn papers_are_listed() {
+fn experiments_are_listed() {
     let list = Desk::new().forebay(&["list"]).ok().stdout;
-    let papers = list.split("Papers (reproduce NAME)").nth(1).expect("papers have a section");
-    assert!(papers.contains("inrpp/dumbbell"), "{papers}");
+    let heading = "Experiments (reproduce NAME)";
+    let experiments = list.split(heading).nth(1).expect("experiments have a section");
+    for name in ["inrpp/dumbbell", "linux/one-flow"] {
+        assert!(experiments.contains(name), "{experiments}");
+    }
+}
+
+/// The lines are counted below. 100 kB at 10 Mbit/s: nothing is dropped, no timer fires.
+const EXPERIMENT: &str = r#"title = "t"
+source = "s"
+label = "kernel"
+seeds = 2
+quick_seeds = 1
+[[setups]]
+name = "a"
+scenario = "small.toml"
+protocols = ["newreno"]
+[[quantities]]
+quantity = "drops"
+unit = ""
+tolerance = "factor 1.5"
+measure = { drops = "full" }
+[[quantities]]
+quantity = "timeouts"
+unit = ""
+tolerance = 0
+measure = { metric = "timeouts" }
+[[cases]]
+setup = "a"
+protocol = "newreno"
+published = { drops = [14, 15, 52], timeouts = 0 }
+"#;
+
+fn desk_with(experiment: &str) -> Desk {
+    let desk = Desk::new();
+    desk.file("small.toml", crate::SMALL).file("mine.toml", experiment);
+    desk
+}
+
+#[test]
+fn an_experiment_of_a_file_is_compared() {
+    let desk = desk_with(EXPERIMENT);
+    let json = desk.forebay(&["reproduce", "mine.toml", "--json"]).ok().json();
+    let rows = json["rows"].as_array().unwrap();
+    let [drops, timeouts] = &rows[..] else { panic!("{json}") };
+    assert_eq!((&drops["published"], &drops["measured"]), (&15.0.into(), &0.0.into()));
+    assert_eq!(drops["published_range"], serde_json::json!([14.0, 52.0]));
+    assert_eq!((&drops["verdict"], &drops["seeds"]), (&"differs".into(), &2.into()));
+    assert_eq!((&timeouts["verdict"], &timeouts["why"]), (&"reproduced".into(), &"equal".into()));
+    let text = desk.forebay(&["reproduce", "mine.toml", "--quick"]).ok().stdout;
+    for words in
+        ["15         14 to 52", "drops     a factor of 1.5  0 of 1", "2 rows: 1 reproduced"]
+    {
+        assert!(text.contains(words), "no `{words}` in:\n{text}");
+    }
+    let table = desk.forebay(&["reproduce", "mine.toml", "--quick", "--markdown"]).ok().stdout;
+    assert!(table.contains("| a | newreno | 15 (14 to 52)<br>**0** | 0<br>0 |"), "{table}");
+    let both = desk.forebay(&["reproduce", "mine.toml", "--json", "--markdown"]);
+    assert_eq!(both.code, 2, "{}", both.stderr);
+}
+
+#[test]
+fn a_wrong_experiment_says_file_line_key_and_what_was_expected() {
+    for (from, to, words) in [
+        ("\nlabel", "\nlable", "mine.toml:3:1: unknown field `lable`, expected one of `title`"),
+        (
+            "\"factor 1.5\"",
+            "\"factor 0.5\"",
+            "mine.toml:13:13: invalid value: string \"factor 0.5\"",
+        ),
+        ("\"factor 1.5\"", "\"15\"", "expected a share such as \"2%\", a factor such as"),
+        ("tolerance = 0", "tolerance = \"2%\"", "mine.toml:23:48: a share of 0 is 0"),
+        ("[14, 15, 52]", "[15, 14, 52]", "mine.toml:23:23: invalid value: sequence, expected"),
+        ("drops = [", "drop = [", "mine.toml:23:15: there is no quantity `drop`; one of: drops"),
+        (", timeouts = 0 }", " }", "mine.toml:21:9: this case has no value for the quantity `t"),
+        ("\"timeouts\" }", "\"timeout\" }", "mine.toml:19:11: there is no metric `timeout`"),
+        ("small.toml", "smal.toml", "mine.toml:8:12: "),
+    ] {
+        let wrong = EXPERIMENT.replacen(from, to, 1);
+        assert_ne!(wrong, EXPERIMENT, "{from}");
+        let done = desk_with(&wrong).forebay(&["reproduce", "mine.toml"]);
+        assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{to}: {}", done.stderr);
+        assert!(done.stderr.contains(words), "{to}: {}", done.stderr);
+    }
+    let missing = Desk::new().forebay(&["reproduce", "mine.toml"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("cannot read `mine.toml`: "), "{}", missing.stderr);
 }

@@ -37,8 +37,14 @@ fn a_table_has_a_column_per_protocol_and_fits_80_columns() {
     let done = desk().forebay(&["run", "small.toml", "--protocol", "newreno,cubic"]).ok();
     assert_eq!(done.stderr, "");
     assert!(done.stdout.contains("NewReno") && done.stdout.contains("CUBIC"), "{}", done.stdout);
-    for word in ["mean FCT", "goodput, Mbit/s", "retransmits", "completed", "1 of 1", "trace hash"]
-    {
+    for word in [
+        "AFCT, ms",
+        "goodput (all flows), Mbit/s",
+        "retransmits",
+        "completed",
+        "1 of 1",
+        "trace hash",
+    ] {
         assert!(done.stdout.contains(word), "no `{word}` in:\n{}", done.stdout);
     }
     assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
@@ -51,7 +57,7 @@ fn flows_without_end_are_not_waited_for() {
     let endless = SMALL.replace("bytes = 100_000", "endless = true");
     desk.file("endless.toml", format!("until_s = 2\n{endless}"));
     let text = desk.forebay(&["run", "endless.toml"]).ok().stdout;
-    assert!(text.contains("delivered, MB") && !text.contains("completed"), "{text}");
+    assert!(text.contains("delivered (all flows), MB") && !text.contains("completed"), "{text}");
 }
 
 #[test]
@@ -148,8 +154,9 @@ fn figures_of_others_stand_beside_s1() {
 #[test]
 fn results_are_written_and_replace_only_results() {
     let desk = desk();
-    for _ in 0..2 {
-        desk.forebay(&["run", "small.toml", "--out", "results", "--pcap"]).ok();
+    for force in [&[][..], &["--force"]] {
+        let args = [&["run", "small.toml", "--out", "results", "--pcap"], force].concat();
+        desk.forebay(&args).ok();
         assert_eq!(desk.names(), ["results", "small.toml"]);
         let folder = |name: &str| desk.path("results").join(name);
         for name in ["scenario.toml", "summary.json", "flows.parquet", "series.parquet"] {
@@ -164,13 +171,35 @@ fn results_are_written_and_replace_only_results() {
     assert_eq!(hashes(&kept), hashes(&again), "the expanded scenario is the same scenario");
 }
 
+/// More threads than cores wait for each other: 256 on 2 cores took minutes for seconds.
+#[test]
+fn threads_beyond_the_cores_are_not_used_and_a_note_says_so() {
+    let desk = desk();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (one, many) = (
+        desk.forebay(&["run", "small.toml", "--json"]).ok().json(),
+        desk.forebay(&["run", "s2", "--set", "until_s=1", "--threads", "256", "--json"])
+            .ok()
+            .json(),
+    );
+    assert!(one["notes"].as_array().is_some_and(|notes| notes.is_empty()), "{}", one["notes"]);
+    let used = many["runs"][0]["threads"].as_u64().expect("a number") as usize;
+    assert!(used <= cores, "{used} threads on {cores} cores");
+    if cores < 256 {
+        let notes = many["notes"].to_string();
+        assert!(notes.contains("--threads 256 is more than the"), "{notes}");
+    }
+    let few = desk.forebay(&["run", "s2", "--set", "until_s=1", "--json"]).ok().json();
+    assert_eq!(hashes(&many), hashes(&few));
+}
+
 #[test]
 fn events_are_lines_and_whoever_reads_them_may_leave() {
     let desk = desk();
     let done = desk.forebay(&["run", "small.toml", "--events", "1"]).ok();
     // 70 packets of data over three links, and as many events at least.
     assert!(done.stdout.lines().count() > 3 * 70, "{}", done.stdout);
-    assert!(done.stderr.contains("mean FCT"), "the table is beside: {}", done.stderr);
+    assert!(done.stderr.contains("AFCT"), "the table is beside: {}", done.stderr);
     let args = ["run", "dumbbell", "--protocol", "cubic", "--events", "1"];
     let mut child = desk.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.as_mut().expect("the binary starts");

@@ -19,7 +19,7 @@ use crate::scenario::{LoadOptions, Scenario, ScenarioError};
 use crate::statistics::quantile;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
-use forebay_sim::{Options, Simulation, Status};
+use forebay_sim::{Options, Simulation, Status, Unbalanced};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +155,7 @@ pub struct BenchReport {
     pub rows: Vec<BenchRow>,
     /// Scenarios without a row.
     pub skipped: Vec<Skipped>,
-    /// Published figures for the same scenarios.
+    /// Figures of other simulators for the same scenarios, on the machine that each names.
     pub peers: &'static [Peer],
 }
 
@@ -178,6 +178,9 @@ pub enum BenchError {
     /// A run would need more memory than the machine has.
     #[error("{0}: {1}")]
     Memory(&'static str, NoRoom),
+    /// A run over a generated network does not balance.
+    #[error("{0}: {1}")]
+    Unbalanced(&'static str, Unbalanced),
 }
 
 fn names() -> String {
@@ -383,7 +386,8 @@ fn run_scale(
             return Err(RunError::Cancelled.into());
         }
         until += Span::from_millis(20);
-        (status, _) = running.charge(|| simulation.run_until(until));
+        let (advanced, _) = running.charge(|| simulation.run_until(until));
+        status = advanced.map_err(|error| BenchError::Unbalanced(name, error))?;
     }
     running.add_other_threads(&simulation);
     let outcomes = (0..flows as u32).map(|id| simulation.flow(FlowId(id)));

@@ -1,5 +1,6 @@
-//! Figures of other simulators for the same scenarios: CPU time (user and system) of the process in one thread, median of 3 to
-//! 5 runs in November 2026, on 4 shared cores of an AMD EPYC of the Zen 4 class. Another machine gives other figures.
+//! Figures of other simulators for the same scenarios: CPU time (user and system) of the process in
+//! one thread, median of 3 to 5 runs. They are of the machine that each names: beside figures of
+//! another machine they say what order of magnitude to expect, and no ratio.
 
 use serde::Serialize;
 
@@ -16,11 +17,14 @@ pub struct Peer {
     pub peak_mib: Option<f64>,
     /// Where the figure is from.
     pub source: &'static str,
+    /// The machine on which it was measured.
+    pub machine: &'static str,
 }
 
-const NS3: &str =
-    "measured: ns-3-dev of July 2026, -O3, logs off, with an O(1) routing in place of its own";
-const HTSIM: &str = "measured: csg-htsim 841d9e7b, -O3; an ACK per packet, no handshake, no SACK";
+const MACHINE: &str = "a shared 4 vCPU AMD EPYC (Zen 4), November 2026";
+
+const NS3: &str = "ns-3-dev of July 2026, -O3, logs off, with an O(1) routing in place of its own";
+const HTSIM: &str = "csg-htsim 841d9e7b, -O3; an ACK per packet, no handshake, no SACK";
 
 /// Figures of other simulators.
 pub const PEERS: &[Peer] = &[
@@ -38,5 +42,5 @@ const fn peer(
     peak_mib: Option<f64>,
     source: &'static str,
 ) -> Peer {
-    Peer { name, simulator, ns_per_hop, peak_mib, source }
+    Peer { name, simulator, ns_per_hop, peak_mib, source, machine: MACHINE }
 }

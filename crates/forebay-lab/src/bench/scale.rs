@@ -9,8 +9,9 @@ use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::Spec;
 use forebay_net::{
     ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
-    TransportSpec,
+    SchemeSpec, TransportSpec,
 };
+use forebay_queue::Limit;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
@@ -111,10 +112,12 @@ fn join(spec: &mut NetSpec, (a, b): (usize, usize), rate: Rate, delay: Span) {
             channel: ChannelSpec::Constant(rate),
             delay,
             jitter: Span::ZERO,
+            reorder: false,
             loss: 0.0,
             mtu_bytes: 1500,
             overhead_bytes: 0,
-            queue: QueueSpec::DropTailBytes(rate.bytes_in(Span::from_millis(10))),
+            queue: QueueSpec::DropTail(Limit::Bytes(rate.bytes_in(Span::from_millis(10)))),
+            scheme: SchemeSpec::None,
         });
     }
 }

@@ -1,5 +1,6 @@
 //! From a simulation to metrics.
 
+use super::delays::DelayMark;
 use super::{FlowResult, Metrics};
 use crate::run::LinkNames;
 use crate::scenario::FctClock;
@@ -37,6 +38,7 @@ pub(crate) struct Mark {
     at: Time,
     links: Vec<(Span, LinkStats)>,
     received: Vec<u64>,
+    delays: DelayMark,
 }
 
 impl Mark {
@@ -50,6 +52,7 @@ impl Mark {
             at: simulation.now(),
             links: links.collect(),
             received: flows.map(|i| received_bytes(simulation, FlowId(i))).collect(),
+            delays: DelayMark::of(simulation, spec),
         }
     }
 }
@@ -61,6 +64,11 @@ fn received_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
 /// Seconds as the nearest number to what people would write.
 pub(crate) fn seconds(span: Span) -> f64 {
     span.as_nanos() as f64 / 1e9
+}
+
+/// Milliseconds, likewise.
+pub(super) fn milliseconds(span: Span) -> f64 {
+    seconds(span) * 1e3
 }
 
 /// The same of a time since the start.
@@ -153,7 +161,10 @@ pub(crate) fn metrics_of(
     let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
     fcts.sort_by(f64::total_cmp);
     let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(count).sum();
+    let (delays, by_class) = DelayMark::of(simulation, spec).since(&mark.delays);
     let mut metrics = Metrics {
+        delays,
+        by_class,
         afct_s: mean(&fcts),
         fct_p50_s: quantile(&fcts, 0.5),
         fct_p99_s: quantile(&fcts, 0.99),
@@ -164,6 +175,7 @@ pub(crate) fn metrics_of(
         delivered_bytes,
         retransmits: sum(|f| f.retransmits),
         timeouts: sum(|f| f.timeouts),
+        ce_marks: simulation.drops().ce_marks(),
         window_s: [clock_seconds(mark.at), clock_seconds(now)],
         ..Metrics::default()
     };
@@ -212,7 +224,6 @@ fn put_links(
     let (stats, before) = (outcome.stats(), &mark.links[busiest].1);
     let waits = stats.waits.since(&before.waits);
     metrics.queue_delay_link = Some(names.of(busiest).to_string());
-    let milliseconds = |span: Span| seconds(span) * 1e3;
     metrics.queue_delay_mean_ms = waits.mean().map(milliseconds);
     metrics.queue_delay_p95_ms = waits.quantile(0.95).map(milliseconds);
 }

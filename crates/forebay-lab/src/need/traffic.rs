@@ -4,14 +4,12 @@
 //! half an initial window), and than its share of what the network holds. The network holds what its wires hold, and what waits in queues that can fill: those of routers to which links lead
 //! that are faster together, and carry data.
 
-use forebay_base::{NodeId, Rate, Span, Time};
-use forebay_net::{ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, QueueSpec};
+use forebay_base::{NodeId, Rate, Time};
+use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
 use forebay_transport::TcpConfig;
 
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: u64 = 40;
-/// What waits in a queue of which the specification does not tell the limit, at the rate of its link.
-const UNKNOWN_QUEUE: Span = Span::from_millis(100);
 /// Some link holds flights of two flows at once sooner or later, which of a fluid it would not.
 const FLIGHTS: u64 = 2;
 /// A link that carries only ACKs holds so many times less than one with the data.
@@ -119,19 +117,12 @@ impl Room {
 }
 
 fn rate(link: &LinkSpec) -> Rate {
-    match &link.channel {
-        ChannelSpec::Constant(rate) => *rate,
-        ChannelSpec::Trace(trace) => trace.mean_rate(),
-    }
+    link.channel.rate()
 }
 
 /// Packets that may wait for a link, with those in the cache of an INRPP router.
 fn queue_packets(spec: &NetSpec, link: &LinkSpec, packet_bytes: u64) -> u64 {
-    let waiting = match link.queue {
-        QueueSpec::DropTailBytes(bytes) => bytes / packet_bytes,
-        QueueSpec::DropTailPackets(packets) => packets,
-        QueueSpec::Custom(_) => rate(link).bytes_in(UNKNOWN_QUEUE) / packet_bytes,
-    };
+    let waiting = link.queue.limit().packets_of(packet_bytes);
     let settings = super::inrpp_settings(&spec.nodes[link.from.index()].kind);
     let cached = settings.map_or(0, |s| s.cache.at(rate(link)).total_bytes / packet_bytes);
     waiting.saturating_add(cached).min(u64::from(u32::MAX))

@@ -1,11 +1,12 @@
-//! `packets.pcapng`: every packet on every link, as bytes.
+//! `packets.pcapng`: every packet on every link, or on those that were chosen, as bytes, whole or
+//! their beginnings.
 //!
 //! One interface per directed link, called `a->b`; one record for each packet that arrives at the end of its link, at the time
 //! when it arrives. So the number of records is the number of packet-hops of the run, less the packets that were lost on a wire
 //! after their transmission, less those still on a wire when the run ended.
 //! A packet is seen once on each link that it passes: `frame.interface_name == "a->b"` in Wireshark shows one of them.
 
-use super::CaptureLimit;
+use super::{CaptureFilter, CaptureLimit};
 use crate::store::StoreError;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::NetSpec;
@@ -18,7 +19,8 @@ use std::path::{Path, PathBuf};
 /// A capture in the making.
 pub(super) struct CaptureFile {
     writer: PcapngWriter<LimitedFile>,
-    interfaces: Vec<Interface>,
+    /// That of each directed link; None for those that are not captured.
+    interfaces: Vec<Option<Interface>>,
     plan: AddressPlan,
     bytes: Vec<u8>,
 }
@@ -46,16 +48,20 @@ impl CaptureFile {
     pub fn create(
         path: &Path,
         spec: &NetSpec,
-        limit: CaptureLimit,
+        (limit, filter): (CaptureLimit, CaptureFilter<'_>),
     ) -> Result<CaptureFile, StoreError> {
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let file = BufWriter::with_capacity(1 << 16, file);
         let sink = LimitedFile { path: path.to_path_buf(), file, left_bytes: limit.0, limit };
         let mut writer = PcapngWriter::new(sink, concat!("Forebay ", env!("CARGO_PKG_VERSION")))?;
-        let interfaces = link_arrows(spec).iter().map(|name| writer.interface(name)).collect();
-        let (interfaces, plan) = (interfaces, AddressPlan::default());
-        let interfaces: Result<Vec<Interface>, StoreError> = interfaces;
-        Ok(CaptureFile { writer, interfaces: interfaces?, plan, bytes: Vec::new() })
+        let (plan, snap_bytes) = (AddressPlan::default(), filter.snap_bytes.unwrap_or(0));
+        let mut interfaces = Vec::new();
+        for (name, id) in link_arrows(spec).iter().zip(0..) {
+            let wanted = filter.links.is_none_or(|links| links.contains(&LinkId(id)));
+            let interface = wanted.then(|| writer.interface_with_snap_length(name, snap_bytes));
+            interfaces.push(interface.transpose()?);
+        }
+        Ok(CaptureFile { writer, interfaces, plan, bytes: Vec::new() })
     }
     pub fn packet(
         &mut self,
@@ -64,10 +70,10 @@ impl CaptureFile {
         packet: &Packet,
         arena: &Arena,
     ) -> Result<(), StoreError> {
+        let Some(interface) = self.interfaces[link.index()] else { return Ok(()) };
         self.bytes.clear();
         let emitted = forebay_wire::emit(packet, arena, &self.plan, &mut self.bytes);
         emitted.expect("every address of a run is in its plan");
-        let interface = self.interfaces[link.index()];
         let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
         self.writer.packet(&capture, &self.bytes)
     }

@@ -6,9 +6,10 @@ mod lines;
 
 pub use filter::{EventFilter, EventFilterError};
 
-use crate::run::{RunError, RunOptions};
+use crate::run::{LinkNames, RunError, RunOptions};
+use crate::scenario::Scenario;
 use capture::CaptureFile;
-use forebay_base::{Arena, Packet, Time};
+use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::{NetSpec, Workload};
 use forebay_sim::{Observer, PacketEvent};
 use lines::Lines;
@@ -24,6 +25,51 @@ impl Default for CaptureLimit {
     fn default() -> Self {
         CaptureLimit(2_000_000_000)
     }
+}
+
+/// What a capture holds of a run. The default is all of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CaptureFilter<'a> {
+    /// Directed links on which packets are captured; None: all. See [`directed_links`].
+    pub links: Option<&'a [LinkId]>,
+    /// Bytes that are kept of each packet, from the IP header on; None: all.
+    pub snap_bytes: Option<u32>,
+}
+
+/// A text names a directed link that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no link `{name}`{hint}")]
+pub struct UnknownLink {
+    /// The name.
+    pub name: String,
+    /// What may have been meant, as a line of its own; may be empty.
+    pub hint: String,
+}
+
+/// Most links that a message lists.
+const MOST_LISTED: usize = 40;
+
+/// The directed links that names stand for, separated by commas, as results call them: `a-b` from a
+/// to b and `b-a` back; of a
+/// link with a name of its own, `name` and `name:reverse`.
+pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, UnknownLink> {
+    let known = LinkNames::new(scenario);
+    let one = |name: &str| {
+        let found = known.iter().position(|known| known == name);
+        found.map(|index| LinkId(index as u32)).ok_or_else(|| {
+            let likeness = |other: &str| strsim::jaro_winkler(name, other);
+            let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let hint = match nearest.filter(|near| likeness(near) >= 0.8) {
+                Some(near) => format!("\nhint: did you mean `{near}`?"),
+                None if known.iter().count() <= MOST_LISTED => {
+                    format!("\nhint: one of: {}", known.iter().collect::<Vec<_>>().join(", "))
+                }
+                None => String::new(),
+            };
+            UnknownLink { name: name.to_string(), hint }
+        })
+    };
+    names.split(',').map(|name| one(name.trim())).collect()
 }
 
 /// Where lines of packet events go: standard output, a file, memory.
@@ -53,7 +99,8 @@ impl Watch {
     ) -> Result<Watch, RunError> {
         let capture = match (options.store, options.capture) {
             (Some(store), Some(limit)) => {
-                Some(CaptureFile::create(&store.capture_path(protocol, seed), spec, limit)?)
+                let path = store.capture_path(protocol, seed);
+                Some(CaptureFile::create(&path, spec, (limit, options.capture_filter))?)
             }
             _ => None,
         };

@@ -12,7 +12,7 @@ use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
 use serde::Serialize;
 use std::cell::RefCell;
 
-/// What an ideal network would have done with the same flows.
+/// What a fluid shared max-min fair would have done with the same flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reference {
     /// Mean flow completion time of the flows that complete, in seconds.
@@ -57,10 +57,10 @@ impl Reference {
     pub(crate) fn beside(mut self, flows: &[FlowResult]) -> Reference {
         let both = flows.iter().zip(&self.per_flow_fct_s);
         let pairs: Vec<(f64, f64)> =
-            both.filter_map(|(flow, ideal)| Some((flow.fct_s?, (*ideal)?))).collect();
-        let (ours, ideal) =
+            both.filter_map(|(flow, fct_s)| Some((flow.fct_s?, (*fct_s)?))).collect();
+        let (ours, reference) =
             pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-        self.afct_ratio = (ideal > 0.0).then(|| ours / ideal);
+        self.afct_ratio = (reference > 0.0).then(|| ours / reference);
         self
     }
 }

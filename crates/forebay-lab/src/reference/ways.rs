@@ -254,7 +254,7 @@ impl Route {
 }
 
 /// What holds on each link from when on, and when its capacity changes. What a router loses when it restarts, and what is lost on
-/// wires, is not the affair of an ideal network.
+/// wires, is not the affair of the reference.
 fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference> {
     let start = |link: &forebay_net::LinkSpec| {
         let rate = match &link.channel {

@@ -1,4 +1,4 @@
-//! Plots over all runs: the spread of completion times, and of how much longer than ideal they are.
+//! Plots over all runs: the spread of completion times, and of how much longer than in the reference they are.
 
 use super::results::{Results, Run};
 use crate::statistics::quantile;
@@ -22,12 +22,11 @@ pub(super) struct Curve {
 pub(super) fn curves(results: &Results) -> Vec<Curve> {
     let times = |run: &Run| -> Vec<f64> { run.per_flow.iter().filter_map(|f| f.fct_s).collect() };
     let ratios = |run: &Run| -> Vec<f64> {
-        let both = run.against_reference().filter(|(_, _, ideal)| *ideal > 0.0);
-        both.map(|(_, fct_s, ideal)| fct_s / ideal).collect()
+        let both = run.against_reference().filter(|(_, _, reference_s)| *reference_s > 0.0);
+        both.map(|(_, fct_s, reference_s)| fct_s / reference_s).collect()
     };
-    let fct = curve(results, "fct", "Flow completion times", "s", times);
-    let slowdown =
-        curve(results, "slowdown", "Completion time by that of the reference", "", ratios);
+    let fct = curve(results, "fct", "Flow completion time (FCT)", "s", times);
+    let slowdown = curve(results, "slowdown", "FCT / reference", "", ratios);
     fct.into_iter().chain(slowdown).collect()
 }
 

@@ -11,19 +11,22 @@ use serde::Serialize;
 /// Everything that the script draws.
 #[derive(Serialize)]
 pub(super) struct Data {
+    scenario: String,
     pub protocols: Vec<Protocol>,
     groups: Vec<Group>,
     runs: Vec<Run>,
     curves: Vec<CurveData>,
 }
 
-/// A protocol and its look.
+/// A protocol and its look; of one of several folders, the protocol of that folder.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Protocol {
     pub name: String,
     pub title: String,
     pub colour: String,
     pub marker: &'static str,
+    /// Number of the pattern of dashes; 0 is a whole line.
+    pub dash: usize,
 }
 
 #[derive(Serialize)]
@@ -47,12 +50,15 @@ struct PanelData {
     group: &'static str,
     id: String,
     title: String,
+    quantity: &'static str,
     unit: &'static str,
+    looks: usize,
+    whole: bool,
     lines: Vec<LineData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     states: Option<Samples>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    marks: Vec<(&'static str, f64)>,
+    marks: Vec<(String, Vec<(f64, f64)>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<String>,
 }
@@ -99,9 +105,15 @@ pub(super) struct RunPanels {
 }
 
 impl Data {
-    pub fn new(protocols: &[Protocol], runs: &[RunPanels], curves: &[Curve]) -> Data {
+    pub fn new(
+        scenario: &str,
+        protocols: &[Protocol],
+        runs: &[RunPanels],
+        curves: &[Curve],
+    ) -> Data {
         let groups = GROUPS.iter().map(|&(id, title, about)| Group { id, title, about }).collect();
         Data {
+            scenario: scenario.to_string(),
             protocols: protocols.to_vec(),
             groups,
             runs: runs.iter().map(run).collect(),
@@ -121,10 +133,13 @@ fn panel(panel: &Panel) -> PanelData {
         group: panel.group,
         id: panel.id.clone(),
         title: panel.title.clone(),
+        quantity: panel.quantity,
         unit: panel.unit,
+        looks: panel.looks,
+        whole: panel.whole,
         lines: panel.lines.iter().map(line).collect(),
         states: panel.states.as_ref().map(|states| samples(states, 1.0)),
-        marks: panel.marks.clone(),
+        marks: panel.marks.iter().map(|m| (m.name.clone(), m.steps.clone())).collect(),
         omitted: panel.omitted.clone(),
     }
 }

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Most folders of results in one page.
+pub const MOST_FOLDERS: usize = 6;
+
 /// A report cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,6 +26,43 @@ pub enum ReportError {
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// The same results are to stand beside themselves.
+    #[error(
+        "`{}` and `{}` are the same folder: different folders are expected",
+        first.display(), second.display()
+    )]
+    SameFolder {
+        /// As it was given first.
+        first: PathBuf,
+        /// As it was given again.
+        second: PathBuf,
+    },
+    /// More folders than a page has room for, or none.
+    #[error("{found} folders: 1 to {MOST_FOLDERS} are expected")]
+    Folders {
+        /// So many.
+        found: usize,
+    },
+    /// The page would be written into a folder of results.
+    #[error(
+        "`{}` is inside the folder of results `{}`: a file outside of it is expected",
+        path.display(), folder.display()
+    )]
+    Inside {
+        /// The page.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Where the page would be written there is something else.
+    #[error(
+        "`{}` is there and is no page that Forebay wrote: another name is expected",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
     },
     /// A Parquet file cannot be read.
     #[error("cannot read `{}`: {why}", path.display())]

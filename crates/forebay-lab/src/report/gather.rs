@@ -58,10 +58,15 @@ pub(super) enum Metric {
     Detoured,
     Passed,
     RcpRate,
+    Arrived,
+    Transmitted,
+    LinkRate,
+    LimitBytes,
+    LimitPackets,
 }
 
 /// Names in the column `metric`.
-const METRICS: [(Metric, &str); 16] = [
+const METRICS: [(Metric, &str); 21] = [
     (Metric::Cwnd, "cwnd_bytes"),
     (Metric::PacingRate, "pacing_rate_bps"),
     (Metric::Srtt, "srtt_ms"),
@@ -78,6 +83,11 @@ const METRICS: [(Metric, &str); 16] = [
     (Metric::Detoured, "detoured_bytes"),
     (Metric::Passed, "passed_bytes"),
     (Metric::RcpRate, "rcp_rate_bps"),
+    (Metric::Arrived, "arrived_bytes"),
+    (Metric::Transmitted, "transmitted_bytes"),
+    (Metric::LinkRate, "rate_bps"),
+    (Metric::LimitBytes, "queue_limit_bytes"),
+    (Metric::LimitPackets, "queue_limit_packets"),
 ];
 
 /// What becomes of the samples of a metric.
@@ -93,8 +103,8 @@ fn use_of(entity: &Entity, metric: Metric) -> Use {
     use Metric as M;
     let (level, rate) = match (entity, metric) {
         (Entity::Flow(..), M::Received) => (true, true),
-        (Entity::Flow(..), M::Delivered) => (false, true),
-        (Entity::Port(_), M::Offered | M::Sent | M::Detoured) => (false, true),
+        (Entity::Flow(..), M::Delivered | M::Arrived) => (false, true),
+        (Entity::Port(_), M::Offered | M::Sent | M::Detoured | M::Transmitted) => (false, true),
         _ => (true, false),
     };
     Use { level, rate }
@@ -180,10 +190,14 @@ impl<'a> Gatherer<'a> {
         let mut lines = Lines::default();
         for (entity, sinks) in self.entities {
             for (metric, mut sink) in sinks {
-                if let Some(rate) = &sink.rate {
+                if let Some(rate) = &mut sink.rate {
                     let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
                     let mut emit =
                         Emit { metric, terms: self.terms, rates: &mut sink.rates, totals };
+                    if metric == Metric::Transmitted {
+                        // An idle link has no rows: nothing more was sent until the end.
+                        rate.hold(self.terms.span_ns, |number, rate| emit.window(number, rate));
+                    }
                     rate.finish(|number, rate| emit.window(number, rate));
                 }
                 keep(&mut lines.levels, (entity.clone(), metric), sink.level);

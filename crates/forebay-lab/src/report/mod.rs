@@ -7,6 +7,7 @@
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
+mod compare;
 mod curves;
 mod data;
 mod error;
@@ -20,7 +21,7 @@ mod rows;
 mod tables;
 mod thin;
 
-pub use error::ReportError;
+pub use error::{MOST_FOLDERS, ReportError};
 
 use data::{Data, Protocol, RunPanels};
 use gather::{Gatherer, Terms};
@@ -60,37 +61,84 @@ const WINDOW_NS: i64 = 100_000_000;
 ///
 /// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a folder of results.
 pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
-    let text = report(folder)?;
+    let text = report(vec![Folder::read(folder)?])?;
     let path = folder.join(REPORT_NAME);
-    let partial = folder.join(format!("{REPORT_NAME}.partial-{}", std::process::id()));
+    put(&path, text)?;
+    Ok(path)
+}
+
+/// Make one page of the results in `folders`, 1 to [`MOST_FOLDERS`] of them, and write it to
+/// `path`, outside of all of them. A page of Forebay that is there is replaced.
+///
+/// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
+/// if `path` is inside one of them, or if something else is there.
+pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
+    if folders.is_empty() || folders.len() > MOST_FOLDERS {
+        return Err(ReportError::Folders { found: folders.len() });
+    }
+    compare::check(folders, path)?;
+    let read: Result<Vec<Folder>, ReportError> = folders.iter().map(|f| Folder::read(f)).collect();
+    put(path, report(read?)?)
+}
+
+fn put(path: &Path, text: String) -> Result<(), ReportError> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    let partial = PathBuf::from(partial);
     let written = fs::write(&partial, text).map_err(ReportError::io("write", &partial));
     let renamed = written
-        .and_then(|()| fs::rename(&partial, &path).map_err(ReportError::io("rename", &partial)));
+        .and_then(|()| fs::rename(&partial, path).map_err(ReportError::io("rename", &partial)));
     if renamed.is_err() {
         // The error that is told is the first one; what cannot be removed has "partial" in its name.
         let _ = fs::remove_file(&partial);
     }
-    renamed.map(|()| path)
+    renamed
 }
 
-fn report(folder: &Path) -> Result<String, ReportError> {
-    let results = Results::read(folder)?;
-    let protocols: Vec<Protocol> = results.aggregate.iter().map(|a| look(&a.protocol)).collect();
-    let choice = Choice::of(&results);
-    let mut notes = choice.notes(&results);
-    let mut runs = choice.read(&folder.join("series.parquet"), &results)?;
+/// A folder of results.
+struct Folder {
+    path: PathBuf,
+    results: Results,
+}
+
+impl Folder {
+    fn read(path: &Path) -> Result<Folder, ReportError> {
+        Ok(Folder { path: path.to_path_buf(), results: Results::read(path)? })
+    }
+}
+
+fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
+    let heading = match folders.as_mut_slice() {
+        [one] => page::heading(&one.results),
+        several => compare::label(several)?,
+    };
+    let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let many: usize = folders.iter().map(|folder| folder.results.aggregate.len()).sum();
+    for (number, Folder { path, results }) in folders.iter().enumerate() {
+        let choice = Choice::of(results, many);
+        let before = protocols.len();
+        protocols.extend(results.aggregate.iter().map(|a| compare::look(a, number)));
+        for note in choice.notes(results) {
+            left_out.push(compare::noted(heading.labels.get(number), note));
+        }
+        let mut read = choice.read(&path.join("series.parquet"), results)?;
+        read.iter_mut().for_each(|run| run.protocol += before);
+        runs.extend(read);
+    }
+    let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
-    let (json, thinned) = fit(&protocols, &mut runs, &curves);
-    notes.extend(thinned);
+    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, &curves);
+    left_out.extend(thinned);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
-    Ok(page::page(&results, &protocols, &page::Plots { json, notes, drawn }))
+    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty() };
+    Ok(page::page(&heading, &results, &protocols, &plots))
 }
 
 /// Name, colour and marker from the table of algorithms; grey for a name that it does not have.
 fn look(name: &str) -> Protocol {
     let Some(entry) = forebay_cc::TABLE.iter().find(|entry| entry.name == name) else {
         let (title, colour) = (name.to_string(), "#888888".to_string());
-        return Protocol { name: name.to_string(), title, colour, marker: "circle" };
+        return Protocol { name: name.to_string(), title, colour, marker: "circle", dash: 0 };
     };
     use forebay_cc::Marker;
     let marker = match entry.marker {
@@ -104,7 +152,7 @@ fn look(name: &str) -> Protocol {
         Marker::Pentagon => "pentagon",
     };
     let (title, colour) = (entry.title.to_string(), entry.colour.to_string());
-    Protocol { name: name.to_string(), title, colour, marker }
+    Protocol { name: name.to_string(), title, colour, marker, dash: 0 }
 }
 
 /// What of the runs has plots over time.
@@ -117,8 +165,9 @@ struct Choice {
 }
 
 impl Choice {
-    /// The first seeds, as many as leave a dozen runs, one at least; and the flows with the most bytes.
-    fn of(results: &Results) -> Choice {
+    /// The first seeds, as many as leave a dozen runs of all `protocols` of the page, one at least;
+    /// and the flows with the most bytes.
+    fn of(results: &Results, protocols: usize) -> Choice {
         let mut seeds = Vec::new();
         for seed in results.aggregate.iter().flat_map(|a| &a.seeds) {
             if !seeds.contains(seed) {
@@ -126,7 +175,7 @@ impl Choice {
             }
         }
         let all_seeds = seeds.len();
-        seeds.truncate((RUNS / results.aggregate.len().max(1)).max(1));
+        seeds.truncate((RUNS / protocols.max(1)).max(1));
         let all: &[results::Flow] = results.runs.first().map_or(&[], |run| &run.per_flow);
         let mut flows: Vec<(u64, u32)> =
             all.iter().map(|f| (f.bytes.unwrap_or(u64::MAX), f.id)).collect();
@@ -163,7 +212,7 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots before memory is needed again.
         let mut current: Option<usize> = None;
         rows::read(path, |row| {
-            let is = |run: &Run| run.seed == row.seed && run.protocol.as_bytes() == row.protocol;
+            let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
             if !current.is_some_and(|place| is(runs[place].0)) {
                 if let Some(place) = current {
                     self.settle(&mut runs[place]);
@@ -177,8 +226,7 @@ impl Choice {
         if let Some(place) = current {
             self.settle(&mut runs[place]);
         }
-        let protocol =
-            |run: &Run| results.aggregate.iter().position(|a| a.protocol == run.protocol);
+        let protocol = |run: &Run| results.aggregate.iter().position(|a| a.name == run.name);
         let drawn = runs.into_iter().filter_map(|(run, _, panels)| {
             let (seed, end_s) = (run.seed, run.ended_s);
             Some(RunPanels { protocol: protocol(run)?, seed, end_s, panels })
@@ -207,13 +255,13 @@ fn window_ns(span_ns: i64) -> i64 {
 
 /// The numbers of the page, thinned until they fit; and what was thinned, in words.
 fn fit(
-    protocols: &[Protocol],
+    (title, protocols): (&str, &[Protocol]),
     runs: &mut [RunPanels],
     curves: &[curves::Curve],
 ) -> (String, Option<String>) {
     let mut level = FINEST;
     loop {
-        let data = Data::new(protocols, runs, curves);
+        let data = Data::new(title, protocols, runs, curves);
         let json = serde_json::to_string(&data).expect("numbers and texts are JSON");
         if json.len() <= DATA_BYTES || level == COARSEST {
             return (json, thinned(runs, level));

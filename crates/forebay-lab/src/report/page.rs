@@ -9,6 +9,7 @@ const UPLOT: &str = include_str!("../../assets/uplot-1.6.32.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uplot-1.6.32.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../assets/uplot-LICENSE");
 const SCRIPT: &str = include_str!("../../assets/report.js");
+const SAVE: &str = include_str!("../../assets/save.js");
 const STYLE: &str = include_str!("../../assets/report.css");
 /// Counts errors of the scripts that follow, where a test can read them.
 const WATCH: &str = "document.documentElement.dataset.errors=0;addEventListener('error',e=>{const d=document.documentElement.dataset;\
@@ -24,18 +25,49 @@ pub(super) struct Plots {
     pub notes: Vec<String>,
     /// True if anything is drawn.
     pub drawn: bool,
+    /// True if plots over all runs are: they stand beside the table.
+    pub curves: bool,
+}
+
+/// What the page is called, and what it says of where its numbers come from.
+pub(super) struct Heading {
+    /// As text.
+    pub title: String,
+    /// As HTML.
+    pub header: String,
+    /// Of the folders, if there are several.
+    pub labels: Vec<String>,
+    /// What a reader must know before comparing.
+    pub notes: Vec<String>,
+}
+
+/// Of the page of one folder.
+pub(super) fn heading(results: &Results) -> Heading {
+    let title = results.scenario.clone();
+    Heading { title, header: header(results), labels: Vec::new(), notes: Vec::new() }
 }
 
 /// The whole page.
-pub(super) fn page(results: &Results, protocols: &[Protocol], plots: &Plots) -> String {
-    let title = html(&results.scenario);
-    let version = html(&results.forebay);
+pub(super) fn page(
+    heading: &Heading,
+    results: &Results,
+    protocols: &[Protocol],
+    plots: &Plots,
+) -> String {
+    let title = html(&heading.title);
+    let version = env!("CARGO_PKG_VERSION");
     let policy = html(POLICY);
-    let header = header(results);
+    let header = &heading.header;
     let table = tables::metrics(results, protocols);
     let notes = list(&results.notes) + &references(results, protocols);
+    let notes = list(&heading.notes) + &notes;
     let completion = tables::completion(results, protocols);
     let utilisation = tables::utilisation(results, protocols);
+    let without_script = completion + &utilisation;
+    let (beside, below) = match plots.curves {
+        true => (String::new(), without_script),
+        false => (without_script, String::new()),
+    };
     let left_out = list(&plots.notes);
     let scripts = match plots.drawn {
         true => scripts(&plots.json),
@@ -48,8 +80,9 @@ pub(super) fn page(results: &Results, protocols: &[Protocol], plots: &Plots) -> 
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{UPLOT_STYLE}\n{STYLE}</style></head>\n<body>\n\
          <header><h1>{title}</h1>{header}</header>\n<main>\n\
-         <section id=results>{table}{notes}</section>\n\
-         <div class=pair>{completion}<div id=curves></div>{utilisation}</div>\n\
+         <div class=top><section id=results>{table}{notes}</section>\
+         <div class=side><div id=curves></div>{beside}</div></div>\n\
+         <div class=pair>{below}</div>\n\
          <div id=toolbar hidden></div>\n<div id=plots></div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"
@@ -85,7 +118,7 @@ fn header(results: &Results) -> String {
 }
 
 /// Numbers as the command line takes them: one range, or a list.
-fn ranges(seeds: &[u64]) -> String {
+pub(super) fn ranges(seeds: &[u64]) -> String {
     let in_order = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     match seeds {
         [first, .., last] if in_order => format!("{first}..{last}"),
@@ -95,7 +128,7 @@ fn ranges(seeds: &[u64]) -> String {
 
 /// What each protocol is measured against.
 fn references(results: &Results, protocols: &[Protocol]) -> String {
-    let mut lines: Vec<String> = Vec::new();
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let Some(run) = results.runs_of(&aggregate.protocol).next() else { continue };
         let reference = &run.reference;
@@ -103,16 +136,16 @@ fn references(results: &Results, protocols: &[Protocol]) -> String {
         let why = reference.why.as_deref().filter(|why| !why.is_empty());
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         let text = format!("{}{mode}{why}", reference.kind);
-        let line = match lines.iter_mut().find(|line| line.ends_with(&format!(": {text}"))) {
-            Some(line) => {
-                std::mem::take(line).replacen(": ", &format!(", {}: ", protocol.title), 1)
-            }
-            None => format!("{}: {text}", protocol.title),
-        };
-        lines.retain(|line| !line.is_empty());
-        lines.push(line);
+        match found.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, titles)) => titles.push(&protocol.title),
+            None => found.push((text, vec![&protocol.title])),
+        }
     }
-    let text = html(&lines.join("; "));
+    let lines = found.iter().map(|(text, titles)| match found.len() {
+        1 if titles.len() > 1 => text.clone(),
+        _ => format!("{text} for {}", titles.join(", ")),
+    });
+    let text = html(&lines.collect::<Vec<_>>().join("; "));
     if text.is_empty() { text } else { format!("<p class=about>Reference: {text}.</p>") }
 }
 
@@ -125,7 +158,7 @@ fn scripts(json: &str) -> String {
     let json = json_in_script(json);
     format!(
         "<script>{WATCH}</script>\n<script id=data type=application/json>{json}</script>\n<!-- uPlot\n{UPLOT_LICENCE}-->\n\
-         <script>{UPLOT}</script>\n<script>{SCRIPT}</script>"
+         <script>{UPLOT}</script>\n<script>{SAVE}</script>\n<script>{SCRIPT}</script>"
     )
 }
 
@@ -141,7 +174,7 @@ mod tests {
 
     #[test]
     fn nothing_in_the_page_closes_a_script_or_a_comment_early() {
-        for script in [UPLOT, SCRIPT, WATCH] {
+        for script in [UPLOT, SAVE, SCRIPT, WATCH] {
             assert!(!script.contains("</") && !script.contains("<!--"), "it ends the element");
         }
         assert!(!UPLOT_LICENCE.contains("--"));

@@ -23,7 +23,11 @@ pub(super) struct Results {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Run {
+    /// In a page of several folders, the label of the folder before it.
     pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
     pub seed: u64,
     pub ended_s: f64,
     pub per_flow: Vec<Flow>,
@@ -40,7 +44,15 @@ pub(super) struct Flow {
     pub fct_s: Option<f64>,
 }
 
-/// What an ideal network does with the flows of a run.
+impl Flow {
+    /// True if both have the same number, ends and size.
+    pub fn is_like(&self, other: &Flow) -> bool {
+        let key = |flow: &Flow| (flow.id, flow.src.clone(), flow.dst.clone(), flow.bytes);
+        key(self) == key(other)
+    }
+}
+
+/// What the fluid reference does with the flows of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Reference {
     #[serde(default)]
@@ -56,13 +68,21 @@ pub(super) struct Reference {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Aggregate {
+    /// In a page of several folders, the label of the folder before it.
     pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
     pub seeds: Vec<u64>,
     pub flows: usize,
     pub completed: usize,
+    #[serde(default)]
+    pub skipped: usize,
     pub drops: BTreeMap<String, Estimate>,
     pub metrics: BTreeMap<String, Estimate>,
     pub utilisation: BTreeMap<String, Estimate>,
+    #[serde(default)]
+    pub by_class: BTreeMap<String, BTreeMap<String, Estimate>>,
     /// Of the reference: `afct_s`, `afct_ratio`.
     #[serde(default)]
     pub reference: BTreeMap<String, Estimate>,
@@ -91,6 +111,8 @@ impl Results {
         let path = folder.join("scenario.toml");
         let scenario: Described = parse(&path, toml::from_str(&read_text(&path)?))?;
         results.description = scenario.description;
+        results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
+        results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
         Ok(results)
     }
     /// The runs of a protocol.
@@ -106,8 +128,9 @@ impl Run {
     }
     /// Flow and its time in the reference, of flows that have both times.
     pub fn against_reference(&self) -> impl Iterator<Item = (&Flow, f64, f64)> {
-        let ideal = self.reference.per_flow_fct_s.iter().flatten();
-        self.per_flow.iter().zip(ideal).filter_map(|(f, ideal)| Some((f, f.fct_s?, (*ideal)?)))
+        let reference = self.reference.per_flow_fct_s.iter().flatten();
+        let pairs = self.per_flow.iter().zip(reference);
+        pairs.filter_map(|(flow, reference_s)| Some((flow, flow.fct_s?, (*reference_s)?)))
     }
 }
 

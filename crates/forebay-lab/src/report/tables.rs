@@ -3,7 +3,8 @@
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
-use super::results::{Aggregate, Estimate, Results};
+use super::results::{Aggregate, Estimate, Results, Run};
+use crate::metrics::{CLASS_ROWS, METRICS, Unit, labels};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -14,62 +15,71 @@ const BUSY: f64 = 0.005;
 /// Most flows with a row of their own.
 const FLOWS: usize = 20;
 
-/// A unit, by what its prefixes mean.
-#[derive(Clone, Copy, PartialEq)]
-enum Unit {
-    Seconds,
-    Si(&'static str),
-    Plain,
-}
-
-/// Metric in results, words, unit, and what makes it the basic unit.
-const ROWS: [(&str, &str, Unit, f64); 11] = [
-    ("afct_s", "mean completion time (AFCT)", Unit::Seconds, 1.0),
-    ("fct_p50_s", "completion time, median", Unit::Seconds, 1.0),
-    ("fct_p99_s", "completion time, 99th percentile", Unit::Seconds, 1.0),
-    ("all_done_s", "all done after", Unit::Seconds, 1.0),
-    ("goodput_bps", "goodput", Unit::Si("bit/s"), 1.0),
-    ("delivered_bytes", "delivered", Unit::Si("B"), 1.0),
-    ("jain_goodput", "Jain's index of goodputs", Unit::Plain, 1.0),
-    ("queue_delay_mean_ms", "queue delay, mean", Unit::Seconds, 1e-3),
-    ("queue_delay_p95_ms", "queue delay, 95th percentile", Unit::Seconds, 1e-3),
-    ("retransmits", "packets sent again", Unit::Plain, 1.0),
-    ("timeouts", "timeouts", Unit::Plain, 1.0),
-];
+/// The metric that has a row only where there are any.
+const CE_MARKS: &str = "ce_marks";
 
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let mut rows = String::new();
-    for (metric, words, unit, scale) in ROWS {
-        let cell = |a: &Aggregate| a.metrics.get(metric).map(|e| times(*e, scale));
-        row(&mut rows, words, unit, results.aggregate.iter().map(cell).collect());
-        if metric == "afct_s" {
-            let ideal = |name: &str| -> Vec<Option<Estimate>> {
+    for metric in METRICS.iter().filter(|metric| metric.in_table) {
+        let some = |a: &Aggregate| a.metrics.get(metric.name).is_some_and(|e| e.mean > 0.0);
+        if metric.name == CE_MARKS && !results.aggregate.iter().any(some) {
+            continue;
+        }
+        let cell = |a: &Aggregate| a.metrics.get(metric.name).map(|e| times(*e, metric.scale));
+        let cells = results.aggregate.iter().map(cell).collect();
+        row(&mut rows, metric.label, metric.shown, cells);
+        if metric.name == "afct_s" {
+            let reference = |name: &str| -> Vec<Option<Estimate>> {
                 results.aggregate.iter().map(|a| a.reference.get(name).copied()).collect()
             };
-            row(&mut rows, "AFCT of the reference", Unit::Seconds, ideal("afct_s"));
-            row(&mut rows, "AFCT by that of the reference", Unit::Plain, ideal("afct_ratio"));
+            row(&mut rows, labels::REFERENCE_AFCT, Unit::Seconds, reference("afct_s"));
+            row(&mut rows, labels::AFCT_RATIO, Unit::Plain, reference("afct_ratio"));
         }
     }
+    class_rows(&mut rows, results);
     let reasons: BTreeSet<&String> =
         results.aggregate.iter().flat_map(|a| a.drops.keys()).collect();
     for reason in reasons {
         let drops = results.aggregate.iter().map(|a| a.drops.get(reason).copied()).collect();
-        row(&mut rows, &format!("drops: {}", html(reason)), Unit::Plain, drops);
+        row(&mut rows, &html(&labels::drops(reason)), Unit::Count, drops);
     }
     let busiest = results.aggregate.iter().map(|a| {
         let most = a.utilisation.values().max_by(|a, b| a.mean.total_cmp(&b.mean));
-        most.map(|share| times(*share, 100.0))
+        most.copied()
     });
-    row(&mut rows, "utilisation of the busiest link, %", Unit::Plain, busiest.collect());
-    let completed = results.aggregate.iter().map(|a| format!("{} of {}", a.completed, a.flows));
-    push_row(&mut rows, "flows completed", "", completed);
+    row(&mut rows, &labels::busiest_link(None), Unit::Share, busiest.collect());
+    // Flows that did not start are said apart.
+    let completed = results
+        .aggregate
+        .iter()
+        .map(|a| format!("{} of {}", a.completed, a.flows.saturating_sub(a.skipped)));
+    push_row(&mut rows, labels::COMPLETED, "", completed);
     let heads =
         protocols.iter().map(|p| format!("<th scope=col>{}{}</th>", marker(p), html(&p.title)));
-    let heads: String = heads.collect();
+    let (heads, columns): (String, usize) = (heads.collect(), protocols.len());
     format!(
-        "<div class=wide><table><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=wide><table style=--n:{columns}><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+}
+
+/// The delays of each class of flows, where a run has several.
+fn class_rows(rows: &mut String, results: &Results) {
+    if results.aggregate.iter().all(|a| a.by_class.len() < 2) {
+        return;
+    }
+    let classes: BTreeSet<&String> =
+        results.aggregate.iter().flat_map(|a| a.by_class.keys()).collect();
+    for class in classes {
+        for metric in METRICS.iter().filter(|metric| CLASS_ROWS.contains(&metric.name)) {
+            let cell = |a: &Aggregate| {
+                a.by_class.get(class)?.get(metric.name).map(|e| times(*e, metric.scale))
+            };
+            let label = labels::of_class(metric.label, &html(class));
+            let cells = results.aggregate.iter().map(cell).collect();
+            row(rows, &label, metric.shown, cells);
+        }
+    }
 }
 
 fn times(of: Estimate, scale: f64) -> Estimate {
@@ -82,8 +92,10 @@ fn row(rows: &mut String, words: &str, unit: Unit, values: Vec<Option<Estimate>>
     };
     let ((letter, scale), name) = match unit {
         Unit::Seconds => (second_prefix(highest), "s"),
-        Unit::Si(name) => (prefix(highest), name),
-        Unit::Plain => (("", 1.0), ""),
+        Unit::BitsPerSecond => (prefix(highest), "bit/s"),
+        Unit::Bytes => (prefix(highest), "B"),
+        Unit::Share => (("", 0.01), "%"),
+        Unit::Plain | Unit::Count => (("", 1.0), ""),
     };
     let cells = values.iter().map(|value| match value {
         Some(e) => figure(e.mean / scale, e.half().map(|half| half / scale)),
@@ -170,6 +182,14 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
     let Some(first) = results.runs.first().filter(|run| run.per_flow.len() <= FLOWS) else {
         return String::new();
     };
+    // Runs of several folders may have other flows.
+    let same = |run: &Run| {
+        run.per_flow.len() == first.per_flow.len()
+            && run.per_flow.iter().zip(&first.per_flow).all(|(own, first)| own.is_like(first))
+    };
+    if !results.runs.iter().all(same) {
+        return String::new();
+    }
     let mut rows = Vec::new();
     let mut highest = 0f64;
     for (place, flow) in first.per_flow.iter().enumerate() {
@@ -177,10 +197,10 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
         for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
             let runs = results.runs_of(&aggregate.protocol);
             let own = mean(runs.clone().filter_map(|run| run.per_flow.get(place)?.fct_s));
-            let ideal =
+            let reference =
                 mean(runs.filter_map(|run| *run.reference.per_flow_fct_s.as_ref()?.get(place)?));
-            highest = highest.max(own.unwrap_or(0.0)).max(ideal.unwrap_or(0.0));
-            points.push((protocol, own, ideal));
+            highest = highest.max(own.unwrap_or(0.0)).max(reference.unwrap_or(0.0));
+            points.push((protocol, own, reference));
         }
         rows.push((flow, points));
     }
@@ -188,7 +208,7 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
         return String::new();
     }
     let end_s = nice_above(highest);
-    let any_ideal = rows.iter().flat_map(|(_, points)| points).any(|(_, _, ideal)| ideal.is_some());
+    let referred = rows.iter().flat_map(|(_, points)| points).any(|(_, _, of)| of.is_some());
     let mut body = key(protocols);
     for (flow, points) in rows {
         let size = flow.bytes.map_or(String::from("endless"), |bytes| {
@@ -209,7 +229,7 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
     let ticks: String = ticks.collect();
     let _ =
         write!(body, "<div class='dots ticks'><span></span><div class=axis>{ticks}</div></div>");
-    if any_ideal {
+    if referred {
         body.push_str(
             "<p class=about>Bars: what the reference, a fluid max-min network, would need.</p>",
         );
@@ -217,10 +237,10 @@ pub(super) fn completion(results: &Results, protocols: &[Protocol]) -> String {
     section("completion", "Completion time of each flow, s, mean over seeds", &body)
 }
 
-fn dot((protocol, own, ideal): (&Protocol, Option<f64>, Option<f64>), end_s: f64) -> String {
+fn dot((protocol, own, reference): (&Protocol, Option<f64>, Option<f64>), end_s: f64) -> String {
     let (colour, title) = (html(&protocol.colour), html(&protocol.title));
     let left = |seconds: f64| format!("left:{:.3}%", 100.0 * seconds / end_s);
-    let ideal = ideal.map(|seconds| {
+    let reference = reference.map(|seconds| {
         let text = four_digits(seconds);
         format!(
             "<s style='{};--c:{colour}' title='reference of {title}: {text} s'></s>",
@@ -231,7 +251,7 @@ fn dot((protocol, own, ideal): (&Protocol, Option<f64>, Option<f64>), end_s: f64
         let text = four_digits(seconds);
         format!("<i style='{}' title='{title}: {text} s'>{}</i>", left(seconds), marker(protocol))
     });
-    ideal.into_iter().chain(own).collect()
+    reference.into_iter().chain(own).collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -135,6 +135,12 @@ impl Rate {
         }
         (self.edge, self.latest) = (Some((start_ns, base)), (t_ns, value));
     }
+    /// The count stays as it is until `t_ns`.
+    pub fn hold(&mut self, t_ns: i64, emit: impl FnMut(i64, f64)) {
+        if self.edge.is_some() {
+            self.push(t_ns.max(self.latest.0), self.latest.1, emit);
+        }
+    }
     /// No sample follows: the window under way counts as a whole one.
     pub fn finish(&self, mut emit: impl FnMut(i64, f64)) {
         if let Some((start_ns, base)) = self.edge.filter(|(start_ns, _)| self.latest.0 > *start_ns)
@@ -237,6 +243,14 @@ mod tests {
         let gap = [(100 * MS, 1000.0), (190 * MS, 1010.0), (410 * MS, 1030.0)];
         assert_eq!(rates(100 * MS, &gap), [(1, 100.0), (2, 0.0), (3, 0.0), (4, 200.0)]);
         assert_eq!(rates(100 * MS, &[(5, 7.0)]), []);
+        // A count that is held until 350 ms: nothing more in two windows, nor in the one that has
+        // begun.
+        let (mut rate, mut out) = (Rate::new(100 * MS), Vec::new());
+        rate.push(0, 0.0, |number, rate| out.push((number, rate)));
+        rate.push(40 * MS, 50.0, |number, rate| out.push((number, rate)));
+        rate.hold(350 * MS, |number, rate| out.push((number, rate)));
+        rate.finish(|number, rate| out.push((number, rate)));
+        assert_eq!(out, [(0, 500.0), (1, 0.0), (2, 0.0), (3, 0.0)]);
     }
 
     #[test]

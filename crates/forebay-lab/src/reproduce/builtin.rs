@@ -1,43 +1,93 @@
-//! The experiments that are built into the binary.
+//! The experiments that are built into the binary, and those of files.
 
-use super::paper::Experiment;
+use super::file::Experiment;
+use std::io;
+use std::path::Path;
 
 /// An experiment of the binary.
 #[derive(Clone, Copy, Debug)]
-pub struct PaperExperiment {
-    /// Its paper.
-    pub paper: &'static str,
-    /// Its name within the paper.
+pub struct BuiltinExperiment {
+    /// Its source: a paper, or a system that was measured.
+    pub source: &'static str,
+    /// Its name among those of the source.
     pub experiment: &'static str,
-    /// `paper/experiment`.
+    /// `source/experiment`.
     pub name: &'static str,
     /// The text of its file.
     pub(super) text: &'static str,
 }
 
 macro_rules! experiments {
-    ($($paper:literal / $experiment:literal),* $(,)?) => {
-        /// The experiments of papers that can be reproduced, in the order in which they are run.
-        pub const PAPER_EXPERIMENTS: &[PaperExperiment] = &[$(PaperExperiment {
-            paper: $paper,
+    ($($source:literal / $experiment:literal),* $(,)?) => {
+        /// The experiments that can be reproduced, in the order in which they are run.
+        pub const EXPERIMENTS: &[BuiltinExperiment] = &[$(BuiltinExperiment {
+            source: $source,
             experiment: $experiment,
-            name: concat!($paper, "/", $experiment),
-            text: include_str!(concat!("../../../../papers/", $paper, "/", $experiment, ".toml")),
+            name: concat!($source, "/", $experiment),
+            text: include_str!(
+                concat!("../../../../experiments/", $source, "/", $experiment, ".toml")
+            ),
         },)*];
     };
 }
 
-experiments!["inrpp" / "dumbbell"];
+experiments!["inrpp" / "dumbbell", "linux" / "one-flow"];
 
-impl PaperExperiment {
-    /// The experiments that `name` asks for: those of a paper, or one of them as `paper/experiment`. None if there is none.
-    pub fn find(name: &str) -> Vec<&'static PaperExperiment> {
-        let wanted = |e: &&PaperExperiment| e.name == name || e.paper == name;
-        PAPER_EXPERIMENTS.iter().filter(wanted).collect()
+impl BuiltinExperiment {
+    /// The experiments that `name` asks for: those of a source, or one of them as
+    /// `source/experiment`. Empty if there is none.
+    pub fn find(name: &str) -> Vec<&'static BuiltinExperiment> {
+        let wanted = |e: &&BuiltinExperiment| e.name == name || e.source == name;
+        EXPERIMENTS.iter().filter(wanted).collect()
     }
     /// What it is, in a line.
     pub fn title(&self) -> String {
         let experiment = Experiment::parse(self.text, self.name);
         experiment.expect("a test reads every file of the binary").file.title
+    }
+}
+
+/// The text of an experiment, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExperimentText {
+    /// Its source; of a file the folder.
+    pub(super) source: String,
+    /// Its name among those of the source; of a file its name.
+    pub(super) experiment: String,
+    /// What messages call it.
+    pub(super) file: String,
+    pub(super) text: String,
+}
+
+impl ExperimentText {
+    /// That of the file at `path`. Scenarios that it names by a path are relative to the current
+    /// folder, as on the command line.
+    pub fn read(path: &Path) -> io::Result<ExperimentText> {
+        let text = std::fs::read_to_string(path)?;
+        let folder = path.parent().map(|folder| folder.display().to_string());
+        let folder = folder.filter(|folder| !folder.is_empty());
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(ExperimentText {
+            source: folder.unwrap_or_else(|| ".".to_string()),
+            experiment: file.into_owned(),
+            file: path.display().to_string(),
+            text,
+        })
+    }
+
+    /// `source/experiment`.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.source, self.experiment)
+    }
+}
+
+impl From<&BuiltinExperiment> for ExperimentText {
+    fn from(of: &BuiltinExperiment) -> ExperimentText {
+        ExperimentText {
+            source: of.source.to_string(),
+            experiment: of.experiment.to_string(),
+            file: format!("{}.toml", of.name),
+            text: of.text.to_string(),
+        }
     }
 }

@@ -22,8 +22,8 @@ impl Measured<'_> {
     /// The value of a measure that has been checked; None if there is none, because what it waits for did not happen.
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
-            Measure::Metric(name) => number(&self.result.metrics.numbers(), name),
-            Measure::Reference(name) => number(&self.result.reference.numbers(), name),
+            Measure::Metric(name) => number(self.result.metrics.numbers(), name),
+            Measure::Reference(name) => number(self.result.reference.numbers(), name),
             Measure::Drops(reason) => {
                 let dropped = self.result.drops.get(reason.as_str());
                 Some(dropped.copied().unwrap_or_default() as f64)
@@ -75,6 +75,10 @@ impl Measured<'_> {
                 })?;
                 let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
                 (received > 0.0).then(|| passed / received)
+            }
+            Measure::SlowStartPeak { flow, segment_bytes } => {
+                let bytes = self.recording.slow_start_bytes(index(*flow))?;
+                Some(bytes as f64 / f64::from(*segment_bytes))
             }
             Measure::JainSampled { every_s, over, within_s } => {
                 self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
@@ -189,6 +193,8 @@ fn index(flow: u32) -> usize {
     flow as usize - 1
 }
 
-fn number(numbers: &[(&'static str, Option<f64>)], name: &str) -> Option<f64> {
-    numbers.iter().find(|(known, _)| *known == name)?.1
+type Number = (&'static str, Option<f64>);
+
+fn number(numbers: impl IntoIterator<Item = Number>, name: &str) -> Option<f64> {
+    numbers.into_iter().find(|(known, _)| *known == name)?.1
 }

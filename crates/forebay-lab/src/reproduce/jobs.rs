@@ -2,7 +2,7 @@
 
 use super::ReproduceOptions;
 use super::evaluate::Measured;
-use super::paper::{Experiment, PaperError, Row};
+use super::file::{Experiment, ExperimentError, Row};
 use super::recording::{LOOK_EVERY, Recording};
 use crate::reference::Known;
 use crate::run::{LinkNames, Looks, Progress, RunError, RunOptions, run_one};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub enum ReproduceError {
     /// The file of an experiment cannot be used.
     #[error(transparent)]
-    Paper(#[from] PaperError),
+    Experiment(#[from] ExperimentError),
     /// A run failed: which, and why.
     #[error("{0}: {1}")]
     Run(String, #[source] RunError),

@@ -1,4 +1,4 @@
-//! What a row of a paper is measured by: a closed set of kinds, each of them one line of a file.
+//! What a row of an experiment is measured by: a closed set of kinds, each one line of a file.
 
 use crate::metrics::Metrics;
 use crate::reference::Reference;
@@ -43,6 +43,9 @@ pub(super) enum Measure {
     ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
     /// Payload of flows that left an interface by payload that their receivers got.
     PassedRatio { port: String, flows: Vec<u32>, within_s: [f64; 2] },
+    /// The largest window of a sender, in segments of so many bytes, up to the look at which it
+    /// first has a slow start threshold: its first slow start is over.
+    SlowStartPeak { flow: u32, segment_bytes: u32 },
     /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs, sampled so often.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
 }
@@ -120,9 +123,9 @@ impl Measure {
         };
         link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
         match self {
-            Measure::Metric(name) => named("metric", name, names(&Metrics::default().numbers())),
+            Measure::Metric(name) => named("metric", name, names(Metrics::default().numbers())),
             Measure::Reference(name) => {
-                named("number of the reference", name, names(&Reference::default().numbers()))
+                named("number of the reference", name, names(Reference::default().numbers()))
             }
             Measure::Drops(reason) => {
                 named("reason", reason, DropReason::ALL.iter().map(|reason| reason.name()))
@@ -135,6 +138,9 @@ impl Measure {
             {
                 Err(format!("expected more than 0 seconds, found {every_s}"))
             }
+            Measure::SlowStartPeak { segment_bytes: 0, .. } => {
+                Err("expected segments of 1 byte or more, found 0".to_string())
+            }
             _ => Ok(()),
         }
     }
@@ -144,6 +150,7 @@ impl Measure {
             Measure::CompletedAt { flow }
             | Measure::SentAll { flow, .. }
             | Measure::PassedAll { flow, .. }
+            | Measure::SlowStartPeak { flow, .. }
             | Measure::Goodput { flow, .. } => vec![*flow],
             Measure::ShareSlopes { flows, .. } | Measure::PassedRatio { flows, .. } => {
                 flows.clone()
@@ -166,8 +173,10 @@ impl Measure {
     }
 }
 
-fn names(numbers: &[(&'static str, Option<f64>)]) -> impl Iterator<Item = &'static str> {
-    numbers.iter().map(|(name, _)| *name)
+fn names(
+    numbers: impl IntoIterator<Item = (&'static str, Option<f64>)>,
+) -> impl Iterator<Item = &'static str> {
+    numbers.into_iter().map(|(name, _)| name)
 }
 
 fn named<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Result<(), String> {

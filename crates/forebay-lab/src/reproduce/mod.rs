@@ -1,28 +1,28 @@
-//! Papers: what they published, beside what comes out here.
+//! What papers published and what was measured of other systems, beside what comes out here.
 //!
-//! An experiment is a file in `papers/`: set-ups to run and rows to compare. The way through the folder: `builtin` (which there
-//! are), `paper` (their format), `jobs` (runs side by side), `recording` and `evaluate` (a run to the values of its `measure`s),
-//! `verdict` (values to verdicts).
+//! An experiment is a file in `experiments/`: set-ups to run and rows to compare. `builtin` has
+//! those of the binary, `file` their format; `jobs` runs them side by side, `recording` and
+//! `evaluate` turn a run into the values of its `measure`s, `verdict` compares them.
 
 mod builtin;
 mod evaluate;
+mod file;
 mod jobs;
 mod measure;
-mod paper;
 mod recording;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
-pub use builtin::{PAPER_EXPERIMENTS, PaperExperiment};
+pub use builtin::{BuiltinExperiment, EXPERIMENTS, ExperimentText};
+pub use file::{ExperimentError, Unit};
 pub use jobs::{ReproduceError, ReproduceProgress};
-pub use paper::{PaperError, Unit};
 pub use verdict::Verdict;
 
 use crate::statistics::mean_and_interval;
+use file::{Experiment, Quantity, Row};
 use jobs::Jobs;
-use paper::{Experiment, Row};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -53,14 +53,29 @@ pub struct Reproduction {
 /// What an experiment is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExperimentHead {
-    /// `paper/experiment`.
-    pub name: &'static str,
+    /// `source/experiment`; of a file `folder/file`.
+    pub name: String,
     /// What it is, in a line.
     pub title: String,
-    /// The paper.
+    /// The paper, or who measured what.
     pub source: String,
+    /// What published values are called in a table: "paper", "kernel".
+    pub label: String,
+    /// What is compared in all set-ups alike; empty if rows differ from set-up to set-up.
+    pub quantities: Vec<QuantityHead>,
     /// What is run, by name, with a line about each.
     pub setups: Vec<SetupHead>,
+}
+
+/// A quantity that is compared in all set-ups alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuantityHead {
+    /// Its name.
+    pub quantity: String,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// What counts as the same, in words: "2 %", "a factor of 1.5", "0".
+    pub tolerance: String,
 }
 
 /// What a set-up is, and how to run it by hand.
@@ -68,7 +83,7 @@ pub struct ExperimentHead {
 pub struct SetupHead {
     /// Its name.
     pub name: String,
-    /// What it is, in a line.
+    /// What it is, in a line; empty if the name says it.
     pub what: String,
     /// The scenario.
     pub scenario: String,
@@ -79,10 +94,11 @@ pub struct SetupHead {
 /// A published value beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedRow {
-    /// The paper.
-    pub paper: &'static str,
+    /// What the value is of: the part of an experiment's name before the slash.
+    #[serde(rename = "paper")]
+    pub origin: String,
     /// The experiment.
-    pub experiment: &'static str,
+    pub experiment: String,
     /// What is compared.
     pub quantity: String,
     /// The set-up.
@@ -91,10 +107,12 @@ pub struct ComparedRow {
     pub protocol: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Table, figure or section of the published value.
+    /// Table, figure or section of the published value; empty if it is that of the experiment.
     pub source: String,
-    /// What the paper says.
+    /// The published value.
     pub published: Option<f64>,
+    /// Least and most of the repetitions of which it is the median.
+    pub published_range: Option<[f64; 2]>,
     /// Mean over the runs that have it; None if none has.
     pub measured: Option<f64>,
     /// 95 % interval of that mean; None for less than two runs.
@@ -111,10 +129,10 @@ pub struct ComparedRow {
 
 /// Run the experiments and compare. A row that differs is a result; a run that fails is an error.
 pub fn reproduce(
-    wanted: &[&'static PaperExperiment],
+    wanted: &[ExperimentText],
     options: &ReproduceOptions<'_>,
 ) -> Result<Reproduction, ReproduceError> {
-    let parsed = wanted.iter().map(|e| Experiment::parse(e.text, &format!("{}.toml", e.name)));
+    let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file));
     let experiments = parsed.collect::<Result<Vec<_>, _>>()?;
     let jobs = Jobs::new(&experiments, options.quick);
     let values = jobs.run(options)?;
@@ -127,23 +145,30 @@ pub fn reproduce(
     Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads.collect(), rows })
 }
 
-fn head(place: &PaperExperiment, experiment: &Experiment) -> ExperimentHead {
+fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {
     let setups = experiment.file.setups.iter().map(|setup| SetupHead {
         name: setup.name.get_ref().clone(),
         what: setup.what.clone(),
         scenario: setup.scenario.get_ref().clone(),
         set: setup.set.iter().map(|set| set.get_ref().clone()).collect(),
     });
+    let quantities = experiment.file.quantities.iter().map(|of: &Quantity| QuantityHead {
+        quantity: of.quantity.get_ref().clone(),
+        unit: of.unit,
+        tolerance: of.tolerance.to_string(),
+    });
     ExperimentHead {
-        name: place.name,
+        name: place.name(),
         title: experiment.file.title.clone(),
         source: experiment.file.source.clone(),
+        label: experiment.file.label.clone(),
+        quantities: quantities.collect(),
         setups: setups.collect(),
     }
 }
 
 /// One row; `values` has one entry per run.
-fn compare(place: &PaperExperiment, row: &Row, values: &[Option<f64>]) -> ComparedRow {
+fn compare(place: &ExperimentText, row: &Row, values: &[Option<f64>]) -> ComparedRow {
     let there: Vec<f64> = values.iter().flatten().copied().collect();
     let interval = mean_and_interval(&there);
     let (verdict, words) = match (row.target(), &interval) {
@@ -156,15 +181,17 @@ fn compare(place: &PaperExperiment, row: &Row, values: &[Option<f64>]) -> Compar
         .then(|| format!("it did not happen in {missing} of {} runs", values.len()));
     let known = row.why.clone().filter(|_| verdict != Verdict::Reproduced);
     let parts = [Some(words).filter(|words| !words.is_empty()), partly, known];
+    let published = row.published.as_ref().map(|published| published.get_ref());
     ComparedRow {
-        paper: place.paper,
-        experiment: place.experiment,
+        origin: place.source.clone(),
+        experiment: place.experiment.clone(),
         quantity: row.quantity.get_ref().clone(),
         setup: row.setup.get_ref().clone(),
         protocol: row.protocol.get_ref().clone(),
         unit: row.unit,
         source: row.source.clone(),
-        published: row.published,
+        published: published.map(|published| published.value),
+        published_range: published.and_then(|published| published.range),
         measured: interval.map(|interval| interval.mean),
         ci95: interval.and_then(|interval| interval.ci95),
         seeds: there.len(),

@@ -43,13 +43,41 @@ pub(super) struct Recording {
     watched: Vec<usize>,
     /// Per flow when its handshake was over at its sender, in seconds.
     established_s: Vec<Option<f64>>,
+    /// Per flow its first slow start.
+    slow_starts: Vec<SlowStart>,
     samples: Vec<Sample>,
+}
+
+/// The first slow start of a sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlowStart {
+    /// The largest window so far, in bytes.
+    peak_bytes: u64,
+    /// It is over.
+    over: bool,
+}
+
+impl SlowStart {
+    /// Take a window and its threshold at a look.
+    fn take(&mut self, cwnd_bytes: u64, ssthresh_bytes: Option<u64>) {
+        if !self.over {
+            self.peak_bytes = self.peak_bytes.max(cwnd_bytes);
+            self.over = ssthresh_bytes.is_some();
+        }
+    }
 }
 
 impl Recording {
     /// Nothing yet, of a run with so many flows and directed links.
     pub fn new(flows: usize, links: usize, watched: Vec<usize>) -> Recording {
-        Recording { flows, links, watched, established_s: vec![None; flows], samples: Vec::new() }
+        Recording {
+            flows,
+            links,
+            watched,
+            established_s: vec![None; flows],
+            slow_starts: vec![SlowStart::default(); flows],
+            samples: Vec::new(),
+        }
     }
 
     /// Look at the simulation.
@@ -60,6 +88,12 @@ impl Recording {
         let established = |flow| progress(flow, Role::Client).and_then(|p| p.established_at);
         for (flow, known) in flows().zip(&mut self.established_s) {
             *known = known.or_else(|| established(flow).map(|at| at.as_secs_f64()));
+        }
+        for (flow, slow_start) in flows().zip(&mut self.slow_starts) {
+            let view = simulation.connection(flow, Role::Client).map(|end| end.view(0));
+            if let Some(view) = view {
+                slow_start.take(view.cwnd_bytes, view.ssthresh_bytes);
+            }
         }
         let sent = |flow| progress(flow, Role::Client).map_or(0, |p| p.sent_bytes);
         let received = |flow| progress(flow, Role::Server).map_or(0, |p| p.received_bytes);
@@ -106,6 +140,13 @@ impl Recording {
         self.established_s[flow]
     }
 
+    /// The largest window of the first slow start of the flow with that index, in bytes; None if it
+    /// is not over.
+    pub fn slow_start_bytes(&self, flow: usize) -> Option<u64> {
+        let SlowStart { peak_bytes, over } = self.slow_starts[flow];
+        over.then_some(peak_bytes)
+    }
+
     /// All looks, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
@@ -134,5 +175,24 @@ impl Recording {
     pub fn of(watched: Vec<usize>, samples: Vec<Sample>) -> Recording {
         let flows = samples.first().map_or(0, |sample| sample.sent_bytes.len());
         Recording { samples, ..Recording::new(flows, 0, watched) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_start_ends_with_a_threshold() {
+        let mut recording = Recording::new(1, 0, Vec::new());
+        let looks = [(10, None), (80, None), (124, Some(62)), (500, Some(62))];
+        for (cwnd, ssthresh) in &looks[..2] {
+            recording.slow_starts[0].take(*cwnd, *ssthresh);
+        }
+        assert_eq!(recording.slow_start_bytes(0), None);
+        for (cwnd, ssthresh) in &looks[2..] {
+            recording.slow_starts[0].take(*cwnd, *ssthresh);
+        }
+        assert_eq!(recording.slow_start_bytes(0), Some(124));
     }
 }

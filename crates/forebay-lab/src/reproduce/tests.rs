@@ -1,8 +1,9 @@
-//! Papers as files, and measures against numbers worked out by hand.
+//! Experiments as files, and measures against numbers worked out by hand.
 
 use super::evaluate::Measured;
+use super::file::Experiment;
 use super::measure::Measure;
-use super::paper::Experiment;
+
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
 use crate::run::{LinkNames, RunOptions, RunResult, run_one};
@@ -11,19 +12,20 @@ use forebay_router::inrpp::FlowTotals;
 
 #[test]
 fn every_experiment_of_the_binary_can_be_read() {
-    for place in PAPER_EXPERIMENTS {
+    for place in EXPERIMENTS {
         let experiment = Experiment::parse(place.text, place.name).unwrap();
         assert!(!experiment.file.rows.is_empty(), "{}", place.name);
         assert!(!place.title().is_empty());
-        assert_eq!(PaperExperiment::find(place.name).len(), 1);
-        assert!(PaperExperiment::find(place.paper).iter().any(|other| other.name == place.name));
+        assert_eq!(BuiltinExperiment::find(place.name).len(), 1);
+        assert!(BuiltinExperiment::find(place.source).iter().any(|other| other.name == place.name));
     }
-    assert!(PaperExperiment::find("inrp").is_empty());
+    assert!(BuiltinExperiment::find("inrp").is_empty());
 }
 
 /// A file with one set-up and one row. The lines are counted below.
 const FILE: &str = r#"title = "t"
 source = "s"
+label = "paper"
 seeds = 2
 quick_seeds = 1
 [[setups]]
@@ -48,23 +50,23 @@ fn errors_say_where_and_what_was_expected() {
     assert!(Experiment::parse(FILE, "f").is_ok());
     for (from, to, place, what) in [
         ("title", "titel", "f:1:1", "unknown field `titel`"),
-        ("seeds = 2", "seeds = 0", "f:3:9", "expected 1 to 1000 seeds"),
-        ("inrpp/dumbbell", "inrpp/dumbel", "f:8:12", "inrpp/dumbel"),
-        ("tcp.preset=modern", "tcp.preset=moderm", "f:9:28", "moderm"),
+        ("seeds = 2", "seeds = 0", "f:4:9", "expected 1 to 1000 seeds"),
+        ("inrpp/dumbbell", "inrpp/dumbel", "f:9:12", "inrpp/dumbel"),
+        ("tcp.preset=modern", "tcp.preset=moderm", "f:10:28", "moderm"),
         (
             "protocols = [\"inrpp\"",
             "protocols = [\"inrp\"",
-            "f:10:14",
+            "f:11:14",
             "there is no protocol `inrp`",
         ),
-        ("setup = \"a\"", "setup = \"b\"", "f:13:9", "there is no set-up `b`"),
-        ("protocol = \"inrpp\"", "protocol = \"rcp\"", "f:14:12", "`a` does not run `rcp`"),
-        ("unit = \"s\"", "unit = \"ms\"", "f:15:8", "unknown variant `ms`"),
-        ("tolerance = \"2%\"\n", "", "f:12:12", "go together"),
-        ("\"2%\"", "2..3", "f:18:15", "invalid fraction"),
-        ("\"0-2\"", "\"0-9\"", "f:19:11", "there is no link `0-9`; one of: 4-0, 0-4, 0-2"),
-        ("\"B\"", "\"C\"", "f:19:11", "there is no state `C`"),
-        ("first_entry", "first_enter", "f:19:13", "unknown variant `first_enter`"),
+        ("setup = \"a\"", "setup = \"b\"", "f:14:9", "there is no set-up `b`"),
+        ("protocol = \"inrpp\"", "protocol = \"rcp\"", "f:15:12", "`a` does not run `rcp`"),
+        ("unit = \"s\"", "unit = \"min\"", "f:16:8", "unknown variant `min`"),
+        ("tolerance = \"2%\"\n", "", "f:13:12", "go together"),
+        ("\"2%\"", "2..3", "f:19:15", "invalid fraction"),
+        ("\"0-2\"", "\"0-9\"", "f:20:11", "there is no link `0-9`; one of: 4-0, 0-4, 0-2"),
+        ("\"B\"", "\"C\"", "f:20:11", "there is no state `C`"),
+        ("first_entry", "first_enter", "f:20:13", "unknown variant `first_enter`"),
     ] {
         let error = Experiment::parse(&FILE.replacen(from, to, 1), "f").unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");

@@ -39,19 +39,80 @@ pub(super) enum Side {
     Higher,
 }
 
-/// How far from a published value is the same: `"2%"` of that value, or a number in its unit.
+/// A published value: one number, or the least, the median and the most of repetitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Published {
+    pub value: f64,
+    /// Least and most of the repetitions, if there are several.
+    pub range: Option<[f64; 2]>,
+}
+
+impl<'de> Deserialize<'de> for Published {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Published, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Published;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or [least, median, most] in ascending order")
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Published, E> {
+                match value.is_finite() {
+                    true => Ok(Published { value, range: None }),
+                    false => Err(E::invalid_value(de::Unexpected::Float(value), &self)),
+                }
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Published, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Published, A::Error> {
+                let mut values = Vec::new();
+                while let Some(Published { value, range: None }) = seq.next_element()? {
+                    values.push(value);
+                }
+                match values[..] {
+                    [least, value, most] if least <= value && value <= most => {
+                        Ok(Published { value, range: Some([least, most]) })
+                    }
+                    _ => Err(de::Error::invalid_value(de::Unexpected::Seq, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// How far from a published value is the same: `"2%"` of that value, `"factor 1.5"` either way, or
+/// a number in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Tolerance {
     Percent(f64),
+    Factor(f64),
     Absolute(f64),
 }
 
 impl Tolerance {
-    /// In the unit of the value.
-    pub fn around(self, published: f64) -> f64 {
+    /// The least and the most that is the same as `value`.
+    fn around(self, value: f64) -> [f64; 2] {
         match self {
-            Tolerance::Percent(percent) => percent / 100.0 * published.abs(),
-            Tolerance::Absolute(by) => by,
+            Tolerance::Percent(percent) => {
+                let reach = percent / 100.0 * value.abs();
+                [value - reach, value + reach]
+            }
+            Tolerance::Factor(factor) => [value / factor, value * factor],
+            Tolerance::Absolute(by) => [value - by, value + by],
+        }
+    }
+
+    /// Errors with why it says nothing of that value.
+    pub fn check(self, published: &Published) -> Result<(), String> {
+        match self {
+            Tolerance::Percent(_) if published.value == 0.0 => {
+                Err("a share of 0 is 0: give the tolerance as a number".to_string())
+            }
+            Tolerance::Factor(_) if published.value <= 0.0 => {
+                Err("a factor needs a value above 0: give the tolerance as a number".to_string())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -62,14 +123,21 @@ impl<'de> Deserialize<'de> for Tolerance {
         impl Visitor<'_> for Reader {
             type Value = Tolerance;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a share such as \"2%\" or a number in the unit of the row")
+                f.write_str(
+                    "a share such as \"2%\", a factor such as \"factor 1.5\", \
+                     or a number in the unit of the row",
+                )
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Tolerance, E> {
-                let share = text.strip_suffix('%').and_then(|share| share.trim().parse().ok());
-                let share = share.filter(|share: &f64| share.is_finite() && *share >= 0.0);
-                share
-                    .map(Tolerance::Percent)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+                let number = |text: &str| {
+                    let number: Option<f64> = text.trim().parse().ok();
+                    number.filter(|number| number.is_finite())
+                };
+                let share = text.strip_suffix('%').and_then(number);
+                let share = share.filter(|&share| share >= 0.0).map(Tolerance::Percent);
+                let factor = text.strip_prefix("factor ").and_then(number);
+                let factor = factor.filter(|&factor| factor >= 1.0).map(Tolerance::Factor);
+                share.or(factor).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }
             fn visit_f64<E: de::Error>(self, by: f64) -> Result<Tolerance, E> {
                 match by.is_finite() && by >= 0.0 {
@@ -89,6 +157,7 @@ impl fmt::Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Tolerance::Percent(percent) => write!(f, "{percent} %"),
+            Tolerance::Factor(factor) => write!(f, "a factor of {factor}"),
             Tolerance::Absolute(by) => write!(f, "{by}"),
         }
     }
@@ -97,36 +166,47 @@ impl fmt::Display for Tolerance {
 /// A value that was published, and what counts as the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Target {
-    pub published: f64,
+    pub published: Published,
     pub tolerance: Tolerance,
     /// Of a value for which one side is better.
     pub better: Option<Side>,
 }
 
-/// The verdict on a mean with its interval, and the arithmetic in words. The mean decides; where the interval crosses the edge
-/// of the tolerance, the words say so.
+/// The verdict on a mean with its interval, and the arithmetic in words. The mean decides; where
+/// the interval crosses the edge of the tolerance, the words say so. What a repetition of the
+/// published measurement gave is within the tolerance.
 pub(super) fn judge(target: &Target, measured: &Interval) -> (Verdict, String) {
-    let Target { published, tolerance, better } = *target;
-    let reach = tolerance.around(published);
+    let Target { published: Published { value, range }, tolerance, better } = *target;
+    let [least, most] = range.unwrap_or([value; 2]);
+    let [near, far] = tolerance.around(value);
+    let [low_edge, high_edge] = [near.min(least), far.max(most)];
     // Decimal values and their difference are not exact in binary.
-    let inside = |value: f64| (value - published).abs() <= reach * (1.0 + 1e-9);
-    let off = measured.mean - published;
+    let slack = (high_edge - low_edge) * 1e-9;
+    let within = |x: f64, [low, high]: [f64; 2]| low - slack <= x && x <= high + slack;
+    let inside = |x: f64| within(x, [low_edge, high_edge]);
+    let off = measured.mean - value;
     let verdict = match (inside(measured.mean), better) {
         (true, _) => Verdict::Reproduced,
         (false, Some(Side::Lower)) if off < 0.0 => Verdict::Better,
         (false, Some(Side::Higher)) if off > 0.0 => Verdict::Better,
         (false, _) => Verdict::Differs,
     };
-    let place = if verdict == Verdict::Reproduced { "within" } else { "outside" };
+    let place = if within(measured.mean, [near, far]) { "within" } else { "outside" };
     let mut words = match tolerance {
         Tolerance::Percent(_) => {
-            format!("{:+.1} %, {place} {tolerance}", off / published.abs() * 100.0)
+            format!("{:+.1} %, {place} {tolerance}", off / value.abs() * 100.0)
         }
-        Tolerance::Absolute(_) => format!("{}, {place} {tolerance}", signed(off, reach)),
+        Tolerance::Factor(_) => format!("{:.2} times, {place} {tolerance}", measured.mean / value),
+        Tolerance::Absolute(by) if by > 0.0 => format!("{}, {place} {tolerance}", signed(off, by)),
+        Tolerance::Absolute(_) if off == 0.0 => "equal".to_string(),
+        Tolerance::Absolute(_) => format!("{off:+.1}, must be equal"),
     };
+    if verdict == Verdict::Reproduced && place == "outside" {
+        words.push_str(", as in a repetition");
+    }
     let [low, high] = measured.ci95.unwrap_or([measured.mean; 2]);
     let all_inside = inside(low) && inside(high);
-    let apart = low > published + reach || high < published - reach;
+    let apart = low > high_edge || high < low_edge;
     match verdict {
         Verdict::Reproduced if !all_inside => words.push_str("; the interval reaches beyond that"),
         Verdict::Better | Verdict::Differs if !apart => {
@@ -137,9 +217,9 @@ pub(super) fn judge(target: &Target, measured: &Interval) -> (Verdict, String) {
     (verdict, words)
 }
 
-/// A difference with its sign and two digits of the tolerance; whole where there is none, as of counts.
+/// A difference with its sign and two digits of the tolerance, which is above 0.
 fn signed(off: f64, reach: f64) -> String {
-    let places = if reach > 0.0 { (1.0 - reach.log10().floor()).clamp(0.0, 6.0) } else { 0.0 };
+    let places = (1.0 - reach.log10().floor()).clamp(0.0, 6.0);
     format!("{off:+.*}", places as usize)
 }
 
@@ -147,8 +227,8 @@ fn signed(off: f64, reach: f64) -> String {
 mod tests {
     use super::*;
 
-    fn target(published: f64, tolerance: Tolerance, better: Option<Side>) -> Target {
-        Target { published, tolerance, better }
+    fn target(value: f64, tolerance: Tolerance, better: Option<Side>) -> Target {
+        Target { published: Published { value, range: None }, tolerance, better }
     }
     fn mean(mean: f64, half: f64) -> Interval {
         Interval { mean, ci95: Some([mean - half, mean + half]), n: 5 }
@@ -197,8 +277,64 @@ mod tests {
         assert_eq!(read("t = \"2%\""), Ok(Tolerance::Percent(2.0)));
         assert_eq!(read("t = \"0.5 %\""), Ok(Tolerance::Percent(0.5)));
         assert_eq!(read("t = 3"), Ok(Tolerance::Absolute(3.0)));
-        for wrong in ["t = \"2\"", "t = \"%\"", "t = -1", "t = nan", "t = \"-1%\"", "t = true"] {
-            assert!(read(wrong).unwrap_err().contains("a share such as"), "{wrong}");
+        assert_eq!(read("t = \"factor 1.5\""), Ok(Tolerance::Factor(1.5)));
+        for wrong in ["\"2\"", "\"%\"", "-1", "nan", "\"-1%\"", "true", "\"factor 0.5\"", "\"x 2\""]
+        {
+            let error = read(&format!("t = {wrong}")).unwrap_err();
+            assert!(error.contains("a share such as"), "{wrong}: {error}");
+        }
+    }
+
+    /// Drops of 15, in three repetitions 14 to 52: a factor of 1.5 is 10 to 22.5.
+    #[test]
+    fn a_factor_reaches_both_ways_and_a_repetition_is_within() {
+        let drops = |range| Target {
+            published: Published { value: 15.0, range },
+            tolerance: Tolerance::Factor(1.5),
+            better: None,
+        };
+        let of = |range, m| judge(&drops(range), &mean(m, 0.0));
+        let (verdict, words) = of(None, 22.5);
+        assert_eq!(
+            (verdict, words.as_str()),
+            (Verdict::Reproduced, "1.50 times, within a factor of 1.5")
+        );
+        assert_eq!(of(None, 10.0).0, Verdict::Reproduced);
+        assert_eq!((of(None, 9.9).0, of(None, 22.6).0), (Verdict::Differs, Verdict::Differs));
+        let spread = Some([14.0, 52.0]);
+        let (verdict, words) = of(spread, 45.0);
+        assert_eq!(verdict, Verdict::Reproduced);
+        assert_eq!(words, "3.00 times, outside a factor of 1.5, as in a repetition");
+        assert_eq!(
+            (of(spread, 10.0).0, of(spread, 52.1).0),
+            (Verdict::Reproduced, Verdict::Differs)
+        );
+    }
+
+    #[test]
+    fn a_count_that_must_be_equal() {
+        let none = target(0.0, Tolerance::Absolute(0.0), None);
+        assert_eq!(judge(&none, &mean(0.0, 0.0)), (Verdict::Reproduced, "equal".into()));
+        let (verdict, words) = judge(&none, &mean(0.2, 0.0));
+        assert_eq!((verdict, words.as_str()), (Verdict::Differs, "+0.2, must be equal"));
+    }
+
+    #[test]
+    fn published_values_are_numbers_or_ascending_threes() {
+        #[derive(Deserialize)]
+        struct Row {
+            p: Published,
+        }
+        let read =
+            |text: &str| toml::from_str::<Row>(text).map(|row| row.p).map_err(|e| e.to_string());
+        assert_eq!(read("p = 10.5"), Ok(Published { value: 10.5, range: None }));
+        assert_eq!(
+            read("p = [14, 15, 52]"),
+            Ok(Published { value: 15.0, range: Some([14.0, 52.0]) })
+        );
+        for wrong in ["[1, 2]", "[2, 1, 3]", "[1, 2, 3, 4]", "inf", "\"1\"", "[[1, 2, 3], 1, 2]"] {
+            let error = read(&format!("p = {wrong}")).unwrap_err();
+            assert!(error.contains("[least, median, most]"), "{wrong}: {error}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::observe::Watch;
 use crate::store::SeriesWriter;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
-use forebay_sim::{Simulation, Status};
+use forebay_sim::{Simulation, Status, Unbalanced};
 use forebay_transport::Role;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -32,6 +32,8 @@ pub(super) struct Drive<'a> {
     /// Where samples go, and their distance.
     pub series: Option<(&'a mut SeriesWriter, Span)>,
     pub cost: Cost,
+    /// Protocol and seed.
+    pub run: (&'a str, u64),
 }
 
 impl Drive<'_> {
@@ -53,12 +55,13 @@ impl Drive<'_> {
             let simulation = &mut *self.simulation;
             simulation.look_not_before(read_at);
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
+            let status = status.map_err(|error| self.unbalanced(error))?;
             idle = match self.simulation.events() == events {
                 true => idle + stop.since(began),
                 false => Span::ZERO,
             };
             if status == Status::Quiet {
-                self.end_quietly();
+                self.end_quietly()?;
             }
             let running = status == Status::Running && stop < self.bounds.until;
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
@@ -85,14 +88,19 @@ impl Drive<'_> {
 
     /// Nothing will ever happen again, though not every flow has ended (a network that stays cut). The clock stands where the
     /// wall clock made us stop; the next boundary follows from the last event alone, so that every machine ends there.
-    fn end_quietly(&mut self) {
+    fn end_quietly(&mut self) -> Result<(), RunError> {
         let now = self.simulation.now();
         let end = match now.as_nanos().is_multiple_of(LONGEST.as_nanos()) {
             true => now,
             false => boundary_after(now).min(self.bounds.until),
         };
-        let status = self.simulation.run_until(end);
+        let status = self.simulation.run_until(end).map_err(|error| self.unbalanced(error))?;
         assert_eq!(status, Status::Quiet, "nothing happens in a quiet network");
+        Ok(())
+    }
+
+    fn unbalanced(&self, error: Unbalanced) -> RunError {
+        RunError::unbalanced(error, self.options, self.run)
     }
 
     /// Is the run still wanted, are its observers well, is someone to be told?

@@ -13,7 +13,7 @@ use crate::metrics::{
     metrics_of,
 };
 use crate::need::{Need, RunMemory};
-use crate::observe::{CaptureLimit, EventFilter, EventWriter, Watch};
+use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, Watch};
 use crate::reference::{Known, Reference, Wanted, fluid_reference};
 use crate::scenario::{Scenario, ScenarioError, count_per_flow};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
@@ -21,7 +21,7 @@ pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
-use forebay_sim::{Conservation, Options, Simulation};
+use forebay_sim::{Options, Simulation, Unbalanced};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,11 +43,13 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Where series go (and a capture, if wanted); None: no series.
     pub store: Option<&'a Store>,
-    /// Write every packet to `packets.pcapng` of the store, which must be given with it.
+    /// Write packets to `packets.pcapng` of the store, which must be given with it.
     pub capture: Option<CaptureLimit>,
+    /// What the capture holds.
+    pub capture_filter: CaptureFilter<'a>,
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
-    /// Do not work out what an ideal network would have done.
+    /// Do not work out the reference.
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
@@ -128,9 +130,11 @@ pub struct RunResult {
     /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
-    /// What an ideal network would have done.
+    /// What a fluid shared max-min fair would have done.
     pub reference: Reference,
 }
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
@@ -151,11 +155,29 @@ pub enum RunError {
     /// Packet events cannot be written.
     #[error("cannot write packet events: {0}")]
     Events(#[source] std::io::Error),
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
+    Unbalanced(Unbalanced, String),
+}
+
+impl RunError {
+    fn unbalanced(
+        error: Unbalanced,
+        options: &RunOptions<'_>,
+        (protocol, seed): (&str, u64),
+    ) -> RunError {
+        let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
+        let again =
+            format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}");
+        RunError::Unbalanced(error, again)
+    }
 }
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// Panics if a packet is missing at the end: that is a bug of Forebay, and the message says how to see it again.
+/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
+/// it again.
 pub fn run_one(
     scenario: &Scenario,
     protocol: &str,
@@ -184,7 +206,7 @@ pub fn run_one(
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
     watch.begin(simulation.workload());
-    let series = options.store.map(|store| store.series(protocol, seed, names.clone()));
+    let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
     let mut series = series.transpose()?;
     let mut drive = Drive {
         simulation: &mut simulation,
@@ -194,6 +216,7 @@ pub fn run_one(
         watch: &watch,
         series: series.as_mut().map(|writer| (writer, scenario.sample)),
         cost: Cost::default(),
+        run: (protocol, seed),
     };
     let reference = reference(drive.spec, seed, (&bounds, options))?;
     let mark = drive.run()?;
@@ -201,8 +224,11 @@ pub fn run_one(
     cost.add_other_threads(&simulation);
     watch.finish()?;
     series.map(|writer| writer.finish()).transpose()?;
-    let run = (protocol, seed);
-    check_conservation(simulation.conservation(), simulation.now(), options, run);
+    let (at, conservation) = (simulation.now(), simulation.conservation());
+    if !conservation.holds() {
+        let error = Unbalanced { at, conservation };
+        return Err(RunError::unbalanced(error, options, (protocol, seed)));
+    }
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
     result.reference = reference.beside(&result.per_flow);
@@ -210,7 +236,7 @@ pub fn run_one(
     Ok(result)
 }
 
-/// What an ideal network would have done, worked out before the run so that waiting for it looks like waiting for the run.
+/// The reference, worked out before the run so that waiting for it looks like waiting for the run.
 fn reference(
     spec: &NetSpec,
     seed: u64,
@@ -289,22 +315,6 @@ fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
     shown.map(|(reason, count)| (reason.name(), count)).collect()
 }
 
-/// Sent + split = delivered + dropped + held, or the numbers of this run mean nothing.
-fn check_conservation(
-    conservation: Conservation,
-    at: Time,
-    options: &RunOptions<'_>,
-    (protocol, seed): (&str, u64),
-) {
-    let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-    assert!(
-        conservation.holds(),
-        "packets are not conserved at {at}: {conservation:?}. This is a bug of Forebay {}. See it again with: \
-         forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}",
-        env!("CARGO_PKG_VERSION"),
-    );
-}
-
 /// A spec error in the names of the scenario.
 fn describe(error: &SpecError, spec: &NetSpec) -> String {
     let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
@@ -320,6 +330,13 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
         SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
+        SpecError::RateOfTrace(link) => {
+            let link = &spec.links[link.index()];
+            let (from, to) = (node(&link.from), node(&link.to));
+            format!(
+                "an event sets the rate of the link from `{from}` to `{to}`, which follows a trace"
+            )
+        }
     }
 }
 
@@ -328,12 +345,22 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes")]
     fn a_packet_that_is_missing_is_a_bug_that_can_be_seen_again() {
         let [sent, held] = [2, 1];
-        let lost = Conservation { sent, split: 0, delivered: 0, dropped: 0, held, cold_parts: 0 };
+        let conservation = forebay_sim::Conservation {
+            sent,
+            split: 0,
+            delivered: 0,
+            dropped: 0,
+            held,
+            cold_parts: 0,
+        };
         let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
-        check_conservation(lost, Time::ZERO, &options, ("cubic", 7));
+        let lost = Unbalanced { at: Time::from_secs(1), conservation };
+        let text = RunError::unbalanced(lost, &options, ("cubic", 7)).to_string();
+        let again = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes";
+        assert!(text.starts_with("packets are not conserved at 1"), "{text}");
+        assert!(text.contains("sent: 2") && text.ends_with(again), "{text}");
     }
 
     #[test]

@@ -29,6 +29,7 @@ builtins![
     "inrpp/dumbbell",
     "inrpp/dumbbell-rtt",
     "inrpp/detour-100",
+    "linux/one-flow",
     "s1",
     "s2",
     "s3",

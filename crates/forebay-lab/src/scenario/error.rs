@@ -1,19 +1,55 @@
 //! What can be wrong with a scenario, and where.
 //!
-//! A message is one line `file:line:column: key: problem`, the line of text that it is about, and a hint if there is one.
+//! A mistake is one line `file:line:column: key: problem`, the line of text that it is about, and a
+//! hint if there is one.
 
+use super::faults::Faults;
 use super::source::{Loc, Sources, readable};
 use std::fmt;
 
-/// A scenario that cannot be used: what is wrong, where it stands, and what may have been meant.
+/// Most mistakes that an error tells.
+pub(super) const MOST_MISTAKES: usize = 20;
+
+/// A scenario that cannot be used: all that is wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub struct ScenarioError {
+    /// The mistakes, 1 to 20, in the order of the file; those in `--set` and in CSV files behind.
+    pub mistakes: Vec<Mistake>,
+    /// Further mistakes that are not among them.
+    pub more: usize,
+}
+
+impl ScenarioError {
+    /// The first mistake.
+    pub fn first(&self) -> &Mistake {
+        &self.mistakes[0]
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, mistake) in self.mistakes.iter().enumerate() {
+            let gap = if i > 0 { "\n\n" } else { "" };
+            write!(f, "{gap}{mistake}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n\nand {more} more mistake{}", if more > 1 { "s" } else { "" }),
+        }
+    }
+}
+
+/// One mistake: what is wrong, where it stands, and what may have been meant.
+#[derive(Debug)]
+pub struct Mistake {
     /// What is wrong.
     pub problem: Box<Problem>,
     /// Where; None if it is about no text (a file that is not there).
     pub place: Option<Box<Place>>,
     /// What may have been meant, or what to do.
     pub hint: Option<String>,
+    /// Further places with the same mistake.
+    pub again: usize,
 }
 
 /// A place in a file or in a `--set` argument.
@@ -178,7 +214,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             write!(f, "{}:{}:{}: ", place.file, place.line, place.column)?;
@@ -193,9 +229,12 @@ impl fmt::Display for ScenarioError {
             let (indent, width) = (place.indent, place.width);
             write!(f, "\n{:margin$} | {:indent$}{}", "", "", "^".repeat(width))?;
         }
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        match self.again {
+            0 => Ok(()),
+            again => write!(f, "\n(and in {again} more place{})", if again > 1 { "s" } else { "" }),
         }
     }
 }
@@ -207,16 +246,36 @@ pub(super) struct Fault {
     pub loc: Option<Loc>,
     pub key: String,
     pub hint: Option<String>,
+    /// It comes from another mistake, and is not told.
+    pub follows: bool,
+    /// What else is wrong with the same value.
+    pub others: Vec<Fault>,
 }
 
 impl Fault {
     /// A problem at `loc`, which is the value of `key`.
     pub fn at(loc: Loc, key: impl Into<String>, problem: Problem) -> Fault {
-        Fault { problem: Box::new(problem), loc: Some(loc), key: key.into(), hint: None }
+        Fault { loc: Some(loc), key: key.into(), ..Fault::nowhere(problem) }
     }
     /// A problem of no place in any text.
     pub fn nowhere(problem: Problem) -> Fault {
-        Fault { problem: Box::new(problem), loc: None, key: String::new(), hint: None }
+        let (problem, others) = (Box::new(problem), Vec::new());
+        Fault { problem, loc: None, key: String::new(), hint: None, follows: false, others }
+    }
+    /// The same as what comes from another mistake, if that is true.
+    pub fn following(self, follows: bool) -> Fault {
+        Fault { follows: self.follows || follows, ..self }
+    }
+    /// The same, where keys that are missing come from another mistake.
+    pub fn missing_follows(mut self) -> Fault {
+        self.others = self.others.into_iter().map(Fault::missing_follows).collect();
+        let missing = matches!(*self.problem, Problem::MissingKey { .. });
+        self.following(missing)
+    }
+    /// Both.
+    pub fn and(mut self, other: Fault) -> Fault {
+        self.others.push(other);
+        self
     }
     pub fn hint(self, hint: impl Into<String>) -> Fault {
         Fault { hint: Some(hint.into()), ..self }
@@ -232,13 +291,19 @@ impl Fault {
             None => self,
         }
     }
-    /// Resolve the location.
+    /// As an error.
     pub fn resolve(self, sources: &Sources) -> ScenarioError {
+        let mut faults = Faults::default();
+        faults.add(self);
+        faults.resolve(sources)
+    }
+    /// Resolve the location of a fault that stands in `again` further places.
+    pub fn mistake(self, sources: &Sources, again: usize) -> Mistake {
         let key = readable(&self.key, MOST_SHOWN);
         let place = self.loc.map(|loc| Box::new(sources.place(loc, key)));
         let mut problem = self.problem;
         problem.texts().into_iter().for_each(|(text, most)| *text = readable(text, most));
-        ScenarioError { problem, place, hint: self.hint.map(|hint| readable(&hint, MOST_SAID)) }
+        Mistake { problem, place, hint: self.hint.map(|hint| readable(&hint, MOST_SAID)), again }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What happens to the network, from the keys of the file and back.
 
 use super::error::{Fault, Problem};
+use super::faults::{Faults, both};
 use super::fields::At;
 use super::file::{Direction, EventEntry, File, LinkState, RouteEntry};
 use super::topology::{self, Topology};
@@ -10,15 +11,16 @@ use forebay_base::{LinkId, NodeId, Time};
 use forebay_net::{EventSpec, NetEvent};
 
 /// The events in order of time; those of one time in the order of the file.
-pub(super) fn expand(file: &File, topology: &Topology) -> Result<Vec<EventSpec>, Fault> {
+pub(super) fn expand(file: &File, topology: &Topology, faults: &mut Faults) -> Vec<EventSpec> {
     let mut events = Vec::new();
     for entry in file.events.iter().flat_map(|at| &at.value) {
         let at = Time::ZERO + entry.value.at.value;
         let add = |event| EventSpec { at, event };
-        events.extend(expand_one(entry, topology)?.into_iter().map(add));
+        let expanded = faults.keep(expand_one(entry, topology));
+        events.extend(expanded.into_iter().flatten().map(add));
     }
     events.sort_by_key(|e: &EventSpec| e.at);
-    Ok(events)
+    events
 }
 
 fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEvent>, Fault> {
@@ -28,13 +30,17 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
         || event.loss.is_some()
         || event.state.is_some();
     match (&event.link, &event.restart, &event.route) {
-        (Some(link), None, None) if changes => link_events(event, topology.link(link)?),
+        (Some(link), None, None) if changes => {
+            let delay = event.delay.iter().try_for_each(topology::check_delay);
+            let (link, ()) = both(topology.link(link), delay)?;
+            Ok(link_events(event, link))
+        }
         (Some(_), None, None) => {
             let meaning = "what changes: rate, delay, loss or state".to_string();
             Err(entry.fault(Problem::MissingKey { key: "state", meaning }))
         }
         (None, Some(router), None) if !changes => {
-            let node = topology.named(&router.value, |problem| router.fault(problem))?;
+            let node = topology.router(&router.value, |problem| router.fault(problem))?;
             if topology.is_host(node) {
                 let text = format!("`{}` is a host: only routers restart", router.value);
                 return Err(router.fault(Problem::Conflict(text)));
@@ -53,14 +59,13 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
     }
 }
 
-fn link_events(event: &EventEntry, link: usize) -> Result<Vec<NetEvent>, Fault> {
+fn link_events(event: &EventEntry, link: usize) -> Vec<NetEvent> {
     let direction = event.direction.as_ref().map_or(Direction::Both, |at| at.value);
     let sides: &[usize] = match direction {
         Direction::Forward => &[0],
         Direction::Reverse => &[1],
         Direction::Both => &[0, 1],
     };
-    event.delay.iter().try_for_each(topology::check_delay)?;
     let mut events = Vec::new();
     for side in sides {
         let id = LinkId((2 * link + side) as u32);
@@ -72,12 +77,12 @@ fn link_events(event: &EventEntry, link: usize) -> Result<Vec<NetEvent>, Fault> 
             LinkState::Up => NetEvent::Up(id),
         }));
     }
-    Ok(events)
+    events
 }
 
 fn route_event(route: &RouteEntry, topology: &Topology) -> Result<NetEvent, Fault> {
     let named = |at: &At<String>| topology.named(&at.value, |problem| at.fault(problem));
-    let (node, dst) = (named(&route.node)?, named(&route.dst)?);
+    let (node, dst) = both(named(&route.node), named(&route.dst))?;
     if topology.is_host(node) || !topology.is_host(dst) {
         let text = "a route goes from a router (`node`) to a host (`dst`)".to_string();
         return Err(route.node.fault(Problem::Conflict(text)));

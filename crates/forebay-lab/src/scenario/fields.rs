@@ -4,6 +4,7 @@
 //! suggestions, and its JSON Schema.
 
 use super::error::{Fault, Problem};
+use super::faults::{all, note};
 use super::item::{Entry, Item, Value};
 use super::source::Loc;
 use serde_json::{Value as Json, json};
@@ -20,8 +21,9 @@ pub(super) trait Field: Sized {
 
 /// A table of the format.
 pub(super) trait Section: Sized {
-    /// Take the keys that are its own.
-    fn take(fields: &mut Fields<'_>) -> Result<Self, Fault>;
+    /// Take the keys that are its own; None, and a fault in `fields`, if one that must be there is
+    /// not or is wrong.
+    fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
     /// Its keys, in order of declaration.
@@ -72,7 +74,9 @@ impl<T: Field> Field for Vec<T> {
         let Value::Array(items) = &item.value else {
             return Err(item.expected(key, "an array"));
         };
-        items.iter().enumerate().map(|(i, item)| T::read(item, &format!("{key}[{i}]"))).collect()
+        let present = items.iter().enumerate();
+        let present = present.filter(|(_, item)| !matches!(item.value, Value::Removed));
+        all(present.map(|(i, item)| T::read(item, &format!("{key}[{i}]"))))
     }
     fn write(&self) -> toml::Value {
         toml::Value::Array(self.iter().map(Field::write).collect())
@@ -87,18 +91,27 @@ pub(super) struct Fields<'a> {
     entries: &'a [Entry],
     loc: Loc,
     key: &'a str,
+    /// A key is unknown: one that is missing may be meant by it.
+    unknown: bool,
+    /// What was wrong so far.
+    fault: Option<Fault>,
 }
 
 impl Fields<'_> {
-    /// The value of a key, if it is there.
-    pub fn optional<T: Field>(&mut self, key: &'static str) -> Result<Option<At<T>>, Fault> {
-        let Some(entry) = self.entries.iter().find(|e| e.key == key) else { return Ok(None) };
-        At::<T>::read(&entry.item, &join(self.key, key)).map(Some)
+    /// The value of a key, if it is there and right.
+    pub fn optional<T: Field>(&mut self, key: &'static str) -> Option<At<T>> {
+        let entry = self.entries.iter().find(|e| e.key == key)?;
+        let read = At::<T>::read(&entry.item, &join(self.key, key));
+        read.map_err(|fault| note(&mut self.fault, fault)).ok()
     }
     /// The value of a key that must be there.
-    pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Result<At<T>, Fault> {
-        let missing = || Problem::MissingKey { key, meaning: sentence(doc) };
-        self.optional(key)?.ok_or_else(|| Fault::at(self.loc, self.key, missing()))
+    pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<At<T>> {
+        if !self.entries.iter().any(|e| e.key == key) {
+            let problem = Problem::MissingKey { key, meaning: sentence(doc) };
+            let fault = Fault::at(self.loc, self.key, problem).following(self.unknown);
+            note(&mut self.fault, fault);
+        }
+        self.optional(key)
     }
 }
 
@@ -109,11 +122,17 @@ pub(super) fn read_section<S: Section>(item: &Item, key: &str) -> Result<S, Faul
     };
     let mut known = Vec::new();
     S::keys(&mut known);
-    if let Some(entry) = entries.iter().find(|e| !known.contains(&e.key.as_str())) {
-        let problem = Problem::UnknownKey(entry.key.clone());
-        return Err(Fault::at(entry.key_loc, key, problem).suggest(&entry.key, known));
+    let mut fault = None;
+    for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
+        let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
+        note(&mut fault, unknown.suggest(&entry.key, known.iter().copied()));
     }
-    S::take(&mut Fields { entries, loc: item.loc, key })
+    let mut fields = Fields { entries, loc: item.loc, key, unknown: fault.is_some(), fault };
+    let section = S::take(&mut fields);
+    match fields.fault {
+        Some(fault) => Err(fault),
+        None => Ok(section.expect("nothing was wrong")),
+    }
 }
 
 /// The JSON Schema of a table.
@@ -175,12 +194,11 @@ macro_rules! sections {
             $( pub $fkey: $ftype, )?
         }
         impl Section for $name {
-            fn take(fields: &mut Fields<'_>) -> Result<Self, Fault> {
-                Ok($name {
-                    $( $rkey: fields.required(stringify!($rkey), &[$($rdoc),*])?, )*
-                    $( $okey: fields.optional(stringify!($okey))?, )*
-                    $( $fkey: <$ftype>::take(fields)?, )?
-                })
+            fn take(fields: &mut Fields<'_>) -> Option<Self> {
+                $( let $rkey = fields.required(stringify!($rkey), &[$($rdoc),*]); )*
+                $( let $okey = fields.optional(stringify!($okey)); )*
+                $( let $fkey = <$ftype>::take(fields)?; )?
+                Some($name { $( $rkey: $rkey?, )* $( $okey, )* $( $fkey, )? })
             }
             fn put(&self, table: &mut toml::Table) {
                 $( table.insert(stringify!($rkey).into(), self.$rkey.write()); )*

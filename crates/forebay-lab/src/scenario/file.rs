@@ -1,6 +1,8 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::disciplines;
 use super::error::{Fault, Problem};
+use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
 };
@@ -10,7 +12,7 @@ use super::life::{Before, LawOf, WriteTable};
 use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
-use super::units::{Bytes, Limit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -38,11 +40,6 @@ choices! {
         /// It works again.
         Up = "up",
     }
-    /// A queue discipline.
-    pub(super) enum DisciplineName {
-        /// First in, first out; what does not fit is refused.
-        DropTail = "droptail",
-    }
     /// How losses are found.
     pub(super) enum LossPolicyName {
         /// Three duplicate ACKs, or RFC 6675 with SACK.
@@ -53,6 +50,13 @@ choices! {
         TimeoutOnly = "timeout-only",
         /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
         Patient = "patient",
+    }
+    /// How the RTO follows from RTT samples.
+    pub(super) enum RtoRuleName {
+        /// The larger of SRTT + 4 RTTVAR and min_rto (RFC 6298).
+        Rfc6298 = "rfc6298",
+        /// SRTT + the larger of 4 RTTVAR and min_rto (Linux).
+        Linux = "linux",
     }
     /// How recovery is limited.
     pub(super) enum RecoveryName {
@@ -122,6 +126,8 @@ sections! {
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
             jitter: Span,
+            /// True: packets overtake others where an event lowers the delay; default false.
+            reorder: bool,
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
             loss: Probability,
             /// Longest IP packet in bytes; default 1500.
@@ -136,10 +142,10 @@ sections! {
     pub struct QueueTable {
         required {}
         optional {
-            /// Discipline; default "droptail".
-            discipline: DisciplineName,
-            /// Limit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
-            limit: Limit,
+            /// Discipline; default "droptail". Its parameters stand beside it.
+            discipline: String,
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
         }
@@ -171,7 +177,9 @@ sections! {
             count: u32,
             /// Number of the first host of the group; default 0.
             first: u32,
-            /// Router at the other end of the access link, which is called "host-router"; without it, links are declared under `links`.
+            /// Router at the other end of the access link, which is called "host-router"; of a
+            /// group it may hold "{}", which stands for the number of the host. Without it, links
+            /// are declared under `links`.
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
@@ -266,14 +274,17 @@ sections! {
     pub struct CsvFiles {
         required {}
         optional {
-            /// File of links between routers, with the columns a, b, rate_bps, delay_ns; routers that are not declared are made.
+            /// File of links between routers, with the columns a, b, rate_bps (bit/s, or
+            /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
+            /// made. Other columns are not used.
             links: String,
             /// File of hosts, with the columns host, router.
             hosts: String,
-            /// File of flows, with the columns start_s, src_host, dst_host, packets; or src, dst
-            /// for full names, bytes for packets. And, where a cell is not empty: stop_s; rate_bps
-            /// at which it writes; after, the row (from 1 on) of an earlier flow that it follows,
-            /// think_s behind its end.
+            /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
+            /// packets; or src, dst for full names, bytes (or "10kB") for packets. And, where a
+            /// cell is not empty: stop_s; rate_bps, at which it writes; after, the row (from 1 on)
+            /// of an earlier flow that it follows, think_s behind its end. Other columns are not
+            /// used.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,
@@ -297,7 +308,9 @@ sections! {
             initial_ssthresh_bytes: Threshold,
             /// RTO before the first sample, with unit.
             initial_rto: Span,
-            /// Smallest RTO, with unit.
+            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or "linux", SRTT + max(4 RTTVAR, min_rto).
+            rto_rule: RtoRuleName,
+            /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
             /// Largest RTO, with unit.
             max_rto: Span,
@@ -305,6 +318,8 @@ sections! {
             max_retries: u32,
             /// When ACKs are sent: "every-packet" or a table.
             ack_policy: AckRule,
+            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly all of slow start.
+            quick_while_growing: bool,
             /// How losses are found: a name, or a table of a timer per packet.
             loss_policy: LossRule,
             /// How recovery is limited.
@@ -437,25 +452,43 @@ choices! {
     }
 }
 
-/// A queue: its table, of which the limit may stand alone.
+/// A queue: its table with the parameters of its discipline. The limit may stand alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue(pub QueueTable);
+pub(super) struct Queue {
+    pub table: QueueTable,
+    pub params: Vec<Param>,
+}
 
 impl Field for Queue {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        match &item.value {
-            Value::Table(_) => QueueTable::read(item, key).map(Queue),
-            _ => {
-                let limit = Some(At::<Limit>::read(item, key)?);
-                Ok(Queue(QueueTable { limit, ..QueueTable::default() }))
-            }
-        }
+        let Value::Table(entries) = &item.value else {
+            let limit = Some(At::<GivenLimit>::read(item, key)?);
+            let table = QueueTable { limit, ..QueueTable::default() };
+            return Ok(Queue { table, params: Vec::new() });
+        };
+        let mut known = Vec::new();
+        QueueTable::keys(&mut known);
+        let own = |entry: &&Entry| known.contains(&entry.key.as_str());
+        let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
+        let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
+        let params = params.into_iter().map(|entry| param(entry, key)).collect();
+        let queue = Queue { table: QueueTable::read(&own, key)?, params };
+        disciplines::check_keys(&queue, key)?;
+        Ok(queue)
     }
     fn write(&self) -> toml::Value {
-        self.0.write()
+        let mut table = match self.table.write() {
+            toml::Value::Table(table) => table,
+            _ => toml::Table::new(),
+        };
+        let params = self.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
+        table.extend(params);
+        toml::Value::Table(table)
     }
     fn schema() -> Json {
-        json!({ "anyOf": [QueueTable::schema(), Limit::schema()] })
+        let mut forms = disciplines::schema(&QueueTable::schema());
+        forms.push(GivenLimit::schema());
+        json!({ "anyOf": forms })
     }
 }
 
@@ -470,7 +503,7 @@ pub(super) struct ProtocolTable {
     pub params: Vec<Param>,
 }
 
-/// One parameter of an algorithm.
+/// One parameter of an algorithm or of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub key: String,
@@ -483,11 +516,7 @@ impl Field for Protocols {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table of tables, one per protocol"));
         };
-        entries
-            .iter()
-            .map(|entry| protocol_table(entry, key))
-            .collect::<Result<_, _>>()
-            .map(Protocols)
+        all(entries.iter().map(|entry| protocol_table(entry, key))).map(Protocols)
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {
@@ -506,22 +535,34 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let Value::Table(params) = &entry.item.value else {
         return Err(entry.item.expected(&key, "a table of parameters"));
     };
-    let params = params.iter().map(|p| {
-        let (value, key) = (p.item.to_toml(), join(&key, &p.key));
-        let value = At { value, loc: p.item.loc, key };
-        Param { key: p.key.clone(), key_loc: p.key_loc, value }
-    });
+    let params = params.iter().map(|entry| param(entry, &key));
     let params = params.collect();
     Ok(ProtocolTable { name: At { value: entry.key.clone(), loc: entry.key_loc, key }, params })
 }
 
-impl QueueTable {
-    fn or(&self, other: &QueueTable) -> QueueTable {
-        QueueTable {
-            discipline: self.discipline.clone().or_else(|| other.discipline.clone()),
-            limit: self.limit.clone().or_else(|| other.limit.clone()),
-            rtt: self.rtt.clone().or_else(|| other.rtt.clone()),
+/// One parameter of the table that is called `key`.
+fn param(entry: &Entry, key: &str) -> Param {
+    let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
+    let value = At { value, loc: entry.item.loc, key };
+    Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+}
+
+impl Queue {
+    /// What is said here, and what `other` says beside it; its parameters only if the discipline is the same.
+    fn or(&self, other: &Queue) -> Queue {
+        let (mine, others) = (&self.table, &other.table);
+        let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
+        let mut params = self.params.clone();
+        if mine.discipline.is_none() || name(mine) == name(others) {
+            let missing = |param: &&Param| self.params.iter().all(|p| p.key != param.key);
+            params.extend(other.params.iter().filter(missing).cloned());
         }
+        let table = QueueTable {
+            discipline: mine.discipline.clone().or_else(|| others.discipline.clone()),
+            limit: mine.limit.clone().or_else(|| others.limit.clone()),
+            rtt: mine.rtt.clone().or_else(|| others.rtt.clone()),
+        };
+        Queue { table, params }
     }
 }
 
@@ -530,7 +571,7 @@ impl LinkParams {
     pub fn or(&self, other: &LinkParams) -> LinkParams {
         let queue = match (&self.queue, &other.queue) {
             (Some(mine), Some(other)) => {
-                let merged = Queue(mine.value.0.or(&other.value.0));
+                let merged = mine.value.or(&other.value);
                 Some(At { value: merged, loc: mine.loc, key: mine.key.clone() })
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
@@ -539,6 +580,7 @@ impl LinkParams {
             rate: self.rate.clone().or_else(|| other.rate.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
+            reorder: self.reorder.clone().or_else(|| other.reorder.clone()),
             loss: self.loss.clone().or_else(|| other.loss.clone()),
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),

@@ -1,11 +1,12 @@
 //! Whether a full-sized packet passes every link and fits every queue: if not, a flow would stall for ever.
 
 use super::Scenario;
-use super::error::{Fault, Problem};
+use super::Wire;
+use super::error::Problem;
+use super::faults::Faults;
 use super::fields::At;
 use super::file::File;
 use super::topology::Topology;
-use super::{QueueLimit, Wire};
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion};
 use forebay_transport::TcpConfig;
 
@@ -47,10 +48,16 @@ impl Packet {
 }
 
 /// Refuse links and queues that a full-sized packet of a protocol of the scenario does not pass.
-pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology) -> Result<(), Fault> {
+pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology, faults: &mut Faults) {
     let names = scenario.named_protocols().into_iter();
-    let mut packets = names.map(|name| Packet::of(scenario, name));
-    packets.try_for_each(|packet| passes(&packet, scenario, file, topology))
+    for packet in names.map(|name| Packet::of(scenario, name)) {
+        let before = faults.len();
+        passes(&packet, scenario, file, topology, faults);
+        // What the packet of one protocol does not pass is mostly what those of the others do not.
+        if faults.len() > before {
+            return;
+        }
+    }
 }
 
 fn passes(
@@ -58,11 +65,12 @@ fn passes(
     scenario: &Scenario,
     file: &File,
     topology: &Topology,
-) -> Result<(), Fault> {
+    faults: &mut Faults,
+) {
     let (key, mss_bytes, at_mss) = packet.mss(scenario, file);
     if packet.bytes > u64::from(u16::MAX) {
         let place = at_mss.unwrap_or_default();
-        return Err(place.fault(packet.fault("an IP packet can have (65535 bytes)".into())));
+        return faults.add(place.fault(packet.fault("an IP packet can have (65535 bytes)".into())));
     }
     let fragments = scenario.ip_version == IpVersion::V4 && !packet.dont_fragment;
     for (link, origins) in scenario.links.iter().zip(&topology.origins) {
@@ -74,21 +82,19 @@ fn passes(
             };
             if scenario.ip_version == IpVersion::V6 && mtu < MIN_IPV6_MTU_BYTES {
                 let expected = "at least 1280 bytes for IPv6 (RFC 8200)".to_string();
-                return Err(place().fault(Problem::OutOfRange { found: mtu.to_string(), expected }));
-            }
-            if !fragments && packet.bytes > u64::from(mtu) {
+                let found = mtu.to_string();
+                faults.add(place().fault(Problem::OutOfRange { found, expected }));
+            } else if !fragments && packet.bytes > u64::from(mtu) {
                 let what = format!("the mtu_bytes of `{}` ({mtu})", link.name);
                 let mss = u64::from(mss_bytes).saturating_sub(packet.bytes - u64::from(mtu));
                 let hint = format!("{key} = {mss} fits");
-                return Err(place().fault(packet.fault(what)).hint(hint));
-            }
-            if !holds(wire, packet.bytes.min(mtu.into())) {
+                faults.add(place().fault(packet.fault(what)).hint(hint));
+            } else if !holds(wire, packet.bytes.min(mtu.into())) {
                 let what = format!("the queue of `{}` ({})", link.name, wire.queue);
-                return Err(origin.limit.fault(packet.fault(what)));
+                faults.add(origin.limit.fault(packet.fault(what)));
             }
         }
     }
-    Ok(())
 }
 
 /// IP length of a full-sized packet of a protocol, as its sender makes it.
@@ -103,8 +109,5 @@ pub(super) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
 }
 
 fn holds(wire: &Wire, packet_bytes: u64) -> bool {
-    match wire.queue {
-        QueueLimit::Bytes(limit) => limit >= packet_bytes,
-        QueueLimit::Packets(limit) => limit >= 1,
-    }
+    wire.queue.packets_of(packet_bytes) > 0
 }

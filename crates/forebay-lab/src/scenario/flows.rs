@@ -3,14 +3,15 @@
 use super::Flow;
 use super::csv;
 use super::error::{Fault, Problem};
+use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
 use super::life::{self, Waiting};
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
-use forebay_base::{NodeId, Rate, Span, Time};
-use forebay_net::{Law, Life, Writing};
+use forebay_base::{NodeId, Span, Time};
+use forebay_net::Law;
 use std::path::Path;
 
 /// Makes flows, each with a route there and back.
@@ -26,37 +27,46 @@ pub(super) fn expand(
     file: &File,
     topology: &Topology,
     mss_bytes: u16,
-    sources: &mut Sources,
-    base: &Path,
-) -> Result<Vec<Flow>, Fault> {
+    (sources, base): (&mut Sources, &Path),
+    faults: &mut Faults,
+) -> Vec<Flow> {
+    let before = faults.len();
     let reach = Reach::new(topology);
     let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
     let mut waiting = Waiting::default();
     for group in file.flows.iter().flat_map(|at| &at.value) {
         let first = table.flows.len();
-        table.add_group(group)?;
-        let rounds = life::rounds(&group.value)?;
-        waiting.note(&group.value, first..table.flows.len(), rounds)?;
+        let added = faults.keep(table.add_group(group));
+        let noted =
+            waiting.note(&group.value, added.map(|rounds| (first, table.flows.len(), rounds)));
+        faults.keep(noted);
     }
     if let Some(csv) = &file.csv {
-        table.add_csv(&csv.value, sources, base)?;
+        let added = table.add_csv(&csv.value, (sources, base), faults);
+        faults.keep(added);
     }
-    if table.flows.is_empty() {
+    let lost = ["flows", "csv"].iter().any(|key| topology.lost.has_key(key));
+    if table.flows.is_empty() && faults.len() == before && !lost && !topology.lost.any_of_network()
+    {
         let hint = "add [[flows]] with src, dst and bytes, or csv.flows";
         let loc = super::item::whole(0);
-        return Err(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
+        faults.add(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
     }
-    waiting.resolve(&mut table.flows, topology)?;
-    Ok(table.flows)
+    waiting.resolve(&mut table.flows, topology, faults);
+    table.flows
 }
 
 impl Table<'_> {
-    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<(), Fault> {
+    /// Add the flows of a group; the rounds of each of its users.
+    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<usize, Fault> {
         let flow = &group.value;
-        let bytes = self.size(group)?;
-        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose()?;
+        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose();
+        let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
+        let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
+        let life = both(life::of_group(flow, self.mss_bytes), life::rounds(flow));
+        let values = both(both(self.size(group), protocol), life);
+        let (((bytes, protocol), (life, rounds)), _) = both(values, ends)?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
-        let (life, rounds) = (life::of_group(group, self.mss_bytes)?, life::rounds(flow)?);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
             let start = start + every * i as u64;
@@ -71,8 +81,7 @@ impl Table<'_> {
             if flow.after.is_none() {
                 life::check_stop(flow.stop.as_ref(), start)?;
             }
-            let src = self.end(&flow.src, number)?;
-            let dst = self.end(&flow.dst, number)?;
+            let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
             let life = life.clone().map(Box::new);
             let mut made = Flow { src, dst, start, bytes, life, protocol };
@@ -88,7 +97,7 @@ impl Table<'_> {
                 self.push(made.clone(), |problem| flow.dst.fault(problem))?;
             }
         }
-        Ok(())
+        Ok(rounds)
     }
 
     /// One of `bytes`, `packets` and `endless`.
@@ -146,7 +155,8 @@ impl Table<'_> {
         }
         if !self.reach.joined(self.topology, flow.src, flow.dst) {
             let (from, to) = (name(flow.src), name(flow.dst));
-            return Err(fault(Problem::NoRoute { from, to }));
+            let follows = self.topology.lost.any_of_network();
+            return Err(fault(Problem::NoRoute { from, to }).following(follows));
         }
         if self.flows.len() >= MAX_ENTITIES {
             let (found, expected) =
@@ -160,111 +170,66 @@ impl Table<'_> {
     fn add_csv(
         &mut self,
         files: &CsvFiles,
-        sources: &mut Sources,
-        base: &Path,
+        (sources, base): (&mut Sources, &Path),
+        faults: &mut Faults,
     ) -> Result<(), Fault> {
         let Some(path) = &files.flows else { return Ok(()) };
-        let csv = csv::open(sources, base, path, &COLUMNS)?;
-        [(1, 3), (2, 4), (5, 6)].into_iter().try_for_each(|(a, b)| csv.not_both(a, b))?;
+        let csv = csv::open(sources, base, path, csv::FLOW_COLUMNS)?;
+        all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
         // Full names where the file has those columns, else numbers behind the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
         let size = if csv.has(6) { 6 } else { 5 };
-        [0, ends[0], ends[1], size].into_iter().try_for_each(|column| csv.need(column))?;
+        csv.need(&[0, ends[0], ends[1], size])?;
         let prefix = match (&files.host_prefix, ends[0]) {
             (_, 3) => "",
             (Some(prefix), _) => prefix.value.as_str(),
             (None, _) => "h",
         };
         let first = self.flows.len();
-        for row in csv.rows(sources) {
-            let row = row?;
-            let end = |column: usize| {
-                let node = self.topology.named_in(&row, column, prefix)?;
-                self.host(node, |problem| row.fault(column, problem))
-            };
-            let (src, dst) = (end(ends[0])?, end(ends[1])?);
-            let after = after(&row, self.flows.len() - first)?;
-            let start = if after.is_some() { Span::ZERO } else { seconds(&row, START)? };
-            let number = row.integer(size)?;
-            let bytes = if size == 5 { number.checked_mul(self.mss_bytes) } else { Some(number) };
-            let bytes = bytes.filter(|&b| b > 0);
-            let bytes = bytes.ok_or_else(|| row.wrong(size, "1 byte to 2^64 bytes"))?;
-            let life = life_of(&row, after.is_none().then_some(start), self.mss_bytes)?;
-            let (bytes, start) = (Some(bytes), Time::ZERO + start);
-            let flow = Flow { src, dst, start, bytes, life: life.map(Box::new), protocol: None };
-            self.push(flow, |problem| row.fault(ends[1], problem))?;
-            if let Some((before, think)) = after {
-                let (flow, before) = (self.flows.len() - 1, first + before);
-                let fault = |problem| row.fault(AFTER, problem);
-                life::check(&self.flows, (flow, before), self.topology, fault)?;
-                life::follow(&mut self.flows[flow], before, Law::Constant(think));
-            }
+        for (before, row) in csv.rows(sources).enumerate() {
+            let added =
+                row.and_then(|row| self.add_row(&row, (ends, size), prefix, (first, before)));
+            faults.keep(added);
         }
         Ok(())
     }
-}
 
-/// Columns of a CSV file of flows.
-const COLUMNS: [&str; 11] = [
-    "start_s", "src_host", "dst_host", "src", "dst", "packets", "bytes", "stop_s", "rate_bps",
-    "after", "think_s",
-];
-const START: usize = 0;
-const STOP: usize = 7;
-const RATE: usize = 8;
-const AFTER: usize = 9;
-const THINK: usize = 10;
-
-/// A column that the file has, where its cell is not empty.
-fn filled(row: &csv::Row<'_>, column: usize) -> bool {
-    row.has(column) && !row.text(column).is_empty()
-}
-
-fn seconds(row: &csv::Row<'_>, column: usize) -> Result<Span, Fault> {
-    let wrong = || row.wrong(column, "a number of seconds");
-    let seconds: f64 = row.text(column).parse().map_err(|_| wrong())?;
-    let inside = (0.0..=MAX_SPAN.as_secs_f64()).contains(&seconds);
-    let span = inside.then(|| Span::from_secs_f64(seconds));
-    span.ok_or_else(|| row.wrong(column, "0 s to 100 years"))
-}
-
-/// Which of the `rows` rows before this one its flow follows, from 0 on, and how long after that
-/// has ended.
-fn after(row: &csv::Row<'_>, rows: usize) -> Result<Option<(usize, Span)>, Fault> {
-    if !filled(row, AFTER) {
-        return match filled(row, THINK) {
-            true => Err(row.fault(THINK, Problem::Conflict("`think_s` without `after`".into()))),
-            false => Ok(None),
+    /// A row with the hosts in the columns `ends`, and the packets (column 5) or bytes in `size`.
+    /// The flows of the file begin at `first`, and `before` rows come before this one.
+    fn add_row(
+        &mut self,
+        row: &csv::Row<'_>,
+        (ends, size): ([usize; 2], usize),
+        prefix: &str,
+        (first, before): (usize, usize),
+    ) -> Result<(), Fault> {
+        let end = |column: usize| {
+            let node = self.topology.named_in(row, column, prefix)?;
+            self.host(node, |problem| row.fault(column, problem))
         };
-    }
-    if filled(row, START) {
-        let text = "`start_s` of a flow that starts when another has ended (`after`)";
-        return Err(row.fault(START, Problem::Conflict(text.into())).hint("leave the cell empty"));
-    }
-    let before = usize::try_from(row.integer(AFTER)?).ok().and_then(|n| n.checked_sub(1));
-    let wrong = || row.wrong(AFTER, "the number of an earlier row, from 1 on");
-    let before = before.filter(|&before| before < rows).ok_or_else(wrong)?;
-    let think = if filled(row, THINK) { seconds(row, THINK)? } else { Span::ZERO };
-    Ok(Some((before, think)))
-}
-
-/// The rest of its life. `start`: when it starts, if that is known.
-fn life_of(row: &csv::Row<'_>, start: Option<Span>, mss_bytes: u64) -> Result<Option<Life>, Fault> {
-    let mut life = Life::default();
-    if filled(row, STOP) {
-        let stop = seconds(row, STOP)?;
-        if start.is_some_and(|start| stop <= start) {
-            return Err(row.wrong(STOP, "a time behind the start of the flow"));
+        let bytes = match size {
+            5 => row.packets(5).map(|packets| packets * self.mss_bytes),
+            _ => row.bytes(size),
+        };
+        let hosts = both(end(ends[0]), end(ends[1]));
+        let values = both(bytes, life::of_row(row, before, self.mss_bytes));
+        let ((src, dst), (bytes, (start, life, after))) = both(hosts, values)?;
+        let (bytes, start) = (Some(bytes), Time::ZERO + start);
+        let flow = Flow { src, dst, start, bytes, life: life.map(Box::new), protocol: None };
+        self.push(flow, |problem| row.fault(ends[1], problem))?;
+        // Where a row before this one is wrong, rows are not known by their numbers.
+        let flow = self.flows.len() - 1;
+        match after.filter(|_| flow == first + before) {
+            Some((row_before, think)) => {
+                let other = first + row_before;
+                let fault = |problem| row.fault(csv::AFTER, problem);
+                life::check(&self.flows, (flow, other), self.topology, fault)?;
+                life::follow(&mut self.flows[flow], other, Law::Constant(think));
+                Ok(())
+            }
+            None => Ok(()),
         }
-        life.stop = Some(Time::ZERO + stop);
     }
-    if filled(row, RATE) {
-        let rate = Rate::new(row.integer(RATE)?);
-        let rate = rate.ok_or_else(|| row.wrong(RATE, "1000 to 400000000000 bit/s"))?;
-        let chunk_bytes = mss_bytes as u32;
-        life.write = Some(Writing { rate: Some(rate), chunk_bytes, periods: None });
-    }
-    Ok((life != Life::default()).then_some(life))
 }
 
 /// Which routers a packet can go between: hosts do not forward.

@@ -1,6 +1,7 @@
 //! `[inrpp]`: which routers run INRPP, and what they are configured with.
 
 use super::error::{Fault, Problem};
+use super::faults::Faults;
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
 use super::item::{Item, whole};
 use super::text::shown;
@@ -74,36 +75,46 @@ const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 pub(super) fn resolve(
     given: Option<&At<InrppTable>>,
     topology: &Topology,
-) -> Result<InrppNetwork, Fault> {
-    let Some(At { value: table, .. }) = given else { return Ok(InrppNetwork::default()) };
+    faults: &mut Faults,
+) -> InrppNetwork {
+    let Some(At { value: table, .. }) = given else { return InrppNetwork::default() };
     let default = Settings::default();
     let patience = (Span::from_millis(1), Span::from_secs(100));
     let probes = (Span::from_micros(100), Span::from_secs(10));
-    let probe_interval = time(&table.probe_interval, default.probe_interval, probes)?;
+    let probe = time(&table.probe_interval, default.probe_interval, probes);
+    let probe_interval = faults.or(probe, default.probe_interval);
     let decisions = (probe_interval, Span::from_secs(1_000));
     let settled = probe_interval * MIN_PROBES_PER_DECISION;
+    let mut span = |at: &Option<At<Span>>, default: Span, range: (Span, Span)| {
+        faults.or(time(at, default, range), default)
+    };
+    let decision_interval = span(&table.decision_interval, settled, decisions);
+    let cancel_for = span(&table.cancel_for, default.cancel_for, patience);
+    let forget_after = span(&table.forget_after, default.forget_after, patience);
+    let watchdog = span(&table.watchdog, default.watchdog, patience);
+    let sizes = table.cache.as_ref().map_or(Ok(default.cache), cache);
+    let gain = number(&table.alpha, default.alpha, "more than 0 and less than 0.555", |a| {
+        a > 0.0 && a < ALPHA_BOUND
+    });
+    let weight = number(&table.load_weight, default.load_weight, "more than 0, at most 1", |w| {
+        w > 0.0 && w <= 1.0
+    });
+    let quantum_bytes = quantum(&table.quantum_bytes, default.quantum_bytes);
     let settings = Settings {
-        cache: table.cache.as_ref().map_or(Ok(default.cache), cache)?,
+        cache: faults.or(sizes, default.cache),
         detours: table.detours.as_ref().map_or(default.detours, |at| at.value),
         probe_interval,
-        decision_interval: time(&table.decision_interval, settled, decisions)?,
-        alpha: number(&table.alpha, default.alpha, "more than 0 and less than 0.555", |a| {
-            a > 0.0 && a < ALPHA_BOUND
-        })?,
-        load_weight: number(
-            &table.load_weight,
-            default.load_weight,
-            "more than 0, at most 1",
-            |w| w > 0.0 && w <= 1.0,
-        )?,
-        quantum_bytes: quantum(&table.quantum_bytes, default.quantum_bytes)?,
-        cancel_for: time(&table.cancel_for, default.cancel_for, patience)?,
-        forget_after: time(&table.forget_after, default.forget_after, patience)?,
-        watchdog: time(&table.watchdog, default.watchdog, patience)?,
+        decision_interval,
+        alpha: faults.or(gain, default.alpha),
+        load_weight: faults.or(weight, default.load_weight),
+        quantum_bytes: faults.or(quantum_bytes, default.quantum_bytes),
+        cancel_for,
+        forget_after,
+        watchdog,
         flow_totals: default.flow_totals,
     };
-    let routers = table.routers.as_ref().map(|names| named(&names.value, topology)).transpose()?;
-    Ok(InrppNetwork { settings, routers })
+    let routers = table.routers.as_ref().map(|names| named(&names.value, topology, faults));
+    InrppNetwork { settings, routers }
 }
 
 fn time(at: &Option<At<Span>>, default: Span, (low, high): (Span, Span)) -> Result<Span, Fault> {
@@ -140,20 +151,20 @@ fn out_of_range<T: Field>(at: &At<T>, expected: String) -> Fault {
 }
 
 /// The routers of a list, each once, in order of id.
-fn named(names: &[At<String>], topology: &Topology) -> Result<Vec<NodeId>, Fault> {
+fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> Vec<NodeId> {
     let mut routers = BTreeSet::new();
     for name in names {
-        let node = topology.named(&name.value, |problem| name.fault(problem))?;
+        let node = topology.router(&name.value, |problem| name.fault(problem));
+        let Some(node) = faults.keep(node) else { continue };
         if topology.is_host(node) {
             let text = format!("`{}` is a host, not a router", name.value);
-            return Err(name.fault(Problem::Conflict(text)));
-        }
-        if !routers.insert(node) {
+            faults.add(name.fault(Problem::Conflict(text)));
+        } else if !routers.insert(node) {
             let name_again = name.value.clone();
-            return Err(name.fault(Problem::Duplicate { kind: "router", name: name_again }));
+            faults.add(name.fault(Problem::Duplicate { kind: "router", name: name_again }));
         }
     }
-    Ok(routers.into_iter().collect())
+    routers.into_iter().collect()
 }
 
 /// Three sizes in order, or three times.

@@ -22,6 +22,8 @@ pub(super) enum Value {
     Datetime,
     Array(Vec<Item>),
     Table(Vec<Entry>),
+    /// An element of an array that is wrong, taken out: the others keep their numbers.
+    Removed,
 }
 
 /// A key of a table with its value.
@@ -43,6 +45,7 @@ impl Value {
             Value::Datetime => "a date",
             Value::Array(_) => "an array",
             Value::Table(_) => "a table",
+            Value::Removed => "nothing",
         }
     }
 }
@@ -69,7 +72,7 @@ impl Item {
             }
             Value::Float(x) => toml::Value::Float(*x),
             Value::Boolean(b) => toml::Value::Boolean(*b),
-            Value::Datetime => toml::Value::String(String::new()),
+            Value::Datetime | Value::Removed => toml::Value::String(String::new()),
             Value::Array(items) => toml::Value::Array(items.iter().map(Item::to_toml).collect()),
             Value::Table(entries) => {
                 let pairs = entries.iter().map(|e| (e.key.clone(), e.item.to_toml()));

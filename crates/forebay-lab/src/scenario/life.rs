@@ -2,7 +2,9 @@
 //! flows.
 
 use super::Flow;
+use super::csv::{self, Row};
 use super::error::{Fault, Problem};
+use super::faults::{Faults, all, both};
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
 use super::file::FlowGroup;
 use super::item::{Item, Value};
@@ -117,30 +119,44 @@ impl Field for Before {
 }
 
 /// The life of the first flow of a group, whom it follows left out; None if it has none.
-pub(super) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Option<Life>, Fault> {
-    let flow = &group.value;
-    if let Some(after) = &flow.after {
-        for (key, given) in [("start", &flow.start), ("every", &flow.every)] {
-            if let Some(at) = given {
-                let text =
-                    format!("`{key}` of a flow that starts when another has ended (`after`)");
-                return Err(at.fault(Problem::Conflict(text)).hint("`think` is the time between"));
-            }
+pub(super) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<Life>, Fault> {
+    let write = flow.write.as_ref().map(|at| writing(at, mss_bytes)).transpose();
+    let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
+    let stop = match flow.after {
+        None => check_stop(flow.stop.as_ref(), start),
+        Some(_) => check_after(flow),
+    };
+    let think = match (&flow.think, &flow.after, &flow.rounds) {
+        (Some(think), None, None) => {
+            let text = "`think` without `after` or `rounds`: nothing ends before this flow";
+            Err(think.fault(Problem::Conflict(text.into())))
         }
-        if let (Before::Named(other), Some(name)) = (&after.value, &flow.name)
-            && *other == name.value
-        {
-            return Err(after.fault(follows_itself()));
-        }
-    }
-    if let (Some(think), None, None) = (&flow.think, &flow.after, &flow.rounds) {
-        let text = "`think` without `after` or `rounds`: nothing ends before this flow".to_string();
-        return Err(think.fault(Problem::Conflict(text)));
-    }
+        _ => Ok(()),
+    };
+    let (write, _) = both(write, both(stop, think))?;
     let stop = flow.stop.as_ref().map(|at| Time::ZERO + at.value);
-    let write = flow.write.as_ref().map(|at| writing(at, mss_bytes)).transpose()?;
     let life = Life { after: None, stop, write };
     Ok((life != Life::default()).then_some(life))
+}
+
+/// A flow that follows another has no start of its own, and is another.
+fn check_after(flow: &FlowGroup) -> Result<(), Fault> {
+    let given = [("start", &flow.start), ("every", &flow.every)];
+    let alone = given.map(|(key, given)| match given {
+        Some(at) => {
+            let text = format!("`{key}` of a flow that starts when another has ended (`after`)");
+            Err(at.fault(Problem::Conflict(text)).hint("`think` is the time between"))
+        }
+        None => Ok(()),
+    });
+    let itself = match (&flow.after, &flow.name) {
+        (Some(after), Some(name)) => match &after.value {
+            Before::Named(other) if *other == name.value => Err(after.fault(follows_itself())),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    };
+    both(all(alone), itself).map(drop)
 }
 
 fn follows_itself() -> Problem {
@@ -160,7 +176,7 @@ fn writing(at: &At<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
         Err(at.fault(Problem::MissingKey { key, meaning: meaning.to_string() }))
     };
     let periods = match (on, off) {
-        (Some(on), Some(off)) => Some([period(on)?, period(off)?]),
+        (Some(on), Some(off)) => Some(both(period(on), period(off))?.into()),
         (Some(_), None) => {
             return missing("off", "how long it writes nothing between the periods of `on`");
         }
@@ -227,20 +243,26 @@ impl Group {
 /// Who follows whom by name: known when all groups are.
 #[derive(Default)]
 pub(super) struct Waiting<'a> {
-    named: BTreeMap<&'a str, Group>,
+    /// None: a group with a mistake in it, whose flows are not there.
+    named: BTreeMap<&'a str, Option<Group>>,
     waiting: Vec<(Group, &'a At<Before>, Law)>,
+    /// The flows of a group are missing: numbers say nothing.
+    lost: bool,
+    /// So are groups with their names.
+    names_lost: bool,
 }
 
 impl<'a> Waiting<'a> {
-    /// A group has become these flows.
+    /// A group has become the flows from the first number to before the second, with so many
+    /// rounds each; or there is a mistake in it.
     pub fn note(
         &mut self,
         group: &'a FlowGroup,
-        flows: Range<usize>,
-        rounds: usize,
+        added: Option<(usize, usize, usize)>,
     ) -> Result<(), Fault> {
-        let of_group = Group { flows, rounds };
-        if let Some(after) = &group.after {
+        let of_group = added.map(|(first, end, rounds)| Group { flows: first..end, rounds });
+        self.lost |= of_group.is_none();
+        if let (Some(after), Some(of_group)) = (&group.after, &of_group) {
             self.waiting.push((of_group.clone(), after, think(group)));
         }
         let Some(name) = &group.name else { return Ok(()) };
@@ -254,35 +276,48 @@ impl<'a> Waiting<'a> {
     }
 
     /// Let each follow the one that it names.
-    pub fn resolve(self, flows: &mut [Flow], topology: &Topology) -> Result<(), Fault> {
-        for (group, at, think) in &self.waiting {
-            for user in 0..group.users() {
-                let before = self.before(flows.len(), (group, user), at)?;
-                let flow = group.first(user);
-                check(flows, (flow, before), topology, |problem| at.fault(problem))?;
-                follow(&mut flows[flow], before, *think);
-            }
+    pub fn resolve(mut self, flows: &mut [Flow], topology: &Topology, faults: &mut Faults) {
+        self.names_lost = topology.lost.has_key("flows");
+        self.lost |= self.names_lost;
+        for wait in &self.waiting {
+            faults.keep(self.follow_all(wait, flows, topology));
         }
         let circle = in_a_circle(flows.len(), |flow| before_of(&flows[flow]));
-        let Some(flow) = circle else { return Ok(()) };
+        let Some(flow) = circle else { return };
         let of = |(group, ..): &&(Group, &At<Before>, Law)| group.flows.contains(&flow);
         let (_, at, _) =
             self.waiting.iter().find(of).expect("only those that wait are in a circle");
         let text = "these flows wait for each other, and none ever starts".to_string();
-        Err(at.fault(Problem::Conflict(text)))
+        faults.add(at.fault(Problem::Conflict(text)));
     }
 
-    /// The flow that user number `user` of a group follows.
+    fn follow_all(
+        &self,
+        (group, at, think): &(Group, &At<Before>, Law),
+        flows: &mut [Flow],
+        topology: &Topology,
+    ) -> Result<(), Fault> {
+        for user in 0..group.users() {
+            let Some(before) = self.before(flows.len(), (group, user), at)? else { return Ok(()) };
+            let flow = group.first(user);
+            check(flows, (flow, before), topology, |problem| at.fault(problem))?;
+            follow(&mut flows[flow], before, *think);
+        }
+        Ok(())
+    }
+
+    /// The flow that user number `user` of a group follows; None if a mistake elsewhere took it.
     fn before(
         &self,
         flows: usize,
         (group, user): (&Group, usize),
         at: &At<Before>,
-    ) -> Result<usize, Fault> {
+    ) -> Result<Option<usize>, Fault> {
         let name = match &at.value {
+            Before::Number(_) if self.lost => return Ok(None),
             Before::Number(number) => {
                 let place = (*number as usize).checked_sub(1).filter(|&flow| flow < flows);
-                return place.ok_or_else(|| {
+                return place.map(Some).ok_or_else(|| {
                     let expected = format!("the number of a flow, 1 to {flows}");
                     at.fault(Problem::OutOfRange { found: number.to_string(), expected })
                 });
@@ -291,11 +326,13 @@ impl<'a> Waiting<'a> {
         };
         let Some(other) = self.named.get(name.as_str()) else {
             let problem = Problem::UnknownName { kind: "flow", name: name.clone() };
-            return Err(at.fault(problem).suggest(name, self.named.keys().copied()));
+            let fault = at.fault(problem).suggest(name, self.named.keys().copied());
+            return Err(fault.following(self.names_lost));
         };
+        let Some(other) = other else { return Ok(None) };
         match (other.users(), group.users()) {
-            (1, _) => Ok(other.flows.end - 1),
-            (a, b) if a == b => Ok(other.first(user) + other.rounds - 1),
+            (1, _) => Ok(Some(other.flows.end - 1)),
+            (a, b) if a == b => Ok(Some(other.first(user) + other.rounds - 1)),
             (a, b) => {
                 let text = format!(
                     "`{name}` has {a} flows and this group {b}: neither one for all nor one each"
@@ -348,6 +385,59 @@ pub(super) fn check(
         );
     }
     Ok(())
+}
+
+/// An earlier row that the flow of a row follows, and how long after the end of that one.
+type AfterRow = Option<(usize, Span)>;
+
+/// When the flow of a row of a CSV file starts, what its application does, and whom it follows.
+/// `before`: rows before it.
+pub(super) fn of_row(
+    row: &Row<'_>,
+    before: usize,
+    mss_bytes: u64,
+) -> Result<(Span, Option<Life>, AfterRow), Fault> {
+    let stop = row.has(csv::STOP).then(|| row.seconds(csv::STOP)).transpose();
+    let rate = row.has(csv::RATE).then(|| row.rate(csv::RATE)).transpose();
+    let ((start, after), (stop, rate)) = both(start_of_row(row, before), both(stop, rate))?;
+    if let (None, Some(stop)) = (after, stop)
+        && stop <= start
+    {
+        return Err(row.wrong(csv::STOP, "a time behind the start of the flow"));
+    }
+    let chunk_bytes = mss_bytes as u32;
+    let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });
+    let life = Life { after: None, stop: stop.map(|stop| Time::ZERO + stop), write };
+    Ok((start, (life != Life::default()).then_some(life), after))
+}
+
+/// When a flow starts, zero if it follows another, and that other.
+fn start_of_row(row: &Row<'_>, before: usize) -> Result<(Span, AfterRow), Fault> {
+    if !row.has(csv::AFTER) {
+        let think = match row.has(csv::THINK) {
+            true => {
+                let text = "`think_s` without `after`".to_string();
+                Err(row.fault(csv::THINK, Problem::Conflict(text)))
+            }
+            false => Ok(()),
+        };
+        let (start, ()) = both(row.seconds(csv::START), think)?;
+        return Ok((start, None));
+    }
+    let alone = match row.has(csv::START) {
+        true => {
+            let text = "`start_s` of a flow that starts when another has ended (`after`)";
+            let fault = row.fault(csv::START, Problem::Conflict(text.into()));
+            Err(fault.hint("leave the cell empty"))
+        }
+        false => Ok(()),
+    };
+    let think = match row.has(csv::THINK) {
+        true => row.seconds(csv::THINK),
+        false => Ok(Span::ZERO),
+    };
+    let (after, ()) = both(both(row.earlier_row(csv::AFTER, before), think), alone)?;
+    Ok((Span::ZERO, Some(after)))
 }
 
 /// The keys of a flow whose life this is.

@@ -2,13 +2,16 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), then `topology`, `flows`, `events`, `tcp`, `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`,
+//! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod build;
 mod builtin;
 mod csv;
+pub mod disciplines;
 mod error;
 mod events;
+mod faults;
 mod fields;
 mod file;
 mod fits;
@@ -26,6 +29,7 @@ mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+mod traps;
 mod units;
 
 #[cfg(test)]
@@ -33,24 +37,27 @@ mod tests;
 
 pub(crate) use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
-pub use error::{Place, Problem, ScenarioError};
+pub use csv::{CSV_COLUMNS, CsvColumn};
+pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use file::FctClock;
 pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use outline::Outline;
 pub use schema::schema;
 
+use disciplines::QueueDiscipline;
 use error::Fault;
+use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::RcpPortParams;
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use source::Sources;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario with every choice made.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +96,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// What its CSV files hold that is not used, as sentences.
+    pub unused: Vec<String>,
 }
 
 /// A node.
@@ -116,7 +125,7 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// Rate.
     pub rate: Rate,
@@ -124,6 +133,8 @@ pub struct Wire {
     pub delay: Span,
     /// Extra delay of each packet, uniform from 0 to this.
     pub jitter: Span,
+    /// Packets overtake others where an event lowers the delay.
+    pub reorder: bool,
     /// Probability that a packet is lost, 0.0 to 1.0.
     pub loss: f64,
     /// Longest IP packet, in bytes.
@@ -131,25 +142,9 @@ pub struct Wire {
     /// Bytes that each packet costs beside its own.
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
-    pub queue: QueueLimit,
-}
-
-/// Limit of a drop-tail queue, the packet in service not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In bytes.
-    Bytes(u64),
-    /// In packets.
-    Packets(u64),
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Bytes(bytes) => write!(f, "{bytes} bytes"),
-            QueueLimit::Packets(packets) => write!(f, "{packets} packets"),
-        }
-    }
+    pub queue: Limit,
+    /// The discipline of that queue.
+    pub discipline: Arc<QueueDiscipline>,
 }
 
 /// A flow.
@@ -198,12 +193,18 @@ impl Scenario {
         Scenario::parse(&text, &file, &LoadOptions { set, base })
     }
 
-    /// How large the scenario is that [`Scenario::load`] would give, without making it.
+    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if
+    /// nothing of it can be read,
+    /// or if it has more hosts or flows than any scenario may have.
     pub fn outline(name_or_path: &str, options: &LoadOptions) -> Result<Outline, ScenarioError> {
         let Text { text, file, base } = Text::of(name_or_path, options)?;
         let mut sources = Sources::default();
         let read = read_file(&text, &file, &options.set, &mut sources);
-        let file = read.map_err(|fault| fault.resolve(&sources))?;
+        let Readable { file, faults, too_large, .. } =
+            read.map_err(|faults| faults.resolve(&sources))?;
+        if too_large {
+            return Err(faults.resolve(&sources));
+        }
         Ok(outline::outline(&file, &base.unwrap_or_default()))
     }
 
@@ -212,7 +213,7 @@ impl Scenario {
         let mut sources = Sources::default();
         let base = options.base.clone().unwrap_or_default();
         let scenario = read(text, file, &options.set, &base, &mut sources);
-        scenario.map_err(|fault| fault.resolve(&sources))
+        scenario.map_err(|faults| faults.resolve(&sources))
     }
 
     /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and defaults written out.
@@ -222,7 +223,9 @@ impl Scenario {
 
     /// What a reader of its results should know: settings that are allowed and seldom meant.
     pub fn notes(&self) -> Vec<String> {
-        self.inrpp_notes()
+        let mut notes = self.unused.clone();
+        notes.extend(self.inrpp_notes());
+        notes
     }
 
     /// The protocols of a run under `protocol`: that one, then those that flows name.
@@ -248,13 +251,15 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link, or what users
-    /// do. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue that may
+    /// draw lots, or what users do. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
-            || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
+            || wires.into_iter().any(|wire| {
+                wire.loss > 0.0 || !wire.jitter.is_zero() || !wire.discipline.is_default()
+            })
             || self.events.iter().any(lossy)
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
     }
@@ -303,17 +308,52 @@ impl Text {
     }
 }
 
-/// The keys of a text, with all changes. Nothing is expanded.
-fn read_file(text: &str, name: &str, set: &[String], sources: &mut Sources) -> Result<File, Fault> {
-    let source = sources.add(name, text);
-    let mut document = item::parse_document(sources, source)?;
-    for assignment in set {
-        set::apply(&mut document, sources, assignment)?;
-    }
-    let file = File::read(&document, "")?;
-    outline::check(&file)?;
-    Ok(file)
+/// What can be read of a file, and what is wrong with the rest.
+struct Readable {
+    file: File,
+    faults: Faults,
+    lost: Lost,
+    /// One of the faults is that there are too many hosts or flows.
+    too_large: bool,
 }
+
+/// The keys of a text, with all changes. Nothing is expanded. Errors if nothing is left without
+/// what is wrong.
+fn read_file(
+    text: &str,
+    name: &str,
+    set: &[String],
+    sources: &mut Sources,
+) -> Result<Readable, Faults> {
+    let (mut faults, mut lost) = (Faults::default(), Lost::default());
+    let source = sources.add(name, text);
+    let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
+        return Err(faults);
+    };
+    for assignment in set {
+        faults.keep(set::apply(&mut document, sources, assignment));
+    }
+    let mut known = Vec::new();
+    <File as fields::Section>::keys(&mut known);
+    let mut too_large = false;
+    // Taking out what the types of values are wrong with may show a group that is too large, and
+    // that another.
+    for _ in 0..MOST_CUTS {
+        let mut wrong = Faults::default();
+        if let Some(file) = wrong.keep(File::read(&document, "")) {
+            if wrong.keep(outline::check(&file)).is_some() {
+                return Ok(Readable { file, faults, lost, too_large });
+            }
+            too_large = true;
+        }
+        faults::cut(&mut document, &wrong, &known, &mut lost);
+        faults.extend(wrong);
+    }
+    Err(faults)
+}
+
+/// Most times that a document is read without what was wrong the time before.
+const MOST_CUTS: usize = 10;
 
 fn read(
     text: &str,
@@ -321,21 +361,23 @@ fn read(
     set: &[String],
     base: &Path,
     sources: &mut Sources,
-) -> Result<Scenario, Fault> {
-    let file = read_file(text, name, set, sources)?;
-    let topology = topology::expand(&file, sources, base)?;
-    let tcp = match &file.tcp {
-        Some(at) => tcp::resolve(&at.value)?,
-        None => tcp::resolve(&file::Tcp::default())?,
-    };
-    let flows = flows::expand(&file, &topology, tcp.mss_bytes, sources, base)?;
-    let events = events::expand(&file, &topology)?;
-    let specs = protocols::specs(file.protocol.as_ref())?;
-    let protocols = protocols::compared(file.protocols.as_ref())?;
-    let (until, measure_from, sample) = times(&file, &flows)?;
-    let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology)?;
+) -> Result<Scenario, Faults> {
+    let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
+    let topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let no_keys = file::Tcp::default();
+    let tcp = tcp::resolve(file.tcp.as_ref().map_or(&no_keys, |at| &at.value));
+    let tcp = faults.or(tcp, forebay_transport::PRESETS[0].config);
+    let flows = flows::expand(&file, &topology, tcp.mss_bytes, (sources, base), &mut faults);
+    let events = events::expand(&file, &topology, &mut faults);
+    let specs = protocols::specs(&file, &mut faults);
+    let protocols = protocols::compared(file.protocols.as_ref(), &mut faults);
+    let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
+    if !faults.touch("sample_s") {
+        faults.keep(check_sample(&file, (sample, until), &flows, &topology.links));
+    }
+    let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology, &mut faults);
     let mut scenario = Scenario {
-        description: description(&file)?,
+        description: faults.or(description(&file), String::new()),
         protocols,
         until,
         measure_from,
@@ -346,18 +388,26 @@ fn read(
         tcp,
         tcp_of: Vec::new(),
         inrpp,
-        rcp: rcp::resolve(file.rcp.as_ref())?,
+        rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),
         flows,
         events,
+        unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref())?;
-    fits::check(&scenario, &file, &topology)?;
-    inrpp::check(&scenario, file.inrpp.as_ref())?;
-    Ok(scenario)
+    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref(), &mut faults);
+    // Packets and caches have a size where all that they are made of is right.
+    let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
+    let lost = &topology.lost;
+    if !made_of.iter().any(|key| faults.touch(key) || lost.has_key(key)) {
+        fits::check(&scenario, &file, &topology, &mut faults);
+        if faults.is_empty() {
+            faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
+        }
+    }
+    if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }
 
 /// The description, which is printed as it stands: lines and tabs, but nothing that a terminal obeys.
@@ -378,17 +428,58 @@ const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 /// Distance of samples in series.
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
 
+/// Most values that the series of a run may have: beyond, writing them takes longer than any run that they describe.
+const MOST_VALUES: f64 = 1e9;
+/// Values of a sample: of a flow with its path, and of a direction of a link.
+const FLOW_VALUES: usize = 9;
+const LINK_VALUES: usize = 5;
+
+/// A distance of samples with which they would dominate the run is refused. How long the run lasts at least: to its end if a flow
+/// is endless, else until the largest flow can have been sent at the highest rate there is.
+fn check_sample(
+    file: &File,
+    (sample, until): (Span, Option<Time>),
+    flows: &[Flow],
+    links: &[Link],
+) -> Result<(), Fault> {
+    let Some(at) = &file.sample_s else { return Ok(()) };
+    let rates = links.iter().flat_map(|link| [link.forward.rate, link.reverse.rate]);
+    let fastest_bps = rates.map(|rate| rate.bps()).max().unwrap_or(1).max(1) as f64;
+    let until_s = until.map_or(f64::INFINITY, Time::as_secs_f64);
+    let ends_s = flows.iter().map(|flow| {
+        let stop = flow.life.as_ref().and_then(|life| life.stop);
+        let sent_s = match flow.bytes {
+            Some(bytes) => flow.start.as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
+            None => until_s,
+        };
+        sent_s.min(stop.map_or(f64::INFINITY, Time::as_secs_f64))
+    });
+    let lasts_s = ends_s.fold(0.0, f64::max).min(until_s);
+    let values = (flows.len() * FLOW_VALUES + 2 * links.len() * LINK_VALUES) as f64;
+    let least_s = lasts_s * values / MOST_VALUES;
+    if sample.as_secs_f64() >= least_s {
+        return Ok(());
+    }
+    let found = text::shown(&at.value);
+    let expected = format!(
+        "at least {least_s:.2e} s: a sample has {values} values, the run lasts {lasts_s} s or more, and {MOST_VALUES:e} values \
+         are the most"
+    );
+    Err(at.fault(Problem::OutOfRange { found, expected }))
+}
+
 /// When the run ends, from when it is measured, and how often it is sampled.
-fn times(file: &File, flows: &[Flow]) -> Result<(Option<Time>, Time, Span), Fault> {
-    let positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
+fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {
+    let mut positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
         true => {
             let (found, expected) = ("0".to_string(), "more than 0 seconds".to_string());
-            Err(at.fault(Problem::OutOfRange { found, expected }))
+            faults.add(at.fault(Problem::OutOfRange { found, expected }));
+            None
         }
-        false => Ok(at.value.0),
+        false => Some(at.value.0),
     };
-    let until = file.until_s.as_ref().map(positive).transpose()?.map(|span| Time::ZERO + span);
-    let sample = file.sample_s.as_ref().map(positive).transpose()?;
+    let until = file.until_s.as_ref().and_then(&mut positive).map(|span| Time::ZERO + span);
+    let sample = file.sample_s.as_ref().and_then(&mut positive);
     let from = file.measure_from_s.as_ref().map_or(Span::ZERO, |at| at.value.0);
     let from = Time::ZERO + from;
     if let (Some(at), Some(until)) = (&file.measure_from_s, until)
@@ -396,12 +487,17 @@ fn times(file: &File, flows: &[Flow]) -> Result<(Option<Time>, Time, Span), Faul
     {
         let expected = format!("less than until_s ({})", until.as_secs_f64());
         let found = text::shown(&at.value);
-        return Err(at.fault(Problem::OutOfRange { found, expected }));
+        faults.add(at.fault(Problem::OutOfRange { found, expected }));
     }
-    if until.is_none() && flows.iter().any(Flow::is_endless) {
+    let groups = file.flows.iter().flat_map(|at| &at.value);
+    let endless = groups.filter(|group| group.value.stop.is_none());
+    let mut endless =
+        endless.filter_map(|group| group.value.endless.as_ref().filter(|at| at.value));
+    if let (None, None, Some(at)) = (&file.until_s, until, endless.next())
+        && !lost.has_key("until_s")
+    {
         let meaning = "a scenario with endless flows needs an end".to_string();
-        let problem = Problem::MissingKey { key: "until_s", meaning };
-        return Err(Fault::at(item::whole(0), "", problem));
+        faults.add(at.fault(Problem::MissingKey { key: "until_s", meaning }));
     }
-    Ok((until, from, sample.unwrap_or(DEFAULT_SAMPLE)))
+    (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
 }

@@ -1,7 +1,7 @@
 //! `--set key=value`: changes of the document before it is read.
 //!
 //! A key is a dotted path. Where the path enters an array of tables, the next part is the name of an element (of a link also
-//! "a-b"), or its number from 0. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! "a-b"), or its number from 0. Where it enters a queue whose limit stands alone, that is `queue.limit`. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
 use super::error::{Fault, Problem};
 use super::item::{Entry, Item, Value, parse_document};
@@ -37,6 +37,9 @@ fn step<'a>(
     key: &str,
     last: bool,
 ) -> Result<&'a mut Item, Fault> {
+    if key.rsplit('.').next() == Some("queue") {
+        spell_out(at);
+    }
     match &mut at.value {
         Value::Table(entries) => {
             let index = entries.iter().position(|e| e.key == part).unwrap_or_else(|| {
@@ -57,8 +60,17 @@ fn step<'a>(
                 Some(index) => Ok(&mut items[index]),
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
-                    let names = names.iter().map(String::as_str).filter(|n| !n.is_empty());
-                    Err(Fault::at(place, key, problem).suggest(part, names))
+                    let fault = Fault::at(place, key, problem);
+                    let named: Vec<&str> =
+                        names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                    Err(match (named.len(), names.len()) {
+                        (0, 0) => fault.hint("the list is empty"),
+                        (0, 1) => fault.hint("elements count from 0, and there is one: 0"),
+                        (0, count) => {
+                            fault.hint(format!("elements count from 0: one of 0 to {}", count - 1))
+                        }
+                        _ => fault.suggest(part, named),
+                    })
                 }
             }
         }
@@ -67,6 +79,15 @@ fn step<'a>(
             let problem = Problem::WrongType { expected: "a table".into(), found };
             Err(Fault::at(place, key, problem))
         }
+    }
+}
+
+/// A queue whose limit stands alone becomes a table with that limit.
+fn spell_out(queue: &mut Item) {
+    if let Value::String(_) = queue.value {
+        let (limit, loc) = (queue.clone(), queue.loc);
+        let entry = Entry { key: "limit".into(), key_loc: loc, item: limit };
+        queue.value = Value::Table(vec![entry]);
     }
 }
 

@@ -21,20 +21,32 @@ pub(super) struct Loc {
 
 /// The texts that a scenario was read from.
 #[derive(Debug, Default)]
-pub(super) struct Sources(Vec<(String, String)>);
+pub(super) struct Sources {
+    texts: Vec<(String, String)>,
+    /// What a reader of results should know of them.
+    notes: Vec<String>,
+}
 
 impl Sources {
     /// Keep a text of less than 4 GiB under the name that messages show; its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
-        self.0.push((name.into(), text.into()));
-        (self.0.len() - 1) as u32
+        self.texts.push((name.into(), text.into()));
+        (self.texts.len() - 1) as u32
+    }
+    /// Keep a note for whoever reads results.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(readable(&note, 1_000));
+    }
+    /// The notes, once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
     pub fn text(&self, source: u32) -> &str {
-        &self.0[source as usize].1
+        &self.texts[source as usize].1
     }
     /// Line, column and text of a location.
     pub fn place(&self, loc: Loc, key: String) -> Place {
-        let (file, text) = &self.0[loc.source as usize];
+        let (file, text) = &self.texts[loc.source as usize];
         let start = floor_boundary(text, loc.start as usize);
         let end = floor_boundary(text, loc.end as usize).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);

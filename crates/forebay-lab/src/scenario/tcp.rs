@@ -1,15 +1,16 @@
 //! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
 use super::error::{Fault, Problem};
+use super::faults::all;
 use super::fields::{At, Field};
 use super::file::{
     AckRule, DelayedAck, EveryPacket, LossPolicyName, LossRule, NoPacing, NoThreshold, PacingRule,
-    PacketTimer, RecoveryName, Tcp, Threshold, WindowedPacing,
+    PacketTimer, RecoveryName, RtoRuleName, Tcp, Threshold, WindowedPacing,
 };
 use super::item::whole;
 use super::units::Bytes;
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_transport::{PRESETS, Pacing, Preset, Recovery, RtoRule, TcpConfig};
 
 /// Most bytes that may be sent and not acknowledged: sequence numbers must stay unambiguous.
 pub(super) const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
@@ -18,7 +19,7 @@ const MIN_MSS_BYTES: u16 = 64;
 
 /// The configuration that `[tcp]` stands for.
 pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
-    let base = preset(tcp)?.unwrap_or(PRESETS[0].config);
+    let base = preset(tcp)?.map_or(PRESETS[0].config, |preset| preset.config);
     let top = At { value: (), loc: whole(0), key: "tcp".into() };
     overwritten(tcp, base, &top)
 }
@@ -27,18 +28,15 @@ pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
 pub(super) fn overwritten(tcp: &Tcp, base: TcpConfig, owner: &At<()>) -> Result<TcpConfig, Fault> {
     let mut config = base;
     apply(tcp, &mut config);
-    check(tcp, &config).map_err(|fault| match fault.loc {
-        Some(_) => fault,
-        None => Fault { loc: Some(owner.loc), key: owner.key.clone(), ..fault },
-    })?;
+    check(tcp, &config, owner)?;
     Ok(config)
 }
 
 /// The preset that a table names.
-pub(super) fn preset(tcp: &Tcp) -> Result<Option<TcpConfig>, Fault> {
+pub(super) fn preset(tcp: &Tcp) -> Result<Option<&'static Preset>, Fault> {
     let Some(name) = &tcp.preset else { return Ok(None) };
     let found = PRESETS.iter().find(|p| p.name == name.value);
-    found.map(|p| Some(p.config)).ok_or_else(|| {
+    found.map(Some).ok_or_else(|| {
         let problem = Problem::UnknownName { kind: "preset", name: name.value.clone() };
         name.fault(problem).suggest(&name.value, PRESETS.iter().map(|p| p.name))
     })
@@ -57,9 +55,9 @@ fn apply(tcp: &Tcp, config: &mut TcpConfig) {
     }
     copy!(
         mss_bytes, initial_window_segments, initial_rto, min_rto, max_rto, max_retries, sack,
-        timestamps, window_scaling, limited_transmit, ecn, dont_fragment,
+        timestamps, window_scaling, limited_transmit, ecn, dont_fragment, quick_while_growing,
         initial_ssthresh_bytes: threshold, ack_policy: ack_policy, loss_policy: loss_policy,
-        recovery: recovery, pacing: pacing,
+        recovery: recovery, pacing: pacing, rto_rule: rto_rule,
         receive_buffer_bytes: |b: Bytes| b.0, send_buffer_bytes: |b: Bytes| b.0,
     );
 }
@@ -94,6 +92,13 @@ fn loss_policy(rule: LossRule) -> LossPolicy {
     }
 }
 
+fn rto_rule(name: RtoRuleName) -> RtoRule {
+    match name {
+        RtoRuleName::Rfc6298 => RtoRule::Rfc6298,
+        RtoRuleName::Linux => RtoRule::Linux,
+    }
+}
+
 fn recovery(name: RecoveryName) -> Recovery {
     match name {
         RecoveryName::Prr => Recovery::Prr,
@@ -112,35 +117,46 @@ fn pacing(rule: PacingRule) -> Pacing {
     }
 }
 
-/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an override; none where that
-/// made a value wrong that it does not give.
-fn check(tcp: &Tcp, config: &TcpConfig) -> Result<(), Fault> {
+/// Refuse values that no connection can work with. Presets pass, so a fault has the place of an
+/// override, or of the
+/// table where that made a value wrong that it does not give.
+fn check(tcp: &Tcp, config: &TcpConfig, owner: &At<()>) -> Result<(), Fault> {
     let mss = u64::from(config.mss_bytes);
     let buffer = format!("at least one segment ({mss}) and at most 2^30 bytes");
     let receive = format!("at least one segment ({mss} bytes)");
-    at_least(&tcp.mss_bytes, config.mss_bytes >= MIN_MSS_BYTES, "64 to 65535 bytes")?;
-    at_least(&tcp.initial_window_segments, config.initial_window_segments >= 1, "at least 1")?;
     let send = config.send_buffer_bytes;
-    at_least(&tcp.send_buffer_bytes, (mss..=MAX_SEND_BUFFER_BYTES).contains(&send), &buffer)?;
-    at_least(&tcp.receive_buffer_bytes, config.receive_buffer_bytes >= mss, &receive)?;
-    at_least(&tcp.initial_rto, !config.initial_rto.is_zero(), "more than 0s")?;
-    at_least(&tcp.min_rto, !config.min_rto.is_zero(), "more than 0s")?;
     let ordered = config.min_rto <= config.max_rto;
-    at_least(&tcp.max_rto, ordered || tcp.max_rto.is_none(), "at least min_rto")?;
-    at_least(&tcp.min_rto, ordered, "at most max_rto")?;
+    let mut checks = vec![
+        at_least(&tcp.mss_bytes, config.mss_bytes >= MIN_MSS_BYTES, "64 to 65535 bytes"),
+        at_least(&tcp.initial_window_segments, config.initial_window_segments >= 1, "at least 1"),
+        at_least(&tcp.send_buffer_bytes, (mss..=MAX_SEND_BUFFER_BYTES).contains(&send), &buffer),
+        at_least(&tcp.receive_buffer_bytes, config.receive_buffer_bytes >= mss, &receive),
+        at_least(&tcp.initial_rto, !config.initial_rto.is_zero(), "more than 0s"),
+        at_least(&tcp.min_rto, !config.min_rto.is_zero(), "more than 0s"),
+        match tcp.max_rto {
+            Some(_) => at_least(&tcp.max_rto, ordered, "at least min_rto"),
+            None => at_least(&tcp.min_rto, ordered, "at most max_rto"),
+        },
+    ];
     if let Some(AckRule::Delayed(delayed)) = tcp.ack_policy.as_ref().map(|at| &at.value) {
-        at_least(&Some(delayed.packets.clone()), delayed.packets.value >= 1, "1 to 255")?;
+        let packets = &delayed.packets;
+        checks.push(at_least(&Some(packets.clone()), packets.value >= 1, "1 to 255"));
     }
     if let Some(LossRule::Timer(timer)) = tcp.loss_policy.as_ref().map(|at| &at.value) {
-        at_least(&Some(timer.num.clone()), timer.num.value >= 1, "at least 1")?;
-        at_least(&Some(timer.den.clone()), timer.den.value >= 1, "at least 1")?;
+        for number in [&timer.num, &timer.den] {
+            checks.push(at_least(&Some(number.clone()), number.value >= 1, "at least 1"));
+        }
     }
     if let Some(PacingRule::Windowed(windowed)) = tcp.pacing.as_ref().map(|at| &at.value) {
         for percent in [&windowed.slow_start_percent, &windowed.avoidance_percent] {
-            at_least(&Some(percent.clone()), percent.value >= 1, "at least 1")?;
+            checks.push(at_least(&Some(percent.clone()), percent.value >= 1, "at least 1"));
         }
     }
-    Ok(())
+    let placed = |fault: Fault| match fault.loc {
+        Some(_) => fault,
+        None => Fault { loc: Some(owner.loc), key: owner.key.clone(), ..fault },
+    };
+    all(checks.into_iter().map(|check| check.map_err(placed))).map(|_| ())
 }
 
 /// A fault at `at` unless `holds`.
@@ -177,10 +193,12 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,
@@ -202,10 +220,15 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
             Some(bytes) => Threshold::At(Bytes(bytes)),
         }),
         initial_rto: some(initial_rto),
+        rto_rule: some(match rto_rule {
+            RtoRule::Rfc6298 => RtoRuleName::Rfc6298,
+            RtoRule::Linux => RtoRuleName::Linux,
+        }),
         min_rto: some(min_rto),
         max_rto: some(max_rto),
         max_retries: some(max_retries),
         ack_policy: some(ack_rule(ack_policy)),
+        quick_while_growing: some(quick_while_growing),
         loss_policy: some(loss_rule(loss_policy)),
         recovery: some(match recovery {
             Recovery::Prr => RecoveryName::Prr,
@@ -247,10 +270,12 @@ pub(super) fn describe_difference(config: &TcpConfig, base: &TcpConfig) -> Tcp {
         initial_window_segments,
         initial_ssthresh_bytes,
         initial_rto,
+        rto_rule,
         min_rto,
         max_rto,
         max_retries,
         ack_policy,
+        quick_while_growing,
         loss_policy,
         recovery,
         sack,

@@ -5,6 +5,7 @@
 //! options); what `[tcp_of.NAME]` says.
 
 use super::error::Fault;
+use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
 use super::file::Tcp;
 use super::item::{Item, Value};
@@ -29,7 +30,7 @@ impl Field for TcpOf {
             let table = Tcp::read(&entry.item, &key)?;
             Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
         });
-        tables.collect::<Result<_, _>>().map(TcpOf)
+        all(tables).map(TcpOf)
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
@@ -91,17 +92,18 @@ impl Scenario {
 pub(super) fn resolve(
     scenario: &Scenario,
     given: Option<&At<TcpOf>>,
-) -> Result<Vec<(&'static str, TcpConfig)>, Fault> {
+    faults: &mut Faults,
+) -> Vec<(&'static str, TcpConfig)> {
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
         let protocol = protocols::lookup(name)?;
-        let start = tcp::preset(table)?.unwrap_or(scenario.tcp);
+        let start = tcp::preset(table)?.map_or(scenario.tcp, |preset| preset.config);
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });
-    let mut resolved = resolved.collect::<Result<Vec<_>, _>>()?;
+    let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
     resolved.sort_by_key(|(name, _)| *name);
-    Ok(resolved)
+    resolved
 }
 
 /// The tables that stand for the configurations: only what differs from what the protocol would have without.

@@ -6,10 +6,10 @@ use super::file::{
     QueueTable,
 };
 use super::source::Loc;
-use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, life};
-use super::{protocols, rcp, tcp, tcp_of};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
+use super::{Flow, Link, Scenario, Wire, events, inrpp, life, protocols, rcp, tcp, tcp_of};
 use forebay_base::Time;
+use forebay_queue::Limit;
 use std::fmt::Write;
 
 fn some<T>(value: T) -> Option<At<T>> {
@@ -97,40 +97,49 @@ fn file(scenario: &Scenario) -> File {
 }
 
 fn protocol(spec: &forebay_cc::Spec) -> ProtocolTable {
-    let params = protocols::params_of(spec).into_iter();
-    ProtocolTable {
-        name: At::new(spec.name().to_string()),
-        params: params
-            .map(|(key, value)| Param { key, key_loc: Loc::default(), value: At::new(value) })
-            .collect(),
-    }
+    let name = At::new(spec.name().to_string());
+    ProtocolTable { name, params: given(&protocols::params_of(spec)) }
+}
+
+/// Parameters as they would be given.
+fn given(params: &toml::Table) -> Vec<Param> {
+    let param = |(key, value): (&String, &toml::Value)| {
+        let (key, value) = (key.clone(), At::new(value.clone()));
+        Param { key, key_loc: Loc::default(), value }
+    };
+    params.iter().map(param).collect()
 }
 
 fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
+    // What one direction says the other takes over, unless it says something else.
+    let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
     LinkEntry {
         a: At::new(a),
         b: At::new(b),
         name: some(link.name.clone()),
-        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
-        params: params(&link.forward),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse, named))),
+        params: params(&link.forward, named),
     }
 }
 
-fn params(wire: &Wire) -> LinkParams {
+fn params(wire: &Wire, named: bool) -> LinkParams {
     let limit = match wire.queue {
-        QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        QueueLimit::Packets(packets) => Limit::Packets(packets),
+        Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
+        Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let queue = QueueTable { limit: some(limit), ..QueueTable::default() };
+    let discipline = named.then(|| At::new(wire.discipline.name.to_string()));
+    let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
+    let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
         rate: some(wire.rate),
         delay: some(wire.delay),
         jitter: some(wire.jitter),
+        reorder: some(wire.reorder),
         loss: some(Probability(wire.loss)),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
-        queue: some(Queue(queue)),
+        queue: some(queue),
     }
 }
 

@@ -1,14 +1,17 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
+use super::disciplines;
 use super::error::{Fault, Problem};
+use super::faults::{Faults, Lost, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{Limit, MAX_DELAY};
-use super::{Link, Node, QueueLimit, Wire};
+use super::units::{GivenLimit, MAX_DELAY};
+use super::{Link, Node, Wire};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -34,38 +37,62 @@ pub(super) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
+    /// What is not here because it was declared wrongly.
+    pub lost: Lost,
 }
 
-/// Expand all that the file and its CSV files say of nodes and links.
-pub(super) fn expand(file: &File, sources: &mut Sources, base: &Path) -> Result<Topology, Fault> {
-    let mut topology = Topology::default();
+/// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there,
+/// and its names are lost.
+pub(super) fn expand(
+    file: &File,
+    (sources, base): (&mut Sources, &Path),
+    lost: Lost,
+    faults: &mut Faults,
+) -> Topology {
+    let mut topology = Topology { lost, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
-        topology.add_node(name.value.clone(), false, |problem| name.fault(problem))?;
+        let added = topology.add_node(name.value.clone(), false, |problem| name.fault(problem));
+        if faults.keep(added).is_none() {
+            topology.lost.node(&name.value);
+        }
     }
     let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
-    let csv = match &file.csv {
-        Some(at) => CsvPlan::open(&at.value, sources, base)?,
-        None => CsvPlan::default(),
-    };
+    let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
+    let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
+        if file.csv.is_some() {
+            topology.lost.all_names();
+        }
+        CsvPlan::default()
+    });
     let links = file.links.as_ref().map_or(0, |at| at.value.len());
     let most = 2 * (links + csv.links.as_ref().map_or(0, |links| links.rows(sources).count()));
+    let mut made = Vec::new();
     for group in groups {
-        check_ends(group, most)?;
-        topology.add_hosts(group)?;
+        let ends = topology.lost.any_of_network() || faults.keep(check_ends(group, most)).is_some();
+        match ends && faults.keep(topology.add_hosts(group)).is_some() {
+            true => made.push(group),
+            false => topology.lose_hosts(&group.value),
+        }
     }
-    csv.add_routers(&mut topology, sources)?;
+    csv.add_routers(&mut topology, sources, faults);
     for link in file.links.iter().flat_map(|at| &at.value) {
-        topology.add_link_entry(link, defaults)?;
+        if faults.keep(topology.add_link_entry(link, defaults)).is_none() {
+            topology.lose_link(&link.value);
+        }
     }
-    for group in groups {
-        topology.attach(group, defaults)?;
+    for group in &made {
+        if faults.keep(topology.attach(group, defaults)).is_none() {
+            topology.lose_hosts(&group.value);
+        }
     }
-    csv.add_links(&mut topology, sources, defaults)?;
-    csv.add_hosts(&mut topology, sources, defaults)?;
-    groups.iter().try_for_each(|group| topology.check_linked(group))?;
-    Ok(topology)
+    csv.add_links(&mut topology, sources, defaults, faults);
+    csv.add_hosts(&mut topology, sources, defaults, faults);
+    for group in made {
+        faults.keep(topology.check_linked(group));
+    }
+    topology
 }
 
 /// Refuse more hosts without an access link than all links have ends, before the first of them is made.
@@ -87,10 +114,23 @@ const NO_LINK_HINT: &str =
 impl Topology {
     /// The node that a value names.
     pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        self.one_of(name, |_| true, fault)
+    }
+    /// The node that a value names which must be a router: hosts are found, and not suggested.
+    pub fn router(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        self.one_of(name, |node| !self.is_host(node), fault)
+    }
+    fn one_of(
+        &self,
+        name: &str,
+        suggested: impl Fn(NodeId) -> bool,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<NodeId, Fault> {
         self.by_name.get(name).copied().ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "node", name: name.to_string() };
-            let names = self.by_name.keys().take(SUGGESTIONS).map(String::as_str);
-            fault(problem).suggest(name, names)
+            let names = self.by_name.iter().filter(|&(_, &node)| suggested(node));
+            let names = names.take(SUGGESTIONS).map(|(name, _)| name.as_str());
+            fault(problem).suggest(name, names).following(self.lost.has_node(name))
         })
     }
     /// The node that a cell names, with the prefix that is put before it.
@@ -114,7 +154,8 @@ impl Topology {
         self.links_by_name.get(&name.value).copied().ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "link", name: name.value.clone() };
             let names = self.links_by_name.keys().take(SUGGESTIONS).map(String::as_str);
-            name.fault(problem).suggest(&name.value, names)
+            let follows = self.lost.has_link(&name.value);
+            name.fault(problem).suggest(&name.value, names).following(follows)
         })
     }
     /// The port by which `node` sends into one direction of a link.
@@ -147,9 +188,11 @@ impl Topology {
             return Err(fault(too_many("hosts", self.hosts)));
         }
         let id = NodeId(self.nodes.len() as u32);
-        if self.by_name.insert(name.clone(), id).is_some() {
+        if self.by_name.contains_key(&name) {
+            self.lost.another_node();
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
+        self.by_name.insert(name.clone(), id);
         self.nodes.push(Node { name, is_host });
         self.ports.push(Vec::new());
         Ok(id)
@@ -165,7 +208,8 @@ impl Topology {
                 return Err(host.name.fault(Problem::Conflict(text.into())));
             }
             // Before a host is made that will find no port.
-            if host.attach.is_some() && count.value > u32::from(MAX_PORTS) {
+            let one_router = host.attach.as_ref().is_some_and(|at| !at.value.contains("{}"));
+            if one_router && count.value > u32::from(MAX_PORTS) {
                 return Err(count.fault(too_many("links of one node", count.value as usize)));
             }
         }
@@ -180,23 +224,73 @@ impl Topology {
     fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
         let Some(router) = &host.attach else { return Ok(()) };
-        let b = self.named(&router.value, |problem| router.fault(problem))?;
-        if self.is_host(b) {
-            let text = format!("`{}` is a host: hosts attach to routers", router.value);
-            return Err(router.fault(Problem::Conflict(text)));
-        }
-        let wires = wires(&host.params, host.reverse.as_ref(), defaults, group)?;
+        let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
+        // A group at one router has one end, whose mistake is that of all.
+        let first = numbers(host.count.as_ref(), host.first.as_ref())?.next().flatten();
+        let (wires, _) = both(wires, self.access_router(router, first))?;
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+            let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
             self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
         }
         Ok(())
     }
 
+    /// The router that a host attaches to; "{}" in its name stands for the number of the host.
+    fn access_router(&self, router: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+        let name = numbered(router, number)?;
+        let node = self.router(&name, |problem| router.fault(problem))?;
+        if self.is_host(node) {
+            let text = format!("`{name}` is a host: hosts attach to routers");
+            return Err(router.fault(Problem::Conflict(text)));
+        }
+        Ok(node)
+    }
+
+    /// The names of a group of hosts that is not made, or has no links.
+    fn lose_hosts(&mut self, host: &HostGroup) {
+        self.lost.node(&host.name.value);
+        if let Some(router) = &host.attach {
+            let router = self.name_or_any(&router.value);
+            self.lost.link(format!("{}-{router}", host.name.value));
+        }
+    }
+
+    /// The name of a link that is not made.
+    fn lose_link(&mut self, link: &LinkEntry) {
+        let name = match &link.name {
+            Some(name) => name.value.clone(),
+            None => [&link.a, &link.b].map(|end| self.name_or_any(&end.value)).join("-"),
+        };
+        self.lost.link(name);
+    }
+
+    /// A name as the part of another; "{}" for one that names nothing, in whose place another was
+    /// meant.
+    fn name_or_any(&self, name: &str) -> String {
+        if self.by_name.contains_key(name) { name.to_string() } else { "{}".to_string() }
+    }
+
+    /// Both directions of a link whose table is `owner`.
+    fn wires<T>(
+        &self,
+        params: &LinkParams,
+        reverse: Option<&At<LinkParams>>,
+        defaults: &LinkParams,
+        owner: &At<T>,
+    ) -> Result<[Placed; 2], Fault> {
+        // What is missing may be in the defaults that are wrong.
+        let wires = wires(params, reverse, defaults, owner);
+        match self.lost.has_key("link_defaults") {
+            true => wires.map_err(Fault::missing_follows),
+            false => wires,
+        }
+    }
+
     /// A host that is not attached must be the end of a link.
     fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
         let host = &group.value;
-        if host.attach.is_some() {
+        if host.attach.is_some() || self.lost.any_of_network() {
             return Ok(());
         }
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
@@ -215,13 +309,14 @@ impl Topology {
         defaults: &LinkParams,
     ) -> Result<(), Fault> {
         let link = &entry.value;
-        let a = self.named(&link.a.value, |problem| link.a.fault(problem))?;
-        let b = self.named(&link.b.value, |problem| link.b.fault(problem))?;
+        let a = self.named(&link.a.value, |problem| link.a.fault(problem));
+        let b = self.named(&link.b.value, |problem| link.b.fault(problem));
+        let wires = self.wires(&link.params, link.reverse.as_ref(), defaults, entry);
+        let ((a, b), wires) = both(both(a, b), wires)?;
         if a == b {
             let text = "a link joins two nodes, not one with itself".to_string();
             return Err(link.b.fault(Problem::Conflict(text)));
         }
-        let wires = wires(&link.params, link.reverse.as_ref(), defaults, entry)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {
             Some(name) => name.fault(problem),
@@ -241,18 +336,21 @@ impl Topology {
         let name = name.unwrap_or_else(joined);
         check_name(&name, &fault)?;
         let index = self.links.len();
-        if self.links_by_name.insert(name.clone(), index).is_some() {
+        if self.links_by_name.contains_key(&name) {
+            self.lost.another_link();
             return Err(fault(Problem::Duplicate { kind: "link", name }));
         }
-        for (node, side) in [(a, 0), (b, 1)] {
-            let ports = &mut self.ports[node.index()];
-            if ports.len() >= usize::from(MAX_PORTS) {
-                return Err(fault(too_many("links of one node", ports.len() + 1)));
+        for node in [a, b] {
+            let ports = self.ports[node.index()].len();
+            if ports >= usize::from(MAX_PORTS) {
+                return Err(fault(too_many("links of one node", ports + 1)));
             }
-            ports.push(LinkId((2 * index + side) as u32));
         }
+        self.links_by_name.insert(name.clone(), index);
+        self.ports[a.index()].push(LinkId(2 * index as u32));
+        self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
-        let [forward, reverse] = [wires[0].wire, wires[1].wire];
+        let [forward, reverse] = [wires[0].wire.clone(), wires[1].wire.clone()];
         self.links.push(Link { name, a, b, forward, reverse });
         Ok(())
     }
@@ -325,7 +423,7 @@ fn wires<T>(
         Some(at) => at.value.or(&forward),
         None => forward.clone(),
     };
-    Ok([wire(&forward, owner)?, wire(&backward, owner)?])
+    both(wire(&forward, owner), wire(&backward, owner)).map(<[Placed; 2]>::from)
 }
 
 fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
@@ -337,7 +435,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?;
     [Some(delay), params.jitter.as_ref()].into_iter().flatten().try_for_each(check_delay)?;
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
-    let table = &queue.value.0;
+    let table = &queue.value.table;
     let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
     let mtu = params.mtu_bytes.as_ref();
     if let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) {
@@ -348,10 +446,12 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         rate,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
+        reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
         queue: queue_limit(limit, table.rtt.as_ref(), rate)?,
+        discipline: disciplines::resolve(queue)?,
     };
     let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
@@ -366,12 +466,13 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
     Err(delay.fault(Problem::OutOfRange { found, expected }))
 }
 
-fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<QueueLimit, Fault> {
+/// What a limit stands for at the rate of its link.
+fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
     Ok(match limit.value {
-        Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        Limit::Packets(packets) => QueueLimit::Packets(packets),
-        Limit::Time(span) => QueueLimit::Bytes(rate.bytes_in(span)),
-        Limit::Bdp { millionths } => {
+        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
+        GivenLimit::Packets(packets) => Limit::Packets(packets),
+        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
+        GivenLimit::Bdp { millionths } => {
             let Some(rtt) = rtt else {
                 let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
                 let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
@@ -379,7 +480,7 @@ fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<
             };
             let bdp = u128::from(rate.bytes_in(rtt.value));
             let bytes = bdp * u128::from(millionths) / 1_000_000;
-            QueueLimit::Bytes(u64::try_from(bytes).map_err(|_| {
+            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
                 let expected = "a queue of less than 2^64 bytes".to_string();
                 limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
             })?)
@@ -405,12 +506,12 @@ impl CsvPlan {
             let csv = path.as_ref().map(|path| csv::open(sources, base, path, columns));
             let csv = csv.transpose()?;
             if let Some(csv) = &csv {
-                (0..columns.len()).try_for_each(|column| csv.need(column))?;
+                csv.need(&[0, 1, 2, 3][..columns.len()])?;
             }
             Ok::<_, Fault>(csv)
         };
-        let links = open(&files.links, &["a", "b", "rate_bps", "delay_ns"])?;
-        let hosts = open(&files.hosts, &["host", "router"])?;
+        let links = open(&files.links, csv::LINK_COLUMNS);
+        let (links, hosts) = both(links, open(&files.hosts, csv::HOST_COLUMNS))?;
         let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.value.clone());
         Ok(CsvPlan {
             links,
@@ -423,18 +524,22 @@ impl CsvPlan {
     }
 
     /// Routers that only the file of links names.
-    fn add_routers(&self, topology: &mut Topology, sources: &Sources) -> Result<(), Fault> {
-        let Some(csv) = &self.links else { return Ok(()) };
-        for row in csv.rows(sources) {
-            let row = row?;
+    fn add_routers(&self, topology: &mut Topology, sources: &Sources, faults: &mut Faults) {
+        let Some(csv) = &self.links else { return };
+        // A row that cannot be read is told where its link is made.
+        for row in csv.rows(sources).flatten() {
             for column in [0, 1] {
                 let name = format!("{}{}", self.router_prefix, row.text(column));
-                if !topology.by_name.contains_key(&name) {
-                    topology.add_node(name, false, |problem| row.fault(column, problem))?;
+                if topology.by_name.contains_key(&name) || topology.lost.has_node(&name) {
+                    continue;
+                }
+                let added =
+                    topology.add_node(name.clone(), false, |problem| row.fault(column, problem));
+                if faults.keep(added).is_none() {
+                    topology.lost.node(name);
                 }
             }
         }
-        Ok(())
     }
 
     fn add_links(
@@ -442,30 +547,36 @@ impl CsvPlan {
         topology: &mut Topology,
         sources: &Sources,
         defaults: &LinkParams,
-    ) -> Result<(), Fault> {
-        let Some(csv) = &self.links else { return Ok(()) };
+        faults: &mut Faults,
+    ) {
+        let Some(csv) = &self.links else { return };
         for row in csv.rows(sources) {
-            let row = row?;
-            let end = |column: usize| topology.named_in(&row, column, &self.router_prefix);
-            let ends = (end(0)?, end(1)?);
-            if ends.0 == ends.1 {
-                return Err(row.wrong(1, "another node than in column a"));
+            let added = row.and_then(|row| self.add_link(topology, &row, defaults));
+            if faults.keep(added).is_none() {
+                topology.lost.all_names();
             }
-            let rate = Rate::new(row.integer(2)?);
-            let rate = rate.ok_or_else(|| row.wrong(2, "1000 to 400000000000 bit/s"))?;
-            let delay = Span::from_nanos(row.integer(3)?);
-            if delay > MAX_DELAY {
-                return Err(row.wrong(3, "at most 1000000000000 ns (1000 s)"));
-            }
-            let own = LinkParams {
-                rate: Some(At::new(rate)),
-                delay: Some(At::new(delay)),
-                ..LinkParams::default()
-            };
-            let wires = wires(&own, None, defaults, &self.links_key)?;
-            topology.add_link(None, ends, &wires, |problem| row.fault(0, problem))?;
         }
-        Ok(())
+    }
+
+    fn add_link(
+        &self,
+        topology: &mut Topology,
+        row: &csv::Row<'_>,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let end = |column: usize| topology.named_in(row, column, &self.router_prefix);
+        let (ends, values) = (both(end(0), end(1)), both(row.rate(2), row.delay(3)));
+        let (ends, (rate, delay)) = both(ends, values)?;
+        if ends.0 == ends.1 {
+            return Err(row.wrong(1, "another node than in column a"));
+        }
+        let own = LinkParams {
+            rate: Some(At::new(rate)),
+            delay: Some(At::new(delay)),
+            ..LinkParams::default()
+        };
+        let wires = topology.wires(&own, None, defaults, &self.links_key)?;
+        topology.add_link(None, ends, &wires, |problem| row.fault(0, problem))
     }
 
     fn add_hosts(
@@ -473,19 +584,31 @@ impl CsvPlan {
         topology: &mut Topology,
         sources: &Sources,
         defaults: &LinkParams,
-    ) -> Result<(), Fault> {
-        let Some(csv) = &self.hosts else { return Ok(()) };
-        let wires = wires(&self.access.value, None, defaults, &self.access)?;
+        faults: &mut Faults,
+    ) {
+        let Some(csv) = &self.hosts else { return };
+        let wires = topology.wires(&self.access.value, None, defaults, &self.access);
+        let Some(wires) = faults.keep(wires) else { return topology.lost.all_names() };
         for row in csv.rows(sources) {
-            let row = row?;
-            let host = format!("{}{}", self.host_prefix, row.text(0));
-            let b = topology.named_in(&row, 1, &self.router_prefix)?;
-            if topology.is_host(b) {
-                return Err(row.wrong(1, "a router"));
+            let added = row.and_then(|row| self.add_host(topology, &row, &wires));
+            if faults.keep(added).is_none() {
+                topology.lost.all_names();
             }
-            let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
-            topology.add_link(None, (a, b), &wires, |problem| row.fault(0, problem))?;
         }
-        Ok(())
+    }
+
+    fn add_host(
+        &self,
+        topology: &mut Topology,
+        row: &csv::Row<'_>,
+        wires: &[Placed; 2],
+    ) -> Result<(), Fault> {
+        let host = format!("{}{}", self.host_prefix, row.text(0));
+        let b = topology.named_in(row, 1, &self.router_prefix)?;
+        if topology.is_host(b) {
+            return Err(row.wrong(1, "a router"));
+        }
+        let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
+        topology.add_link(None, (a, b), wires, |problem| row.fault(0, problem))
     }
 }

@@ -25,6 +25,24 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The folder holds results, and they may not be replaced.
+    #[error("`{}` holds results{}{}", path.display(), of(scenario), made_at(made.as_deref()))]
+    Results {
+        /// The folder.
+        path: PathBuf,
+        /// The scenario, as its user gave it; empty if the results do not say.
+        scenario: String,
+        /// When they were written: `2026-11-22 04:12 UTC`; None if the system does not tell.
+        made: Option<String>,
+    },
+    /// Another process is writing results to the folder.
+    #[error("process {process} is writing results to `{}`", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// The number of the process.
+        process: u32,
+    },
     /// A Parquet file cannot be written.
     #[error("cannot write `{}`: {why}", path.display())]
     Parquet {
@@ -44,6 +62,16 @@ pub enum StoreError {
         /// The limit.
         limit_bytes: u64,
     },
+}
+
+fn of(scenario: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let name: String = scenario.chars().take(200).map(plain).collect();
+    if name.is_empty() { name } else { format!(" of `{name}`") }
+}
+
+fn made_at(made: Option<&str>) -> String {
+    made.map_or_else(String::new, |made| format!(", made {made}"))
 }
 
 impl StoreError {

@@ -9,12 +9,15 @@
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
-//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything fails. When a sweep is
+//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
+//! fails; if the process is killed,
+//! the next run with the same folder removes it. When a sweep is
 //! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
 
 mod background;
 mod error;
 mod flows;
+mod leftovers;
 mod place;
 mod series;
 mod table;
@@ -26,7 +29,7 @@ use crate::report::{REPORT_NAME, write_report};
 use crate::run::LinkNames;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
-use place::Place;
+use place::{Existing, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,10 +49,17 @@ fn capture_name(protocol: &str, seed: u64) -> String {
 }
 
 impl Store {
-    /// Begin a folder of results that will be `target`. Folders above it are made. Errors if `target` exists and is not a folder
-    /// of results and nothing else, or if nothing can be written beside it.
+    /// Begin a folder of results that will be `target`. Folders above it are made, and what a
+    /// killed run left beside it is removed.
+    /// Errors if `target` exists and is not empty, if another process is writing to it, or if
+    /// nothing can be written beside it.
     pub fn create(target: &Path) -> Result<Store, StoreError> {
-        Ok(Store { place: Place::prepare(target)? })
+        Ok(Store { place: Place::prepare(target, Existing::Keep)? })
+    }
+    /// The same, but results at `target` are replaced once the new ones are whole. Errors if
+    /// anything else is there.
+    pub fn replace(target: &Path) -> Result<Store, StoreError> {
+        Ok(Store { place: Place::prepare(target, Existing::Replace)? })
     }
     /// Where the results will be.
     pub fn target(&self) -> &Path {
@@ -60,10 +70,10 @@ impl Store {
         &self,
         protocol: &str,
         seed: u64,
-        names: LinkNames,
+        network: (LinkNames, &Scenario),
     ) -> Result<SeriesWriter, StoreError> {
         let path = self.place.file(&series_part(protocol, seed));
-        SeriesWriter::create(path, (protocol, seed), names)
+        SeriesWriter::create(path, (protocol, seed), network)
     }
     /// Where the capture of a run goes for now.
     pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {

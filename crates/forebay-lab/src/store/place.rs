@@ -1,16 +1,27 @@
 //! A folder that appears whole or not at all.
 
 use super::error::StoreError;
+use super::leftovers::{self, Beside, Lock, Taken};
 use crate::report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// Files that a folder of results may hold.
 const OWN_FILES: [&str; 5] =
     ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
 const CAPTURE_SUFFIX: &str = ".pcapng";
+
+/// What may happen to results that are at the place already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existing {
+    /// They stay, and nothing else is written.
+    Keep,
+    /// They go when the new ones are whole.
+    Replace,
+}
 
 /// A folder beside its final place. Dropped before [`Place::settle`], it is removed.
 #[derive(Debug)]
@@ -21,28 +32,34 @@ pub(super) struct Place {
     replaced: PathBuf,
     /// Folders above that were made for it, the outermost first.
     made: Vec<PathBuf>,
+    existing: Existing,
     settled: bool,
+    /// Says that this process writes to `partial`.
+    _lock: Option<Taken>,
 }
 
 impl Place {
-    /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results.
-    pub fn prepare(target: &Path) -> Result<Place, StoreError> {
-        check_replaceable(target)?;
-        let name = target.file_name().ok_or_else(|| StoreError::Occupied {
-            path: target.to_path_buf(),
-            why: "is not the name of a folder of its own".into(),
-        })?;
-        let beside = |what: &str| {
-            let mut beside = name.to_os_string();
-            beside.push(format!(".{what}-{}", std::process::id()));
-            target.with_file_name(beside)
-        };
+    /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results that
+    /// may be replaced. What killed
+    /// runs left there is removed.
+    pub fn prepare(target: &Path, existing: Existing) -> Result<Place, StoreError> {
+        if target.file_name().is_none() {
+            let why = "is not the name of a folder of its own".into();
+            return Err(StoreError::Occupied { path: target.to_path_buf(), why });
+        }
+        if target.parent().is_some_and(|p| p.as_os_str().is_empty() || p.is_dir()) {
+            leftovers::clear(target)?;
+        }
+        check_free(target, existing)?;
+        let process = std::process::id();
         let mut place = Place {
             target: target.to_path_buf(),
-            partial: beside("partial"),
-            replaced: beside("replaced"),
+            partial: Beside::Partial.of(target, process),
+            replaced: Beside::Replaced.of(target, process),
             made: Vec::new(),
+            existing,
             settled: false,
+            _lock: None,
         };
         place.make_parents()?;
         fs::create_dir(&place.partial).map_err(|source| {
@@ -50,6 +67,7 @@ impl Place {
             place.settled = true;
             StoreError::Io { what: "create", path: place.partial.clone(), source }
         })?;
+        place._lock = Some(Lock::take(&place.partial));
         Ok(place)
     }
     fn make_parents(&mut self) -> Result<(), StoreError> {
@@ -86,7 +104,7 @@ impl Place {
     }
     /// Put it in its place. What was there goes; if that fails, what was there stays.
     pub fn settle(mut self) -> Result<(), StoreError> {
-        check_replaceable(&self.target)?;
+        check_free(&self.target, self.existing)?;
         let replaces = self.target.exists();
         if replaces {
             let renamed = fs::rename(&self.target, &self.replaced);
@@ -122,8 +140,9 @@ impl Drop for Place {
     }
 }
 
-/// Ok if nothing is at `target`, or an empty folder, or a folder of results and nothing else.
-fn check_replaceable(target: &Path) -> Result<(), StoreError> {
+/// Ok if nothing is at `target`, or an empty folder, or a folder of results and nothing else that
+/// may be replaced.
+fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
     let occupied =
         |why: &str| Err(StoreError::Occupied { path: target.to_path_buf(), why: why.into() });
     match fs::symlink_metadata(target) {
@@ -141,28 +160,59 @@ fn check_replaceable(target: &Path) -> Result<(), StoreError> {
     if let Some(foreign) = names.iter().find(|name| !is_own(name)) {
         return occupied(&format!("holds `{foreign}`, which is not a result of Forebay"));
     }
-    if !is_summary(&target.join("summary.json")) {
+    let path = target.join("summary.json");
+    let Some(Marked { scenario, .. }) = marked(&path) else {
         return occupied("has no summary.json of Forebay");
+    };
+    match existing {
+        Existing::Replace => Ok(()),
+        Existing::Keep => {
+            let modified = fs::metadata(&path).and_then(|found| found.modified()).ok();
+            let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let made = since.map(|since| minute(since.as_secs()));
+            Err(StoreError::Results { path: target.to_path_buf(), scenario, made })
+        }
     }
-    Ok(())
 }
 
-fn is_own(name: &str) -> bool {
+pub(super) fn is_own(name: &str) -> bool {
     OWN_FILES.contains(&name) || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
 }
 
-fn is_summary(path: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Marked {
-        #[serde(rename = "forebay")]
-        _forebay: IgnoredAny,
-    }
-    let file = fs::File::open(path).map(std::io::BufReader::new);
-    file.is_ok_and(|reader| serde_json::from_reader::<_, Marked>(reader).is_ok())
+/// What is read of a summary.
+#[derive(Deserialize)]
+struct Marked {
+    #[serde(rename = "forebay")]
+    _forebay: IgnoredAny,
+    #[serde(default)]
+    scenario: String,
+}
+
+/// The summary at `path`, if Forebay wrote it.
+fn marked(path: &Path) -> Option<Marked> {
+    let file = fs::File::open(path).map(std::io::BufReader::new).ok()?;
+    serde_json::from_reader(file).ok()
+}
+
+/// A time since 1970 as `2026-11-22 04:12 UTC`.
+fn minute(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days from 0000-03-01 in eras of 400 years (Hinnant, "chrono-compatible low-level date
+    // algorithms").
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    let (hour, minute) = (second / 3_600, second / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
 /// Names of what a folder holds, in order.
-fn entries(folder: &Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<String>, StoreError> {
     let read = || -> std::io::Result<Vec<String>> {
         let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
         let names = names.map(|name| name.map(|n| n.to_string_lossy().into_owned()));
@@ -191,7 +241,7 @@ mod tests {
         in_temporary_folder(|top| {
             let target = top.join("deep/results");
             for round in ["{\"forebay\":1}", "{\"forebay\":2}"] {
-                let place = Place::prepare(&target).unwrap();
+                let place = Place::prepare(&target, Existing::Replace).unwrap();
                 fs::write(place.file("summary.json"), round).unwrap();
                 let before = fs::read_to_string(target.join("summary.json")).ok();
                 assert_ne!(before.as_deref(), Some(round));
@@ -205,7 +255,7 @@ mod tests {
     #[test]
     fn dropped_before_that_it_leaves_nothing() {
         in_temporary_folder(|top| {
-            let place = Place::prepare(&top.join("a/b/results")).unwrap();
+            let place = Place::prepare(&top.join("a/b/results"), Existing::Keep).unwrap();
             fs::write(place.file("summary.json"), "{").unwrap();
             drop(place);
             assert!(listing(top).is_empty());
@@ -215,7 +265,10 @@ mod tests {
     #[test]
     fn what_is_not_ours_stays() {
         in_temporary_folder(|top| {
-            let message = |path: &Path| Place::prepare(path).unwrap_err().to_string();
+            let message = |path: &Path| {
+                let error = Place::prepare(path, Existing::Replace).unwrap_err();
+                error.to_string()
+            };
             let thesis = top.join("thesis");
             fs::create_dir(&thesis).unwrap();
             fs::write(thesis.join("summary.json"), "{\"forebay\": 1}").unwrap();
@@ -229,7 +282,7 @@ mod tests {
             assert!(message(Path::new("/")).contains("`/`"));
             assert_eq!(listing(top), ["thesis"]);
             fs::remove_file(thesis.join("summary.json")).unwrap();
-            Place::prepare(&thesis).unwrap().settle().unwrap();
+            Place::prepare(&thesis, Existing::Keep).unwrap().settle().unwrap();
         });
     }
 
@@ -237,12 +290,36 @@ mod tests {
     fn what_came_to_the_place_meanwhile_stays() {
         in_temporary_folder(|top| {
             let target = top.join("results");
-            let place = Place::prepare(&target).unwrap();
+            let place = Place::prepare(&target, Existing::Replace).unwrap();
             fs::create_dir(&target).unwrap();
             fs::write(target.join("other"), "").unwrap();
             assert!(place.settle().is_err());
             assert_eq!(listing(top), ["results"]);
             assert_eq!(listing(&target), ["other"]);
+        });
+    }
+
+    /// The right sides are what `date -u -d @SECONDS` prints.
+    #[test]
+    fn times_are_read_as_dates() {
+        assert_eq!(minute(0), "1970-01-01 00:00 UTC");
+        assert_eq!(minute(951_782_399), "2000-02-28 23:59 UTC");
+        assert_eq!(minute(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(minute(1_795_320_737), "2026-11-22 04:12 UTC");
+        assert_eq!(minute(4_107_542_400), "2100-03-01 00:00 UTC");
+    }
+
+    #[test]
+    fn results_stay_unless_they_may_be_replaced() {
+        in_temporary_folder(|top| {
+            let target = top.join("results");
+            fs::create_dir(&target).unwrap();
+            let summary = "{\"forebay\": \"1\", \"scenario\": \"s1\"}";
+            fs::write(target.join("summary.json"), summary).unwrap();
+            let error = Place::prepare(&target, Existing::Keep).unwrap_err().to_string();
+            assert!(error.contains("holds results of `s1`, made 20"), "{error}");
+            assert_eq!(listing(top), ["results"]);
+            assert!(Place::prepare(&target, Existing::Replace).is_ok());
         });
     }
 }

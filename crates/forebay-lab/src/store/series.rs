@@ -1,24 +1,36 @@
 //! `series.parquet`: what changes over time, in long form, sampled every `sample_s`.
 //!
-//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`; rows in order of run, then of time.
+//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`; rows in order of run, then
+//! of time.
 //!
-//! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to its end: `cwnd_bytes`,
-//!   `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`, `delivered_bytes`, `lost_bytes`; no row for what is not
-//!   set (no threshold, no RTT sample yet, not paced). Of the flow as a whole `sent_bytes`, sent at least once, and
-//!   `received_bytes`, in order at the receiver;
-//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something waits there: `queue_bytes`. Under
-//!   RCP, from the first packet on: `rcp_rate_bps`, the rate that is stamped;
-//! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P: `cache_bytes`, `state` (0 P, 1 S&D,
-//!   2 B, 3 DB), and bytes on the wire since the start: `offered_bytes` to that interface, of those `sent_bytes` over its link and
-//!   its detours, of those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`, `cache_total_bytes`;
-//! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and `passed_bytes`, payload that has left.
+//! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to
+//!   its end: `cwnd_bytes`, `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`,
+//!   `delivered_bytes`, `lost_bytes`; no row for what is not set (no threshold, no RTT sample yet,
+//!   not paced). Of the flow as a whole `sent_bytes`, sent at least once, `received_bytes`, in
+//!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
+//! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
+//!   waits there: `queue_bytes`. Under RCP, from the first packet on: `rcp_rate_bps`, the rate that
+//!   is stamped. Of a port that has another row or lies between two routers `transmitted_bytes`, on
+//!   the wire since the start, headers and per-packet overhead included, at each sample at which it
+//!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
+//!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
+//!   case `queue_limit_packets`;
+//! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
+//!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
+//!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
+//!   those `detoured_bytes`. Once, at that sample: `cache_low_bytes`, `cache_high_bytes`,
+//!   `cache_total_bytes`;
+//! * `port/a-b/flow/N` of those, in scenarios of at most 50 flows: `cache_bytes`, and
+//!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
 use crate::metrics::has_left_push;
 use crate::run::LinkNames;
-use forebay_base::{Endpoint, FlowId, LinkId, Time};
+use crate::scenario::Scenario;
+use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
+use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
@@ -38,6 +50,8 @@ pub(crate) struct SeriesWriter {
     seed: i64,
     names: LinkNames,
     /// By directed link.
+    facts: Vec<PortFacts>,
+    /// By directed link.
     ports: Vec<Port>,
     flows: Vec<Option<ByteArray>>,
     /// By its endpoints, where interfaces have rows for each flow.
@@ -46,11 +60,44 @@ pub(crate) struct SeriesWriter {
     rows: Rows,
 }
 
+/// What the scenario says of a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct PortFacts {
+    between_routers: bool,
+    limit_bytes: u64,
+    /// Where the limit is in packets.
+    limit_packets: Option<u64>,
+}
+
+impl PortFacts {
+    /// By directed link.
+    fn all(scenario: &Scenario) -> Vec<PortFacts> {
+        let of = |link: &crate::scenario::Link| {
+            let is_host = |node: forebay_base::NodeId| scenario.nodes[node.index()].is_host;
+            let between_routers = !is_host(link.a) && !is_host(link.b);
+            [&link.forward, &link.reverse].map(|wire| {
+                let (limit_bytes, limit_packets) = match wire.queue {
+                    Limit::Bytes(bytes) => (bytes, None),
+                    Limit::Packets(packets) => {
+                        (packets.saturating_mul(u64::from(wire.mtu_bytes)), Some(packets))
+                    }
+                };
+                PortFacts { between_routers, limit_bytes, limit_packets }
+            })
+        };
+        scenario.links.iter().flat_map(of).collect()
+    }
+}
+
 /// What has been written of a port.
 #[derive(Clone, Default)]
 struct Port {
     /// Its name, once there is a row.
     entity: Option<ByteArray>,
+    /// The latest row of `transmitted_bytes`.
+    transmitted_bytes: u64,
+    /// The latest row of `rate_bps`.
+    rate: Option<Rate>,
     /// Something has waited there.
     queued: bool,
     /// It has granted a rate to a packet.
@@ -80,8 +127,9 @@ impl Rows {
 struct Metrics {
     queue: ByteArray,
     rcp_rate: ByteArray,
+    of_wire: [ByteArray; 4],
     of_path: [ByteArray; 7],
-    of_flow: [ByteArray; 2],
+    of_flow: [ByteArray; 3],
     of_interface: [ByteArray; 5],
     of_cache: [ByteArray; 3],
     of_share: [ByteArray; 2],
@@ -89,6 +137,8 @@ struct Metrics {
 
 const QUEUE_METRIC: &str = "queue_bytes";
 const RCP_METRIC: &str = "rcp_rate_bps";
+const WIRE_METRICS: [&str; 4] =
+    ["transmitted_bytes", "rate_bps", "queue_limit_bytes", "queue_limit_packets"];
 const PATH_METRICS: [&str; 7] = [
     "cwnd_bytes",
     "ssthresh_bytes",
@@ -98,7 +148,7 @@ const PATH_METRICS: [&str; 7] = [
     "delivered_bytes",
     "lost_bytes",
 ];
-const FLOW_METRICS: [&str; 2] = ["sent_bytes", "received_bytes"];
+const FLOW_METRICS: [&str; 3] = ["sent_bytes", "received_bytes", "arrived_bytes"];
 const INTERFACE_METRICS: [&str; 5] =
     ["cache_bytes", "state", "offered_bytes", "sent_bytes", "detoured_bytes"];
 const CACHE_METRICS: [&str; 3] = ["cache_low_bytes", "cache_high_bytes", "cache_total_bytes"];
@@ -129,7 +179,7 @@ impl SeriesWriter {
     pub(super) fn create(
         path: PathBuf,
         (protocol, seed): (&str, u64),
-        names: LinkNames,
+        (names, scenario): (LinkNames, &Scenario),
     ) -> Result<SeriesWriter, StoreError> {
         let rows = Rows::default();
         let protocol = ByteArray::from(protocol);
@@ -141,12 +191,14 @@ impl SeriesWriter {
             protocol,
             seed,
             ports: vec![Port::default(); names.iter().count()],
+            facts: PortFacts::all(scenario),
             names,
             flows: Vec::new(),
             flow_ids: BTreeMap::new(),
             metrics: Metrics {
                 queue: ByteArray::from(QUEUE_METRIC),
                 rcp_rate: ByteArray::from(RCP_METRIC),
+                of_wire: WIRE_METRICS.map(ByteArray::from),
                 of_path: PATH_METRICS.map(ByteArray::from),
                 of_flow: FLOW_METRICS.map(ByteArray::from),
                 of_interface: INTERFACE_METRICS.map(ByteArray::from),
@@ -175,19 +227,26 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.advertised().filter(|_| !link.busy().is_zero());
+        let granted = link.granted().filter(|_| !link.busy().is_zero());
         let view = simulation.interface(id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;
         port.granted |= granted.is_some();
-        if !port.queued && !port.granted && view.is_none() {
+        let between_routers = self.facts[id.index()].between_routers;
+        if !port.queued && !port.granted && view.is_none() && !between_routers {
+            return;
+        }
+        let transmitted_bytes = link.transmitted_bytes();
+        if transmitted_bytes == 0 && port.entity.is_none() {
             return;
         }
         let names = &self.names;
         let name = || ByteArray::from(format!("port/{}", names.of(id.index())).as_str());
         let entity = port.entity.get_or_insert_with(name).clone();
         let first = view.is_some() && !std::mem::replace(&mut port.pooled, view.is_some());
-        if port.queued {
+        let (queued, rate) = (port.queued, link.rate());
+        self.sample_wire((now, &entity), id, transmitted_bytes, rate);
+        if queued {
             self.rows.push(now, &entity, &self.metrics.queue, queue_bytes as f64);
         }
         if let Some(rate) = granted {
@@ -195,6 +254,31 @@ impl SeriesWriter {
         }
         if let Some(view) = view {
             self.sample_interface((now, &entity), &view, first);
+        }
+    }
+
+    fn sample_wire(
+        &mut self,
+        (now, entity): (Time, &ByteArray),
+        id: LinkId,
+        transmitted_bytes: u64,
+        rate: Rate,
+    ) {
+        let (port, facts) = (&mut self.ports[id.index()], self.facts[id.index()]);
+        let [transmitted, rates, limit_bytes, limit_packets] = &self.metrics.of_wire;
+        if transmitted_bytes > port.transmitted_bytes {
+            port.transmitted_bytes = transmitted_bytes;
+            self.rows.push(now, entity, transmitted, transmitted_bytes as f64);
+        }
+        let before = port.rate.replace(rate);
+        if before != Some(rate) {
+            self.rows.push(now, entity, rates, rate.bps() as f64);
+        }
+        if before.is_none() {
+            self.rows.push(now, entity, limit_bytes, facts.limit_bytes as f64);
+            if let Some(packets) = facts.limit_packets {
+                self.rows.push(now, entity, limit_packets, packets as f64);
+            }
         }
     }
 
@@ -259,7 +343,9 @@ impl SeriesWriter {
         }
         let server = simulation.connection(flow, Role::Server);
         let received_bytes = server.map_or(0, |server| server.progress().received_bytes);
-        let values = [client.progress().sent_bytes, received_bytes].map(|bytes| bytes as f64);
+        let arrived_bytes = server.map_or(0, |server| server.arrived_bytes());
+        let sent_bytes = client.progress().sent_bytes;
+        let values = [sent_bytes, received_bytes, arrived_bytes].map(|bytes| bytes as f64);
         for (metric, value) in self.metrics.of_flow.iter().zip(values) {
             self.rows.push(simulation.now(), first, metric, value);
         }

@@ -2,7 +2,9 @@
 
 mod benchmark;
 mod captures;
+mod delays;
 mod hops;
+mod kernel;
 mod pcapng;
 mod pooling;
 mod published;

@@ -156,7 +156,7 @@ fn a_failing_write_leaves_nothing_and_spares_what_was_there() {
     let (folder, scenario) = (tempfile::tempdir().unwrap(), scenario(&[]));
     let target = folder.path().join("out");
     let before = results(&scenario, 1, &target);
-    let store = Store::create(&target).unwrap();
+    let store = Store::replace(&target).unwrap();
     let run = RunOptions {
         store: Some(&store),
         capture: Some(CaptureLimit(50_000)),

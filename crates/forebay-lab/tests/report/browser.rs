@@ -1,8 +1,8 @@
 //! No plot is empty, no script fails, zooms and toggles reach every plot.
 
-use crate::dom::{Dom, number_of, open};
+use crate::dom::{Dom, attribute_of, number_of, open};
 use crate::{run, synthetic};
-use forebay_lab::write_report;
+use forebay_lab::{write_comparison, write_report};
 use std::path::Path;
 
 /// The plots of the page, none of which may be empty.
@@ -31,68 +31,200 @@ fn a_run_of_tcp_has_all_its_plots() {
     let Some(dom) = open(&folder.join("report.html"), "") else { return };
     let mut plots = dom.plots();
     // Whether senders and receivers are sampled too decides about these.
-    plots.retain(|name, _| !name.starts_with("sequence-") && *name != "pacing");
-    let names: Vec<&str> = plots.into_keys().collect();
-    let expected = ["cwnd", "fct", "goodput-cubic", "goodput-newreno", "queue", "slowdown", "srtt"];
+    plots.retain(|name, _| !name.starts_with("sequence-") && !name.starts_with("pacing"));
+    let names: Vec<&str> = plots.keys().copied().collect();
+    let expected = [
+        "arrived-all",
+        "arrived-cubic",
+        "arrived-newreno",
+        "cwnd-cubic",
+        "cwnd-newreno",
+        "fct",
+        "goodput-all",
+        "goodput-cubic",
+        "goodput-newreno",
+        "queue",
+        "slowdown",
+        "srtt-cubic",
+        "srtt-newreno",
+        "wire",
+    ];
     assert_eq!(names, expected);
     let all: Vec<&str> = dom.plots().into_keys().collect();
     check(&dom, &all);
+    for name in ["wire", "arrived-all", "arrived-cubic", "goodput-all", "goodput-newreno"] {
+        assert_eq!(attribute_of(plots[name], "data-marks"), Some("capacity of 0-2"), "{name}");
+    }
+    assert_eq!(attribute_of(plots["queue"], "data-marks"), Some("limit of 0-2"));
+    // One line for each protocol, on the same axes.
+    let lines = |name: &str| number_of(plots[name], "data-lines");
+    assert_eq!(["wire", "goodput-all", "queue", "cwnd-cubic"].map(lines), [2.0, 2.0, 2.0, 3.0]);
 }
 
 #[test]
-fn a_run_of_inrpp_has_its_caches() {
+fn protocols_stand_beside_each_other_and_can_be_hidden() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(dom) = open(&synthetic_page(folder.path()), "") else { return };
-    check(
-        &dom,
-        &[
-            "cache-0-2",
-            "cache-4-0",
-            "cwnd",
-            "fct",
-            "goodput-inrpp",
-            "goodput-rcp",
-            "pacing",
-            "queue",
-            "rates-0-2",
-            "rates-4-0",
-            "sequence-1",
-            "sequence-2",
-            "sequence-3",
-            "share-0-2",
-            "share-4-0",
-            "slowdown",
-            "srtt",
-        ],
+    let page = synthetic_page(folder.path());
+    let both = [
+        "arrived-all",
+        "arrived-inrpp",
+        "arrived-rcp",
+        "cache-0-2",
+        "cache-4-0",
+        "cwnd-inrpp",
+        "fct",
+        "goodput-all",
+        "goodput-inrpp",
+        "goodput-rcp",
+        "pacing-inrpp",
+        "pacing-rcp",
+        "queue",
+        "rates-0-2-inrpp",
+        "rates-4-0-inrpp",
+        "rcp",
+        "sequence-1-inrpp",
+        "sequence-1-rcp",
+        "sequence-2-inrpp",
+        "sequence-2-rcp",
+        "sequence-3-inrpp",
+        "sequence-3-rcp",
+        "share-0-2-inrpp",
+        "share-4-0-inrpp",
+        "slowdown",
+        "srtt-inrpp",
+        "srtt-rcp",
+        "wire",
+    ];
+    // A cache has states behind it, which are of one protocol.
+    let both = both.map(|name| match name {
+        "cache-0-2" => "cache-0-2-inrpp",
+        "cache-4-0" => "cache-4-0-inrpp",
+        name => name,
+    });
+    let Some(dom) = open(&page, "") else { return };
+    check(&dom, &both);
+    let script = "document.querySelector('[data-protocol=\"0\"]').click();";
+    let dom = open(&page, script).unwrap();
+    let rest =
+        both.into_iter().filter(|name| !name.contains("inrpp") && !name.starts_with("cache"));
+    check(&dom, &rest.collect::<Vec<_>>());
+    assert_eq!(number_of(dom.plots()["wire"], "data-lines"), 1.0);
+}
+
+/// Presses the three buttons of a plot and keeps what they save, as text: of a picture its size and
+/// its first letters.
+const SAVE: &str = "
+    // No real download: a browser without a window may wait for it for ever.
+    HTMLAnchorElement.prototype.click = function () {
+        const root = document.documentElement;
+        root.dataset.files = `${root.dataset.files ?? ''}${this.download} `;
+    };
+    const real = URL.createObjectURL;
+    URL.createObjectURL = (blob) => {
+        blob.text().then((text) => {
+            const kept = document.createElement('pre');
+            kept.id = 'saved-' + blob.type.replace(/[^a-z]/g, '-');
+            const picture = `${blob.size} ${text.slice(1, 4)}`;
+            kept.textContent = blob.type === 'image/png' ? picture : text;
+            document.body.append(kept);
+        });
+        return real.call(URL, blob);
+    };
+    const all = '[data-plot=\"goodput-all\"] [data-save]';
+    setTimeout(() => document.querySelectorAll(all).forEach((button) => button.click()), 300);";
+
+#[test]
+fn a_plot_is_saved_with_title_axes_legend_and_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = synthetic_page(folder.path());
+    let Some(dom) = open(&page, SAVE) else { return };
+    assert_eq!(dom.root("data-errors"), Some("0"));
+    let files = dom.root("data-files").expect("names of files");
+    for kind in ["svg", "png", "csv"] {
+        assert!(files.contains(&format!("inrpp-dumbbell-goodput-all.{kind} ")), "{files}");
+    }
+    let saved = |kind: &str| {
+        let (_, after) = dom.text().split_once(&format!("<pre id=\"saved-{kind}\">")).expect(kind);
+        let text = after.split_once("</pre>").unwrap().0;
+        text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    };
+    let svg = saved("image-svg-xml");
+    for words in [
+        ">inrpp/dumbbell: in order at the receiver",
+        ">time (s)<",
+        ">goodput (Mbit/s)<",
+        ">INRPP<",
+        ">RCP<",
+        "capacity of 0-2: 10 Mbit/s",
+        "fill=\"#ffffff\"",
+    ] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // The capacity is a line, from one point to another.
+    let dashed = svg.split("<path ").find(|path| path.contains("stroke-dasharray=\"6 4\""));
+    assert!(
+        dashed.is_some_and(|path| path.split_once("stroke=").unwrap().0.contains('L')),
+        "{svg}"
     );
+    // Two lines of samples, the frame, grids, thresholds.
+    let longest = svg.split(" d=\"").map(str::len).max();
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>") && longest > Some(1000));
+    let png = saved("image-png");
+    let (bytes, letters) = png.split_once(' ').unwrap();
+    assert!(letters == "PNG" && bytes.parse::<usize>().unwrap() > 20_000, "{png}");
+    let csv = saved("text-csv");
+    let mut lines = csv.lines();
+    let head = "time (s),INRPP (bit/s),RCP (bit/s),capacity of 0-2 (bit/s)";
+    assert!(lines.next().is_some_and(|line| line.starts_with(head)), "{csv}");
+    // Windows of 100 ms from 1 s on, of 26 s: about 250 samples, and each number is one.
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert!((200..300).contains(&rows.len()), "{}", rows.len());
+    let at = rows.iter().find(|row| row[0] == "5.05").expect("a window");
+    let inrpp: f64 = at[1].parse().unwrap();
+    assert!((inrpp - 20e6).abs() < 0.01 * 20e6, "{at:?}");
 }
 
 #[test]
-fn another_protocol_has_its_own_plots() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = "document.querySelector('[data-protocol=rcp]').click();";
-    let Some(dom) = open(&synthetic_page(folder.path()), script) else { return };
-    check(
-        &dom,
-        &[
-            "fct",
-            "goodput-inrpp",
-            "goodput-rcp",
-            "pacing",
-            "queue",
-            "rcp",
-            "sequence-1",
-            "sequence-2",
-            "sequence-3",
-            "slowdown",
-            "srtt",
-        ],
-    );
+fn many_flows_have_few_entries_and_a_total_of_its_own() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("many");
+    let many = "flows=[{ src = \"s1\", dst = \"d1\", count = 25, endless = true }]";
+    run("dumbbell", &[many, "links.1.rate=100Mbit/s", "until_s=3"], (&["newreno"], &[1]), &folder);
+    let Some(dom) = open(&folder.join("report.html"), "") else { return };
+    let plots = dom.plots();
+    let lines = |name: &str| number_of(plots[name], "data-lines");
+    assert_eq!((lines("goodput-newreno"), lines("goodput-all")), (20.0, 1.0));
+    // The axis is that of the flows: their capacity would flatten them.
+    assert_eq!(attribute_of(plots["goodput-newreno"], "data-marks"), Some(""));
+    let (_, figure) = dom.text().split_once("data-plot=\"goodput-newreno\"").unwrap();
+    let figure = figure.split_once("</figure>").unwrap().0;
+    let entries = figure.split("<tr class=\"u-series").skip(1);
+    let shown = entries.filter(|entry| !entry.split_once('"').unwrap().0.contains("rest"));
+    let flows = shown.filter(|entry| entry.contains(">flow ")).count();
+    assert_eq!((flows, figure.matches("and 12 more").count()), (8, 1));
+    assert!(figure.contains(" Mbit/s (above the axis)"));
+}
+
+#[test]
+fn two_folders_are_drawn_on_the_same_axes() {
+    let top = tempfile::tempdir().unwrap();
+    let (a, b) = (top.path().join("a"), top.path().join("b"));
+    run("dumbbell", &["until_s=3"], (&["newreno"], &[1]), &a);
+    run("dumbbell", &["until_s=3", "links.1.rate=5Mbit/s"], (&["newreno"], &[7]), &b);
+    let page = top.path().join("compare.html");
+    write_comparison(&[a, b], &page).unwrap();
+    let Some(dom) = open(&page, "") else { return };
+    assert_eq!(dom.root("data-errors"), Some("0"));
+    let plots = dom.plots();
+    assert_eq!(number_of(plots["goodput-all"], "data-lines"), 2.0);
+    assert!(plots.contains_key("cwnd-a: newreno") && plots.contains_key("cwnd-b: newreno"));
+    let marks = attribute_of(plots["wire"], "data-marks");
+    assert_eq!(marks, Some("capacity of 0-2; capacity of 0-2"));
 }
 
 /// Drag from a quarter to a half of the plot `cwnd`.
 const DRAG: &str = "
-    const over = document.querySelector('[data-plot=cwnd] .u-over');
+    const over = document.querySelector('[data-plot=cwnd-inrpp] .u-over');
     const place = over.getBoundingClientRect();
     const mouse = (type, share, to) => to.dispatchEvent(new MouseEvent(type, {
         bubbles: true, view: window, button: 0, movementX: 9, clientX: place.left + share * place.width, clientY: place.top + place.height / 2,
@@ -108,21 +240,21 @@ fn a_zoom_of_one_plot_is_a_zoom_of_all() {
     let script = format!("setTimeout(() => {{ {DRAG} }}, 200);");
     let zoomed = open(&page, &script).unwrap();
     assert_eq!(zoomed.root("data-errors"), Some("0"));
-    // The run ends at 14 s: a pixel is less than 0.1 s.
+    // The longer run ends at 26 s: a pixel is less than 0.1 s.
     let close = |a: f64, b: f64| assert!((a - b).abs() < 0.1, "{a} is not {b}");
     let mut shown = 0;
     for (name, tag) in zoomed.plots() {
         if ["fct", "slowdown"].contains(&name) {
             continue;
         }
-        close(number_of(tag, "data-from"), 3.5);
-        close(number_of(tag, "data-to"), 7.0);
+        close(number_of(tag, "data-from"), 6.5);
+        close(number_of(tag, "data-to"), 13.0);
         let before = number_of(whole.plots()[name], "data-points");
         let after = number_of(tag, "data-points");
         assert!(after > 1.0 && after < before, "{name}: {after} of {before}");
         shown += 1;
     }
-    assert_eq!(shown, 15);
+    assert_eq!(shown, 26);
     let reset = "setTimeout(() => document.getElementById('reset').click(), 600);";
     let back = open(&page, &format!("{script}{reset}")).unwrap();
     assert_eq!((back.root("data-from"), back.root("data-to")), (Some(""), Some("")));
@@ -133,17 +265,17 @@ fn a_line_that_is_hidden_in_one_plot_is_hidden_in_all() {
     let folder = tempfile::tempdir().unwrap();
     let page = synthetic_page(folder.path());
     let script = "setTimeout(() => {
-        const rows = [...document.querySelectorAll('[data-plot=cwnd] .u-legend .u-series')];
+        const rows = [...document.querySelectorAll('[data-plot=cwnd-inrpp] .u-legend .u-series')];
         rows.find(row => row.textContent.includes('flow 2')).querySelector('th').click();
     }, 200);";
     let Some(dom) = open(&page, script) else { return };
     assert_eq!(dom.root("data-errors"), Some("0"));
     let plots = dom.plots();
     let lines = |name: &str| number_of(plots[name], "data-lines");
-    assert_eq!(["cwnd", "srtt", "pacing", "share-0-2"].map(lines), [2.0; 4]);
-    assert_eq!((lines("goodput-inrpp"), lines("goodput-rcp")), (3.0, 3.0));
+    let two = ["cwnd-inrpp", "srtt-rcp", "pacing-rcp", "share-0-2-inrpp", "goodput-rcp"];
+    assert_eq!(two.map(lines), [2.0; 5]);
     // No line of that name: sender, two interfaces, receiver.
-    assert_eq!(lines("sequence-2"), 4.0);
+    assert_eq!(lines("sequence-2-inrpp"), 4.0);
 }
 
 #[test]

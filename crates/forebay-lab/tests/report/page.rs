@@ -1,7 +1,7 @@
 //! What stands in the page before any script runs.
 
 use crate::{run, synthetic};
-use forebay_lab::{ReportError, write_report};
+use forebay_lab::{ReportError, write_comparison, write_report};
 use std::fs;
 
 fn data_of(page: &str) -> serde_json::Value {
@@ -15,12 +15,8 @@ fn the_table_compares_protocols_and_the_reference() {
     synthetic::write(folder.path(), "inrpp/dumbbell", "three flows", &["flows were few"]);
     let page = fs::read_to_string(write_report(folder.path()).unwrap()).unwrap();
     // (9.6 + 10.6 + 10.1) / 3 = 10.1; by 10: 1.01. (22 + 23.1 + 22.4) / 3 = 22.5; by 22: 1.0227.
-    assert!(
-        page.contains(
-            "<th scope=row>mean completion time (AFCT), s</th><td>10.10</td><td>22.50</td>"
-        )
-    );
-    assert!(page.contains("AFCT by that of the reference</th><td>1.010</td><td>1.023</td>"));
+    assert!(page.contains("<th scope=row>AFCT, s</th><td>10.10</td><td>22.50</td>"));
+    assert!(page.contains("AFCT / reference</th><td>1.010</td><td>1.023</td>"));
     assert!(page.contains("<td>3 of 3</td><td>3 of 3</td>"));
     assert!(page.contains("forebay run scenario.toml --protocol inrpp,rcp --seeds 1..1"));
     assert!(page.contains("<li>flows were few</li>"));
@@ -54,16 +50,25 @@ fn the_numbers_in_the_page_are_those_of_the_series() {
     assert!((10e6..10.3e6).contains(&highest), "{highest}");
     assert_eq!(
         cache["marks"],
-        serde_json::json!([["low", 5e6], ["high", 10e6], ["total", 12.5e6]])
+        serde_json::json!([
+            ["low", [[0.0, 5e6]]],
+            ["high", [[0.0, 10e6]]],
+            ["total", [[0.0, 12.5e6]]]
+        ])
     );
     let states = numbers(&cache["states"], "v");
     assert_eq!(states.iter().fold(0.0f64, |a, &b| a.max(b)), 2.0);
     // Goodput of all flows together is 20 Mbit/s while anything waits: from 1 s on. Flow 1 alone has all of it until 2 s.
-    let goodput = panel(0, "goodput");
-    for (label, at_s, bps) in
-        [("all flows", 5.05, 20e6), ("flow 1", 1.55, 20e6), ("flow 1", 2.55, 10e6)]
-    {
-        let lines = goodput["lines"].as_array().unwrap();
+    for (id, label, at_s, bps) in [
+        ("goodput-all", "all flows", 5.05, 20e6),
+        ("goodput", "flow 1", 1.55, 20e6),
+        ("goodput", "flow 1", 2.55, 10e6),
+        ("arrived", "flow 1", 2.55, 10e6),
+        // Half of 20 Mbit/s by this link, with headers.
+        ("wire", "link 0-2", 5.05, 10e6 * 1500.0 / 1448.0),
+    ] {
+        let plot = panel(0, id);
+        let lines = plot["lines"].as_array().unwrap();
         let line = lines.iter().find(|line| line["label"] == label).unwrap();
         let tick_s = line["tick_us"].as_f64().unwrap() / 1e6;
         let times = numbers(line, "t");
@@ -145,4 +150,97 @@ fn folders_that_hold_no_results_are_named() {
     fs::write(folder.path().join("summary.json"), "{\"forebay\": 1}").unwrap();
     assert!(matches!(write_report(folder.path()), Err(ReportError::NotResults { .. })));
     assert!(!folder.path().join("report.html").exists());
+}
+
+/// The highest value of any line of a panel.
+fn highest(panel: &serde_json::Value) -> f64 {
+    let of = |line: &serde_json::Value| {
+        let (mut sum, mut most) = (0.0, 0f64);
+        for step in line["v"].as_array().unwrap() {
+            sum += step.as_f64().unwrap();
+            most = most.max(sum);
+        }
+        most * line["step"].as_f64().unwrap()
+    };
+    panel["lines"].as_array().unwrap().iter().map(of).fold(0.0, f64::max)
+}
+
+fn panel_of<'a>(data: &'a serde_json::Value, run: usize, id: &str) -> &'a serde_json::Value {
+    let panels = data["runs"][run]["panels"].as_array().unwrap();
+    panels.iter().find(|panel| panel["id"] == id).unwrap_or_else(|| panic!("no {id}"))
+}
+
+#[test]
+fn throughput_on_the_wire_fills_the_link_and_no_more() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    run("dumbbell", &[], (&["newreno", "cubic"], &[1]), &folder);
+    let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
+    for run in 0..2 {
+        // The bottleneck is 10 Mbit/s, and always busy: that is what is on the wire. A window
+        // counts whole bytes.
+        let wire = highest(panel_of(&data, run, "wire"));
+        assert!((9.999e6..10.001e6).contains(&wire), "{wire}");
+        // Of 1500 bytes 1448 are payload. Packets arrive whole: one more in a window of 100 ms.
+        let arrived = highest(panel_of(&data, run, "arrived-all"));
+        let payload = 10e6 * 1448.0 / 1500.0;
+        assert!((0.98 * payload..payload + 14_480.0 * 8.0).contains(&arrived), "{arrived}");
+        // What is in order comes at once after a hole.
+        assert!(highest(panel_of(&data, run, "goodput-all")) > 11e6);
+        let capacity = serde_json::json!([["capacity of 0-2", [[0.0, 10e6]]]]);
+        assert_eq!(panel_of(&data, run, "wire")["marks"], capacity);
+        // 50 ms at 10 Mbit/s.
+        let limit = serde_json::json!([["limit of 0-2", [[0.0, 62_500.0]]]]);
+        assert_eq!(panel_of(&data, run, "queue")["marks"], limit);
+    }
+}
+
+#[test]
+fn a_capacity_that_changes_is_a_step() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    run("link-flap", &["sample_s=0.1"], (&["newreno"], &[1]), &folder);
+    let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
+    let marks = &panel_of(&data, 0, "wire")["marks"];
+    // The event is at 12 s; the sample at that time or the next one sees it.
+    assert_eq!(
+        (&marks[0][0], &marks[0][1][0]),
+        (&"capacity of middle".into(), &[0.0, 10e6].into())
+    );
+    let step = marks[0][1][1].as_array().unwrap();
+    assert!((12.0..12.11).contains(&step[0].as_f64().unwrap()) && step[1] == 5e6, "{step:?}");
+}
+
+#[test]
+fn several_folders_are_one_page() {
+    let top = tempfile::tempdir().unwrap();
+    let (a, b, c) = (top.path().join("a"), top.path().join("b"), top.path().join("c"));
+    run("dumbbell", &["until_s=3"], (&["newreno"], &[1]), &a);
+    run("dumbbell", &["until_s=2"], (&["newreno", "cubic"], &[1]), &b);
+    run("lossy", &["until_s=2"], (&["cubic"], &[4]), &c);
+    let path = top.path().join("page.html");
+    write_comparison(&[a.clone(), b.clone(), c.clone()], &path).unwrap();
+    let page = fs::read_to_string(&path).unwrap();
+    let data = data_of(&page);
+    let titles = data["protocols"].as_array().unwrap().iter().map(|p| p["title"].clone());
+    let titles: Vec<_> = titles.collect();
+    assert_eq!(titles, ["a: NewReno", "b: NewReno", "b: CUBIC", "c: CUBIC"]);
+    let runs: Vec<_> = data["runs"].as_array().unwrap().iter().collect();
+    assert_eq!(runs.iter().map(|r| r["protocol"].clone()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(runs.iter().all(|run| run["panels"].as_array().is_some_and(|p| !p.is_empty())));
+    assert!(page.contains("The scenario of b differs from that of a (in brackets): until_s = 2"));
+    assert!(page.contains("c and a hold different scenarios (lossy, dumbbell)"));
+    // It may be written again, and what is no page stays.
+    write_comparison(&[a.clone(), b.clone(), c], &path).unwrap();
+    let own = top.path().join("own.html");
+    fs::write(&own, "mine").unwrap();
+    let told = write_comparison(&[a.clone(), b.clone()], &own);
+    assert!(matches!(told, Err(ReportError::Foreign { .. })) && fs::read(&own).unwrap() == b"mine");
+    let told = write_comparison(&[a.clone(), b], &a.join("page.html"));
+    assert!(matches!(told, Err(ReportError::Inside { .. })));
+    let told = write_comparison(&[a.clone(), top.path().join("./a")], &path);
+    assert!(matches!(told, Err(ReportError::SameFolder { .. })));
+    let seven: Vec<_> = (0..7).map(|i| top.path().join(i.to_string())).collect();
+    let told = write_comparison(&seven, &path);
+    assert!(matches!(told, Err(ReportError::Folders { found: 7 })));
 }

@@ -75,6 +75,9 @@ fn inrpp() -> Rows {
             rows.push(0, port, metric, value);
         }
         rows.push(0, port, "state", 0.0);
+        rows.push(0, port, "rate_bps", 12e6);
+        rows.push(0, port, "queue_limit_bytes", 9000.0);
+        rows.push(0, port, "queue_limit_packets", 6.0);
     }
     for at_ms in (0..14_000).step_by(STEP_MS as usize) {
         let before = states;
@@ -115,6 +118,8 @@ fn interface(
         rows.push(at_ms, port, metric, value);
     }
     if stage == 2 {
+        // 1500 bytes on the wire have 1448 of payload, half of them by the detour.
+        rows.push(at_ms, port, "transmitted_bytes", sum(2) / 2.0 * 1500.0 / 1448.0);
         rows.push(at_ms, port, "detoured_bytes", sum(2) / 2.0);
         rows.push(at_ms, port, "queue_bytes", 1500.0 * (1 + at_ms / 10 % 5) as f64);
     }
@@ -141,6 +146,7 @@ fn flows(rows: &mut Rows, at_ms: i64, ways: &[Way; 3]) {
         let values = [
             ("sent_bytes", way.passed[0]),
             ("received_bytes", delayed),
+            ("arrived_bytes", delayed),
             ("delivered_bytes", delayed),
             ("pacing_rate_bps", if way.passed[0] < SIZE { 40e6 } else { 6.67e6 }),
             ("cwnd_bytes", way.passed[0] - delayed + 250e3),
@@ -153,7 +159,9 @@ fn flows(rows: &mut Rows, at_ms: i64, ways: &[Way; 3]) {
 /// 10 Mbit/s shared by those that have begun; the port stamps the share, and rings a little.
 fn rcp() -> Rows {
     let mut rows = Rows::default();
-    let mut received = [0.0; 3];
+    let mut received = [0.0f64; 3];
+    rows.push(0, "port/0-2", "rate_bps", 10e6);
+    rows.push(0, "port/0-2", "queue_limit_bytes", 62_500.0);
     for at_ms in (0..26_000i64).step_by(STEP_MS as usize) {
         let active: Vec<usize> =
             (0..3).filter(|&f| at_ms >= 1000 * (f as i64 + 1) && received[f] < SIZE).collect();
@@ -161,14 +169,16 @@ fn rcp() -> Rows {
             10e6 / active.len().max(1) as f64 * (1.0 + 0.1 * (at_ms as f64 / 300.0).sin());
         rows.push(at_ms, "port/0-2", "rcp_rate_bps", rate_bps);
         rows.push(at_ms, "port/0-2", "queue_bytes", 10e3 * (1.0 + (at_ms as f64 / 300.0).sin()));
+        rows.push(at_ms, "port/0-2", "transmitted_bytes", received.iter().sum::<f64>());
         for flow in active {
             received[flow] += rate_bps / 8.0 * STEP_S;
             let entity = format!("flow/{}", flow + 1);
             for (metric, value) in [
                 ("received_bytes", received[flow]),
+                ("arrived_bytes", received[flow]),
                 ("sent_bytes", received[flow] + rate_bps / 160.0),
                 ("pacing_rate_bps", rate_bps),
-                ("srtt_ms", 55.0),
+                ("srtt_ms", 55.0 + (at_ms as f64 / 300.0).sin()),
             ] {
                 rows.push(at_ms, &entity, metric, value);
             }

@@ -144,9 +144,10 @@ impl<D: Driver> Fabric<D> {
         }
         wires!(self).move_first(from, &travel);
     }
-    /// Hand packets to hosts whose arrivals are certain, until there are none. To be called behind each verb that lets hosts send.
+    /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that
+    /// each verb does that lets hosts send; not what `settle` calls, which is within one.
     #[inline(always)]
-    pub fn do_early(&mut self) {
+    pub(super) fn do_early(&mut self) {
         if !self.early.is_empty() {
             self.do_all_early();
         }
@@ -194,10 +195,10 @@ impl<D: Driver> Fabric<D> {
             self.early_events += 1;
             if wakes <= times_out {
                 self.edges[link.index()].armed_transmitter = Time::MAX;
-                self.on_transmitter(wakes, link);
+                self.transmitter_due(wakes, link);
             } else {
                 self.ends[end.index()].armed = Time::MAX;
-                self.on_socket(times_out, end);
+                self.socket_due(times_out, end);
             }
         }
     }

@@ -12,11 +12,19 @@ use forebay_router::Forwarding;
 const CAN_CHANGE: &str = "links named in the event list are built to change";
 
 impl<D: Driver> Fabric<D> {
-    /// `event` happens. It must be one of the spec: only links that it names can change.
+    /// `event` happens. It must be one of the spec: only links that it names can change, and only
+    /// where it names a route is nothing done ahead that hangs on routes.
+    ///
+    /// Panics if it is another that the network was not built for.
     pub fn on_event(&mut self, now: Time, event: &NetEvent) {
         self.now = now;
         match *event {
-            NetEvent::Rate(link, rate) => self.queued(link).set_rate(now, rate),
+            NetEvent::Rate(link, rate) => {
+                let queued = self.links[link.index()].link.as_queued();
+                queued.expect(CAN_CHANGE).set_rate(rate, &mut port_context!(self));
+                self.show_drops(self.edges[link.index()].from);
+                self.sync_link(link);
+            }
             NetEvent::Delay(link, delay) => self.queued(link).set_delay(delay),
             NetEvent::Loss(link, loss) => self.queued(link).set_loss(loss),
             NetEvent::Down(link) => {
@@ -35,11 +43,14 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Restart(node) => self.restart(node),
             NetEvent::Route { node, dst, via } => {
+                let fixed = self.links.iter().any(|slot| slot.inlet().is_alone());
+                assert!(!fixed, "routes change only in a network whose event list says so");
                 for &addr in &self.addresses[dst.index()] {
                     self.routes.redirect(node, addr, via);
                 }
             }
         }
+        self.do_early();
     }
 
     fn queued(&mut self, link: LinkId) -> &mut QueuedLink {

@@ -7,7 +7,7 @@ use crate::host::{Heard, Host, HostContext, Taken};
 use crate::link::AnyLink;
 use alloc::sync::Arc;
 use alloc::vec;
-use forebay_base::{Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
+use forebay_base::{DropReason, Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
 use forebay_transport::Role;
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
@@ -20,6 +20,7 @@ macro_rules! host_context {
             workload: &$fabric.workload,
             plan: &$fabric.plan,
             delivered: &mut $fabric.count.delivered,
+            one_way: &mut $fabric.one_way,
         }
     };
 }
@@ -66,7 +67,10 @@ impl<D: Driver> Fabric<D> {
         match taken {
             None => self.host_takes_first(link, node),
             Some(taken) => {
-                fifo.end_first(&mut self.arena);
+                match taken.refused {
+                    None => fifo.end_first(&mut self.arena),
+                    Some(reason) => self.drop_first(link, reason),
+                }
                 self.arm_next_arrival(link);
                 self.after_segment(node, taken);
             }
@@ -79,6 +83,13 @@ impl<D: Driver> Fabric<D> {
         let packet = fifo.take_first();
         self.arm_next_arrival(link);
         packet.into_iter().for_each(|packet| self.host_packet(node, packet));
+    }
+    /// The socket that the first packet of the ring of `link` is for has refused it.
+    #[cold]
+    fn drop_first(&mut self, link: LinkId, reason: DropReason) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let packet = fifo.take_first();
+        packet.into_iter().for_each(|p| self.drops.record(p, reason, &mut self.arena));
     }
     #[inline(never)]
     fn serve_single_apart(&mut self, link: LinkId) {
@@ -94,7 +105,10 @@ impl<D: Driver> Fabric<D> {
         match host.hear(packet, &mut host_context!(self)) {
             None => self.host_takes_first(holder, node),
             Some(heard) => {
-                fifo.end_first(&mut self.arena);
+                match heard.refused {
+                    None => fifo.end_first(&mut self.arena),
+                    Some(reason) => self.drop_first(holder, reason),
+                }
                 self.arm_next_arrival(holder);
                 self.answer(node, link.opposite(), heard);
             }
@@ -107,7 +121,10 @@ impl<D: Driver> Fabric<D> {
         match host.hear(&packet, &mut host_context!(self)) {
             None => self.host_packet(node, packet),
             Some(heard) => {
-                self.arena.free(packet);
+                match heard.refused {
+                    None => self.arena.free(packet),
+                    Some(reason) => self.drops.record(packet, reason, &mut self.arena),
+                }
                 self.answer(node, link.opposite(), heard);
             }
         }
@@ -117,7 +134,7 @@ impl<D: Driver> Fabric<D> {
     fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
-        let spoken = host.speak(self.now, heard, &mut self.arena, &mut first);
+        let spoken = host.speak(self.now, heard, &mut self.arena, &self.workload, &mut first);
         if let Some(at) = spoken.wake_at {
             self.arm_transmitter(link, at);
         }
@@ -137,7 +154,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// A socket of `node` took a segment.
     #[inline]
-    pub(super) fn after_segment(&mut self, node: NodeId, Taken { socket, ready }: Taken) {
+    pub(super) fn after_segment(&mut self, node: NodeId, Taken { socket, ready, .. }: Taken) {
         if ready {
             self.pump(node, socket);
         } else {
@@ -147,6 +164,11 @@ impl<D: Driver> Fabric<D> {
 
     /// A client opens, or a connection's time may have come. False if it was put off since it was armed.
     pub fn on_socket(&mut self, now: Time, end: EndId) -> bool {
+        let due = self.socket_due(now, end);
+        self.do_early();
+        due
+    }
+    pub(super) fn socket_due(&mut self, now: Time, end: EndId) -> bool {
         self.now = now;
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
         let due = self.with_host(node, |host, cx| {

@@ -38,7 +38,8 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, FlowId, LinkId, NodeId, Packet, PortId, SocketId, Time,
+    Addr, Arena, DropLog, DropReason, FlowId, Histogram, LinkId, NodeId, Packet, PortId, SocketId,
+    Time,
 };
 use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
@@ -149,6 +150,8 @@ pub struct Fabric<D> {
     exits: Vec<(LinkId, u16)>,
     drops: DropLog,
     count: Count,
+    /// One-way delays of data packets, by transport of their flow.
+    one_way: Vec<Histogram>,
     work: Work,
     /// The memory of a `Work` that has been done, for the next.
     spare: Work,
@@ -265,6 +268,7 @@ impl<D: Driver> Fabric<D> {
             arena: Arena::default(),
             drops: if observed { DropLog::keeping() } else { DropLog::default() },
             count: Count::default(),
+            one_way: vec![Histogram::default(); spec.transports.len()],
             work: Work::default(),
             spare: Work::default(),
             observed,
@@ -337,6 +341,11 @@ impl<D: Driver> Fabric<D> {
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {
         &self.drops
+    }
+    /// One-way delays of the data packets that came to hosts here, of the flows of a transport of the spec: from when its socket
+    /// made a packet until the other took it.
+    pub fn one_way(&self, transport: usize) -> &Histogram {
+        &self.one_way[transport]
     }
     /// The flows.
     pub fn workload(&self) -> &Workload {

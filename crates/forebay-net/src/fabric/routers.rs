@@ -171,7 +171,7 @@ impl<D: Driver> Fabric<D> {
         let link = self.ports.link(node, port);
         while self.links[link.index()].link.is_idle(self.now) {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
-            self.send(node, link, packet);
+            self.send_held(node, link, packet);
         }
         // Whoever was asked for packets may have more when the one in transmission has left.
         if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {
@@ -195,6 +195,7 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.with_forwarding(node, |f, cx| f.on_timeout(cx));
         self.serve(node);
+        self.do_early();
     }
 
     /// The link behind a port of a router has failed, or works again.

@@ -103,12 +103,13 @@ impl<D: Driver> Fabric<D> {
             Hop::Elsewhere(Way::HostAhead) => self.pass_to_host(now, link, true),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
+        self.do_early();
         true
     }
     #[inline(never)]
     fn pass_any(&mut self, now: Time, link: LinkId) {
         if let Some(packet) = self.take_arrival(now, link) {
-            self.arrive(now, link, packet);
+            self.arrived(now, link, packet);
         }
     }
     /// The rare ways of a packet that has been observed.
@@ -127,6 +128,11 @@ impl<D: Driver> Fabric<D> {
     /// `packet` has come over `link`, to the node at its end.
     #[inline]
     pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
+        self.arrived(now, link, packet);
+        self.do_early();
+    }
+    #[inline]
+    fn arrived(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.now = now;
         self.observe(PacketEvent::Arrived(link), &packet);
         let (to, in_port) = (self.links[link.index()].to, self.edges[link.index()].in_port);
@@ -134,13 +140,21 @@ impl<D: Driver> Fabric<D> {
     }
 
     /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
+    ///
+    /// Panics where things have been done ahead until a [horizon](Fabric::foresee) behind `now`.
     pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
+        let free = !self.looks_ahead() || self.horizon <= now;
+        assert!(free, "a packet from outside at {now}, before the horizon {}", self.horizon);
         self.now = now;
         self.count.sent += 1;
         match forebay_wire::parse(bytes, &self.plan, &mut self.arena) {
-            Ok(packet) => self.deliver(node, in_port, packet),
+            Ok(mut packet) => {
+                packet.set_stamp(now);
+                self.deliver(node, in_port, packet);
+            }
             Err(_) => self.drops.count_only(DropReason::Malformed, 1),
         }
+        self.do_early();
     }
 
     /// A packet comes to a node.
@@ -187,6 +201,19 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
+    /// Put a packet that forwarding has held on an idle link. Since it came to this node it has waited for that link.
+    pub(super) fn send_held(&mut self, node: NodeId, link: LinkId, packet: Packet) {
+        // One that forwarding made by itself has never arrived.
+        let came = Some(packet.stamp()).filter(|&at| at > Time::ZERO);
+        let queued_at = came.map_or(self.now, |at| at.min(self.now));
+        if packet.wire_len() > self.links[link.index()].mtu_bytes {
+            return self.send_any(node, link, packet);
+        }
+        if let Err(Overflow(packet)) = self.offer_since(link, packet, queued_at) {
+            self.on_overflow(node, link, packet);
+        }
+    }
+
     /// Cut it, where RFC 791 lets a router do so and the packet is one of ours: see [`DropReason::TooBig`].
     #[cold]
     fn send_too_big(&mut self, node: NodeId, link: LinkId, packet: Packet, mtu: u16) {
@@ -201,9 +228,18 @@ impl<D: Driver> Fabric<D> {
     }
 
     pub(super) fn offer(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {
+        self.offer_since(link, packet, self.now)
+    }
+    /// The same with a packet that has waited since `queued_at`.
+    fn offer_since(
+        &mut self,
+        link: LinkId,
+        packet: Packet,
+        queued_at: Time,
+    ) -> Result<(), Overflow> {
         self.observe(PacketEvent::Offered(link), &packet);
         let slot = &mut self.links[link.index()];
-        let result = slot.link.offer(packet, &mut port_context!(self));
+        let result = slot.link.offer_since(packet, queued_at, &mut port_context!(self));
         self.show_drops(self.edges[link.index()].from);
         self.sync_link(link);
         result
@@ -231,6 +267,10 @@ impl<D: Driver> Fabric<D> {
 
     /// A transmission ended, or the interface of a host has room again.
     pub fn on_transmitter(&mut self, now: Time, link: LinkId) {
+        self.transmitter_due(now, link);
+        self.do_early();
+    }
+    pub(super) fn transmitter_due(&mut self, now: Time, link: LinkId) {
         self.now = now;
         let slot = &mut self.links[link.index()];
         slot.link.on_transmitter(&mut port_context!(self));

@@ -10,8 +10,8 @@ mod stats;
 mod waits;
 mod wire;
 
+pub use fifo::FifoLink;
 pub(crate) use fifo::Inlet;
-pub use fifo::{FifoLimit, FifoLink};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
 pub use wire::Impairment;
@@ -42,9 +42,19 @@ impl AnyLink {
     /// A packet for this link. What the queue does not take comes back.
     #[inline]
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
+        self.offer_since(packet, cx.now, cx)
+    }
+    /// The same with a packet that its node has held since `queued_at`. If it starts at once, that was its wait.
+    #[inline]
+    pub fn offer_since(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
         match self {
             AnyLink::Fifo(l) => l.offer(packet, cx.now),
-            AnyLink::Queued(l) => l.offer(packet, cx),
+            AnyLink::Queued(l) => l.offer(packet, queued_at, cx),
         }
     }
     /// When the first packet on the wire arrives. May change in every `&mut self` method.
@@ -69,7 +79,7 @@ impl AnyLink {
             AnyLink::Queued(l) => l.next_transmitter(),
         }
     }
-    /// A transmission ended, or a timer of the pipeline is due. Early calls do nothing.
+    /// A transmission ended, an opportunity to start one has come, or a timer of the pipeline is due. Early calls do nothing.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         if let AnyLink::Queued(l) = self {
             l.on_transmitter(cx);
@@ -83,7 +93,7 @@ impl AnyLink {
     pub fn waiting_bytes(&self, now: Time) -> u64 {
         each!(self, l => l.waiting_bytes(now))
     }
-    /// When the first packet that waits starts transmission, if that is known.
+    /// When the first packet that waits may start transmission, if that is known.
     pub fn next_start(&self) -> Option<Time> {
         each!(self, l => l.next_start())
     }
@@ -91,7 +101,8 @@ impl AnyLink {
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
         each!(self, l => l.has_room(wire_len, now))
     }
-    /// True if nothing is in transmission and nothing waits: [`AnyLink::offer`] would start at once.
+    /// True if nothing is in transmission and nothing waits: what is offered starts at once, of a delivery trace with the next
+    /// opportunity.
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
     }
@@ -106,11 +117,11 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
-    /// What its port grants a flow, if it measures that (RCP).
-    pub fn advertised(&self, now: Time) -> Option<Rate> {
+    /// What its port grants a flow, if its scheme computes that.
+    pub fn granted(&self, now: Time) -> Option<Rate> {
         match self {
             AnyLink::Fifo(_) => None,
-            AnyLink::Queued(l) => l.advertised(now),
+            AnyLink::Queued(l) => l.granted(now),
         }
     }
     /// Counts and times until `now`.
@@ -120,6 +131,12 @@ impl AnyLink {
     /// Time spent transmitting until `now`.
     pub fn busy(&self, now: Time) -> Span {
         each!(self, l => l.busy(now))
+    }
+    /// Bytes that were on the wire by `now`, per-packet overhead included: of the packet in
+    /// transmission the share of its time that has passed. It steps back by a packet where a
+    /// failure cuts one off.
+    pub fn transmitted_bytes(&self, now: Time) -> u64 {
+        each!(self, l => l.transmitted_bytes(now))
     }
     /// Packets whose transmission has ended by `now`.
     pub fn serialized_packets(&self, now: Time) -> u64 {

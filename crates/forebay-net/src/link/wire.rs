@@ -17,13 +17,20 @@ pub struct Impairment {
     pub loss: f64,
     /// Extra delay, uniform in `0..=jitter`.
     pub jitter: Span,
+    /// Packets overtake others where the delay falls, without jitter too.
+    pub reorder: bool,
     rng: Rng,
 }
 
 impl Impairment {
-    /// Impairments with the link's random stream.
+    /// Impairments with the link's random stream, without reordering beside that of jitter.
     pub fn new(loss: f64, jitter: Span, rng: Rng) -> Impairment {
-        Impairment { loss, jitter, rng }
+        Impairment { loss, jitter, reorder: false, rng }
+    }
+    /// True if packets may overtake each other.
+    #[inline]
+    pub(crate) fn reorders(&self) -> bool {
+        self.reorder || !self.jitter.is_zero()
     }
     /// Draw for the next packet: one number for loss if there is any, one for jitter if there is any.
     pub(crate) fn draw(&mut self) -> Fate {

@@ -39,7 +39,7 @@ fn chain(caches: &[u64], mbps: &[u64], flows: u64, bytes: u64) -> (World, Vec<Li
 /// Run to the end; when the last flow was complete, in seconds.
 fn finish(world: &World, seed: u64) -> (Simulation, f64) {
     let mut sim = Simulation::new(&world.spec, seed, Options::default()).expect("sound");
-    assert_eq!(sim.run_until(Time::from_secs(1_000)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(Time::from_secs(1_000)).unwrap(), Status::FlowsEnded);
     assert!(sim.conservation().holds());
     let flows =
         (0..world.spec.flows.len() as u32).map(|i| sim.flow(FlowId(i)).completed_at.unwrap());

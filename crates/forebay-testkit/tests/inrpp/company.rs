@@ -20,7 +20,7 @@ fn simulation(world: &World) -> Simulation {
 /// Run to the end; when the last flow was complete, in seconds.
 fn finish(world: &World) -> (Simulation, f64) {
     let mut sim = simulation(world);
-    assert_eq!(sim.run_until(Time::from_secs(2_000)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(Time::from_secs(2_000)).unwrap(), Status::FlowsEnded);
     assert!(sim.conservation().holds());
     let flows =
         (0..world.spec.flows.len() as u32).map(|i| sim.flow(FlowId(i)).completed_at.unwrap());
@@ -66,9 +66,9 @@ fn tcp_has_its_turn_beside_inrpp() {
     let mut sim = simulation(&t.world);
     let received =
         |sim: &Simulation| [0, 1, 2, 3, 4, 5].map(|i| sim.flow(FlowId(i)).received_bytes);
-    sim.run_until(Time::from_secs(5));
+    sim.run_until(Time::from_secs(5)).unwrap();
     let before = received(&sim);
-    sim.run_until(Time::from_secs(25));
+    sim.run_until(Time::from_secs(25)).unwrap();
     let share = 10e6 / WIRE / 6.0;
     for (now, before) in received(&sim).into_iter().zip(before) {
         let bps = (now - before) as f64 * 8.0 / 20.0;
@@ -129,9 +129,9 @@ fn a_plain_bottleneck_among_inrpp_routers_is_left_to_tcp() {
 fn rates_during(t: &Triangle) -> [f64; 3] {
     let mut sim = simulation(&t.world);
     let sent = |sim: &Simulation| t.links.map(|link| sim.link(link).stats().bytes as f64);
-    sim.run_until(Time::from_millis(1_200));
+    sim.run_until(Time::from_millis(1_200)).unwrap();
     let before = sent(&sim);
-    sim.run_until(Time::from_millis(2_900));
+    sim.run_until(Time::from_millis(2_900)).unwrap();
     let after = sent(&sim);
     [0, 1, 2].map(|i| (after[i] - before[i]) * 8.0 / 1.7)
 }

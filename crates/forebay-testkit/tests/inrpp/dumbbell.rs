@@ -22,7 +22,7 @@ fn near() -> [Span; 3] {
 
 /// Run to the end: every byte arrives, nothing is lost, nothing is sent twice.
 fn finish(sim: &mut Simulation) {
-    assert_eq!(sim.run_until(Time::from_secs(60)), Status::FlowsEnded);
+    assert_eq!(sim.run_until(Time::from_secs(60)).unwrap(), Status::FlowsEnded);
     assert_eq!(sim.drops().total(), 0, "cache drops: {}", sim.drops().count(DropReason::CacheFull));
     for flow in (0..FLOWS).map(FlowId) {
         let outcome = sim.flow(flow);
@@ -70,9 +70,9 @@ fn every_flow_has_its_share_of_20_mbit_per_second_in_every_phase() {
     let (dumbbell, mut sim) = simulate(FIGURES, near());
     let phases = [(1_200, 2_000, 1, 20.0), (2_200, 3_000, 2, 10.0), (3_200, 11_000, 3, 20.0 / 3.0)];
     for (from, until, flows, expected) in phases {
-        sim.run_until(Time::from_millis(from));
+        sim.run_until(Time::from_millis(from)).unwrap();
         let before: Vec<u64> = (0..flows).map(|f| arrived_bytes(&sim, &dumbbell, f)).collect();
-        sim.run_until(Time::from_millis(until));
+        sim.run_until(Time::from_millis(until)).unwrap();
         for flow in 0..flows {
             let bytes = arrived_bytes(&sim, &dumbbell, flow) - before[flow as usize];
             let mbps = bytes as f64 * 8.0 / ((until - from) as f64 * 1e3);
@@ -112,9 +112,9 @@ fn jain(values: &[f64]) -> f64 {
 fn shares_do_not_depend_on_round_trips() {
     for access in [near(), [50, 100, 200].map(Span::from_millis)] {
         let (dumbbell, mut sim) = simulate(FIGURES, access);
-        sim.run_until(Time::from_secs(4));
+        sim.run_until(Time::from_secs(4)).unwrap();
         let before: Vec<u64> = (0..FLOWS).map(|f| arrived_bytes(&sim, &dumbbell, f)).collect();
-        sim.run_until(Time::from_secs(10));
+        sim.run_until(Time::from_secs(10)).unwrap();
         let rates = (0..FLOWS).map(|f| arrived_bytes(&sim, &dumbbell, f) - before[f as usize]);
         let rates: Vec<f64> = rates.map(|bytes| bytes as f64).collect();
         assert!(jain(&rates) > 0.99, "{access:?}: {rates:?}");

@@ -13,7 +13,7 @@ const LIMIT: Time = Time::from_secs(2_000);
 fn run(seed: u64, weather: Weather, options: Options) -> Simulation {
     let spec = scenario(seed, weather);
     let mut sim = Simulation::new(&spec, seed, options).expect("a sound network");
-    let status = sim.run_until(LIMIT);
+    let status = sim.run_until(LIMIT).unwrap();
     for (i, flow) in spec.flows.iter().enumerate() {
         let outcome = sim.flow(FlowId(i as u32));
         let context = || format!("{weather:?} {seed}, flow {i} {flow:?}: {outcome:?}");

@@ -7,6 +7,7 @@ mod cache;
 mod clock;
 mod cut;
 mod foreign;
+mod pair;
 mod paths;
 mod stage;
 mod stamp;

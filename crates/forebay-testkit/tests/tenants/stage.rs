@@ -46,7 +46,7 @@ pub fn simulate<N>(make: impl Fn() -> Scene<N>, check: impl Fn(&Simulation, &N))
         let observer = tap.map(|tap| Box::new(tap) as _);
         let options = Options { observer, injections, ..options };
         let mut sim = Simulation::new(&world.spec, 7, options).expect("a sound network");
-        assert_eq!(sim.run_until(Time::from_secs(100)), Status::FlowsEnded);
+        assert_eq!(sim.run_until(Time::from_secs(100)).unwrap(), Status::FlowsEnded);
         finished(&world, |flow, role| sim.connection(flow, role));
         assert!(sim.conservation().holds(), "{:?}", sim.conservation());
         check(&sim, &notes);

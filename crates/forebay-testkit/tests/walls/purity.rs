@@ -53,6 +53,23 @@ fn unsafe_words(path: &str, text: &str) -> Vec<String> {
     found.map(|w| format!("{path}:{}: `unsafe`", w.line)).collect()
 }
 
+/// Crates of machines, and of what a wire carries: a word of the packet that is a measurement of drivers is nothing to them.
+const MACHINES: [&str; 5] =
+    ["forebay-wire", "forebay-cc", "forebay-queue", "forebay-router", "forebay-transport"];
+
+#[test]
+fn no_machine_reads_when_a_packet_left_its_host() {
+    let mut complaints = Vec::new();
+    let inside =
+        |path: &str| MACHINES.iter().any(|m| path.starts_with(&format!("crates/{m}/src/")));
+    for file in rust_files().iter().filter(|file| inside(&file.path)) {
+        let blanked = blank(&file.text);
+        let named = words(&blanked).into_iter().filter(|w| w.text.contains("left_host_at"));
+        complaints.extend(named.map(|w| format!("{}:{}: `{}`", file.path, w.line, w.text)));
+    }
+    assert_none(complaints);
+}
+
 #[test]
 fn pure_crates_declare_themselves() {
     let mut complaints = Vec::new();

@@ -8,11 +8,12 @@ mod write;
 pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
+use crate::options::mptcp;
 use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, OptionList, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -105,9 +106,16 @@ impl Connection {
         self.refresh();
     }
 
-    /// A TCP segment for path `path` came. The caller keeps the packet and ends it.
+    /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered,
+    /// or as dropped for the reason given, if nothing of it was taken.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
         if !self.paths.first.expects(packet) {
             return self.on_uneven(now, path, packet, arena);
         }
@@ -115,39 +123,58 @@ impl Connection {
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
-                self.on_any(now, path, packet, arena);
+                return self.on_any(now, path, packet, arena);
             }
         } else if self.paths.first.on_next_data(now, packet, arena) {
             self.progress.last_byte_at = Some(now);
         } else {
-            self.on_any(now, path, packet, arena);
+            return self.on_any(now, path, packet, arena);
         }
+        None
     }
 
     /// The same where the path is not calm: while a hole is waited for, or mended.
     #[inline(never)]
-    fn on_uneven(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
+    fn on_uneven(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
         let first = &mut self.paths.first;
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         if !first.on_held_data(packet) && !first.on_held_ack(&mut cx, packet, arena) {
-            self.on_any(now, path, packet, arena);
+            return self.on_any(now, path, packet, arena);
         }
+        None
     }
     #[inline(never)]
-    fn on_any(&mut self, now: Time, path: usize, packet: &Packet, arena: &Arena) {
-        let Some(segment) = Incoming::read(packet) else { return };
+    fn on_any(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> Option<DropReason> {
+        let segment = Incoming::read(packet)?;
         if matches!(self.progress.ended, Some((EndCause::Reset | EndCause::TimedOut, _))) {
-            return;
+            return None;
         }
         let options = options_of(packet, arena);
+        let signal = self.streams.as_ref().and_then(|_| mptcp::Signal::read(options));
+        if signal.is_some_and(|signal| !signal.maps(segment.payload)) {
+            return Some(DropReason::BadMapping);
+        }
         self.couple(path);
         let before = self.paths[path].state();
         let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
         if before != State::Established {
             self.note_opening(now, path);
         }
-        self.take(now, path, &segment, options, received);
+        self.take(now, path, &segment, signal, received);
         self.refresh();
+        received.refused.then_some(DropReason::TooManyRanges)
     }
 
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
@@ -290,6 +317,11 @@ impl Connection {
             ended: times.ended,
         }
     }
+    /// Payload bytes that have arrived on any path, those beyond a hole included; a byte that comes
+    /// twice on a path counts once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.paths.iter().map(Path::arrived_bytes).sum()
+    }
     /// Counts.
     pub fn counters(&self) -> Counters {
         self.counters
@@ -299,6 +331,10 @@ impl Connection {
         self.paths[path].view(&self.config)
     }
     /// RTT samples of `path`.
+    pub fn round_trips(&self, path: usize) -> &Histogram {
+        self.paths[path].round_trips()
+    }
+    /// RTT samples of `path`, in short.
     pub fn rtt_summary(&self, path: usize) -> RttSummary {
         self.paths[path].rtt_summary()
     }
@@ -369,7 +405,7 @@ impl Connection {
         now: Time,
         path: usize,
         segment: &Incoming,
-        options: Option<&OptionList>,
+        signal: Option<mptcp::Signal>,
         received: Received,
     ) {
         if received.reset {
@@ -382,7 +418,7 @@ impl Connection {
             return;
         }
         if let Some(streams) = &mut self.streams {
-            if streams.take(segment, options, received) {
+            if signal.is_some_and(|signal| streams.take(signal, received)) {
                 self.progress.last_byte_at = Some(now);
             }
             if streams.is_finished() {

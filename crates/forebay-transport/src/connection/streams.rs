@@ -8,11 +8,11 @@ use super::paths::Paths;
 use crate::config::TcpConfig;
 use crate::options::mptcp;
 use crate::path::mapping::Mapping;
-use crate::path::{Incoming, Path, Received};
+use crate::path::{Path, Received};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use forebay_base::{OptionList, Time, widen};
+use forebay_base::{Time, widen};
 use forebay_cc::Sibling;
 
 /// Bytes that a path timed out on.
@@ -70,27 +70,20 @@ impl Streams {
         self.total == Some(0) && self.signals().1.is_some() && self.una == 0
     }
 
-    /// A segment came. Returns true if it brought the next bytes of the stream.
-    pub(super) fn take(
-        &mut self,
-        segment: &Incoming,
-        options: Option<&OptionList>,
-        received: Received,
-    ) -> bool {
-        let Some(signal) = mptcp::Signal::read(options) else { return false };
+    /// A segment came whose signal [maps](mptcp::Signal::maps) its payload. Returns true if it
+    /// brought the next bytes of the stream.
+    pub(super) fn take(&mut self, signal: mptcp::Signal, received: Received) -> bool {
         let ack = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una));
         if let Some(ack) = ack.filter(|&a| a > self.una && a <= self.nxt + 1) {
             self.una = ack;
         }
-        let Some((dsn, _, length)) = signal.mapping.filter(|_| received.accepted) else {
-            return false;
-        };
+        let mapping = signal.mapping.filter(|&(.., length)| received.accepted && length > 0);
+        let Some((dsn, _, length)) = mapping else { return false };
         let Some(start) = widen(dsn, mptcp::DATA_ISN, self.expected) else { return false };
         let end = start + length as u64;
         if signal.fin {
-            self.fin_at = Some(end - 1);
+            self.fin_at.get_or_insert(end - 1); // it does not move, whatever comes
         }
-        debug_assert_eq!(length as u64, segment.payload + u64::from(signal.fin));
         if end <= self.expected {
             return false;
         }

@@ -82,7 +82,7 @@ pub struct Progress {
 pub struct Counters {
     /// Packets with payload sent, retransmissions included.
     pub data_packets: u64,
-    /// Packets with payload sent again.
+    /// Retransmitted packets with payload.
     pub retransmits: u64,
     /// Packets declared lost.
     pub lost_packets: u64,

@@ -4,6 +4,7 @@ use super::input::Incoming;
 use super::loss::{Detector, Evidence, MIN_RTO};
 use super::rate::Flight;
 use super::recovery::Rule;
+use super::rtt::Edges;
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::{Cx, Doubt, Path};
 use forebay_base::{OptionList, Span, TcpFlags, Time, widen};
@@ -59,7 +60,7 @@ impl Path {
         let prior_una = self.board.una();
         let Some(ack) = widen(segment.ack, self.who.isn, prior_una) else { return };
         if ack > self.board.nxt() {
-            if !(self.window_probe_sent && ack == self.board.nxt() + 1) {
+            if ack > self.window_probe_end {
                 self.acks.demand(); // of something that was never sent
                 return;
             }
@@ -316,7 +317,7 @@ impl Path {
     }
     #[inline]
     pub(super) fn take_sample(&mut self, r: Span) {
-        self.rtt.sample(r);
+        self.rtt.sample(r, Edges { una: self.board.una(), nxt: self.board.nxt() });
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }

@@ -10,6 +10,7 @@ use super::scoreboard::Segment;
 use super::{Cx, Doubt, Path, State};
 use crate::config::{Pacing, TcpConfig};
 use crate::connection::{Counters, PathSetup};
+use crate::recv::Came;
 use forebay_base::{
     Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind, narrow,
 };
@@ -203,7 +204,7 @@ impl Path {
             if !self.tells_nothing {
                 attach(&mut packet, &self.ack_options(cx), arena);
             }
-            self.fragmentable(cx, arena, &mut packet, None);
+            self.fragmentable(cx, &mut packet, None);
             self.lower_deadline();
         }
         packet
@@ -242,7 +243,7 @@ impl Path {
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
         }
-        self.fragmentable(cx, arena, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, dont_fragment);
         self.renew_reach();
         packet
     }
@@ -432,7 +433,9 @@ impl Path {
         self.note_window(tcp.window, start, una);
         self.recv.append_next(payload);
         if self.way.plain || self.tells_nothing || !self.feedback.clocks_acks() {
-            self.acks.on_data(now);
+            let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
+            let came = Came { bytes: payload, nxt: self.recv.nxt(), echo_ms };
+            self.acks.on_data(now, came);
         }
         self.timers.next = self.timers.next.min(self.acks.deadline());
         if self.peer_edge != edge {

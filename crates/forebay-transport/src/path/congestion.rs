@@ -226,7 +226,9 @@ impl Path {
             return;
         }
         let first = self.retries == 1;
-        let flight = self.flight_size();
+        // What has arrived out of order is not in flight: after a loss it may be most of the window.
+        let flight = self.flight_size().saturating_sub(self.board.sacked_bytes());
+        let answered = self.is_answered();
         let doubtful = first && self.episode.is_none() && !self.in_timeout_recovery();
         if self.board.get(0).is(SACKED) {
             self.board.forget_sacks();
@@ -253,7 +255,17 @@ impl Path {
         self.send_cwr = self.agreed.ecn;
         self.delivered_between = self.rate.delivered() - self.delivered_at_loss;
         self.delivered_at_loss = self.rate.delivered();
-        self.controller.on_rto(cx.now, &Timeout { flight_size_bytes: flight, first });
+        let timeout = Timeout { flight_size_bytes: flight, first: first && !answered };
+        self.controller.on_rto(cx.now, &timeout);
+    }
+
+    /// The window in flight was reduced already, for a loss or a mark: Linux, tcp_enter_loss, reduces ssthresh only if it "has not
+    /// yet been made inside this window". Without SACK there is no telling what of the flight has arrived: RFC 5681 eq. 4
+    /// by the letter.
+    fn is_answered(&self) -> bool {
+        let transport = self.declared.owner == RecoveryOwner::Transport;
+        let marked = self.board.una() < self.ecn_point;
+        transport && self.agreed.sack && (self.episode.is_some() || marked)
     }
 
     /// With RACK the first segment and what is old enough; the first one where the path may still hold the others, and when that did

@@ -2,7 +2,7 @@
 
 use super::loss::Detector;
 use super::rate::Flight;
-use super::recovery::Rule;
+use super::recovery::{Episode, Rule};
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::send::Choice;
 use super::{Cx, Path, State};
@@ -177,7 +177,7 @@ impl Path {
         if ecn != Ecn::NotEct {
             packet.set_ecn(ecn);
         }
-        self.fragmentable(cx, arena, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, dont_fragment);
         packet
     }
 
@@ -204,21 +204,14 @@ impl Path {
         }
     }
 
-    /// A packet may be cut by routers only if it can be put together again: it needs an identification.
+    /// Clear DF where routers may cut the packet. The host gives it the identification that this
+    /// needs: identifications are the host's, not the path's (RFC 6864 section 4).
     #[inline]
-    pub(super) fn fragmentable(
-        &mut self,
-        cx: &Cx<'_>,
-        arena: &mut Arena,
-        packet: &mut Packet,
-        wish: Option<bool>,
-    ) {
-        if wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6 {
-            return;
+    pub(super) fn fragmentable(&self, cx: &Cx<'_>, packet: &mut Packet, wish: Option<bool>) {
+        let whole = wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6;
+        if !whole {
+            packet.set_dont_fragment(false);
         }
-        packet.set_dont_fragment(false);
-        self.who.ip_id = self.who.ip_id.wrapping_add(1);
-        packet.cold_mut(arena).ip_id = self.who.ip_id;
     }
 
     /// A segment of this path from offset `start` on, with what rides on each segment.
@@ -280,14 +273,22 @@ impl Path {
             self.doubt.on_new_segment();
         }
         self.account(s, again);
-        // A hole that was waited for may have used up the timer: its repair gets a full one.
-        let repair = again && matches!(self.detector, Detector::Patient(_));
+        let repair = again && self.repair_restarts_timer(index);
         if self.timers.rto == Time::MAX || repair {
             self.rearm_rto(cx.now);
         }
         if !again {
             self.rearm_probe(cx);
         }
+    }
+
+    /// The repair of the first hole gets a full timer, for what was waited for before may have used it up (RFC 6675 section 6;
+    /// Linux, tcp_xmit_retransmit_queue); not where RFC 6582 section 3.2 step 3 has its own rule. On a patient path every hole
+    /// was waited for.
+    fn repair_restarts_timer(&self, index: usize) -> bool {
+        let newreno =
+            matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
+        (index == 0 && !newreno) || matches!(self.detector, Detector::Patient(_))
     }
 
     /// Let recovery and limited transmit count what was sent.
@@ -316,7 +317,7 @@ impl Path {
         let nxt = self.board.nxt();
         let mut packet = self.packet(cx, nxt, flags, 0);
         attach(&mut packet, &options, arena);
-        self.fragmentable(cx, arena, &mut packet, None);
+        self.fragmentable(cx, &mut packet, None);
         packet
     }
 
@@ -364,10 +365,10 @@ impl Path {
 
     /// One byte beyond a closed window (RFC 9293 section 3.8.6.1). It is not on the scoreboard: the peer may refuse it.
     pub(super) fn make_window_probe(&mut self, cx: &Cx<'_>) -> Packet {
-        self.window_probe_sent = true;
         self.next_number += 1;
         let nxt = self.board.nxt();
         let len = u16::from(nxt < self.send_end);
+        self.window_probe_end = nxt + u64::from(len);
         self.packet(cx, nxt, TcpFlags::ACK, len)
     }
 }

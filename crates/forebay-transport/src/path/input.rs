@@ -1,7 +1,7 @@
 //! A segment of the path came.
 
 use super::{Cx, MAX_OUTSTANDING_BYTES, Path, State};
-use crate::recv::Arrival;
+use crate::recv::{Arrival, Came};
 use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, Time, narrow, seq_lt, widen};
 use forebay_cc::{AckDemand, DatagramView, Feedback};
 
@@ -27,6 +27,8 @@ pub(crate) struct Received {
     pub in_order_bytes: u64,
     /// The peer reset the path.
     pub reset: bool,
+    /// The path took nothing of the payload: it holds as many ranges as it may.
+    pub refused: bool,
 }
 
 impl Incoming {
@@ -117,7 +119,8 @@ impl Path {
         let mut in_order = false;
         if segment.payload > 0 || fin {
             let arrival = self.on_data(cx, segment, start, fin);
-            received.accepted = true;
+            received.accepted = !arrival.refused;
+            received.refused = arrival.refused;
             received.in_order_bytes = arrival.in_order_bytes;
             in_order = arrival.in_order_bytes > 0;
         } else if start < self.recv.nxt() {
@@ -179,7 +182,9 @@ impl Path {
         if !plain || fin {
             self.acks.demand();
         } else if self.tells_nothing || !self.feedback.clocks_acks() {
-            self.acks.on_data(cx.now);
+            let echo_ms = segment.timestamps.map(|(_, echo)| echo);
+            let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
+            self.acks.on_data(cx.now, came);
         }
         if arrival.duplicate {
             cx.counters.duplicates_received += u64::from(segment.payload > 0);

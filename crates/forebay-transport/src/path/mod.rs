@@ -80,8 +80,6 @@ struct Identity {
     remote: Endpoint,
     isn: u32,
     peer_isn: u32,
-    /// Identification of the last packet that may be fragmented.
-    ip_id: u16,
     /// Number of the path in its connection.
     index: u8,
 }
@@ -89,7 +87,7 @@ struct Identity {
 impl Identity {
     fn new(setup: &PathSetup, role: Role, version: IpVersion, index: u8) -> Identity {
         let (local, remote, isn) = (setup.local, setup.remote, setup.isn);
-        Identity { role, version, local, remote, isn, peer_isn: 0, ip_id: 0, index }
+        Identity { role, version, local, remote, isn, peer_isn: 0, index }
     }
 }
 
@@ -175,6 +173,16 @@ impl Way {
     }
 }
 
+/// The controller's own policy, or the configured one.
+fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
+    match controller.ack_policy() {
+        Some(policy) => AckSchedule::new(policy),
+        None if config.quick_while_growing => AckSchedule::new(config.ack_policy)
+            .quick_while_growing(config.receive_buffer_bytes, config.mss_bytes.into()),
+        None => AckSchedule::new(config.ack_policy),
+    }
+}
+
 pub(crate) struct Path {
     // What every ACK and every packet touches.
     pub(crate) board: Scoreboard,
@@ -236,7 +244,8 @@ pub(crate) struct Path {
     /// An RTT sample was taken since the last probe.
     sampled_since_probe: bool,
     window_probe_due: bool,
-    window_probe_sent: bool,
+    /// Where the byte of the last window probe ends; the scoreboard does not know of it.
+    window_probe_end: u64,
     /// Timeouts in a row.
     retries: u32,
     /// Bound on the window after a lost SYN (RFC 5681 section 3.1: one segment, then slow start).
@@ -289,8 +298,8 @@ impl Path {
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
             cut: config.mss_bytes,
-            recv: Reassembly::default(),
-            acks: AckSchedule::new(setup.controller.ack_policy().unwrap_or(config.ack_policy)),
+            recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
+            acks: ack_schedule(&setup.controller, config),
             ts_recent: 0,
             recv_window: 0,
             announced: 0,
@@ -310,7 +319,7 @@ impl Path {
             probe_due: false,
             sampled_since_probe: false,
             window_probe_due: false,
-            window_probe_sent: false,
+            window_probe_end: 0,
             retries: 0,
             syn_loss_window: u64::MAX,
             pacer: Pacer::default(),
@@ -345,6 +354,10 @@ impl Path {
     pub(crate) fn received_bytes(&self) -> u64 {
         let nxt = self.fin_received_at.map_or(self.recv.nxt(), |fin| self.recv.nxt().min(fin));
         nxt.saturating_sub(1)
+    }
+    /// The same, and those beyond a hole.
+    pub(crate) fn arrived_bytes(&self) -> u64 {
+        self.received_bytes() + self.recv.held_bytes(self.fin_received_at)
     }
     /// The peer's FIN is in order.
     pub(crate) fn stream_complete(&self) -> bool {
@@ -472,6 +485,9 @@ impl Path {
             delivered_bytes: self.rate.delivered(),
             lost_bytes: self.rate.lost(),
         }
+    }
+    pub(crate) fn round_trips(&self) -> &Histogram {
+        &self.histogram
     }
     pub(crate) fn rtt_summary(&self) -> RttSummary {
         let milliseconds = |span: Option<Span>| span.map_or(0.0, |s| s.as_secs_f64() * 1e3);

@@ -1,20 +1,40 @@
-//! Round-trip estimate and retransmission timeout (RFC 6298).
+//! Round-trip estimate and retransmission timeout: RFC 6298, or as Linux has it.
 
-use crate::config::TcpConfig;
+use crate::config::{RtoRule, TcpConfig};
+use alloc::boxed::Box;
 use forebay_base::Span;
 use forebay_cc::RttView;
 
-/// Bounds of the timeout.
+/// Bounds of the timeout, and its rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RtoBounds {
+    pub rule: RtoRule,
     pub min: Span,
     pub max: Span,
 }
 
 impl RtoBounds {
     pub(crate) fn of(config: &TcpConfig) -> RtoBounds {
-        RtoBounds { min: config.min_rto, max: config.max_rto }
+        RtoBounds { rule: config.rto_rule, min: config.min_rto, max: config.max_rto }
     }
+}
+
+/// Offsets of the send sequence when a sample is taken: what the ACK leaves unacknowledged, and SND.NXT.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Edges {
+    pub una: u64,
+    pub nxt: u64,
+}
+
+/// Mean deviation as `tcp_rtt_estimator` of Linux keeps it, each value four times the deviation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Deviation {
+    /// mdev_us.
+    mean: u64,
+    /// mdev_max_us: the largest `mean` of this round trip, not below the smallest timeout.
+    most: u64,
+    /// rtt_seq: SND.NXT when this round trip began.
+    round_end: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -22,8 +42,12 @@ pub(crate) struct RttEstimator {
     srtt: Option<Span>,
     rttvar: Span,
     min: Span,
-    latest: Option<Span>,
-    bounds: RtoBounds,
+    /// Of use where `srtt` is.
+    latest: Span,
+    min_rto: Span,
+    max_rto: Span,
+    /// With [`RtoRule::Linux`].
+    deviation: Option<Box<Deviation>>,
     /// RTO before back-off.
     base: Span,
     /// Doublings since the last sample (5.5).
@@ -39,8 +63,10 @@ impl RttEstimator {
             srtt: None,
             rttvar: Span::ZERO,
             min: Span::MAX,
-            latest: None,
-            bounds,
+            latest: Span::ZERO,
+            min_rto: bounds.min,
+            max_rto: bounds.max,
+            deviation: (bounds.rule == RtoRule::Linux).then(Box::default),
             base: initial_rto,
             backoff: 0,
         }
@@ -48,7 +74,13 @@ impl RttEstimator {
 
     /// A sample R (2.2, 2.3). The clock ticks in nanoseconds, so that G is nothing beside 4 RTTVAR.
     #[inline]
-    pub(crate) fn sample(&mut self, r: Span) {
+    pub(crate) fn sample(&mut self, r: Span, edges: Edges) {
+        self.latest = r;
+        self.min = self.min.min(r);
+        self.backoff = 0;
+        if self.deviation.is_some() {
+            return self.sample_linux(r, edges);
+        }
         match self.srtt {
             None => {
                 self.srtt = Some(r);
@@ -61,20 +93,51 @@ impl RttEstimator {
                 self.srtt = Some(Span::from_nanos((7 * srtt.as_nanos() + r.as_nanos()) / 8));
             }
         }
-        self.latest = Some(r);
-        self.min = self.min.min(r);
-        self.backoff = 0;
         let srtt = self.srtt.unwrap_or(r);
-        self.base = (srtt + self.rttvar * 4).max(self.bounds.min).min(self.bounds.max);
+        self.base = (srtt + self.rttvar * 4).max(self.min_rto).min(self.max_rto);
+    }
+
+    /// The same by `tcp_rtt_estimator` of Linux; its `rttvar_us` is 4 RTTVAR.
+    #[inline(never)]
+    fn sample_linux(&mut self, r: Span, Edges { una, nxt }: Edges) {
+        let Some(d) = &mut self.deviation else { return };
+        let floor = self.min_rto.as_nanos();
+        let mut variation = self.rttvar.as_nanos() * 4;
+        let srtt = match self.srtt {
+            None => {
+                let mean = r.as_nanos() * 2; // RTO = 3 RTT
+                variation = mean.max(floor);
+                **d = Deviation { mean, most: variation, round_end: nxt };
+                r
+            }
+            Some(srtt) => {
+                let (error, quarter) = (srtt.abs_diff(r).as_nanos(), d.mean / 4);
+                // A falling RTT raises the deviation by 1/8 of what a rising one does.
+                let rise = error.saturating_sub(quarter) / if r < srtt { 8 } else { 1 };
+                d.mean = d.mean + rise - quarter.saturating_sub(error);
+                if d.mean > d.most {
+                    d.most = d.mean;
+                    variation = variation.max(d.most);
+                }
+                if una > d.round_end {
+                    variation -= variation.saturating_sub(d.most) / 4;
+                    (d.round_end, d.most) = (nxt, floor);
+                }
+                Span::from_nanos((7 * srtt.as_nanos() + r.as_nanos()) / 8)
+            }
+        };
+        self.srtt = Some(srtt);
+        self.rttvar = Span::from_nanos(variation / 4);
+        self.base = (srtt + Span::from_nanos(variation)).min(self.max_rto);
     }
 
     /// The timeout in force.
     #[inline]
     pub(crate) fn rto(&self) -> Span {
         if self.backoff == 0 {
-            return self.base.min(self.bounds.max);
+            return self.base.min(self.max_rto);
         }
-        (self.base * (1 << self.backoff.min(32))).min(self.bounds.max)
+        (self.base * (1 << self.backoff.min(32))).min(self.max_rto)
     }
     /// The same before back-off.
     pub(crate) fn base(&self) -> Span {
@@ -84,7 +147,7 @@ impl RttEstimator {
     /// holds packets for seconds shows little variation, and detours bring some of them later than that.
     pub(crate) fn be_patient(&mut self, floor: Span) {
         if let Some(srtt) = self.srtt {
-            self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.bounds.max);
+            self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.max_rto);
         }
     }
     /// The timer expired (5.5).
@@ -111,7 +174,12 @@ impl RttEstimator {
     }
     #[inline]
     pub(crate) fn view(&self) -> RttView {
-        RttView { srtt: self.srtt, rttvar: self.rttvar, min: self.min, latest: self.latest }
+        RttView {
+            srtt: self.srtt,
+            rttvar: self.rttvar,
+            min: self.min,
+            latest: self.srtt.map(|_| self.latest),
+        }
     }
 }
 
@@ -119,7 +187,11 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const NO_FLOOR: RtoBounds = RtoBounds { min: Span::ZERO, max: Span::from_secs(60) };
+    const NO_FLOOR: RtoBounds =
+        RtoBounds { rule: RtoRule::Rfc6298, min: Span::ZERO, max: Span::from_secs(60) };
+    const LINUX: RtoBounds =
+        RtoBounds { rule: RtoRule::Linux, min: Span::from_millis(200), max: Span::from_secs(120) };
+    const ANY: Edges = Edges { una: 0, nxt: 0 };
 
     fn ms(x: f64) -> Span {
         Span::from_secs_f64(x * 1e-3)
@@ -139,7 +211,7 @@ mod tests {
         ];
         let mut rtt = RttEstimator::new(Span::from_secs(1), NO_FLOOR);
         for (sample, srtt, rttvar, rto) in table {
-            rtt.sample(ms(sample));
+            rtt.sample(ms(sample), ANY);
             let view = rtt.view();
             assert!(close(view.srtt.unwrap(), srtt) && close(view.rttvar, rttvar), "{view:?}");
             assert!(close(rtt.rto(), rto));
@@ -150,14 +222,14 @@ mod tests {
     fn constant_samples_shrink_the_variation_by_a_quarter() {
         let mut rtt = RttEstimator::new(Span::from_secs(1), NO_FLOOR);
         for rto in [300.0, 250.0, 212.5, 184.375, 163.28125, 147.4609375] {
-            rtt.sample(ms(100.0));
+            rtt.sample(ms(100.0), ANY);
             assert!(close(rtt.rto(), rto));
         }
     }
 
     #[test]
     fn backs_off_to_the_cap_and_a_sample_ends_it() {
-        let bounds = RtoBounds { min: Span::from_secs(1), max: Span::from_secs(60) };
+        let bounds = RtoBounds { min: Span::from_secs(1), ..NO_FLOOR };
         let mut rtt = RttEstimator::new(Span::from_secs(1), bounds);
         let mut at = 0;
         for expected in [1, 3, 7, 15, 31, 63, 123, 183] {
@@ -165,8 +237,49 @@ mod tests {
             assert_eq!(at, expected);
             rtt.back_off();
         }
-        rtt.sample(ms(10.0));
+        rtt.sample(ms(10.0), ANY);
         assert_eq!(rtt.rto(), Span::from_secs(1));
+    }
+
+    /// By hand from tcp_rtt_estimator and __tcp_set_rto (net/ipv4/tcp_input.c, include/net/tcp.h), in ms; `una` and `nxt` in
+    /// arbitrary offsets. mdev here is mdev_us: four times the mean deviation.
+    #[test]
+    fn linux_keeps_the_largest_deviation_of_a_round_trip_above_200_ms() {
+        // (sample, una, nxt, SRTT, 4 RTTVAR)
+        let table = [
+            // First: mdev 1200, rttvar = mdev_max = 1200, rtt_seq 10.
+            (600.0, 0, 10, 600.0, 1200.0),
+            // Error -80: 80 - 300 < 0, mdev 1200 - 220 = 980. una is not after rtt_seq: rttvar stays.
+            (520.0, 10, 20, 590.0, 1200.0),
+            // Error 0: mdev 980 - 245 = 735. A round trip is over, but mdev_max 1200 = rttvar; then mdev_max = 200.
+            (590.0, 11, 30, 590.0, 1200.0),
+            // Error -590: 590 - 183.75 = 406.25, / 8: mdev 735 + 50.78125 = 785.78125 = mdev_max. In the round trip: 1200.
+            (0.0, 12, 30, 516.25, 1200.0),
+            // Error 0: mdev 589.3359375. After rtt_seq 30: rttvar 1200 - (1200 - 785.78125) / 4 = 1096.4453125.
+            (516.25, 31, 40, 516.25, 1096.4453125),
+            // Error +800: mdev 589.3359375 + 800 - 147.333984375 = 1242.001953125 > rttvar: at once.
+            (1316.25, 32, 40, 616.25, 1242.001953125),
+        ];
+        let mut rtt = RttEstimator::new(Span::from_secs(1), LINUX);
+        for (sample, una, nxt, srtt, variation) in table {
+            rtt.sample(ms(sample), Edges { una, nxt });
+            let view = rtt.view();
+            assert!(close(view.srtt.unwrap(), srtt), "{view:?}, SRTT {srtt}");
+            assert!(close(view.rttvar * 4, variation), "{view:?}, 4 RTTVAR {variation}");
+            assert!(close(rtt.rto(), srtt + variation));
+        }
+    }
+
+    #[test]
+    fn linux_adds_200_ms_to_a_steady_rtt_where_rfc_6298_takes_the_larger() {
+        let rfc = RtoBounds { rule: RtoRule::Rfc6298, ..LINUX };
+        for (bounds, rto_ms) in [(LINUX, 350.0), (rfc, 200.0)] {
+            let mut rtt = RttEstimator::new(Span::from_secs(1), bounds);
+            for at in 1..200 {
+                rtt.sample(ms(150.0), Edges { una: 10 * at, nxt: 10 * at + 10 });
+            }
+            assert!(close(rtt.rto(), rto_ms), "{:?}: {}", bounds.rule, rtt.rto());
+        }
     }
 
     #[test]
@@ -178,7 +291,7 @@ mod tests {
         {
             let mut rtt = RttEstimator::new(Span::from_secs(1), NO_FLOOR);
             for _ in 0..samples {
-                rtt.sample(Span::from_secs_f64(srtt_s));
+                rtt.sample(Span::from_secs_f64(srtt_s), ANY);
             }
             rtt.be_patient(floor);
             assert_eq!(rtt.rto(), Span::from_millis(rto_ms), "{srtt_s} s");

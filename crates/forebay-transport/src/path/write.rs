@@ -22,8 +22,8 @@ impl Path {
     pub(crate) fn hold(&mut self) -> u64 {
         if !self.fin_sent() {
             // The peer may have taken the byte of a window probe, which is not on the scoreboard.
-            let probed = u64::from(self.window_probe_sent);
-            self.send_end = self.send_end.min(self.board.nxt().max(1) + probed);
+            let sent = self.board.nxt().max(1).max(self.window_probe_end);
+            self.send_end = self.send_end.min(sent);
             self.fin_allowed = false;
             if self.board.nxt() >= self.send_end {
                 (self.timers.persist, self.window_probe_due) = (Time::MAX, false);

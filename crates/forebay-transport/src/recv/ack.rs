@@ -1,6 +1,8 @@
 //! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section 4).
 
+use super::growth::{Came, WindowGrowth};
 use crate::ranges::{Range, RangeSet};
+use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::AckPolicy;
 
@@ -54,25 +56,40 @@ impl SackList {
 pub(crate) struct AckSchedule {
     /// Packets per ACK.
     packets: u32,
-    /// The longest that an ACK waits; None: none does.
-    timeout: Option<Span>,
+    /// The longest that an ACK waits; [`Span::MAX`]: none does.
+    timeout: Span,
     /// Packets that are not acknowledged yet.
     pending: u32,
     /// Packets that are still acknowledged one by one.
     quick: u16,
     now: bool,
     deadline: Time,
+    /// Where packets that open the window are acknowledged one by one.
+    growth: Option<Box<WindowGrowth>>,
 }
 
 impl AckSchedule {
     pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
         let (packets, timeout, quick) = match policy {
-            AckPolicy::EveryPacket => (1, None, 0),
-            AckPolicy::Delayed { packets, timeout, quick } => {
-                (packets.into(), Some(timeout), quick)
-            }
+            AckPolicy::EveryPacket => (1, Span::MAX, 0),
+            AckPolicy::Delayed { packets, timeout, quick } => (packets.into(), timeout, quick),
         };
-        AckSchedule { packets, timeout, pending: 0, quick, now: false, deadline: Time::MAX }
+        AckSchedule {
+            packets,
+            timeout,
+            pending: 0,
+            quick,
+            now: false,
+            deadline: Time::MAX,
+            growth: None,
+        }
+    }
+    /// Acknowledge packets one by one while Linux would open its window, of at most `most_bytes`.
+    pub(crate) fn quick_while_growing(mut self, most_bytes: u64, mss: u64) -> AckSchedule {
+        if self.timeout != Span::MAX {
+            self.growth = Some(Box::new(WindowGrowth::new(most_bytes, mss)));
+        }
+        self
     }
     /// An ACK is due now.
     #[inline]
@@ -86,7 +103,7 @@ impl AckSchedule {
     }
     /// The longest that an ACK waits; None: none does.
     pub(crate) fn longest_delay(&self) -> Option<Span> {
-        self.timeout
+        (self.timeout != Span::MAX).then_some(self.timeout)
     }
     /// Send one as soon as possible.
     #[inline]
@@ -95,18 +112,25 @@ impl AckSchedule {
     }
     /// A packet in order came.
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Time) {
+    pub(crate) fn on_data(&mut self, now: Time, came: Came) {
         self.pending += 1;
+        if self.growth.is_some() {
+            self.note_growth(now, came);
+        }
         if self.quick > 0 {
             self.quick -= 1;
             self.now = true;
         } else if self.pending >= self.packets {
             self.now = true;
-        } else if let Some(timeout) = self.timeout
-            && self.deadline == Time::MAX
-            && !self.now
-        {
-            self.deadline = now + timeout;
+        } else if self.timeout != Span::MAX && self.deadline == Time::MAX && !self.now {
+            self.deadline = now + self.timeout;
+        }
+    }
+    /// Linux, tcp_grow_window: `quick |= 1`, so that a count that is not used up lasts as long as the window grows.
+    #[inline(never)]
+    fn note_growth(&mut self, now: Time, came: Came) {
+        if self.growth.as_mut().is_some_and(|growth| growth.on_data(now, came)) {
+            self.quick |= 1;
         }
     }
     pub(crate) fn on_timeout(&mut self, now: Time) {

@@ -5,8 +5,20 @@ use crate::ranges::{Range, RangeSet};
 use alloc::boxed::Box;
 use forebay_base::{OptionList, narrow};
 
-/// Out-of-order ranges that are kept; what would make one more is dropped as if the network had lost it.
-const MAX_RANGES: usize = 16_384;
+/// Out-of-order ranges that any receiver keeps: see [`most_ranges`].
+const FEWEST_RANGES: u32 = 16_384;
+
+/// Out-of-order ranges that a receiver keeps; what would begin one more is refused.
+///
+/// As many as the receive buffer holds full segments. Each range has a segment, and a segment is
+/// missing in front of it: full segments never make more than half as many. For small ones, of
+/// which a buffer holds more, there is a floor. A range takes 16 bytes: ranges need less memory
+/// than the buffer itself, where an MSS is not shorter than they are, and a 90th of it where it is
+/// 1448 bytes.
+fn most_ranges(buffer_bytes: u64, mss_bytes: u16) -> u32 {
+    let segments = buffer_bytes / u64::from(mss_bytes.max(1));
+    u32::try_from(segments).unwrap_or(u32::MAX).max(FEWEST_RANGES)
+}
 
 /// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +33,8 @@ pub(crate) struct Arrival {
     pub duplicate: bool,
     /// Some of it lies beyond the window.
     pub beyond_window: bool,
+    /// Nothing of it was taken: it would have begun one range too many.
+    pub refused: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,14 +71,20 @@ impl Held {
 }
 
 /// Receive sequence space: offset 0 is the SYN, a FIN takes one too.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reassembly {
     nxt: u64,
+    /// Ranges out of order that are kept.
+    most_ranges: u32,
     /// Made at the first segment out of order.
     held: Option<Box<Held>>,
 }
 
 impl Reassembly {
+    /// That of a receiver with such a buffer, whose peer sends such segments.
+    pub(crate) fn new(buffer_bytes: u64, mss_bytes: u16) -> Reassembly {
+        Reassembly { nxt: 0, most_ranges: most_ranges(buffer_bytes, mss_bytes), held: None }
+    }
     /// RCV.NXT.
     #[inline]
     pub(crate) fn nxt(&self) -> u64 {
@@ -78,6 +98,13 @@ impl Reassembly {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
+    }
+
+    /// Bytes beyond a hole. `fin` is the offset of the peer's FIN, if it came: that is no byte.
+    pub(crate) fn held_bytes(&self, fin: Option<u64>) -> u64 {
+        let Some(held) = &self.held else { return 0 };
+        let fin = fin.filter(|&fin| fin >= self.nxt && held.ranges.covers(fin, fin + 1));
+        held.ranges.bytes() - u64::from(fin.is_some())
     }
 
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
@@ -124,8 +151,9 @@ impl Reassembly {
 
     fn hold(&mut self, start: u64, end: u64, arrival: &mut Arrival) {
         let held = self.held.get_or_insert_default();
-        let fits = held.ranges.count() < MAX_RANGES || held.ranges.containing(start).is_some();
-        if !fits {
+        let room = held.ranges.count() < self.most_ranges as usize;
+        if !room && !held.ranges.touches(start, end) {
+            arrival.refused = true;
             return;
         }
         arrival.out_of_order = true;
@@ -156,8 +184,7 @@ impl Reassembly {
     #[inline]
     pub(crate) fn grow(&mut self, start: u64, end: u64) -> bool {
         let Some(held) = &mut self.held else { return false };
-        let room = held.ranges.count() < MAX_RANGES;
-        if !room || held.growth != Growth::Reported || !held.ranges.grow_last(start, end) {
+        if held.growth != Growth::Reported || !held.ranges.grow_last(start, end) {
             return false;
         }
         held.growth = Growth::Due(start);
@@ -215,7 +242,7 @@ mod tests {
     /// RFC 2018 section 4, case 2: the first of eight segments of 500 bytes from 5000 on is lost.
     #[test]
     fn one_block_grows_while_the_first_segment_is_missing() {
-        let mut r = Reassembly::default();
+        let mut r = Reassembly::new(0, 1000);
         r.start(5000);
         for end in [6000, 6500, 7000, 7500, 8000, 8500, 9000] {
             assert!(r.accept(end - 500, end, 100_000).out_of_order);
@@ -223,10 +250,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn bytes_beyond_a_hole_are_counted_once_and_a_fin_is_none() {
+        let mut r = Reassembly::new(0, 1000);
+        r.start(5000);
+        assert_eq!(r.held_bytes(None), 0);
+        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
+        for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
+            r.accept(start, end, 100_000);
+            assert_eq!(r.held_bytes(Some(7000)), held);
+        }
+        r.accept(5000, 5500, 100_000);
+        assert_eq!((r.held_bytes(Some(7000)), r.nxt()), (0, 7001));
+    }
+
     /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.
     #[test]
     fn the_most_recent_block_comes_first() {
-        let mut r = Reassembly::default();
+        let mut r = Reassembly::new(0, 1000);
         r.start(5000);
         r.accept(5000, 5500, 100_000);
         r.accept(6000, 6500, 100_000);
@@ -243,7 +284,7 @@ mod tests {
     /// RFC 2883 section 4.1.1 and 4.2.1: duplicates below the ACK, and of a held block.
     #[test]
     fn a_duplicate_is_reported_once_and_first() {
-        let mut r = Reassembly::default();
+        let mut r = Reassembly::new(0, 1000);
         r.start(4000);
         assert!(r.accept(3000, 3500, 100_000).duplicate);
         assert_eq!(blocks(&mut r, 3), [(3000, 3500)]);
@@ -273,7 +314,7 @@ mod tests {
         let mut rng = Rng::new(11, Stream::Test, 0);
         let (mut short, mut refused) = (0, 0);
         for max in [2, 3, 4] {
-            let (mut fast, mut slow) = (Reassembly::default(), Reassembly::default());
+            let (mut fast, mut slow) = (Reassembly::new(0, 1000), Reassembly::new(0, 1000));
             let mut next = 1;
             for _ in 0..4_000 {
                 let start = match rng.below(16) {
@@ -304,11 +345,45 @@ mod tests {
 
     #[test]
     fn the_window_cuts_and_refuses() {
-        let mut r = Reassembly::default();
+        let mut r = Reassembly::new(0, 1000);
         r.start(0);
         let arrival = r.accept(0, 1000, 600);
         assert_eq!((arrival.in_order_bytes, arrival.beyond_window), (600, true));
         let refused = r.accept(700, 800, 600);
         assert!(refused.beyond_window && !refused.out_of_order);
+    }
+
+    /// Every second segment of a full window is missing: half as many ranges as the buffer holds
+    /// segments, by hand.
+    #[test]
+    fn a_receiver_keeps_the_ranges_of_a_full_window() {
+        let (mss, segments) = (1_000, 200_000);
+        let mut r = Reassembly::new(mss * segments, mss as u16);
+        for n in (1..segments).step_by(2) {
+            let arrival = r.accept(n * mss, (n + 1) * mss, mss * segments);
+            assert!(arrival.out_of_order && !arrival.refused, "segment {n}");
+        }
+        assert_eq!(r.held.as_ref().unwrap().ranges.count(), 100_000);
+    }
+
+    /// A small buffer has the floor: the next range is refused, in the middle as at the end; what
+    /// belongs to a range that is there is not.
+    #[test]
+    fn one_range_too_many_is_refused_and_said() {
+        let mut r = Reassembly::new(4 << 20, 1_448);
+        let most = u64::from(FEWEST_RANGES);
+        for n in 1..=most {
+            assert!(!r.accept(40 * n, 40 * n + 10, u64::MAX).refused);
+        }
+        for start in [20, 40 * most + 60] {
+            let arrival = r.accept(start, start + 10, u64::MAX);
+            assert!(arrival.refused && !arrival.out_of_order && !arrival.duplicate);
+        }
+        for start in [30, 50, 40 * most + 10, 40 * most + 5] {
+            let arrival = r.accept(start, start + 10, u64::MAX);
+            assert!(arrival.out_of_order && !arrival.refused, "{start}");
+        }
+        assert!(!r.accept(0, 30, u64::MAX).refused);
+        assert_eq!(r.nxt(), 60, "30..60 was there");
     }
 }

@@ -4,4 +4,5 @@ mod handshake;
 mod paths;
 mod rates;
 mod recovery;
+mod signals;
 mod transfer;

@@ -17,7 +17,7 @@ use forebay_base::{
     widen,
 };
 use forebay_cc::{AckPolicy, AnyController, AnyFeedback, LossPolicy};
-use forebay_transport::{Connection, Pacing, PathSetup, Recovery, Role, Setup, TcpConfig};
+use forebay_transport::{Connection, Pacing, PathSetup, Recovery, Role, RtoRule, Setup, TcpConfig};
 use std::sync::Arc;
 
 /// Payload of a full-sized segment in all scenarios, in bytes.
@@ -31,10 +31,12 @@ pub fn plain() -> TcpConfig {
         initial_window_segments: 10,
         initial_ssthresh_bytes: None,
         initial_rto: Span::from_secs(1),
+        rto_rule: RtoRule::Rfc6298,
         min_rto: Span::from_secs(1),
         max_rto: Span::from_secs(60),
         max_retries: 15,
         ack_policy: AckPolicy::EveryPacket,
+        quick_while_growing: false,
         loss_policy: LossPolicy::DupThresh,
         recovery: Recovery::Pipe,
         sack: true,
@@ -84,8 +86,6 @@ pub struct Seg {
     pub ecn: Ecn,
     /// IP length.
     pub wire_len: u16,
-    /// IPv4 identification.
-    pub ip_id: u16,
     /// DF bit.
     pub dont_fragment: bool,
     /// `7` for new data, `R7` for data sent before, `SYN`, `FIN`, `ACK`, ...; `7~500` where it is not full-sized.
@@ -123,7 +123,6 @@ impl Seg {
             options,
             ecn: packet.ecn(),
             wire_len: packet.wire_len(),
-            ip_id: packet.cold_part(arena).map_or(0, |cold| cold.ip_id),
             dont_fragment: packet.dont_fragment(),
             label: String::new(),
         }

@@ -3,7 +3,7 @@
 use super::*;
 use forebay_base::{LinkId, PortId};
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_net::{NodeKind, QueueSpec};
+use forebay_net::NodeKind;
 use forebay_transport::Pacing;
 
 fn link<'a>(scenario: &'a Scenario, name: &str) -> &'a Link {
@@ -32,7 +32,7 @@ fn s1_is_what_the_bench_defines() {
         for wire in [&link.forward, &link.reverse] {
             assert_eq!(wire.rate, Rate::mbps(mbps), "{name}");
             assert_eq!(wire.delay, Span::from_millis(5), "{name}");
-            assert_eq!(wire.queue, QueueLimit::Bytes(bytes), "{name}");
+            assert_eq!(wire.queue, Limit::Bytes(bytes), "{name}");
             assert_eq!((wire.loss, wire.mtu_bytes, wire.overhead_bytes), (0.0, 1500, 0), "{name}");
         }
     }
@@ -64,10 +64,10 @@ fn s2_is_what_the_bench_defines() {
     let middle = link(&s2, "left-right");
     assert_eq!(middle.forward.delay, Span::from_millis(8));
     for link in &s2.links {
-        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward });
+        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward.clone() });
         assert_eq!(link.forward, link.reverse);
         assert_eq!(link.forward.rate, Rate::mbps(1000));
-        assert_eq!(link.forward.queue, QueueLimit::Bytes(2_500_000));
+        assert_eq!(link.forward.queue, Limit::Bytes(2_500_000));
     }
     assert_eq!(link(&s2, "s99-left").forward.delay, Span::from_millis(1));
     for (i, flow) in s2.flows.iter().enumerate() {
@@ -111,8 +111,8 @@ fn a_built_network_has_the_numbers_of_the_scenario() {
     let forward = &spec.links[0];
     assert_eq!((forward.from, forward.to), (NodeId(0), NodeId(1)));
     assert_eq!((spec.links[1].from, spec.links[1].to), (NodeId(1), NodeId(0)));
-    assert!(matches!(forward.queue, QueueSpec::DropTailBytes(62_500)));
-    assert!(matches!(spec.links[2].queue, QueueSpec::DropTailPackets(100)));
+    assert_eq!(forward.queue.limit(), Limit::Bytes(62_500));
+    assert_eq!(spec.links[2].queue.limit(), Limit::Packets(100));
     assert_eq!(spec.events.len(), 2);
     assert_eq!(spec.events[1].event, NetEvent::Loss(LinkId(1), 0.5));
     assert_eq!(spec.flows[0].bytes, Some(10_000));
@@ -151,6 +151,24 @@ fn randomness_is_known() {
 }
 
 #[test]
+fn a_link_reorders_where_it_is_told_to() {
+    let reorders = |set: &[&str]| {
+        let scenario = parse_with(SMALL, set).expect("parses");
+        let again = Scenario::parse(&scenario.to_toml(), "x", &LoadOptions::default());
+        let wires = |s: &Scenario| [s.links[0].forward.reorder, s.links[0].reverse.reorder];
+        assert_eq!(wires(&scenario), wires(&again.expect("its own text")));
+        let built = scenario.build("cubic", 1).expect("builds").links;
+        assert_eq!(wires(&scenario), [built[0].reorder, built[1].reorder]);
+        wires(&scenario)
+    };
+    assert_eq!(reorders(&[]), [false, false]);
+    assert_eq!(reorders(&["links.left-right.reorder=true"]), [true, true]);
+    assert_eq!(reorders(&["links.left-right.reverse.reorder=true"]), [false, true]);
+    let defaults = ["link_defaults.reorder=true", "links.left-right.reorder=false"];
+    assert_eq!(reorders(&defaults), [false, false]);
+}
+
+#[test]
 fn reverse_directions_override_field_by_field() {
     let text = SMALL.replacen(
         "queue = \"50ms\"",
@@ -160,8 +178,8 @@ fn reverse_directions_override_field_by_field() {
     let scenario = parse(&text);
     let link = link(&scenario, "left-right");
     // 10 Mbit/s x 12 ms / 8 = 15 000 bytes, x 1.5; 2 Mbit/s x 12 ms / 8 = 3 000 bytes, x 0.5.
-    assert_eq!(link.forward.queue, QueueLimit::Bytes(22_500));
-    assert_eq!(link.reverse.queue, QueueLimit::Bytes(1_500));
+    assert_eq!(link.forward.queue, Limit::Bytes(22_500));
+    assert_eq!(link.reverse.queue, Limit::Bytes(1_500));
     assert_eq!((link.reverse.rate, link.reverse.delay), (Rate::mbps(2), Span::from_millis(5)));
 }
 
@@ -183,7 +201,7 @@ fn set_changes_what_it_names() {
     let scenario = parse_with(&text, &set).unwrap_or_else(|error| panic!("{error}"));
     let middle = link(&scenario, "left-right");
     assert_eq!(middle.forward.rate, Rate::mbps(20));
-    assert_eq!(middle.forward.queue, QueueLimit::Bytes(125_000), "50 ms of the new rate");
+    assert_eq!(middle.forward.queue, Limit::Bytes(125_000), "50 ms of the new rate");
     assert_eq!(link(&scenario, "d-right").forward.delay, Span::from_millis(7));
     assert_eq!(scenario.flows[0].bytes, Some(3_000));
     assert_eq!(scenario.tcp.loss_policy, LossPolicy::PerPacketTimer { num: 3, den: 1 });
@@ -243,4 +261,22 @@ fn the_schema_knows_every_key_with_a_description() {
     let cubic = &schema["properties"]["protocol"]["properties"]["cubic"];
     let target = cubic["$ref"].as_str().expect("a reference").trim_start_matches('#');
     assert!(schema.pointer(target).is_some_and(|s| s["properties"]["beta"].is_object()));
+}
+
+#[test]
+fn each_host_of_a_group_may_attach_to_a_router_of_its_own() {
+    let text = SMALL.replacen("name = \"s{}\"", "name = \"s{}\"\nfirst = 1", 1);
+    let text = text.replacen("[\"left\", \"right\"]", "[\"left\", \"right\", \"r1\", \"r2\"]", 1);
+    let text = text.replacen("attach = \"left\"", "attach = \"r{}\"", 1);
+    let text = text.replacen("src = \"s0\"", "src = \"s1\"", 1);
+    let joined = "links = [{ a = \"r1\", b = \"left\", rate = \"1Mbit/s\", delay = \"1ms\", queue = \"9kB\" }]";
+    let scenario = parse(&text.replacen("[[links]]", &format!("{}\n[[links]]", row(joined)), 1));
+    let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    assert!(names.contains(&"s1-r1") && names.contains(&"s2-r2"), "{names:?}");
+}
+
+/// A list of one link as a table of its own.
+fn row(list: &str) -> String {
+    let inner = list.trim_start_matches("links = [{").trim_end_matches("}]");
+    format!("[[links]]\n{}", inner.split(", ").map(str::trim).collect::<Vec<_>>().join("\n"))
 }

@@ -48,8 +48,8 @@ fn csv_files_beside_the_scenario() {
     assert_eq!(names, ["0", "1", "2", "h0", "h1"]);
     let links: Vec<&str> = scenario.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(links, ["0-1", "1-2", "h0-0", "h1-2"]);
-    assert_eq!(scenario.links[0].forward.queue, QueueLimit::Bytes(625_000));
-    assert_eq!(scenario.links[3].forward.queue, QueueLimit::Bytes(6_250_000));
+    assert_eq!(scenario.links[0].forward.queue, Limit::Bytes(625_000));
+    assert_eq!(scenario.links[3].forward.queue, Limit::Bytes(6_250_000));
     assert_eq!(scenario.links[3].reverse.delay, Span::from_millis(1));
     assert_eq!(scenario.flows[0].start.as_nanos(), 93_378);
     assert_eq!(scenario.flows[0].bytes, Some(40 * 1448));
@@ -81,7 +81,12 @@ fn s3_loads_from_a_folder() {
 #[test]
 fn bad_rows_name_file_line_and_column() {
     let cases = [
-        ("x", HOSTS, FLOWS, "links.csv:1:1: there is no column `x`"),
+        (
+            "x",
+            HOSTS,
+            FLOWS,
+            "links.csv:1:1: the columns `a`, `b`, `rate_bps`, `delay_ns` are missing",
+        ),
         ("a,b,rate_bps\n", HOSTS, FLOWS, "links.csv:1:1: the column `delay_ns` is missing"),
         (
             "a,a,rate_bps,delay_ns\n",
@@ -93,7 +98,7 @@ fn bad_rows_name_file_line_and_column() {
             "a,b,rate_bps,delay_ns\n0,1,fast,5\n",
             HOSTS,
             FLOWS,
-            "links.csv:2:5: rate_bps: expected an integer, found `fast`\n  2 | 0,1,fast,5\n    |     ^^^^",
+            "links.csv:2:5: rate_bps: expected a number of bit/s or a rate such as \"10Mbit/s\", found a string (\"fast\")\n  2 | 0,1,fast,5\n    |     ^^^^",
         ),
         (
             "a,b,rate_bps,delay_ns\n0,1,0,5\n",
@@ -142,13 +147,13 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets\n0,0,1,99999999999999999999\n",
-            "flows.csv:2:7: packets: expected an integer, found `99999999999999999999`",
+            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found `99999999999999999999`",
         ),
         (
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets\n0,0,1,18446744073709551615\n",
-            "flows.csv:2:7: packets: expected 1 byte to 2^64 bytes",
+            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found `18446744073709551615`",
         ),
         (
             LINKS,

@@ -88,7 +88,8 @@ fn five_hundred_broken_files_never_panic() {
             }
             Err(error) => {
                 wrong += 1;
-                let place = error.place.as_ref().unwrap_or_else(|| panic!("case {case}: {error}"));
+                let place =
+                    error.first().place.as_ref().unwrap_or_else(|| panic!("case {case}: {error}"));
                 assert!(place.line >= 1 && place.column >= 1, "case {case}: {error}");
                 let lines = text.lines().count().max(1);
                 assert!(place.line <= lines + 1, "case {case}: {error}");

@@ -1,7 +1,7 @@
 //! What single protocols need: transport of their own, routers of their own. Numbers and messages by hand.
 
 use super::*;
-use forebay_net::{ForwardingSpec, NodeKind, QueueSpec};
+use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 
 fn small(set: &[&str]) -> Scenario {
@@ -38,6 +38,34 @@ fn a_preset_of_one_protocol_takes_the_place_of_tcp() {
     let ns3 = forebay_transport::PRESETS.iter().find(|p| p.name == "ns3-2015").unwrap().config;
     assert_eq!(scenario.tcp_for("newreno"), ns3);
     assert_eq!(scenario.tcp_for("cubic").min_rto, Span::from_millis(300));
+}
+
+/// `tcp.preset = "linux-6.18"` and nothing else is Linux's cubic: net/ipv4/tcp_cubic.c.
+#[test]
+fn a_preset_brings_the_parameters_of_its_controllers() {
+    use forebay_cc::hystart::SlowStartKind;
+    let cubic = |scenario: &Scenario| match scenario.spec("cubic") {
+        Some(Spec::Cubic(params)) => params,
+        other => panic!("{other:?}"),
+    };
+    let defaults = forebay_cc::cubic::Params::default();
+    assert_eq!(cubic(&small(&["tcp.preset=modern"])), defaults);
+    let linux = cubic(&small(&["tcp.preset=linux-6.18"]));
+    assert_eq!((linux.slow_start, linux.abc_l), (SlowStartKind::Hystart, u32::MAX));
+    assert_eq!((linux.c * 1024.0, linux.beta * 1024.0), (410.0, 717.0));
+    assert!(linux.reduce_from_cwnd && linux.linux_counting && linux.idle_restart_ms == 200);
+    // A key of the scenario changes that one.
+    let own = small(&["tcp.preset=linux-6.18", "protocol.cubic.beta=0.5"]);
+    assert_eq!(cubic(&own), forebay_cc::cubic::Params { beta: 0.5, ..linux.clone() });
+    // The preset of one protocol is its own.
+    let one = small(&["tcp.preset=linux-6.18", "tcp_of.cubic.preset=modern"]);
+    assert_eq!(cubic(&one), defaults);
+    let other = small(&["tcp_of.cubic.preset=linux-6.18"]);
+    assert_eq!(cubic(&other), linux);
+    assert_eq!(other.spec("newreno"), Spec::by_name("newreno"));
+    for scenario in [own, one, other] {
+        assert_eq!(parse(&scenario.to_toml()), scenario, "the expanded text holds them");
+    }
 }
 
 #[test]
@@ -334,7 +362,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
         let Wire { rate, delay, overhead_bytes, queue, .. } = link.forward;
         assert_eq!((rate, delay), (Rate::mbps(mbps), Span::from_millis(5)), "{}", link.name);
         // 50 ms of the rate: mbps x 1e6 x 0.05 / 8.
-        assert_eq!((overhead_bytes, queue), (2, QueueLimit::Bytes(mbps * 6_250)), "{}", link.name);
+        assert_eq!((overhead_bytes, queue), (2, Limit::Bytes(mbps * 6_250)), "{}", link.name);
     }
     let starts: Vec<u64> = scenario.flows.iter().map(|flow| flow.start.as_millis()).collect();
     assert_eq!(starts, [1_000, 2_000, 3_000]);
@@ -397,7 +425,7 @@ fn ports_of_routers_stamp_rates_while_a_flow_runs_rcp() {
     let stamps = |scenario: &Scenario, protocol: &str| -> Vec<bool> {
         let spec = scenario.build(protocol, 1).expect("builds");
         let links = spec.links.iter();
-        links.map(|link| matches!(link.queue, QueueSpec::Custom(_))).collect()
+        links.map(|link| matches!(link.scheme, SchemeSpec::Rcp(_))).collect()
     };
     // Links of the small scenario: left-right, s0-left, s1-left, d-right. Hosts stamp nothing.
     let routers = [true, true, false, true, false, true, false, true];

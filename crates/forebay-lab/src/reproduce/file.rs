@@ -1,14 +1,15 @@
-//! The files of `papers/`: one experiment of a paper each.
+//! The files of `experiments/`: one experiment each, of a paper or of a system that was measured.
 //!
 //! ```toml
 //! title = "..."                       # what it is, in a line
-//! source = "..."                      # the paper
+//! source = "..."                      # the paper, or who measured what
+//! label = "paper"                     # heading of the published values
 //! seeds = 10                          # runs per set-up and protocol
 //! quick_seeds = 3                     # the same with --quick
 //!
 //! [[setups]]                          # a scenario, changed as by --set, under some protocols
 //! name = "paper"
-//! what = "as the paper has it"
+//! what = "as the paper has it"        # may be left out
 //! scenario = "inrpp/dumbbell"
 //! set = ["start_jitter=1ms"]
 //! protocols = ["inrpp"]
@@ -17,27 +18,47 @@
 //! quantity = "afct"
 //! setup = "paper"
 //! protocol = "inrpp"
-//! unit = "s"                          # "s", "bit/s", "B" or "" for a number without unit
+//! unit = "s"                          # "s", "ms", "bit/s", "B" or "" for a number without unit
 //! source = "Table V"
-//! published = 10.5                    # without it the verdict is "not-stated"
-//! tolerance = "2%"                    # or a number in the unit; goes with `published`
+//! published = 10.5                    # or [least, median, most] of repetitions; without it the
+//!                                     # verdict is "not-stated"
+//! tolerance = "2%"                    # or "factor 1.5", or a number in the unit; goes with
+//!                                     # `published`
 //! better = "lower"                    # or "higher"; without it no side is better
 //! measure = { metric = "afct_s" }     # see `Measure`
-//! why = "..."                         # what is known of a difference; shown unless the row is reproduced
+//! why = "..."                         # what is known of a difference; shown unless reproduced
+//! ```
+//!
+//! Where the same quantities are compared in many set-ups, each has its measure once, and each
+//! case its values. They stand for the rows of all cases, case by case:
+//!
+//! ```toml
+//! [[quantities]]
+//! quantity = "goodput"
+//! unit = "bit/s"
+//! tolerance = "2%"
+//! measure = { metric = "goodput_bps" }
+//!
+//! [[cases]]
+//! setup = "10 Mbit/s"
+//! protocol = "cubic"
+//! published = { goodput = [9.52e6, 9.53e6, 9.54e6] }
+//! tolerance = { goodput = "3%" }      # instead of that of the quantity; may be left out
+//! why = { goodput = "..." }           # may be left out
 //! ```
 
 use super::measure::Measure;
-use super::verdict::{Side, Target, Tolerance};
+use super::verdict::{Published, Side, Target, Tolerance};
 use crate::scenario::{LoadOptions, Scenario};
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
 /// A file that cannot be used; its text says where, and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct PaperError(String);
+pub struct ExperimentError(String);
 
 /// An experiment as its file has it, with the scenarios of its set-ups.
 #[derive(Debug)]
@@ -53,10 +74,17 @@ pub(super) struct Experiment {
 pub(super) struct File {
     pub title: String,
     pub source: String,
+    pub label: String,
     pub seeds: Spanned<u64>,
     pub quick_seeds: Spanned<u64>,
     pub setups: Vec<Setup>,
+    /// With those of the cases, once the file is read.
+    #[serde(default)]
     pub rows: Vec<Row>,
+    #[serde(default)]
+    pub quantities: Vec<Quantity>,
+    #[serde(default)]
+    cases: Vec<Case>,
 }
 
 /// What is run.
@@ -64,6 +92,7 @@ pub(super) struct File {
 #[serde(deny_unknown_fields)]
 pub(super) struct Setup {
     pub name: Spanned<String>,
+    #[serde(default)]
     pub what: String,
     pub scenario: Spanned<String>,
     #[serde(default)]
@@ -80,11 +109,35 @@ pub(super) struct Row {
     pub protocol: Spanned<String>,
     pub unit: Unit,
     pub source: String,
-    pub published: Option<f64>,
+    pub published: Option<Spanned<Published>>,
     pub tolerance: Option<Tolerance>,
     pub better: Option<Side>,
     pub measure: Spanned<Measure>,
     pub why: Option<String>,
+}
+
+/// What is compared in every case.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quantity {
+    pub quantity: Spanned<String>,
+    pub unit: Unit,
+    pub tolerance: Tolerance,
+    pub better: Option<Side>,
+    pub measure: Spanned<Measure>,
+}
+
+/// The published values of a set-up under a protocol, by quantity.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    setup: Spanned<String>,
+    protocol: Spanned<String>,
+    published: BTreeMap<Spanned<String>, Spanned<Published>>,
+    #[serde(default)]
+    tolerance: BTreeMap<Spanned<String>, Tolerance>,
+    #[serde(default)]
+    why: BTreeMap<Spanned<String>, String>,
 }
 
 /// The unit of a row.
@@ -93,6 +146,9 @@ pub enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
     /// Bits per second.
     #[serde(rename = "bit/s")]
     BitsPerSecond,
@@ -110,7 +166,7 @@ const MAX_SEEDS: u64 = 1_000;
 impl Row {
     /// What was published, if anything was.
     pub fn target(&self) -> Option<Target> {
-        let (published, tolerance) = (self.published?, self.tolerance?);
+        let (published, tolerance) = (*self.published.as_ref()?.get_ref(), self.tolerance?);
         Some(Target { published, tolerance, better: self.better })
     }
 }
@@ -120,20 +176,20 @@ type Fault = (Range<usize>, String);
 
 impl Experiment {
     /// The experiment of a text, which messages call `file`.
-    pub fn parse(text: &str, file: &str) -> Result<Experiment, PaperError> {
+    pub fn parse(text: &str, file: &str) -> Result<Experiment, ExperimentError> {
         read(text).map_err(|(span, problem)| {
             let start = span.start.min(text.len());
             let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
             let line = text[..line_start].matches('\n').count() + 1;
             let column = text[line_start..start].chars().count() + 1;
             let shown = text[line_start..].lines().next().unwrap_or_default();
-            PaperError(format!("{file}:{line}:{column}: {problem}\n  {line} | {shown}"))
+            ExperimentError(format!("{file}:{line}:{column}: {problem}\n  {line} | {shown}"))
         })
     }
 }
 
 fn read(text: &str) -> Result<Experiment, Fault> {
-    let file: File = toml::from_str(text)
+    let mut file: File = toml::from_str(text)
         .map_err(|error| (error.span().unwrap_or_default(), error.message().to_string()))?;
     for seeds in [&file.seeds, &file.quick_seeds] {
         if !(1..=MAX_SEEDS).contains(seeds.get_ref()) {
@@ -150,17 +206,59 @@ fn read(text: &str) -> Result<Experiment, Fault> {
         }
     }
     let scenarios = file.setups.iter().map(scenario).collect::<Result<Vec<_>, _>>()?;
+    for case in &file.cases {
+        file.rows.extend(rows_of(case, &file.quantities)?);
+    }
     let setups = || file.setups.iter().zip(&scenarios);
     let mut seen = BTreeSet::new();
     for row in &file.rows {
         check(row, setups())?;
         let key = [&row.quantity, &row.setup, &row.protocol].map(|text| text.get_ref().as_str());
         if !seen.insert(key) {
-            let problem = format!("`{}` is there twice for set-up and protocol", key[0]);
-            return Err((row.quantity.span(), problem));
+            let [quantity, setup, protocol] = key;
+            let problem = format!("`{quantity}` of `{setup}` and `{protocol}` is there twice");
+            let second = if row.source.is_empty() { &row.setup } else { &row.quantity };
+            return Err((second.span(), problem));
         }
     }
     Ok(Experiment { file, scenarios })
+}
+
+/// The rows that a case stands for, in the order of the quantities.
+fn rows_of(case: &Case, quantities: &[Quantity]) -> Result<Vec<Row>, Fault> {
+    let known = || quantities.iter().map(|q| q.quantity.get_ref().as_str());
+    let named = case.published.keys().chain(case.tolerance.keys()).chain(case.why.keys());
+    for name in named {
+        if !known().any(|known| known == name.get_ref()) {
+            let known = known().collect::<Vec<_>>().join(", ");
+            let problem = format!("there is no quantity `{}`; one of: {known}", name.get_ref());
+            return Err((name.span(), problem));
+        }
+    }
+    let row = |of: &Quantity| {
+        let name = of.quantity.get_ref().as_str();
+        let published = entry(&case.published, name).cloned().ok_or_else(|| {
+            (case.setup.span(), format!("this case has no value for the quantity `{name}`"))
+        })?;
+        Ok(Row {
+            quantity: of.quantity.clone(),
+            setup: case.setup.clone(),
+            protocol: case.protocol.clone(),
+            unit: of.unit,
+            source: String::new(),
+            published: Some(published),
+            tolerance: Some(entry(&case.tolerance, name).copied().unwrap_or(of.tolerance)),
+            better: of.better,
+            measure: of.measure.clone(),
+            why: entry(&case.why, name).cloned(),
+        })
+    };
+    quantities.iter().map(row).collect()
+}
+
+/// What a table of a case has for a quantity.
+fn entry<'a, T>(table: &'a BTreeMap<Spanned<String>, T>, name: &str) -> Option<&'a T> {
+    table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
 fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
@@ -168,7 +266,8 @@ fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
     let loaded = Scenario::load(setup.scenario.get_ref(), &LoadOptions { set, base: None });
     let scenario = loaded.map_err(|error| {
         let culprit = setup.set.iter().find(|set| {
-            error.place.as_ref().is_some_and(|p| p.file == "--set" && p.text == *set.get_ref())
+            let place = error.first().place.as_ref();
+            place.is_some_and(|p| p.file == "--set" && p.text == *set.get_ref())
         });
         (culprit.map_or(setup.scenario.span(), Spanned::span), error.to_string())
     })?;
@@ -200,9 +299,9 @@ fn check<'a>(
         let problem = "`published` and `tolerance` go together".to_string();
         return Err((row.quantity.span(), problem));
     }
-    if matches!((row.published, row.tolerance), (Some(0.0), Some(Tolerance::Percent(_)))) {
-        let problem = "a share of 0 is 0: give the tolerance as a number".to_string();
-        return Err((row.quantity.span(), problem));
+    if let (Some(published), Some(tolerance)) = (&row.published, &row.tolerance) {
+        let fits = tolerance.check(published.get_ref());
+        fits.map_err(|problem| (published.span(), problem))?;
     }
     let measurable = row.measure.get_ref().check(scenario);
     measurable.map_err(|problem| (row.measure.span(), problem))

@@ -1,0 +1,171 @@
+//! `forebay reproduce`: published values beside ours.
+
+mod agreement;
+mod markdown;
+mod text;
+
+use crate::args::ReproduceArgs;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::screen::{Estimate, Paint, Progress, Unit, row};
+use forebay_lab::reproduce::{
+    BuiltinExperiment, ComparedRow, EXPERIMENTS, ExperimentHead, ExperimentText, ReproduceError,
+    ReproduceOptions, ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit,
+    reproduce as compare,
+};
+use std::io::{self, Write};
+use std::path::Path;
+use std::thread::available_parallelism;
+
+/// Run, compare, show.
+pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let wanted = wanted(args.name.as_deref())?;
+    let cancel = interrupt::flag();
+    let bar = Progress::start();
+    let tell = |progress: &ReproduceProgress| {
+        let ReproduceProgress { finished, runs, fraction } = *progress;
+        bar.set(fraction, || format!("{finished} of {runs} runs done"));
+    };
+    let options = ReproduceOptions {
+        quick: args.quick,
+        jobs: args.jobs.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
+        cancel: Some(&cancel),
+        progress: Some(&tell),
+    };
+    let compared = compare(&wanted, &options);
+    bar.finish();
+    let compared = compared.map_err(|error| match error {
+        ReproduceError::Cancelled(..) => Failure::Interrupted(error.to_string()),
+        ReproduceError::Experiment(error) => Failure::input(error),
+        error => Failure::run(error),
+    })?;
+    if args.json {
+        serde_json::to_writer(&mut *out, &compared).map_err(io::Error::from)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    for experiment in &compared.experiments {
+        let rows = rows_of(&compared, experiment);
+        let text = match args.markdown {
+            true => markdown::of_experiment(experiment, &rows),
+            false => text::of_experiment(experiment, &rows, paint),
+        };
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The experiments that are asked for: by name, or the one of a file.
+fn wanted(name: Option<&str>) -> Result<Vec<ExperimentText>, Failure> {
+    let Some(name) = name else { return Ok(EXPERIMENTS.iter().map(Into::into).collect()) };
+    let found = BuiltinExperiment::find(name);
+    if !found.is_empty() {
+        return Ok(found.into_iter().map(Into::into).collect());
+    }
+    if name.ends_with(".toml") {
+        let read = ExperimentText::read(Path::new(name));
+        return read
+            .map(|text| vec![text])
+            .map_err(|error| Failure::input(format!("cannot read `{name}`: {error}")));
+    }
+    let sources = EXPERIMENTS.iter().map(|e| e.source);
+    let mut known: Vec<&str> = sources.chain(EXPERIMENTS.iter().map(|e| e.name)).collect();
+    known.sort_unstable();
+    known.dedup();
+    let hint = format!("one of: {}; or a TOML file", known.join(", "));
+    Err(Failure::input(format!("there is no experiment `{name}`\nhint: {hint}")))
+}
+
+fn rows_of<'a>(compared: &'a Reproduction, experiment: &ExperimentHead) -> Vec<&'a ComparedRow> {
+    let mine = |row: &&ComparedRow| format!("{}/{}", row.origin, row.experiment) == experiment.name;
+    compared.rows.iter().filter(mine).collect()
+}
+
+/// The rows of a set-up, in their order.
+fn of_setup<'a>(
+    rows: &'a [&ComparedRow],
+    setup: &'a SetupHead,
+) -> impl Iterator<Item = &'a ComparedRow> {
+    rows.iter().copied().filter(|row| row.setup == setup.name)
+}
+
+/// How the set-up is run by hand.
+fn command(setup: &SetupHead) -> String {
+    let set: String = setup.set.iter().map(|set| format!(" --set '{set}'")).collect();
+    format!("forebay run {}{set}", setup.scenario)
+}
+
+/// How many seeds the rows are of, in words.
+fn over_seeds(rows: &[&ComparedRow]) -> String {
+    match rows.iter().map(|row| row.runs).max().unwrap_or(0) {
+        0 | 1 => "one run each".to_string(),
+        seeds => format!("mean ± 95 % confidence interval over {seeds} seeds"),
+    }
+}
+
+/// What a row shows.
+struct Cells {
+    unit: &'static str,
+    published: String,
+    /// The least and the most of the repetitions; empty if there are none, or if they are alike.
+    range: String,
+    ours: String,
+}
+
+/// The cells of a row, in one unit and with the same digits.
+fn cells(of: &ComparedRow) -> Cells {
+    let whole = |value: f64| value.fract() == 0.0;
+    let counts = of.published.is_some_and(whole);
+    let (unit, scale) = match of.unit {
+        RowUnit::Seconds => (Unit::Seconds, 1.0),
+        RowUnit::Milliseconds => (Unit::Seconds, 1e-3),
+        RowUnit::BitsPerSecond => (Unit::BitsPerSecond, 1.0),
+        RowUnit::Bytes => (Unit::Bytes, 1.0),
+        RowUnit::None if counts => (Unit::Count, 1.0),
+        RowUnit::None => (Unit::Plain, 1.0),
+    };
+    let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
+    let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
+    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });
+    let [least, most] = of.published_range.map_or([None; 2], |ends| ends.map(exact));
+    let (name, texts) = row(unit, &[of.published.and_then(exact), measured, least, most]);
+    let [published, ours, least, most] = &texts[..] else { unreachable!("a text per value") };
+    let published = match (unit, of.published) {
+        (Unit::Count, Some(value)) => format!("{value:.0}"),
+        _ => published.clone(),
+    };
+    let range = match least == most {
+        true => String::new(),
+        false if unit == Unit::Count => {
+            let [least, most] = of.published_range.unwrap_or_default();
+            format!("{least:.0} to {most:.0}")
+        }
+        false => format!("{least} to {most}"),
+    };
+    Cells { unit: name, published, range, ours: without_zero(ours).to_string() }
+}
+
+/// The estimate without an interval that is too narrow for its digits.
+fn without_zero(estimate: &str) -> &str {
+    match estimate.split_once(" ± ") {
+        Some((mean, half)) if half.chars().all(|c| matches!(c, '0' | '.')) => mean,
+        _ => estimate,
+    }
+}
+
+/// A name with its unit.
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_string() } else { format!("{name}, {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_rounds_to_nothing_is_left_out() {
+        assert_eq!(without_zero("9.531 ± 0.000"), "9.531");
+        assert_eq!(without_zero("9.531 ± 0.010"), "9.531 ± 0.010");
+        assert_eq!(without_zero("28"), "28");
+    }
+}

@@ -1,0 +1,239 @@
+// Writes a plot to a file: SVG and PNG as for a paper (white, with title, axes, units and legend), CSV with its samples.
+// A plot is { id, title, x: { label, log, from, to }, y: { label, from, to }, lines, marks, bands }, in units of its axes.
+const forebaySave = (() => {
+  "use strict";
+  const FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+  const INK = "#000000", SOFT = "#444444", GRID = "#dddddd";
+  const WIDTH = 720, PLOT = 320, LEFT = 78, RIGHT = 18, TOP = 40, BELOW = 52, ROW = 20;
+  const SCALE = 3;
+  // Plots of a paper: text of 14 on a width of 720 is 7 pt in a column of 3.5 inches at least.
+  const SIZE = 14;
+  const measure = document.createElement("canvas").getContext("2d");
+  function widthOf(text, size) {
+    measure.font = `${size}px ${FONT}`;
+    return measure.measureText(text).width;
+  }
+
+  // Two pens with the same strokes.
+  function svgPen(width, height, title) {
+    const escape = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+    const n = (value) => +value.toFixed(2);
+    const out = [
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(FONT)}">`,
+      `<title>${escape(title)}</title>`,
+    ];
+    let clips = 0;
+    return {
+      rect: (x, y, w, h, fill) => out.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${fill}"/>`),
+      line: (points, stroke, wide, dash, fill) => {
+        if (points.length === 0) return;
+        const path = points.map(([x, y], i) => `${i ? "L" : "M"}${n(x)} ${n(y)}`).join("");
+        const dashes = dash?.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+        out.push(`<path d="${path}" fill="${fill ?? "none"}" stroke="${stroke}" stroke-width="${wide}"${dashes} stroke-linejoin="round"/>`);
+      },
+      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false, halo = false } = {}) => {
+        const turn = turned ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : "";
+        out.push(`<text x="${n(x)}" y="${n(y)}" font-size="${size}" text-anchor="${anchor}" fill="${fill}"${bold ? ' font-weight="bold"' : ""}${halo ? ' stroke="#ffffff" stroke-width="3" paint-order="stroke"' : ""}${turn}>${escape(text)}</text>`);
+      },
+      clip: (x, y, w, h, draw) => {
+        const id = `clip${++clips}`;
+        out.push(`<clipPath id="${id}"><rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}"/></clipPath><g clip-path="url${"("}#${id})">`);
+        draw();
+        out.push("</g>");
+      },
+      end: () => out.join("\n") + "\n" + "<" + "/svg>\n",
+    };
+  }
+  function canvasPen(width, height) {
+    const canvas = document.createElement("canvas");
+    canvas.width = width * SCALE;
+    canvas.height = height * SCALE;
+    const ctx = canvas.getContext("2d");
+    ctx.scale(SCALE, SCALE);
+    ctx.lineJoin = "round";
+    return {
+      rect: (x, y, w, h, fill) => { ctx.fillStyle = fill; ctx.fillRect(x, y, w, h); },
+      line: (points, stroke, wide, dash, fill) => {
+        ctx.strokeStyle = stroke;
+        ctx.lineWidth = wide;
+        ctx.setLineDash(dash ?? []);
+        ctx.beginPath();
+        points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+        if (fill) { ctx.fillStyle = fill; ctx.fill(); }
+        ctx.stroke();
+      },
+      text: (x, y, text, { anchor = "start", size = SIZE, fill = INK, turned = false, bold = false, halo = false } = {}) => {
+        ctx.save();
+        ctx.translate(x, y);
+        if (turned) ctx.rotate(-Math.PI / 2);
+        ctx.font = `${bold ? "bold " : ""}${size}px ${FONT}`;
+        ctx.textAlign = anchor === "middle" ? "center" : anchor;
+        ctx.setLineDash([]);
+        [ctx.strokeStyle, ctx.lineWidth] = ["#ffffff", 3];
+        if (halo) ctx.strokeText(text, 0, 0);
+        ctx.fillStyle = fill;
+        ctx.fillText(text, 0, 0);
+        ctx.restore();
+      },
+      clip: (x, y, w, h, draw) => {
+        ctx.save();
+        ctx.beginPath();
+        ctx.rect(x, y, w, h);
+        ctx.clip();
+        draw();
+        ctx.restore();
+      },
+      end: () => canvas,
+    };
+  }
+
+  // Steps of 1, 2 or 5 times a power of ten.
+  function ticks(from, to, most) {
+    const raw = (to - from) / most;
+    const decade = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((k) => k * decade).find((s) => s >= raw);
+    const out = [];
+    for (let i = Math.ceil(from / step - 1e-9); i * step <= to * (1 + 1e-12); i++) out.push(+(i * step).toPrecision(12));
+    return out;
+  }
+  function logTicks(from, to) {
+    const out = [];
+    for (let d = Math.floor(Math.log10(from)); d <= Math.log10(to); d++) {
+      for (const k of [1, 2, 5]) if (k * 10 ** d >= from && k * 10 ** d <= to) out.push(+(k * 10 ** d).toPrecision(6));
+    }
+    return out;
+  }
+  // Points at and around the part that is seen: what is far outside must not make the file large.
+  function seen(line, { from, to }) {
+    const { xs, ys } = line;
+    let first = 0, last = xs.length - 1;
+    while (first < last && xs[first + 1] < from) first++;
+    while (last > first && xs[last - 1] > to) last--;
+    const points = [];
+    for (let i = first; i <= last; i++) {
+      if (ys[i] == null) continue;
+      if (line.stepped && points.length) points.push([xs[i], points[points.length - 1][1]]);
+      points.push([xs[i], ys[i]]);
+    }
+    return points;
+  }
+  // Entries of the legend in rows: thresholds that are drawn have their names beside them.
+  function legend(plot) {
+    const rows = [[]];
+    let at = 0;
+    const shown = plot.lines.filter((line) => !line.rest);
+    const rest = plot.lines.length - shown.length;
+    const entries = shown.map((line) => ({ ...line, text: line.label }));
+    if (rest > 0) entries.push({ colour: plot.lines.find((line) => line.rest).colour, width: 1, text: `${rest} more` });
+    for (const mark of plot.marks.filter((mark) => mark.above)) entries.push({ colour: null, text: `${mark.text}: above the axis` });
+    for (const entry of entries) {
+      const wide = widthOf(entry.text, SIZE) + (entry.colour ? 34 : 0) + 16;
+      if (at > 0 && at + wide > WIDTH - LEFT - RIGHT) { rows.push([]); at = 0; }
+      rows[rows.length - 1].push([at, entry]);
+      at += wide;
+    }
+    return rows;
+  }
+  function paint(plot, makePen) {
+    const rows = legend(plot);
+    const height = TOP + PLOT + BELOW + rows.length * ROW + 8;
+    const right = WIDTH - RIGHT, bottom = TOP + PLOT;
+    const pen = makePen(WIDTH, height, plot.title);
+    const { x, y } = plot;
+    const share = x.log ? (v) => Math.log(v / x.from) / Math.log(x.to / x.from) : (v) => (v - x.from) / (x.to - x.from);
+    const place = ([v, w]) => [LEFT + share(v) * (right - LEFT), bottom - (w - y.from) / (y.to - y.from) * PLOT];
+    pen.rect(0, 0, WIDTH, height, "#ffffff");
+    let size = SIZE + 1;
+    while (size > 9 && widthOf(plot.title, size) > WIDTH - 24) size -= 0.5;
+    pen.text(12, 24, plot.title, { size, bold: true });
+    for (const band of plot.bands ?? []) {
+      const [[left], [until]] = [place([Math.max(band.from, x.from), 0]), place([Math.min(band.to, x.to), 0])];
+      if (until > left) {
+        pen.rect(left, TOP, until - left, PLOT, band.colour);
+        if (until - left > widthOf(band.name, 12) + 8) pen.text(left + 4, TOP + 14, band.name, { size: 12, fill: SOFT });
+      }
+    }
+    for (const v of ticks(y.from, y.to, 6)) {
+      const [, at] = place([x.from, v]);
+      pen.line([[LEFT, at], [right, at]], GRID, 0.75);
+      pen.text(LEFT - 7, at + 5, String(v), { anchor: "end" });
+    }
+    for (const v of x.log ? logTicks(x.from, x.to) : ticks(x.from, x.to, 8)) {
+      const [at] = place([v, 0]);
+      pen.line([[at, TOP], [at, bottom]], GRID, 0.75);
+      pen.text(at, bottom + 19, String(v), { anchor: "middle" });
+    }
+    pen.clip(LEFT, TOP, right - LEFT, PLOT, () => {
+      for (const line of plot.lines) pen.line(seen(line, x).map(place), line.colour, line.rest ? 0.8 : 1.8, line.dash);
+      for (const mark of plot.marks.filter((mark) => !mark.above)) {
+        const points = seen({ ...mark, stepped: true }, x);
+        // The last value holds until the end.
+        points.push([x.to, points[points.length - 1][1]]);
+        pen.line(points.map(place), SOFT, 1.25, [6, 4]);
+      }
+    });
+    for (const mark of plot.marks.filter((mark) => !mark.above)) {
+      const value = mark.ys[mark.ys.length - 1];
+      const [, at] = place([x.from, value]);
+      pen.text(right - 4, at < TOP + 18 ? at + 15 : at - 5, mark.text, { anchor: "end", size: 12, fill: SOFT, halo: true });
+    }
+    pen.line([[LEFT, TOP], [right, TOP], [right, bottom], [LEFT, bottom], [LEFT, TOP]], INK, 1);
+    pen.text((LEFT + right) / 2, bottom + 41, x.label, { anchor: "middle" });
+    pen.text(20, TOP + PLOT / 2, y.label, { anchor: "middle", turned: true });
+    rows.forEach((row, i) => row.forEach(([at, entry]) => {
+      const from = LEFT + at, middle = bottom + BELOW + (i + 0.5) * ROW;
+      if (entry.colour) pen.line([[from, middle], [from + 26, middle]], entry.colour, 2.2, entry.dash);
+      pen.text(from + (entry.colour ? 32 : 0), middle + 5, entry.text);
+    }));
+    return pen.end();
+  }
+  const svg = (plot) => new Blob([paint(plot, svgPen)], { type: "image/svg+xml" });
+  const png = (plot) => new Promise((done) => paint(plot, canvasPen).toBlob(done, "image/png"));
+
+  // A column for each line and threshold; a row for each time at which any has a sample. In basic units.
+  function csv(plot) {
+    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+    const columns = plot.lines.concat(plot.marks);
+    const rows = new Map();
+    const inside = (v) => v >= plot.x.from - 1e-9 && v <= plot.x.to + 1e-9;
+    plot.lines.forEach((line, c) => line.xs.forEach((v, i) => {
+      if (line.ys[i] == null || !inside(v)) return;
+      if (!rows.has(v)) rows.set(v, new Array(columns.length).fill(""));
+      rows.get(v)[c] = line.ys[i];
+    }));
+    const times = [...rows.keys()].sort((a, b) => a - b);
+    // Of equal samples in a row the page holds the first and the last.
+    plot.lines.forEach((_, c) => {
+      let before = null;
+      times.forEach((v, i) => {
+        const value = rows.get(v)[c];
+        if (value === "") return;
+        for (let k = before?.at + 1; before?.value === value && k < i; k++) rows.get(times[k])[c] = value;
+        before = { at: i, value };
+      });
+    });
+    plot.marks.forEach((mark, m) => {
+      let at = 0;
+      for (const v of times) {
+        while (at + 1 < mark.xs.length && mark.xs[at + 1] <= v) at++;
+        rows.get(v)[plot.lines.length + m] = mark.ys[at];
+      }
+    });
+    const digits = (value, scale) => (value === "" ? "" : String(+(value * scale).toPrecision(12)));
+    const unit = plot.y.unit ? ` (${plot.y.unit})` : "";
+    const head = [plot.x.column, ...columns.map((column) => column.label + unit)].map(cell).join(",");
+    const body = times.map((v) => [digits(v, plot.x.scale), ...rows.get(v).map((value) => digits(value, plot.y.scale))].join(","));
+    return new Blob([[head, ...body].join("\n") + "\n"], { type: "text/csv" });
+  }
+
+  async function save(plot, kind) {
+    const blob = kind === "csv" ? csv(plot) : kind === "svg" ? svg(plot) : await png(plot);
+    const url = URL.createObjectURL(blob);
+    const link = document.createElement("a");
+    link.download = `${plot.file}.${kind}`;
+    link.setAttribute("href", url);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+  }
+  return { save };
+})();

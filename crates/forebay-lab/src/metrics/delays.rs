@@ -1,0 +1,104 @@
+//! How long packets took: one way, and there and back.
+
+use super::measure::milliseconds;
+use forebay_base::Histogram;
+use forebay_net::NetSpec;
+use forebay_sim::Simulation;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Delays of the packets of some flows in the window, in milliseconds; percentiles within 3 %, and within what was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+pub struct Delays {
+    /// Mean one-way delay: from when the sender's transport made a packet with payload until the receiver's took it.
+    pub one_way_delay_mean_ms: Option<f64>,
+    /// Median one-way delay.
+    pub one_way_delay_p50_ms: Option<f64>,
+    /// 95th percentile of the one-way delay.
+    pub one_way_delay_p95_ms: Option<f64>,
+    /// 99th percentile of the one-way delay.
+    pub one_way_delay_p99_ms: Option<f64>,
+    /// Mean of the senders' samples of the round-trip time.
+    pub rtt_mean_ms: Option<f64>,
+    /// Median of those samples.
+    pub rtt_p50_ms: Option<f64>,
+    /// 95th percentile of those samples.
+    pub rtt_p95_ms: Option<f64>,
+    /// 99th percentile of those samples.
+    pub rtt_p99_ms: Option<f64>,
+}
+
+/// What is reported of the flows of one class. The class of a flow is its protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+pub struct ClassMetrics {
+    /// Number of flows.
+    pub flows: usize,
+    /// Delays of their packets.
+    #[serde(flatten)]
+    pub delays: Delays,
+}
+
+/// One-way delays, and round-trip times.
+#[derive(Clone, Default)]
+struct Counted {
+    one_way: Histogram,
+    round_trips: Histogram,
+}
+
+/// What was counted of each class up to some time, with its number of flows.
+pub(super) struct DelayMark(BTreeMap<String, (usize, Counted)>);
+
+impl DelayMark {
+    pub fn of(simulation: &Simulation, spec: &NetSpec) -> DelayMark {
+        let mut classes: BTreeMap<String, (usize, Counted)> = BTreeMap::new();
+        for (number, transport) in spec.transports.iter().enumerate() {
+            let flows = spec.flows.iter().filter(|flow| flow.transport == number).count();
+            if flows == 0 {
+                continue;
+            }
+            let (all, counted) = classes.entry(transport.name.clone()).or_default();
+            *all += flows;
+            counted.one_way.add(&simulation.one_way(number));
+            counted.round_trips.add(&simulation.round_trips(number));
+        }
+        DelayMark(classes)
+    }
+
+    /// What was counted from `earlier` to this: of all flows together, and by class.
+    pub fn since(&self, earlier: &DelayMark) -> (Delays, BTreeMap<String, ClassMetrics>) {
+        let mut all = Counted::default();
+        let mut by_class = BTreeMap::new();
+        for (name, (flows, counted)) in &self.0 {
+            let before = earlier.0.get(name).map(|(_, counted)| counted).cloned();
+            let before = before.unwrap_or_default();
+            let window = Counted {
+                one_way: counted.one_way.since(&before.one_way),
+                round_trips: counted.round_trips.since(&before.round_trips),
+            };
+            all.one_way.add(&window.one_way);
+            all.round_trips.add(&window.round_trips);
+            let delays = window.delays();
+            by_class.insert(name.clone(), ClassMetrics { flows: *flows, delays });
+        }
+        (all.delays(), by_class)
+    }
+}
+
+impl Counted {
+    fn delays(&self) -> Delays {
+        let of = |h: &Histogram, q| h.quantile(q).map(milliseconds);
+        let (one_way, rtt) = (&self.one_way, &self.round_trips);
+        Delays {
+            one_way_delay_mean_ms: one_way.mean().map(milliseconds),
+            one_way_delay_p50_ms: of(one_way, 0.5),
+            one_way_delay_p95_ms: of(one_way, 0.95),
+            one_way_delay_p99_ms: of(one_way, 0.99),
+            rtt_mean_ms: rtt.mean().map(milliseconds),
+            rtt_p50_ms: of(rtt, 0.5),
+            rtt_p95_ms: of(rtt, 0.95),
+            rtt_p99_ms: of(rtt, 0.99),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Folders of runs that were killed: `DIR.partial-<process>` and `DIR.replaced-<process>` beside a
+//! folder of results.
+//!
+//! A run holds a lock (`flock`) on its partial folder. The system releases the lock when the
+//! process ends, however it ends, so a
+//! folder without a lock whose process is gone belongs to nobody. Where there are no such locks,
+//! nothing is removed.
+
+use super::error::StoreError;
+use super::place::{entries, is_own};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// What a folder beside the target is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Results in the making.
+    Partial,
+    /// Results that are about to be replaced.
+    Replaced,
+}
+
+impl Beside {
+    const fn word(self) -> &'static str {
+        match self {
+            Beside::Partial => "partial",
+            Beside::Replaced => "replaced",
+        }
+    }
+    /// The folder of a process beside `target`. Panics if `target` has no name.
+    pub fn of(self, target: &Path, process: u32) -> PathBuf {
+        let mut name = target.file_name().expect("the target has a name").to_os_string();
+        name.push(format!(".{}-{process}", self.word()));
+        target.with_file_name(name)
+    }
+    /// All such folders beside `target`, with their processes, in order of name.
+    fn all(self, target: &Path) -> Result<Vec<(PathBuf, u32)>, StoreError> {
+        let parent = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let read = || -> std::io::Result<Vec<OsString>> {
+            fs::read_dir(parent)?.map(|entry| Ok(entry?.file_name())).collect()
+        };
+        let mut names = read().map_err(StoreError::io("read", parent))?;
+        names.sort();
+        let process = |name: &OsString| {
+            let digits = name.to_str()?.rsplit_once('-')?.1;
+            let process = digits.parse().ok()?;
+            let path = self.of(target, process);
+            (path.file_name()? == name && is_folder(&path)).then_some((path, process))
+        };
+        Ok(names.iter().filter_map(process).collect())
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Says that a live process writes to a folder, for as long as it is held.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "the open folder carries the lock")] File);
+
+/// What became of an attempt to lock a folder.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// It is locked now.
+    Here(Lock),
+    /// Another holds it.
+    Elsewhere,
+    /// The folder, or the system, has no locks.
+    Unknown,
+}
+
+impl Lock {
+    /// Try to lock `folder`.
+    #[cfg(unix)]
+    pub fn take(folder: &Path) -> Taken {
+        use rustix::fs::{FlockOperation, flock};
+        let Ok(file) = File::open(folder) else { return Taken::Unknown };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Taken::Here(Lock(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Taken::Elsewhere,
+            Err(_) => Taken::Unknown,
+        }
+    }
+    #[cfg(not(unix))]
+    pub fn take(_: &Path) -> Taken {
+        Taken::Unknown
+    }
+}
+
+/// True if no process of that number is there, or it is this one.
+#[cfg(unix)]
+fn is_gone(process: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return true };
+    // This process has not made its folder yet: it is that of an earlier one with the same number.
+    process == std::process::id() || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+}
+#[cfg(not(unix))]
+fn is_gone(_: u32) -> bool {
+    false
+}
+
+/// Remove what killed runs left beside `target`. Errors if a live process writes results to
+/// `target`.
+pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
+    for (folder, process) in Beside::Partial.all(target)? {
+        match Lock::take(&folder) {
+            // Between making its folder and locking it a process is there and holds no lock.
+            Taken::Here(_lock) if is_gone(process) => remove(&folder, is_partial)?,
+            Taken::Here(_) | Taken::Unknown => {}
+            Taken::Elsewhere => {
+                return Err(StoreError::InUse { path: target.to_path_buf(), process });
+            }
+        }
+    }
+    for (folder, process) in Beside::Replaced.all(target)? {
+        let missing = fs::symlink_metadata(target).is_err();
+        match (is_gone(process), missing) {
+            (false, _) => {}
+            // Killed between two renames: what was there comes back.
+            (true, true) => {
+                fs::rename(&folder, target).map_err(StoreError::io("rename", &folder))?;
+            }
+            (true, false) => remove(&folder, is_own)?,
+        }
+    }
+    Ok(())
+}
+
+/// Remove a folder, unless it holds what Forebay does not write.
+fn remove(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), StoreError> {
+    let plain = |name: &String| ours(name) && folder.join(name).is_file();
+    match entries(folder)?.iter().all(plain) {
+        true => fs::remove_dir_all(folder).map_err(StoreError::io("remove", folder)),
+        false => Ok(()),
+    }
+}
+
+/// Files that a folder of results may hold while it is written.
+fn is_partial(name: &str) -> bool {
+    let page = format!("{}.partial-", crate::report::REPORT_NAME);
+    is_own(name)
+        || name.starts_with("series-") && name.ends_with(".part")
+        || name.starts_with(&page)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A number that no process has: Linux gives at most 2^22, others less.
+    const NOBODY: u32 = 2_000_000_000;
+
+    fn in_temporary_folder(test: impl FnOnce(&Path)) {
+        let folder = tempfile::tempdir().unwrap();
+        test(folder.path());
+    }
+
+    fn folder_with(path: &Path, files: &[&str]) {
+        fs::create_dir(path).unwrap();
+        files.iter().for_each(|name| fs::write(path.join(name), "x").unwrap());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_and_what_is_not_ours_stays() {
+        in_temporary_folder(|top| {
+            let target = top.join("out");
+            folder_with(&Beside::Partial.of(&target, NOBODY), &["series-cubic-1.part"]);
+            folder_with(&top.join(format!("out.partial-{}", NOBODY - 1)), &["notes.txt"]);
+            folder_with(&top.join("out.partial-draft"), &["summary.json"]);
+            folder_with(&top.join("other.partial-7"), &["summary.json"]);
+            clear(&target).unwrap();
+            let kept = ["other.partial-7", "out.partial-1999999999", "out.partial-draft"];
+            assert_eq!(entries(top).unwrap(), kept);
+        });
+    }
+
+    #[test]
+    fn a_folder_with_a_lock_is_in_use_whatever_its_number_says() {
+        in_temporary_folder(|top| {
+            let target = top.join("out");
+            let partial = Beside::Partial.of(&target, NOBODY);
+            folder_with(&partial, &[]);
+            let Taken::Here(lock) = Lock::take(&partial) else { panic!("nobody has it") };
+            let error = clear(&target).unwrap_err().to_string();
+            assert!(error.contains("process 2000000000"), "{error}");
+            drop(lock);
+            clear(&target).unwrap();
+            assert!(!partial.exists());
+        });
+    }
+
+    #[test]
+    fn a_run_that_was_killed_between_two_renames_gives_back_what_was_there() {
+        in_temporary_folder(|top| {
+            let target = top.join("out");
+            let replaced = Beside::Replaced.of(&target, NOBODY);
+            folder_with(&replaced, &["summary.json"]);
+            clear(&target).unwrap();
+            assert_eq!(entries(top).unwrap(), ["out"]);
+            folder_with(&replaced, &["summary.json"]);
+            clear(&target).unwrap();
+            assert_eq!(entries(top).unwrap(), ["out"]);
+        });
+    }
+}
