@@ -91,6 +91,12 @@ impl AckSchedule {
         }
         self
     }
+    /// The handshake has ended.
+    pub(crate) fn begin(&mut self, now: Time) {
+        if let Some(growth) = &mut self.growth {
+            growth.begin(now);
+        }
+    }
     /// An ACK is due now.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
