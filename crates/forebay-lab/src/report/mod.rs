@@ -1,12 +1,14 @@
 //! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing else.
 //!
-//! The way through the folder: `results` and `rows` read the files; `gather` sorts rows into lines, which `thin` keeps short;
-//! `panels` says which lines stand together in a plot over time, `curves` what is drawn over all runs; `data` turns both into
-//! JSON, `tables` the rest into HTML; `page` puts them together with the script. The script draws what it is given and knows no
+//! The way through the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
+//! which `thin` keeps short; `panels` says which lines stand together in a plot over time, `curves`
+//! and `charts` what is drawn over all runs; `data` turns them into JSON, `tables` the rest into
+//! HTML; `page` puts them together with the script. The script draws what it is given and knows no
 //! metric: a new plot is a few lines in `panels`.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
+mod charts;
 mod compare;
 mod curves;
 mod data;
@@ -127,10 +129,11 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     }
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
-    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, &curves);
+    let charts = charts::charts(&results, &protocols);
+    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, (&curves, &charts));
     left_out.extend(thinned);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
-    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty() };
+    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty(), charts };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 
@@ -257,11 +260,11 @@ fn window_ns(span_ns: i64) -> i64 {
 fn fit(
     (title, protocols): (&str, &[Protocol]),
     runs: &mut [RunPanels],
-    curves: &[curves::Curve],
+    over_all: (&[curves::Curve], &[charts::Chart]),
 ) -> (String, Option<String>) {
     let mut level = FINEST;
     loop {
-        let data = Data::new(title, protocols, runs, curves);
+        let data = Data::new(title, protocols, runs, over_all);
         let json = serde_json::to_string(&data).expect("numbers and texts are JSON");
         if json.len() <= DATA_BYTES || level == COARSEST {
             return (json, thinned(runs, level));
