@@ -1,11 +1,12 @@
-// Draws what the page's data holds. It knows plots, lines, bands and marks, and no metric: those are chosen where the data are made.
+// Draws what the page's data holds. It knows plots, lines, bands and marks, and no metric: those
+// are chosen where the data are made.
 (() => {
   "use strict";
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
   const main = document.getElementById("plots");
-  // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever colours an eye sees. Protocols
-  // have Okabe and Ito's colours; what is no protocol has these.
+  // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever
+  // colours an eye sees. Protocols have Okabe and Ito's colours; what is no protocol has these.
   const RAMP = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
   const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
   // More lines than this are grey but for these many, spread over all.
@@ -83,7 +84,8 @@
     return made;
   }
 
-  // A plot's value at the cursor is its latest sample there, though other lines have their own times.
+  // A plot's value at the cursor is its latest sample there, though other lines have their own
+  // times.
   function latest(u, series, place) {
     const values = u.data[series];
     for (let i = place; i >= 0; i--) if (values[i] != null) return i;
@@ -273,8 +275,9 @@
     toggling = false;
   }
 
-  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end, states }. Lines have label, samples,
-  // and a function from dark or light to their colour; thresholds have label and steps.
+  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end,
+  // states }. Lines have label, samples, and a function from dark or light to their colour;
+  // thresholds have label and steps.
   function timePlot(section, plot) {
     const whole = [0, plot.end];
     const { reach, scale, unit, marks } = axisOf(plot);
@@ -365,7 +368,8 @@
   }
   const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
   const REST = "\u0000rest";
-  // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no room.
+  // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no
+  // room.
   function legendOf(u, canvas, rest, above) {
     const body = canvas.querySelector(".u-legend tbody") ?? canvas.querySelector(".u-legend");
     if (rest > 0) {
@@ -421,7 +425,8 @@
       const look = data.protocols[run.protocol];
       const placed = (line) => (flows ? lineOf(line, line.look, panel.looks) : lineOf(line, labels.indexOf(line.label), labels.length));
       const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
-      // The same axes for all, but where they would make a line of what happens under this protocol.
+      // The same axes for all, but where they would make a line of what happens under this
+      // protocol.
       const own = highest(lines.map((line) => highest(line.samples[1])));
       const axis = own < most / 6 ? { most: own } : {};
       const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
@@ -440,7 +445,8 @@
       const section = element("section", { id: group.id }, element("h2", {}, group.title), element("p", { class: "about" }, group.about));
       if (found.some(([, panel]) => panel.states)) section.append(stateKey());
       main.append(section);
-      // In the order that each run has them in: one that is new to the list stands behind the one before it.
+      // In the order that each run has them in: one that is new to the list stands behind the one
+      // before it.
       const ids = [];
       for (const run of runs) {
         let at = 0;

@@ -1,7 +1,7 @@
-// Writes a plot or a chart to a file: SVG and PNG as for a paper (white, with title, axes, units and
-// legend), CSV with its numbers. A plot is { title, file, x: { label, log, from, to },
-// y: { label, from, to }, lines, marks, bands }, in units of its axes. A chart has rows instead:
-// { title, file, chart } with the chart as the page's data have it.
+// Writes a plot or a chart to a file: SVG and PNG as for a paper (white, with title, axes, units
+// and legend), CSV with its numbers. A plot is { title, file, x: { label, log, from, to }, y: {
+// label, from, to }, lines, marks, bands }, in units of its axes. A chart has rows instead: {
+// title, file, chart } with the chart as the page's data have it.
 const forebaySave = (() => {
   "use strict";
   const FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
@@ -318,7 +318,8 @@ const forebaySave = (() => {
   const svg = (plot) => new Blob([paint(plot, svgPen)], { type: "image/svg+xml" });
   const png = (plot) => new Promise((done) => paint(plot, canvasPen).toBlob(done, "image/png"));
 
-  // A column for each line and threshold; a row for each time at which any has a sample. In basic units.
+  // A column for each line and threshold; a row for each time at which any has a sample. In basic
+  // units.
   const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   function csv(plot) {
     if (plot.chart) return new Blob([csvOfChart(plot.chart)], { type: "text/csv" });

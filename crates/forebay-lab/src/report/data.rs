@@ -1,7 +1,7 @@
 //! The numbers inside the page, as compact JSON for its script.
 //!
-//! Samples are whole numbers, each the difference to the one before: times in ticks, values in steps. A tick is the largest
-//! number of microseconds that all times of the line are multiples of.
+//! Samples are whole numbers, each the difference to the one before: times in ticks, values in
+//! steps. A tick is the largest number of microseconds that all times of the line are multiples of.
 
 use super::charts::Chart;
 use super::curves::Curve;

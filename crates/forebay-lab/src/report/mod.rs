@@ -1,4 +1,5 @@
-//! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing else.
+//! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
+//! else.
 //!
 //! The way through the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
 //! which `thin` keeps short; `panels` says which lines stand together in a plot over time, `curves`
@@ -59,9 +60,11 @@ const WINDOWS_NS: [i64; 12] = [
 /// The window where a run is neither short nor long.
 const WINDOW_NS: i64 = 100_000_000;
 
-/// Make `report.html` in `folder`, which holds the results of runs, and give its path. One that is there is replaced.
+/// Make `report.html` in `folder`, which holds the results of runs, and give its path. One that is
+/// there is replaced.
 ///
-/// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a folder of results.
+/// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a
+/// folder of results.
 pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
     let text = report(vec![Folder::read(folder)?])?;
     let path = folder.join(REPORT_NAME);
@@ -91,7 +94,8 @@ fn put(path: &Path, text: String) -> Result<(), ReportError> {
     let renamed = written
         .and_then(|()| fs::rename(&partial, path).map_err(ReportError::io("rename", &partial)));
     if renamed.is_err() {
-        // The error that is told is the first one; what cannot be removed has "partial" in its name.
+        // The error that is told is the first one; what cannot be removed has "partial" in its
+        // name.
         let _ = fs::remove_file(&partial);
     }
     renamed
@@ -212,7 +216,8 @@ impl Choice {
             .filter(|run| self.seeds.contains(&run.seed))
             .map(|run| (run, None, Vec::new()))
             .collect();
-        // Rows come run by run: whatever another run had gathered is complete, and becomes plots before memory is needed again.
+        // Rows come run by run: whatever another run had gathered is complete, and becomes plots
+        // before memory is needed again.
         let mut current: Option<usize> = None;
         rows::read(path, |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
@@ -248,7 +253,8 @@ impl Choice {
     }
 }
 
-/// 100 ms; less in a run that is shorter than fifty of them, more in one that is longer than two thousand.
+/// 100 ms; less in a run that is shorter than fifty of them, more in one that is longer than two
+/// thousand.
 fn window_ns(span_ns: i64) -> i64 {
     let few_enough = |window: &&i64| span_ns / **window <= 2000;
     let long = WINDOWS_NS.iter().find(few_enough).unwrap_or(&WINDOWS_NS[11]);
