@@ -202,7 +202,7 @@ const forebaySave = (() => {
         if (value == null) return;
         const at = [place(value), top + 6 + (i + 0.5) * (BAR + 2)];
         drawMark(pen, of, at, place(0));
-        pen.text(at[0] + 5, at[1] + 4, text(value), { size: 11, fill: SOFT });
+        pen.text(at[0] + 5, at[1] + 4, text(value), { size: 11, fill: SOFT, halo: true });
       });
       return;
     }
@@ -216,12 +216,12 @@ const forebaySave = (() => {
       row.values.forEach((value, i) => {
         if (value == null || series[i].mark !== kind) return;
         const { colour, marker } = series[i].colour ? series[i] : row;
-        drawMark(pen, { mark: kind, colour, marker }, [place(value), middle], place(0));
+        drawMark(pen, { mark: kind, colour, marker }, [place(value), middle]);
       });
     }
   }
   function paintChart({ title, chart }, makePen) {
-    const { series, rows, end, scale, prefix, unit } = chart;
+    const { series, rows, log, from, end, scale, prefix, unit } = chart;
     const bars = series.filter((of) => of.mark === "bar").length;
     const step = bars > 0 ? bars * (BAR + 2) + 12 : 28;
     const names = rows.map((row) => shorten(`${row.label} ${row.more}`.trim(), 230));
@@ -230,19 +230,21 @@ const forebaySave = (() => {
     const legend = chartLegend(chart);
     const height = bottom + BELOW + legend.length * ROW + 8;
     const pen = makePen(WIDTH, height, title);
-    const place = (value) => left + value / end * (right - left);
+    const share = log ? (v) => Math.log(v / from) / Math.log(end / from) : (v) => v / end;
+    const place = (value) => left + share(value) * (right - left);
     paper(pen, height, title);
-    for (const v of ticks(0, end / scale, 5)) {
+    const marked = log ? logTicks(from / scale, end / scale) : ticks(0, end / scale, 5);
+    for (const v of marked) {
       const at = place(v * scale);
       pen.line([[at, TOP], [at, bottom]], GRID, 0.75);
       pen.text(at, bottom + 19, String(v), { anchor: "middle" });
     }
+    pen.line([[left, TOP], [right, TOP], [right, bottom], [left, bottom], [left, TOP]], INK, 1);
     rows.forEach((row, i) => {
       const top = TOP + i * step;
       pen.text(left - 10, top + step / 2 + 5, names[i], { anchor: "end" });
       drawRow(pen, { series, text: (value) => (value / scale).toFixed(1) }, row, top, place);
     });
-    pen.line([[left, TOP], [right, TOP], [right, bottom], [left, bottom], [left, TOP]], INK, 1);
     const label = `${chart.quantity} (${prefix}${unit})`;
     pen.text((left + right) / 2, bottom + 41, label, { anchor: "middle" });
     legend.forEach((row, i) => row.forEach(([at, entry]) => {

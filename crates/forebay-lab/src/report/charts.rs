@@ -16,6 +16,8 @@ const LINKS: usize = 24;
 const BUSY: f64 = 0.005;
 /// Most flows with a row of their own.
 const FLOWS: usize = 20;
+/// An axis is logarithmic if its highest value is more than this many times its lowest.
+const WIDE: f64 = 30.0;
 /// What is shown of a delay: name in the legend, and in the keys of `summary.json`.
 const STATISTICS: [(&str, &str); 4] =
     [("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99")];
@@ -62,21 +64,31 @@ struct Row {
     halves: Vec<Option<f64>>,
 }
 
+/// A horizontal axis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Axis {
+    /// The prefix of the unit, and what it stands for.
+    prefix: &'static str,
+    scale: f64,
+    /// Its ends, in the unit without prefix; `from` is 0 if it is not logarithmic.
+    from: f64,
+    end: f64,
+    log: bool,
+}
+
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Chart {
     id: &'static str,
+    /// What the section is called.
     title: String,
     /// What a row is: the heading of the first column of the CSV.
     row: &'static str,
     /// What the horizontal axis shows, and in which unit: "s" or "%".
     quantity: &'static str,
     unit: &'static str,
-    /// The prefix of the unit, and what it stands for.
-    prefix: &'static str,
-    scale: f64,
-    /// The end of the axis, which begins at 0; in `unit` without prefix.
-    end: f64,
+    #[serde(flatten)]
+    axis: Axis,
     series: Vec<Series>,
     rows: Vec<Row>,
     #[serde(skip)]
@@ -141,9 +153,7 @@ fn utilisation(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         row: "link",
         quantity: "utilisation",
         unit: "%",
-        prefix: "",
-        scale: 1.0,
-        end: 100.0,
+        axis: Axis { prefix: "", scale: 1.0, from: 0.0, end: 100.0, log: false },
         series: protocols.iter().map(|protocol| Series::of(protocol, Mark::Bar)).collect(),
         about: left_out(rows.len(), all),
         rows,
@@ -209,16 +219,14 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         true => "Upright lines: what the reference, a fluid max-min network, would need.",
         false => "",
     };
-    let (prefix, scale, end) = axis(&rows)?;
+    let axis = Axis::of(&rows)?;
     Some(Chart {
         id: "completion",
         title: "Completion time of each flow, mean over seeds".into(),
         row: "flow",
         quantity: "completion time",
         unit: "s",
-        prefix,
-        scale,
-        end,
+        axis,
         series,
         rows,
         about: about.into(),
@@ -265,12 +273,12 @@ fn delay(
             let class = look(class);
             let of_run = match protocols.len() {
                 1 => String::new(),
-                _ => format!("in the run of {}", protocol.title),
+                _ => format!("run of {}", protocol.title),
             };
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }
     }
-    let (prefix, scale, end) = axis(&rows)?;
+    let axis = Axis::of(&rows)?;
     let mark = |name: &str| if name == "mean" { Mark::Point } else { Mark::Tick };
     let series = |(label, name): &(&str, &str)| Series {
         label: label.to_string(),
@@ -283,22 +291,46 @@ fn delay(
         row: "flows",
         quantity,
         unit: "s",
-        prefix,
-        scale,
-        end,
+        axis,
         series: STATISTICS.iter().map(series).collect(),
         rows,
         about: "Marker: mean. Upright lines: p50, p95 and p99. Means over seeds.".into(),
     })
 }
 
-/// Prefix, what it stands for, and end of an axis of seconds on which all values are. None if all
-/// are 0.
-fn axis(rows: &[Row]) -> Option<(&'static str, f64, f64)> {
-    let values = rows.iter().flat_map(|row| &row.values).flatten();
-    let highest = values.copied().max_by(f64::total_cmp).filter(|highest| *highest > 0.0)?;
-    let (prefix, scale) = second_prefix(highest);
-    Some((prefix, scale, nice_above(highest / scale) * scale))
+impl Axis {
+    /// An axis of seconds on which all values are; logarithmic where the highest is more than
+    /// [`WIDE`] times the lowest. None if all are 0.
+    fn of(rows: &[Row]) -> Option<Axis> {
+        let values = || rows.iter().flat_map(|row| &row.values).flatten().copied();
+        let highest = values().max_by(f64::total_cmp).filter(|highest| *highest > 0.0)?;
+        let lowest = values().min_by(f64::total_cmp)?;
+        let (prefix, scale) = second_prefix(highest);
+        if lowest > 0.0 && highest / lowest > WIDE {
+            let (from, end) = (lowest / 1.3, highest * 1.3);
+            return Some(Axis { prefix, scale, from, end, log: true });
+        }
+        let end = nice_above(highest / scale) * scale;
+        Some(Axis { prefix, scale, from: 0.0, end, log: false })
+    }
+    /// Where a value is, in percent of the length.
+    fn percent(&self, value: f64) -> f64 {
+        let share = match self.log {
+            true => (value / self.from).ln() / (self.end / self.from).ln(),
+            false => value / self.end,
+        };
+        100.0 * share
+    }
+    /// Round values on it, in `scale`.
+    fn ticks(&self) -> Vec<f64> {
+        if !self.log {
+            return (0..=4).map(|i| self.end / self.scale * f64::from(i) / 4.0).collect();
+        }
+        let [from, end] = [self.from, self.end].map(|at| at / self.scale);
+        let decades = from.log10().floor() as i32..=end.log10().floor() as i32;
+        let powers = decades.map(|power| 10f64.powi(power));
+        powers.filter(|value| (from..=end).contains(value)).collect()
+    }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -315,13 +347,9 @@ fn nice_above(value: f64) -> f64 {
 }
 
 impl Chart {
-    pub fn id(&self) -> &'static str {
-        self.id
-    }
-
     /// The chart as a section of the page.
     pub fn html(&self) -> String {
-        let Chart { id, title, prefix, unit, about, .. } = self;
+        let Chart { id, title, axis: Axis { prefix, .. }, unit, about, .. } = self;
         let bars = self.series.iter().all(|series| series.mark == Mark::Bar);
         let rows: String = match bars {
             true => self.rows.iter().map(|row| self.bars(row)).collect(),
@@ -363,10 +391,11 @@ impl Chart {
         format!("<div class=link>{}<div>{bars}</div></div>", row.head())
     }
     fn points(&self, row: &Row) -> String {
-        let left = |value: f64| format!("left:{:.3}%", 100.0 * value / self.end);
+        let left = |value: f64| format!("left:{:.3}%", self.axis.percent(value));
         let mut marks = String::new();
         if let Some((from, to, look)) = self.joined(row) {
-            let (colour, width) = (html(&look.colour), 100.0 * (to - from) / self.end);
+            let (colour, width) =
+                (html(&look.colour), self.axis.percent(to) - self.axis.percent(from));
             let _ = write!(marks, "<b style='{};width:{width:.3}%;--c:{colour}'></b>", left(from));
         }
         // Markers over lines.
@@ -375,7 +404,12 @@ impl Chart {
         for (place, series) in order.iter().flat_map(|m| series().filter(move |s| s.1.mark == *m)) {
             let Some(value) = row.values[place] else { continue };
             let Some(look) = series.look.as_ref().or(row.look.as_ref()) else { continue };
-            let text = format!("{} {}{}", four_digits(value / self.scale), self.prefix, self.unit);
+            let text = format!(
+                "{} {}{}",
+                four_digits(value / self.axis.scale),
+                self.axis.prefix,
+                self.unit
+            );
             let (title, colour) = (html(&format!("{}: {text}", series.label)), html(&look.colour));
             let _ = match series.mark {
                 Mark::Tick => {
@@ -399,10 +433,9 @@ impl Chart {
         Some((*values.first()?, *values.last()?, look))
     }
     fn ticks(&self) -> String {
-        let ticks = (0..=4).map(|i| {
-            let at = f64::from(i) * 25.0;
-            let text = four_digits(self.end / self.scale * at / 100.0);
-            format!("<u style='left:{at}%'>{text}</u>")
+        let ticks = self.axis.ticks().into_iter().map(|value| {
+            let (at, text) = (self.axis.percent(value * self.axis.scale), four_digits(value));
+            format!("<u style='left:{at:.3}%'>{text}</u>")
         });
         let ticks: String = ticks.collect();
         format!("<div class='dots ticks'><span></span><div class=axis>{ticks}</div></div>")
@@ -465,9 +498,13 @@ mod tests {
             values: vec![None, Some(value)],
             halves: Vec::new(),
         };
-        let (prefix, scale, end) = axis(&[row(0.0213), row(0.004)]).unwrap();
-        assert_eq!((prefix, scale), ("m", 1e-3));
-        assert!((end - 0.024).abs() < 1e-12, "{end}");
-        assert_eq!(axis(&[row(0.0)]), None);
+        let axis = Axis::of(&[row(0.0213), row(0.004)]).unwrap();
+        assert_eq!((axis.prefix, axis.scale, axis.log), ("m", 1e-3, false));
+        assert!((axis.end - 0.024).abs() < 1e-12, "{axis:?}");
+        assert_eq!(Axis::of(&[row(0.0)]), None);
+        // 50 ms and 5 s: 1.3 below, 1.3 above, and the middle of the two in the middle.
+        let axis = Axis::of(&[row(0.05), row(5.0)]).unwrap();
+        assert!(axis.log && (axis.percent(0.5) - 50.0).abs() < 1e-9, "{axis:?}");
+        assert_eq!(axis.ticks(), [0.1, 1.0]);
     }
 }

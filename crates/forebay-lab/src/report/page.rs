@@ -64,13 +64,10 @@ pub(super) fn page(
     let table = tables::metrics(results, protocols);
     let notes = list(&results.notes) + &references(results, protocols);
     let notes = list(&heading.notes) + &notes;
-    let (delays, others): (Vec<&Chart>, Vec<&Chart>) =
-        plots.charts.iter().partition(|chart| ["one-way-delay", "rtt"].contains(&chart.id()));
-    let joined = |charts: Vec<&Chart>| charts.into_iter().map(Chart::html).collect::<String>();
-    let (others, delays) = (joined(others), joined(delays));
+    let charts: String = plots.charts.iter().map(Chart::html).collect();
     let (beside, below) = match plots.curves {
-        true => (String::new(), others + &delays),
-        false => (others, delays),
+        true => (String::new(), charts),
+        false => (charts, String::new()),
     };
     let left_out = list(&plots.notes);
     let without = match plots.drawn {

@@ -227,9 +227,9 @@ fn delays_and_utilisation_have_charts() {
     is_png(&png, 10_000);
     assert!(svg.contains(">one-way delay (ms)<") && svg.contains(">p50, p95, p99<"), "{svg}");
     let expected = "flows,of,mean (s),p50 (s),p95 (s),p99 (s)\n\
-                    CUBIC,in the run of NewReno,0.03,0.02,0.05,0.07\n\
-                    NewReno,in the run of NewReno,0.02,0.01,0.04,0.06\n\
-                    CUBIC,in the run of CUBIC,0.03,0.02,0.05,0.07\n";
+                    CUBIC,run of NewReno,0.03,0.02,0.05,0.07\n\
+                    NewReno,run of NewReno,0.02,0.01,0.04,0.06\n\
+                    CUBIC,run of CUBIC,0.03,0.02,0.05,0.07\n";
     assert_eq!(csv, expected);
     let [svg, png, csv] = saved(&page, "chart=\"utilisation\"").unwrap();
     is_png(&png, 10_000);
