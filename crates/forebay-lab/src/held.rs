@@ -7,7 +7,8 @@ use forebay_transport::TcpConfig;
 
 /// A flow that is held back for less of its life has no note.
 const LEAST_SHARE: f64 = 0.1;
-/// The largest window that a header can say without window scaling (RFC 9293 section 3.1), in bytes.
+/// The largest window that a header can say without window scaling (RFC 9293 section 3.1), in
+/// bytes.
 const UNSCALED_BYTES: u64 = 65_535;
 
 /// One note for each buffer that held back flows of `name`, the protocol of these runs.
@@ -60,7 +61,8 @@ impl About<'_> {
         }
     }
 
-    /// The note on flows of several runs, each with its share; a flow that several runs have counts once.
+    /// The note on flows of several runs, each with its share; a flow that several runs have counts
+    /// once.
     fn note<'a>(
         &self,
         what: &str,

@@ -19,7 +19,8 @@ pub struct FlowOutcome {
     pub received_bytes: u64,
     /// The sender's counts.
     pub sender: Counters,
-    /// For how long the receive window, and the send buffer, held back new data that the congestion window had room for.
+    /// For how long the receive window, and the send buffer, held back new data that the congestion
+    /// window had room for.
     pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,

@@ -1,13 +1,15 @@
 //! Default buffers of the preset `modern`: as large as the paths of the flows need.
 //!
-//! A flow that has all of its path has in flight what the path holds: the product of its least rate and its round-trip time
-//! (BDP), and what waits in queues in front of links no faster than those before them. While a lost segment is sent again, which
-//! takes a round trip more, as much again is sent and not acknowledged, and held by the receiver: hence twice that, or the length
-//! of the flow if that is less. All flows of a scenario share one configuration, so the largest of their needs counts, at least
-//! the 4 MiB of the preset and at most 2^30 bytes.
+//! A flow that has all of its path has in flight what the path holds: the product of its least rate
+//! and its round-trip time (BDP), and what waits in queues in front of links no faster than those
+//! before them. While a lost segment is sent again, which takes a round trip more, as much again is
+//! sent and not acknowledged, and held by the receiver: hence twice that, or the length of the flow
+//! if that is less. All flows of a scenario share one configuration, so the largest of their needs
+//! counts, at least the 4 MiB of the preset and at most 2^30 bytes.
 //!
-//! Of a link that events change, the highest rate and the longest delay count. Routes are those at the start. A queue counts with
-//! no more than what its link sends in a second: behind a longer one the buffers limit the flow, and a note says so.
+//! Of a link that events change, the highest rate and the longest delay count. Routes are those at
+//! the start. A queue counts with no more than what its link sends in a second: behind a longer one
+//! the buffers limit the flow, and a note says so.
 
 use super::file::Tcp;
 use super::tcp::MAX_SEND_BUFFER_BYTES;
@@ -20,7 +22,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The preset whose buffers follow the path: the first of the table.
 const PRESET: &str = "modern";
-/// Times that what the path holds may be sent and not acknowledged: while it is full, and while a loss is repaired.
+/// Times that what the path holds may be sent and not acknowledged: while it is full, and while a
+/// loss is repaired.
 const TIMES: u64 = 2;
 /// No flow of that length needs more than the preset has.
 const ENOUGH_BYTES: u64 = 4 << 20;
@@ -153,7 +156,8 @@ struct Held {
 }
 
 impl Held {
-    /// Only a link that is no faster than any before it has a queue that fills; a host does not send what would wait for its own.
+    /// Only a link that is no faster than any before it has a queue that fills; a host does not
+    /// send what would wait for its own.
     fn on(ways: &[Way], route: &[LinkId]) -> Held {
         let mut held = Held { rate: ways[route[0].index()].rate, queues_bytes: 0 };
         for link in &route[1..] {

@@ -2,7 +2,8 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`,
+//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
+//! `tcp_of`,
 //! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
 mod buffers;

@@ -17,8 +17,8 @@ const FEW_VALUES: f64 = 1e7;
 /// More are never accepted: they fill the disk.
 const MOST_VALUES: f64 = 1e9;
 
-/// Refuse a distance of samples with which the run has more values than [`FEW_VALUES`], and more than [`VALUES_PER_PACKET`] for each
-/// packet that its flows can send at most.
+/// Refuse a distance of samples with which the run has more values than [`FEW_VALUES`], and more
+/// than [`VALUES_PER_PACKET`] for each packet that its flows can send at most.
 pub(super) fn check(
     file: &File,
     (sample, until): (Span, Option<Time>),
@@ -39,8 +39,8 @@ pub(super) fn check(
     let told_s = ((least_s / digit).ceil() * digit * 1e9).ceil() / 1e9;
     let lasts_s = run.lasts_s;
     let expected = format!(
-        "at least {told_s:e} s: a sample has {values} values, the run lasts {lasts_s:.3} s or more, and \
-         {most:.1e} values are the most for its {:.1e} packets",
+        "at least {told_s:e} s: a sample has {values} values, the run lasts {lasts_s:.3} s or \
+         more, and {most:.1e} values are the most for its {:.1e} packets",
         run.packets
     );
     Err(at.fault(Problem::OutOfRange { found, expected }))
@@ -48,8 +48,8 @@ pub(super) fn check(
 
 /// What is known of a run before it is built.
 struct Run {
-    /// The least time that it takes: to its end if a flow is endless, else until the largest flow can have been sent at the highest
-    /// rate there is.
+    /// The least time that it takes: to its end if a flow is endless, else until the largest flow
+    /// can have been sent at the highest rate there is.
     lasts_s: f64,
     /// The packets with payload that its flows send at most, retransmissions not counted.
     packets: f64,

@@ -325,7 +325,8 @@ impl Connection {
     pub fn counters(&self) -> Counters {
         self.counters
     }
-    /// For how long the peer's window, and the send buffer, have held back new data that the congestion window had room for.
+    /// For how long the peer's window, and the send buffer, have held back new data that the
+    /// congestion window had room for.
     pub fn held_back(&self, now: Time) -> [Span; 2] {
         let (mut counters, end) = (self.counters, self.progress.ended.map_or(now, |(_, at)| at));
         self.paths.iter().for_each(|path| path.add_hold(end, &mut counters));

@@ -202,8 +202,8 @@ impl Path {
         (self.board.una() + self.way.send_buffer).saturating_sub(self.board.nxt())
     }
 
-    /// The next new segment waits for the peer's window or the send buffer. From now on they hold it back, if the congestion window
-    /// has room.
+    /// The next new segment waits for the peer's window or the send buffer. From now on they hold
+    /// it back, if the congestion window has room.
     fn note_hold(&mut self, cx: &mut Cx<'_>, limits: &Limits) {
         let whole = (self.send_end - self.board.nxt()).min(self.mss());
         let held =

@@ -5,7 +5,8 @@ use forebay_transport::PRESETS;
 
 const FLOOR: u64 = 4 << 20;
 
-/// s - a - (x or y) - b - d: 1 Gbit/s at the ends, 400 Mbit/s by x and 800 Mbit/s by y, 10 ms a link.
+/// s - a - (x or y) - b - d: 1 Gbit/s at the ends, 400 Mbit/s by x and 800 Mbit/s by y, 10 ms a
+/// link.
 const DIAMOND: &str = r#"
 until_s = 5
 routers = ["a", "b", "x", "y"]
@@ -27,7 +28,8 @@ fn buffers(text: &str, set: &[&str]) -> [u64; 2] {
 
 #[test]
 fn they_hold_twice_what_the_path_does() {
-    // By x, whose port was declared first: 400 Mbit/s times 80 ms, and the queues before a-x and x-b, which is no faster.
+    // By x, whose port was declared first: 400 Mbit/s times 80 ms, and the queues before a-x and
+    // x-b, which is no faster.
     let by_x = 2 * (50_000_000 * 80 / 1000 + 2 * 1_000_000);
     assert_eq!(buffers(DIAMOND, &[]), [by_x; 2]);
     // By y, where that comes first.
