@@ -12,7 +12,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -324,6 +324,13 @@ impl Connection {
     /// Counts.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+    /// For how long the peer's window, and the send buffer, have held back new data that the
+    /// congestion window had room for.
+    pub fn held_back(&self, now: Time) -> [Span; 2] {
+        let (mut counters, end) = (self.counters, self.progress.ended.map_or(now, |(_, at)| at));
+        self.paths.iter().for_each(|path| path.add_hold(end, &mut counters));
+        [counters.held_by_peer, counters.held_by_buffer]
     }
     /// What `path` shows.
     pub fn view(&self, path: usize) -> PathView {

@@ -24,6 +24,7 @@ impl Path {
         arena: &mut Arena,
         choice: Choice,
     ) -> Packet {
+        self.end_hold(cx);
         let (wanted, again, syn) = match choice {
             Choice::Syn => (0, false, true),
             Choice::New { len, .. } => (len, false, false),

@@ -2,8 +2,9 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, Path, Probe, State};
-use forebay_base::{Arena, Packet, Time};
+use super::{Cx, Held, Path, Probe, State};
+use crate::connection::Counters;
+use forebay_base::{Arena, Packet, Span, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
 
 /// Segments that limited transmit sends beyond the window (RFC 3042).
@@ -20,6 +21,17 @@ pub(super) enum Choice {
         len: u64,
         fin: bool,
     },
+}
+
+impl Held {
+    fn add(self, time: Span, counters: &mut Counters) {
+        if self.by_peer {
+            counters.held_by_peer += time;
+        }
+        if self.by_buffer {
+            counters.held_by_buffer += time;
+        }
+    }
 }
 
 impl Path {
@@ -131,6 +143,7 @@ impl Path {
             if self.force_repeat || self.window_room(cx, limits) >= len {
                 return Some(Choice::Repeat(at));
             }
+            self.end_hold(cx);
             self.note_window_full();
             return None;
         }
@@ -142,11 +155,14 @@ impl Path {
         let Some((len, fin)) = self.next_new(cx) else {
             if self.board.nxt() == self.send_end {
                 self.rate.set_app_limited(self.board.in_flight());
+            } else if self.board.nxt() < self.send_end {
+                self.note_hold(cx, limits);
             }
             return None;
         };
         let room = self.window_room(cx, limits);
         if room < len.min(self.cut as u64) && !self.doubt.asks() {
+            self.end_hold(cx);
             self.note_window_full();
             return None;
         }
@@ -157,9 +173,7 @@ impl Path {
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
     fn next_new(&mut self, cx: &Cx<'_>) -> Option<(u64, bool)> {
         let nxt = self.board.nxt();
-        let buffer = self.way.send_buffer;
-        let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
-        let room = edge.saturating_sub(nxt).min((self.board.una() + buffer).saturating_sub(nxt));
+        let room = self.peer_room().min(self.buffer_room());
         let rest = self.send_end.saturating_sub(nxt);
         let whole = rest.min(self.mss());
         let fin = self.fin_allowed && !self.fin_sent();
@@ -178,6 +192,44 @@ impl Path {
         }
         Some((whole, fin && whole == rest))
     }
+    /// Bytes of new data that the peer's window has room for.
+    fn peer_room(&self) -> u64 {
+        let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
+        edge.saturating_sub(self.board.nxt())
+    }
+    /// Bytes of new data that the send buffer has room for.
+    fn buffer_room(&self) -> u64 {
+        (self.board.una() + self.way.send_buffer).saturating_sub(self.board.nxt())
+    }
+
+    /// The next new segment waits for the peer's window or the send buffer. From now on they hold
+    /// it back, if the congestion window has room.
+    fn note_hold(&mut self, cx: &mut Cx<'_>, limits: &Limits) {
+        let whole = (self.send_end - self.board.nxt()).min(self.mss());
+        let held =
+            Held { by_peer: self.peer_room() < whole, by_buffer: self.buffer_room() < whole };
+        if self.held.is_some_and(|(_, before)| before == held) {
+            return;
+        }
+        self.end_hold(cx);
+        if self.window_room(cx, limits) >= whole {
+            self.held = Some((cx.now, held));
+        }
+    }
+    /// Buffers do not hold new data back, or no longer.
+    #[inline]
+    pub(super) fn end_hold(&mut self, cx: &mut Cx<'_>) {
+        if let Some((since, held)) = self.held.take() {
+            held.add(cx.now.since(since), cx.counters);
+        }
+    }
+    /// Add what lasts at `now`.
+    pub(crate) fn add_hold(&self, now: Time, counters: &mut Counters) {
+        if let Some((since, held)) = self.held {
+            held.add(now.since(since), counters);
+        }
+    }
+
     /// Bytes that recovery, window and limited transmit allow now.
     #[inline]
     fn window_room(&self, cx: &Cx<'_>, limits: &Limits) -> u64 {
