@@ -232,7 +232,9 @@ impl Path {
         if after_idle {
             self.renew_reach();
         }
-        self.calm_packet(now, start, len)
+        let mut packet = self.calm_packet(now, start, len);
+        packet.set_left_host_at(now);
+        packet
     }
 
     /// A full segment of new data; a shorter one where its stamp leaves less room.
@@ -241,6 +243,7 @@ impl Path {
         let (len, options, dont_fragment) = self.stamp_calm(cx, start);
         self.write_down(cx.now, len, cx.counters);
         let mut packet = self.calm_packet(cx.now, start, len);
+        packet.set_left_host_at(cx.now);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
@@ -435,9 +438,11 @@ impl Path {
         self.note_window(tcp.window, start, una);
         self.recv.append_next(payload);
         if self.way.plain || self.tells_nothing || !self.feedback.clocks_acks() {
-            let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
-            let came = Came { bytes: payload, nxt: self.recv.nxt(), echo_ms };
-            self.acks.on_data(now, came);
+            if self.acks.watches_growth() {
+                let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
+                self.acks.note_growth(now, Came { bytes: payload, nxt: self.recv.nxt(), echo_ms });
+            }
+            self.acks.on_data(now);
         }
         self.timers.next = self.timers.next.min(self.acks.deadline());
         if self.peer_edge != edge {

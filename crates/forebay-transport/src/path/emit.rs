@@ -251,7 +251,12 @@ impl Path {
             window: if flags.has(TcpFlags::SYN) { unscaled } else { self.announced },
             timestamps,
         };
-        Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
+        let (local, remote) = (self.who.local, self.who.remote);
+        let mut packet = Packet::tcp(self.who.version, local, remote, fields, len);
+        if len > 0 {
+            packet.set_left_host_at(cx.now);
+        }
+        packet
     }
 
     fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {
