@@ -14,9 +14,10 @@
 use super::file::Tcp;
 use super::tcp::MAX_SEND_BUFFER_BYTES;
 use super::topology::Topology;
-use super::{Flow, Link, QueueLimit};
+use super::{Flow, Link};
 use forebay_base::{LinkId, NodeId, Rate, Span};
 use forebay_net::{EventSpec, NetEvent};
+use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -83,8 +84,8 @@ fn wires(links: &[Link], events: &[EventSpec]) -> Vec<Way> {
         .map(|wire| {
             let packet_bytes = u64::from(wire.mtu_bytes) + u64::from(wire.overhead_bytes);
             let queue_bytes = match wire.queue {
-                QueueLimit::Bytes(bytes) => bytes,
-                QueueLimit::Packets(packets) => packets.saturating_mul(packet_bytes),
+                Limit::Bytes(bytes) => bytes,
+                Limit::Packets(packets) => packets.saturating_mul(packet_bytes),
             };
             Way { rate: wire.rate, delay: wire.delay, queue_bytes }
         })
