@@ -22,7 +22,7 @@ struct Run {
 }
 
 impl Run {
-    /// The preset, and buffers of twice the path, as scenarios choose them.
+    /// The preset, and buffers that are never the limit.
     fn new(rtt: Span, buffer_percent: u64) -> Run {
         let mut world = World::new();
         let (a, r, b) = (world.host("a"), world.router("r"), world.host("b"));
