@@ -99,7 +99,7 @@ pub struct Counters {
     /// ECN: responses to ECE.
     pub ecn_responses: u64,
     /// Time in which data and the congestion window, but not the peer's window had room for a
-    /// segment. What lasts is not in it: see
+    /// segment. While that lasts the number means nothing: read
     /// [`Connection::held_back`](crate::Connection::held_back).
     pub held_by_peer: Span,
     /// The same of the send buffer.

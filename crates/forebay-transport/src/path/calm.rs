@@ -83,7 +83,7 @@ impl Path {
     pub(super) fn find_reach(&mut self) {
         let open = self.way.calm
             && self.way.plain
-            && self.held.is_none()
+            && !self.held.is_any()
             && self.cut == self.mss
             && self.timers.pace == Time::MAX;
         self.way.reach = if open { self.reach_now() } else { 0 };
@@ -181,7 +181,7 @@ impl Path {
         if limits.credits == Some(0) && self.timers.pace == Time::MAX {
             return Next::Nothing; // until the controller has heard something
         }
-        let usual = self.held.is_none() // whose end is written down
+        let usual = !self.held.is_any() // whose end is written down
             && nxt + mss < self.send_end // the last segment may be short, and may bring FIN
             && nxt + mss <= self.send_limit()
             && self.cut == self.mss

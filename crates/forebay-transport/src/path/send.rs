@@ -24,12 +24,24 @@ pub(super) enum Choice {
 }
 
 impl Held {
-    fn add(self, time: Span, counters: &mut Counters) {
+    #[inline]
+    pub(super) fn is_any(self) -> bool {
+        self.by_peer || self.by_buffer
+    }
+    /// Begin at `now`: until the end, the totals are short of that time (they wrap).
+    fn begin(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos().wrapping_neg(), counters);
+    }
+    fn end(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos(), counters);
+    }
+    fn add(self, nanos: u64, counters: &mut Counters) {
+        let sum = |total: Span| Span::from_nanos(total.as_nanos().wrapping_add(nanos));
         if self.by_peer {
-            counters.held_by_peer += time;
+            counters.held_by_peer = sum(counters.held_by_peer);
         }
         if self.by_buffer {
-            counters.held_by_buffer += time;
+            counters.held_by_buffer = sum(counters.held_by_buffer);
         }
     }
 }
@@ -208,26 +220,25 @@ impl Path {
         let whole = (self.send_end - self.board.nxt()).min(self.mss());
         let held =
             Held { by_peer: self.peer_room() < whole, by_buffer: self.buffer_room() < whole };
-        if self.held.is_some_and(|(_, before)| before == held) {
+        if self.held == held {
             return;
         }
         self.end_hold(cx);
         if self.window_room(cx, limits) >= whole {
-            self.held = Some((cx.now, held));
+            self.held = held;
+            held.begin(cx.now, cx.counters);
         }
     }
     /// Buffers do not hold new data back, or no longer.
     #[inline]
     pub(super) fn end_hold(&mut self, cx: &mut Cx<'_>) {
-        if let Some((since, held)) = self.held.take() {
-            held.add(cx.now.since(since), cx.counters);
+        if self.held.is_any() {
+            core::mem::take(&mut self.held).end(cx.now, cx.counters);
         }
     }
     /// Add what lasts at `now`.
     pub(crate) fn add_hold(&self, now: Time, counters: &mut Counters) {
-        if let Some((since, held)) = self.held {
-            held.add(now.since(since), counters);
-        }
+        self.held.end(now, counters);
     }
 
     /// Bytes that recovery, window and limited transmit allow now.
