@@ -79,7 +79,7 @@ struct Way {
 
 /// By directed link.
 fn wires(links: &[Link], events: &[EventSpec]) -> Vec<Way> {
-    let sides = links.iter().flat_map(|link| [link.forward, link.reverse]);
+    let sides = links.iter().flat_map(|link| [&link.forward, &link.reverse]);
     let mut ways: Vec<Way> = sides
         .map(|wire| {
             let packet_bytes = u64::from(wire.mtu_bytes) + u64::from(wire.overhead_bytes);
