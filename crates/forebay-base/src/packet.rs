@@ -277,13 +277,14 @@ impl Packet {
     pub fn set_stamp(&mut self, at: Time) {
         self.stamp = at;
     }
-    /// When a socket made it; zero if that is not known, as of packets from outside. A measurement of drivers and hosts: it is
-    /// on no wire and in no digest, and no machine reads it (a test over the sources holds that).
+    /// When a socket made it, of packets with payload; zero of others, and where it is not known, as of packets from outside. A
+    /// measurement of drivers and hosts: it is on no wire and in no digest, and no machine reads it (a test over the sources holds
+    /// that).
     #[inline]
     pub fn left_host_at(&self) -> Time {
         self.left_host_at
     }
-    /// Set by the host that sends it, and by who makes a packet anew from one.
+    /// Set by the connection that makes it, and by who makes a packet anew from one.
     #[inline]
     pub fn set_left_host_at(&mut self, at: Time) {
         self.left_host_at = at;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod held;
 mod memory;
 mod metrics;
 mod need;

@@ -35,7 +35,7 @@ pub struct HostContext<'a> {
     /// Packets that reached a host, pieces one by one.
     pub delivered: &'a mut u64,
     /// One-way delays of data packets that sockets here took, by transport of their flow.
-    pub one_way: &'a mut [Histogram],
+    pub one_way: &'a mut Vec<Histogram>,
 }
 
 impl HostContext<'_> {
@@ -43,7 +43,7 @@ impl HostContext<'_> {
     #[inline(always)]
     fn note_one_way(&mut self, transport: u16, packet: &Packet) {
         let left = packet.left_host_at();
-        if packet.payload_len() > 0 && left > Time::ZERO {
+        if left > Time::ZERO {
             self.one_way[transport as usize].record(self.now.since(left));
         }
     }
@@ -159,8 +159,6 @@ pub(crate) struct Spoken {
     pub timeout: Option<Time>,
     /// It has ended.
     pub ended: bool,
-    /// What its outlet gave back; the socket may have more to send then.
-    pub refused: Option<Packet>,
 }
 
 /// An entry that would be asked for a packet when the interface has room, and whose answer is known.
@@ -297,7 +295,8 @@ impl Host {
     pub(crate) fn hear_nothing(&self) -> Option<Heard> {
         self.interfaces[0].entries[0].queued.then_some(Heard { ready: false, refused: None })
     }
-    /// The only socket sends while there is room.
+    /// The only socket sends while there is room. `refused` is what its outlet gave back, if it did: the socket may have more to
+    /// send then.
     #[inline(always)]
     pub(crate) fn speak(
         &mut self,
@@ -306,11 +305,12 @@ impl Host {
         arena: &mut Arena,
         workload: &Workload,
         outlet: &mut impl Outlet,
+        refused: &mut Option<Packet>,
     ) -> Spoken {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
         let end = socket.end();
         let connection = socket.connection.as_mut().expect("it has heard something");
-        let (mut wake_at, mut refused) = (None, None);
+        let mut wake_at = None;
         let mut ready = heard.ready || interface.entries[0].queued;
         while ready {
             if let Some(at) = outlet.room_at(now) {
@@ -323,18 +323,20 @@ impl Host {
                 }
                 break;
             }
-            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
+            let packet = match connection.poll_plain(now) {
+                None => {
+                    let ids = &mut self.ip_ids;
+                    poll_other(connection, now, (interface.addr, ids), workload, arena)
+                }
+                packet => packet,
+            };
+            let Some(packet) = packet else {
                 ready = false;
                 break;
             };
-            packet.set_left_host_at(now);
-            if !packet.dont_fragment() {
-                let ids = self.ip_ids.get_or_insert_default();
-                ids.give(interface.addr, &mut packet, workload, arena);
-            }
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
-                refused = Some(packet);
+                *refused = Some(packet);
                 break;
             }
         }
@@ -346,7 +348,7 @@ impl Host {
             interface.entries[0].queued = false;
             interface.ready.clear();
         }
-        Spoken { end, wake_at, timeout, ended, refused }
+        Spoken { end, wake_at, timeout, ended }
     }
 
     fn on_fragment(
@@ -492,12 +494,11 @@ impl Host {
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
         let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
-        if let Some(packet) = &mut packet {
-            packet.set_left_host_at(cx.now);
-            if !packet.dont_fragment() {
-                let ids = self.ip_ids.get_or_insert_default();
-                ids.give(interface.addr, packet, cx.workload, cx.arena);
-            }
+        if let Some(packet) = &mut packet
+            && !packet.dont_fragment()
+        {
+            let ids = self.ip_ids.get_or_insert_default();
+            ids.give(interface.addr, packet, cx.workload, cx.arena);
         }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
@@ -577,6 +578,22 @@ fn foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     }
     *cx.delivered += pieces;
     cx.arena.free(packet);
+}
+
+/// The next packet of a connection that has no plain one, from the host at `host`.
+#[inline(never)]
+fn poll_other(
+    connection: &mut Connection,
+    now: Time,
+    (host, ids): (Addr, &mut Option<Box<IpIds>>),
+    workload: &Workload,
+    arena: &mut Arena,
+) -> Option<Packet> {
+    let mut packet = connection.poll_any(now, 0, arena)?;
+    if !packet.dont_fragment() {
+        ids.get_or_insert_default().give(host, &mut packet, workload, arena);
+    }
+    Some(packet)
 }
 
 /// A TCP segment that came in `pieces` ends: `heard` is what [`Host::on_datagram`] made of it.

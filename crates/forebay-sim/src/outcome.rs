@@ -19,6 +19,9 @@ pub struct FlowOutcome {
     pub received_bytes: u64,
     /// The sender's counts.
     pub sender: Counters,
+    /// For how long the receive window, and the send buffer, held back new data that the congestion
+    /// window had room for.
+    pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
     /// It never will be: it follows another flow, and would have started when it had to stop.
@@ -37,6 +40,7 @@ impl FlowOutcome {
             outcome.established_at = progress.established_at;
             outcome.ended = progress.ended;
             outcome.sender = client.counters();
+            outcome.held_back = client.held_back(simulation.now());
             outcome.rtt = client.rtt_summary(0);
         }
         if let Some(server) = simulation.connection(flow, Role::Server) {

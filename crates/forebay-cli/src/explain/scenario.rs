@@ -2,7 +2,7 @@
 
 use super::preset;
 use crate::screen::{Estimate, Paint, Table, Unit, row, wrap};
-use forebay_base::Span;
+use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
     After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, Scenario, Wire, Writing,
 };
@@ -54,14 +54,15 @@ fn facts(scenario: &Scenario) -> String {
         false => format!("preset {preset}, but {}", listed(&unlike)),
     };
     let end = match scenario.until {
-        Some(time) => format!("at {} s, or when all flows have ended", time.as_secs_f64()),
+        Some(time) => format!("at {} s, or when all flows have ended", seconds(time)),
         None => "when all flows have ended".into(),
     };
     let chance = match scenario.is_random() {
         true => "seeds differ",
         false => "none: all seeds give the same run",
     };
-    let nodes = format!("{hosts} hosts, {} routers", scenario.nodes.len() - hosts);
+    let nodes = [(hosts, "host"), (scenario.nodes.len() - hosts, "router")];
+    let nodes = nodes.map(|(count, what)| counted(count, what)).join(", ");
     let mut rows =
         vec![("Protocols", scenario.protocols.join(", ")), ("Nodes", nodes), ("TCP", tcp)];
     for protocol in &scenario.protocols {
@@ -72,16 +73,31 @@ fn facts(scenario: &Scenario) -> String {
     }
     rows.extend([("Ends", end), ("Chance", chance.to_string())]);
     if !scenario.events.is_empty() {
-        let times = scenario.events.iter().map(|event| event.at.as_secs_f64());
-        let (first, last) = (times.clone().fold(f64::MAX, f64::min), times.fold(0.0, f64::max));
-        let count = scenario.events.len();
-        rows.push(("Events", format!("{count}, from {first} s to {last} s")));
+        let times = || scenario.events.iter().map(|event| event.at);
+        let ends = times().min().zip(times().max());
+        let text = ends.map(|(first, last)| match times().count() {
+            1 => format!("1, at {} s", seconds(first)),
+            count => format!("{count}, from {} s to {} s", seconds(first), seconds(last)),
+        });
+        rows.extend(text.map(|text| ("Events", text)));
     }
     let lines = rows.iter().map(|(label, value)| {
         let wrapped = wrap(value, 11);
         format!("{label:<11}{}", wrapped.trim_start())
     });
     lines.collect()
+}
+
+/// A number and what is counted, such as "1 router".
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time in seconds, to the nanosecond, without trailing zeros.
+fn seconds(time: Time) -> String {
+    let (whole, part) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+    let digits = format!("{whole}.{part:09}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 fn listed(values: &[(&str, String)]) -> String {
@@ -180,4 +196,21 @@ fn one(unit: Unit, value: f64) -> String {
         false => &cells[0],
     };
     format!("{digits} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact_and_counts_have_the_right_number() {
+        // As a float of seconds this is 30.000000000000004.
+        assert_eq!(seconds(Time::from_secs(30)), "30");
+        assert_eq!(seconds(Time::from_nanos(1_500_000_001)), "1.500000001");
+        assert_eq!(seconds(Time::ZERO), "0");
+        assert_eq!(
+            (counted(1, "router"), counted(2, "host")),
+            ("1 router".into(), "2 hosts".into())
+        );
+    }
 }

@@ -101,6 +101,14 @@ fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time)
     rate_bps(outcome.received_bytes - from.1, end.since(begin))
 }
 
+/// Share of the life of a flow in which one of its buffers held it back.
+fn held_share(outcome: &FlowOutcome, buffer: usize, now: Time) -> Option<f64> {
+    let end = outcome.completed_at.or(outcome.ended.map(|(_, at)| at)).unwrap_or(now);
+    let life_s = seconds(end.since(outcome.established_at?));
+    let share = seconds(outcome.held_back[buffer]) / life_s;
+    (life_s > 0.0).then_some(share.min(1.0))
+}
+
 fn end_name(outcome: &FlowOutcome) -> &'static str {
     match (outcome.ended, outcome.opened_at) {
         (Some((EndCause::Finished, _)), _) => "finished",
@@ -140,6 +148,8 @@ pub(crate) fn flows_of(
             retransmits: outcome.sender.retransmits,
             lost_packets: outcome.sender.lost_packets,
             timeouts: outcome.sender.timeouts,
+            held_by_receive_window: held_share(&outcome, 0, simulation.now()),
+            held_by_send_buffer: held_share(&outcome, 1, simulation.now()),
             end: end_name(&outcome),
         }
     };

@@ -96,6 +96,12 @@ pub struct FlowResult {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Share of the flow's life, from its handshake to completion or the end of the run, in which
+    /// the receive window alone held back new data: the congestion window had room. 0.0 to 1.0;
+    /// None without a handshake.
+    pub held_by_receive_window: Option<f64>,
+    /// The same of the send buffer. Where both are full, both count.
+    pub held_by_send_buffer: Option<f64>,
     /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not;
     /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
     /// more ("stop").

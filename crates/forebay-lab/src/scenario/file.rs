@@ -330,9 +330,13 @@ sections! {
             timestamps: bool,
             /// Offer and accept window scaling.
             window_scaling: bool,
-            /// Receive buffer: bytes or a size with unit.
+            /// Receive buffer: bytes or a size with unit. Without this key and with preset "modern"
+            /// it follows the paths: twice what a flow's path holds at the start (BDP, and the
+            /// queues that can fill, each for a second at most), or the length of the flow if that
+            /// is less; the largest of all flows, 4 MiB to 2^30 bytes.
             receive_buffer_bytes: Bytes,
-            /// Send buffer: bytes or a size with unit, at most 2^30.
+            /// Send buffer: bytes or a size with unit, at most 2^30. Without this key and with
+            /// preset "modern" it is as large as a receive buffer that follows the paths.
             send_buffer_bytes: Bytes,
             /// Limited transmit (RFC 3042).
             limited_transmit: bool,

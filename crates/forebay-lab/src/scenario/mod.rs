@@ -2,9 +2,11 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`,
+//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
+//! `tcp_of`,
 //! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
+mod buffers;
 mod build;
 mod builtin;
 mod csv;
@@ -22,6 +24,7 @@ mod life;
 mod outline;
 mod protocols;
 mod rcp;
+mod samples;
 mod schema;
 mod set;
 mod source;
@@ -365,15 +368,17 @@ fn read(
     let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
     let topology = topology::expand(&file, (sources, base), lost, &mut faults);
     let no_keys = file::Tcp::default();
-    let tcp = tcp::resolve(file.tcp.as_ref().map_or(&no_keys, |at| &at.value));
-    let tcp = faults.or(tcp, forebay_transport::PRESETS[0].config);
+    let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
+    let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
     let flows = flows::expand(&file, &topology, tcp.mss_bytes, (sources, base), &mut faults);
     let events = events::expand(&file, &topology, &mut faults);
+    let mut needed = buffers::Needed::new(&topology, &flows, &events);
+    buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
-        faults.keep(check_sample(&file, (sample, until), &flows, &topology.links));
+        faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
     }
     let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology, &mut faults);
     let mut scenario = Scenario {
@@ -397,7 +402,7 @@ fn read(
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref(), &mut faults);
+    scenario.tcp_of = tcp_of::resolve(&scenario, &topology, file.tcp_of.as_ref(), &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
     let lost = &topology.lost;
@@ -427,46 +432,6 @@ fn description(file: &File) -> Result<String, Fault> {
 const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 /// Distance of samples in series.
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
-
-/// Most values that the series of a run may have: beyond, writing them takes longer than any run that they describe.
-const MOST_VALUES: f64 = 1e9;
-/// Values of a sample: of a flow with its path, and of a direction of a link.
-const FLOW_VALUES: usize = 9;
-const LINK_VALUES: usize = 5;
-
-/// A distance of samples with which they would dominate the run is refused. How long the run lasts at least: to its end if a flow
-/// is endless, else until the largest flow can have been sent at the highest rate there is.
-fn check_sample(
-    file: &File,
-    (sample, until): (Span, Option<Time>),
-    flows: &[Flow],
-    links: &[Link],
-) -> Result<(), Fault> {
-    let Some(at) = &file.sample_s else { return Ok(()) };
-    let rates = links.iter().flat_map(|link| [link.forward.rate, link.reverse.rate]);
-    let fastest_bps = rates.map(|rate| rate.bps()).max().unwrap_or(1).max(1) as f64;
-    let until_s = until.map_or(f64::INFINITY, Time::as_secs_f64);
-    let ends_s = flows.iter().map(|flow| {
-        let stop = flow.life.as_ref().and_then(|life| life.stop);
-        let sent_s = match flow.bytes {
-            Some(bytes) => flow.start.as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
-            None => until_s,
-        };
-        sent_s.min(stop.map_or(f64::INFINITY, Time::as_secs_f64))
-    });
-    let lasts_s = ends_s.fold(0.0, f64::max).min(until_s);
-    let values = (flows.len() * FLOW_VALUES + 2 * links.len() * LINK_VALUES) as f64;
-    let least_s = lasts_s * values / MOST_VALUES;
-    if sample.as_secs_f64() >= least_s {
-        return Ok(());
-    }
-    let found = text::shown(&at.value);
-    let expected = format!(
-        "at least {least_s:.2e} s: a sample has {values} values, the run lasts {lasts_s} s or more, and {MOST_VALUES:e} values \
-         are the most"
-    );
-    Err(at.fault(Problem::OutOfRange { found, expected }))
-}
 
 /// When the run ends, from when it is measured, and how often it is sampled.
 fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {

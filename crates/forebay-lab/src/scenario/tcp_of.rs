@@ -4,12 +4,14 @@
 //! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`Bundle`], room for
 //! options); what `[tcp_of.NAME]` says.
 
+use super::buffers::Needed;
 use super::error::Fault;
 use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
 use super::file::Tcp;
 use super::item::{Item, Value};
-use super::{Scenario, protocols, tcp};
+use super::topology::Topology;
+use super::{Scenario, buffers, protocols, tcp};
 use crate::protocol::Bundle;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{Controller, Init, TABLE};
@@ -91,13 +93,19 @@ impl Scenario {
 /// The configurations that tables are given for, by name.
 pub(super) fn resolve(
     scenario: &Scenario,
+    topology: &Topology,
     given: Option<&At<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {
+    let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
         let protocol = protocols::lookup(name)?;
-        let start = tcp::preset(table)?.map_or(scenario.tcp, |preset| preset.config);
+        let mut start = scenario.tcp;
+        if let Some(preset) = tcp::preset(table)? {
+            start = preset.config;
+            buffers::follow(&mut needed, table, &mut start);
+        }
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });

@@ -134,12 +134,14 @@ impl<D: Driver> Fabric<D> {
     fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
-        let spoken = host.speak(self.now, heard, &mut self.arena, &self.workload, &mut first);
+        let mut refused = None;
+        let (now, arena) = (self.now, &mut self.arena);
+        let spoken = host.speak(now, heard, arena, &self.workload, &mut first, &mut refused);
         if let Some(at) = spoken.wake_at {
             self.arm_transmitter(link, at);
         }
         self.sync_end(spoken.end, spoken.timeout, spoken.ended);
-        if let Some(packet) = spoken.refused {
+        if let Some(packet) = refused {
             self.send_new(node, link, Some(packet));
             self.pump(node, SocketId(0));
         }

@@ -24,6 +24,7 @@ impl Path {
         arena: &mut Arena,
         choice: Choice,
     ) -> Packet {
+        self.end_hold(cx);
         let (wanted, again, syn) = match choice {
             Choice::Syn => (0, false, true),
             Choice::New { len, .. } => (len, false, false),
@@ -250,7 +251,12 @@ impl Path {
             window: if flags.has(TcpFlags::SYN) { unscaled } else { self.announced },
             timestamps,
         };
-        Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
+        let (local, remote) = (self.who.local, self.who.remote);
+        let mut packet = Packet::tcp(self.who.version, local, remote, fields, len);
+        if len > 0 {
+            packet.set_left_host_at(cx.now);
+        }
+        packet
     }
 
     fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {

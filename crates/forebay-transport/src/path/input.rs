@@ -182,9 +182,12 @@ impl Path {
         if !plain || fin {
             self.acks.demand();
         } else if self.tells_nothing || !self.feedback.clocks_acks() {
-            let echo_ms = segment.timestamps.map(|(_, echo)| echo);
-            let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
-            self.acks.on_data(cx.now, came);
+            if self.acks.watches_growth() {
+                let echo_ms = segment.timestamps.map(|(_, echo)| echo);
+                let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
+                self.acks.note_growth(cx.now, came);
+            }
+            self.acks.on_data(cx.now);
         }
         if arrival.duplicate {
             cx.counters.duplicates_received += u64::from(segment.payload > 0);

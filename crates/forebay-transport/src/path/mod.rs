@@ -183,6 +183,15 @@ fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
     }
 }
 
+/// What keeps new data from leaving while the congestion window has room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    /// The peer's window.
+    by_peer: bool,
+    /// The send buffer.
+    by_buffer: bool,
+}
+
 pub(crate) struct Path {
     // What every ACK and every packet touches.
     pub(crate) board: Scoreboard,
@@ -198,6 +207,8 @@ pub(crate) struct Path {
     dupacks: u32,
     /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window limited.
     window_full_at: u64,
+    /// Which buffers alone hold new data back.
+    held: Held,
     /// End of what may be sent: of the stream, or of what the scheduler has assigned.
     send_end: u64,
     fin_allowed: bool,
@@ -288,6 +299,7 @@ impl Path {
             last_window: 0,
             dupacks: 0,
             window_full_at: 0,
+            held: Held::default(),
             send_end,
             fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
             agreed: Agreed::default(),

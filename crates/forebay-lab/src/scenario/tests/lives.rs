@@ -169,3 +169,31 @@ fn what_is_wrong_is_told_with_its_place() {
         assert_eq!(wrong(keys), *expected, "{keys}");
     }
 }
+
+/// Samples are bounded by what the run can last: until 2 s, at most. The scenario has no other end.
+#[test]
+fn samples_of_a_flow_that_stops_have_a_distance() {
+    let ends = text("stop = \"2s\"").replace("until_s = 5\n", "");
+    assert_eq!(parse_with(&ends, &["sample_s=0.01"]).unwrap().sample, MS(10));
+    let error = parse_with(&ends, &["sample_s=1e-9"]).expect_err("too many").to_string();
+    assert!(error.contains("the run lasts 2.000 s or more"), "{error}");
+}
+
+/// All mistakes are told at once, and none that follows from another.
+#[test]
+fn mistakes_are_collected() {
+    let first = "name = \"a\"\npackets = 1\nstart = \"3s\"\nstop = \"2s\"\nrounds = 0\n\
+                 write = { on = \"0s\", off = \"0s\" }";
+    // The group `a` is not there, which is no mistake of those that follow it.
+    let second = format!("{OTHER}packets = 1\nafter = \"a\"{OTHER}packets = 1\nafter = 7");
+    let third = format!("{OTHER}name = \"b\"\npackets = 1\nthink = \"1s\"");
+    let error = parse_with(&text(&format!("{first}{second}{third}")), &[]).expect_err("wrong");
+    let mut keys: Vec<&str> = error.mistakes.iter().map(|m| m.key.as_str()).collect();
+    keys.sort_unstable();
+    let expected =
+        ["stop", "rounds", "write.on", "write.off"].map(|key| format!("flows[0].{key}"));
+    let mut expected: Vec<String> = expected.into_iter().collect();
+    expected.push("flows[3].think".into());
+    expected.sort_unstable();
+    assert_eq!(keys, expected, "{error}");
+}

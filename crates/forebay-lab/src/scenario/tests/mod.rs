@@ -1,5 +1,6 @@
 //! Tests of scenario files. The expected messages and numbers are written by hand.
 
+mod buffers;
 mod errors;
 mod expansion;
 mod files;
