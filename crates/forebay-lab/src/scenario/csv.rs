@@ -55,9 +55,9 @@ columns! {
         "dst": "in place of dst_host: the full name of the host",
         "packets": "full-sized packets to send, 1 to 4294967295",
         "bytes": "in place of packets: bytes, or with unit: 100000, 1e5, 100kB",
-        "stop_s": "may be empty: the application writes no more from then on, in seconds, or with unit",
+        "stop_s": "may be empty: when the application writes no more, in seconds, or with unit",
         "rate_bps": "may be empty: rate at which it writes, in bit/s, or with unit: 1e6, 1Mbit/s",
-        "after": "in place of start_s: the row (from 1 on) of an earlier flow of the same host, at whose end it starts",
+        "after": "in place of start_s: row (from 1 on) of an earlier flow of src, which it follows",
         "think_s": "may be empty: time from that end to the start, in seconds, or with unit",
     }
 }
