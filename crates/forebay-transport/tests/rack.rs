@@ -358,3 +358,22 @@ fn what_was_sent_after_the_heads_retransmission_leaves_the_timer_alone() {
     bench.advance_to(start + ms(1104));
     assert_eq!(bench.conn.counters().timeouts, 1);
 }
+
+#[test]
+fn what_the_timer_finds_lost_in_recovery_leaves_its_window_as_it_is() {
+    // Linux, tcp_rack_reo_timeout and tcp_cwnd_reduction: without newly delivered data cwnd stays, and what is found lost
+    // makes room. 21 to 30 left at 0, ..., 9 ms; of them 23 arrives at 102 and 30 at 127.
+    let (mut bench, start) = reordered();
+    bench.advance_to(start + ms(102));
+    bench.sack(20, &[(23, 23)]);
+    let sent = bench.advance_to(start + ms(127));
+    assert_eq!(data(&sent), "R21", "21 and 22 are lost at 126 ms, recovery begins");
+    // PRR on the ACK: in flight 24 to 29 and R21, ssthresh 5: 1 * 5 / 10 less 1 that has left. cwnd = 7.
+    assert_eq!(data(&bench.sack(20, &[(30, 30), (23, 23)])), "");
+    assert_eq!(bench.cwnd(), 7);
+    // RTT of 30: 118 ms, reo_wnd 25: 29, sent at 8 ms, is the last that is due. R21 alone is in flight.
+    let sent = bench.advance_to(start + ms(200));
+    assert_eq!(when(&sent, "R22", start), Some(151_000));
+    assert_eq!(data(&sent), "R22 R24 R25 R26 R27 R28");
+    assert_eq!(bench.cwnd(), 7);
+}
