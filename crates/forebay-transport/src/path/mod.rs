@@ -479,7 +479,7 @@ impl Path {
     fn window_in_force(&self) -> u64 {
         let cwnd = self.cwnd(&self.controller.limits());
         match self.episode.as_ref().map(|e| &e.rule) {
-            Some(Rule::Prr(prr)) => self.board.in_flight() + prr.budget(),
+            Some(Rule::Prr(prr)) => prr.window(self.board.in_flight()),
             Some(Rule::NewReno(newreno)) => newreno.window,
             Some(Rule::Pipe(_) | Rule::Controller) | None => cwnd,
         }

@@ -248,7 +248,7 @@ impl Path {
         let in_flight = self.board.in_flight();
         let orderly = self.dupacks == 0 && self.board.sacked_bytes() == 0;
         match self.episode.as_ref().map(|e| &e.rule) {
-            Some(Rule::Prr(prr)) => return prr.room(),
+            Some(Rule::Prr(prr)) => return prr.room(in_flight),
             Some(Rule::NewReno(newreno)) => {
                 return newreno.window.saturating_sub(self.outstanding());
             }
