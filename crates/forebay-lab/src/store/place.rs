@@ -1,7 +1,7 @@
 //! A folder that appears whole or not at all.
 
 use super::error::StoreError;
-use super::leftovers::{self, Beside, Lock, Taken};
+use super::leftovers::{self, Beside, Taken};
 use crate::report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -62,12 +62,12 @@ impl Place {
             _lock: None,
         };
         place.make_parents()?;
-        fs::create_dir(&place.partial).map_err(|source| {
+        let taken = leftovers::make(&place.partial).map_err(|source| {
             // Whoever else has made it keeps it.
             place.settled = true;
             StoreError::Io { what: "create", path: place.partial.clone(), source }
         })?;
-        place._lock = Some(Lock::take(&place.partial));
+        place._lock = Some(taken);
         Ok(place)
     }
     fn make_parents(&mut self) -> Result<(), StoreError> {
