@@ -378,9 +378,12 @@ fn read(
     // The flows say how large the buffers of some protocols are.
     scenario.tcp_of = tcp_of::resolve(&scenario, &topology, file.tcp_of.as_ref(), &mut faults);
     // Packets and caches have a size where all that they are made of is right.
-    let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
     let lost = &topology.lost;
-    if !made_of.iter().any(|key| faults.touch(key) || lost.has_key(key)) {
+    let wrong = |faults: &Faults, keys: &[&str]| {
+        keys.iter().any(|key| faults.about(key) || lost.has_key(key))
+    };
+    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
+    if !wrong(&faults, &made_of) {
         fits::check(&scenario, &file, &topology, &mut faults);
         if faults.is_empty() {
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));

@@ -183,11 +183,18 @@ impl Field for Rate {
     fn schema() -> Json {
         json!({ "type": "string", "pattern": pattern(RATE_UNITS), "examples": ["10Mbit/s", "1Gbps"] })
     }
+    fn stand_in() -> Option<Self> {
+        Some(Rate::mbps(1000))
+    }
 }
 
 impl Field for Span {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let range = "a time from 0s to 100 years";
+        // A delay of a link, as its keys say; its upper end is checked where the link is made.
+        let range = match key.rsplit('.').next() {
+            Some("delay" | "jitter") => "a time from 0s to 1000s",
+            _ => "a time from 0s to 100 years",
+        };
         let ns =
             read_units(item, key, TIME_UNITS, TIME_EXPECTED).map_err(|f| in_range(f, range))?;
         let span = u64::try_from(ns).ok().map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
@@ -203,6 +210,9 @@ impl Field for Span {
     }
     fn schema() -> Json {
         json!({ "type": "string", "pattern": pattern(TIME_UNITS), "examples": ["5ms", "1.5s"] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Span::from_millis(1))
     }
 }
 
@@ -274,6 +284,9 @@ impl Field for Bytes {
             { "type": "string", "pattern": pattern(SIZE_UNITS) }
         ] })
     }
+    fn stand_in() -> Option<Self> {
+        Some(Bytes(1))
+    }
 }
 
 /// The limit of a queue, as it is written.
@@ -334,6 +347,9 @@ impl Field for GivenLimit {
     }
     fn schema() -> Json {
         json!({ "type": "string", "examples": ["62500B", "100packets", "50ms", "1.5BDP"] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(GivenLimit::Bytes(1 << 40))
     }
 }
 
@@ -420,6 +436,9 @@ impl Field for Probability {
     }
     fn schema() -> Json {
         json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Probability(0.0))
     }
 }
 

@@ -6,6 +6,7 @@ mod expansion;
 mod files;
 mod mutations;
 mod protocols;
+mod together;
 
 use super::*;
 
