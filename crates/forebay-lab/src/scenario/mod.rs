@@ -212,6 +212,26 @@ impl Scenario {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());
+        notes.extend(self.late_notes());
+        notes
+    }
+
+    /// Flows and events that no run reaches, because they begin when it has ended.
+    fn late_notes(&self) -> Vec<String> {
+        let Some(until) = self.until else { return Vec::new() };
+        let end = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let late = self.flows.iter().filter(|flow| flow.start >= until).count();
+        let all = self.flows.len();
+        let mut notes = Vec::new();
+        // If no flow starts, every run has a note that says so.
+        if (1..all).contains(&late) {
+            notes.push(format!(
+                "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
+            ));
+        }
+        if self.events.iter().any(|event| event.at >= until) {
+            notes.push(format!("events at until_s ({end} s) or later never happen"));
+        }
         notes
     }
 
@@ -427,7 +447,8 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
     if let (Some(at), Some(until)) = (&file.measure_from_s, until)
         && from >= until
     {
-        let expected = format!("less than until_s ({})", until.as_secs_f64());
+        let shown = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let expected = format!("less than until_s ({shown})");
         let found = text::shown(&at.value);
         faults.add(at.fault(Problem::OutOfRange { found, expected }));
     }

@@ -248,7 +248,9 @@ impl Field for Seconds {
         let ns = self.0.as_nanos();
         match ns % 1_000_000_000 {
             0 => toml::Value::Integer((ns / 1_000_000_000) as i64),
-            _ => toml::Value::Float(self.0.as_secs_f64()),
+            // The nearest float to the decimal, which is the one that was read; a product with 1e-9
+            // need not be.
+            _ => toml::Value::Float(ns as f64 / 1e9),
         }
     }
     fn schema() -> Json {
@@ -551,6 +553,12 @@ mod tests {
         assert_eq!(Span::from_micros(1500).write().as_str(), Some("1500us"));
         assert_eq!(Span::from_secs(120).write().as_str(), Some("120s"));
         assert_eq!(Span::ZERO.write().as_str(), Some("0s"));
+        for (given, shown) in
+            [(1e-7, "0.0000001"), (30.5, "30.5"), (0.3, "0.3"), (12.000_000_7, "12.0000007")]
+        {
+            let seconds = read::<Seconds>(Value::Float(given)).unwrap();
+            assert_eq!(crate::scenario::text::shown(&seconds), shown);
+        }
         assert_eq!(text::<Bytes>(Bytes(u64::MAX).write().as_str().unwrap()), Ok(Bytes(u64::MAX)));
     }
 
