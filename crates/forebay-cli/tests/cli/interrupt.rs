@@ -81,6 +81,7 @@ fn an_interrupt_on_the_way_to_the_first_event_leaves_nothing() {
 
 /// A shell script that kills a run and begins the next need not have waited for the first.
 #[test]
+#[allow(clippy::disallowed_methods)] // Somebody who looks on has a clock.
 fn what_a_killed_run_left_is_removed_by_the_next() {
     let desk = Desk::new();
     let endless = SMALL.replace("bytes = 100_000", "endless = true");

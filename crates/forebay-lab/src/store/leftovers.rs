@@ -148,6 +148,7 @@ pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
 /// Most times that a folder is made.
 const MOST_TRIES: usize = 100;
 
+#[allow(clippy::disallowed_methods)] // Another process is at it: only time passes here.
 fn await_removal(folder: &Path) {
     for _ in 0..MOST_TRIES {
         if !folder.exists() {
