@@ -118,6 +118,9 @@ fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
 const NO_LINK_HINT: &str =
     "give the router of an access link with `attach`, or a link under [[links]]";
 
+/// The router that a group of hosts is attached to, and both directions of its links.
+type Access<'a> = (&'a At<String>, [Placed; 2]);
+
 impl Topology {
     /// The node that a value names.
     pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
@@ -243,7 +246,7 @@ impl Topology {
         &self,
         group: &'a At<HostGroup>,
         defaults: &LinkParams,
-    ) -> Result<Option<(&'a At<String>, [Placed; 2])>, Fault> {
+    ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
         let Some(router) = &host.attach else { return Ok(None) };
         let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
