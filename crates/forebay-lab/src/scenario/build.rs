@@ -2,10 +2,9 @@
 
 use super::error::{Fault, ScenarioError};
 use super::source::Sources;
-use super::{Flow, Link, QueueLimit, Scenario, Wire, protocols};
+use super::{Flow, Link, QueueLimit, Scenario, Wire};
 use crate::protocol::{Bundle, PortKind};
 use forebay_base::{NodeId, Rng, Span, Stream};
-use forebay_cc::Spec;
 use forebay_net::{
     ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
     TransportSpec,
@@ -18,7 +17,7 @@ use std::sync::Arc;
 impl Scenario {
     /// The network under one protocol and one seed. Flows that name a protocol keep it.
     pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
-        let protocol = protocols::find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
+        let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
         let names = self.protocols_under(protocol);
         let place = |name: &str| {
             let found = names.iter().position(|&n| n == name);
@@ -39,17 +38,13 @@ impl Scenario {
         })
     }
 
-    /// The algorithm of that name with the parameters that the scenario gives it; None if there is no such algorithm.
-    pub fn spec(&self, protocol: &str) -> Option<Spec> {
-        let given = self.specs.iter().find(|spec| spec.name() == protocol);
-        given.cloned().or_else(|| Spec::by_name(protocol))
-    }
-
     fn transport(&self, name: &'static str) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
         let receiver = spec.clone();
         TransportSpec {
             name: name.to_string(),
+            algorithm: spec.name().to_string(),
+            class: name.to_string(),
             config: Arc::new(self.tcp_for(name)),
             controller: Arc::new(move |init| spec.build(init)),
             feedback: Arc::new(move || receiver.build_feedback()),
@@ -62,7 +57,7 @@ impl Scenario {
         protocol: &'static str,
         names: &[&'static str],
     ) -> Result<Support, ScenarioError> {
-        let bundles: Vec<Bundle> = names.iter().map(|name| Bundle::of(name)).collect();
+        let bundles: Vec<Bundle> = names.iter().map(|name| self.bundle(name)).collect();
         let inrpp_routers = self.inrpp_routers(protocol);
         let checked = self.check_caches(&inrpp_routers);
         checked.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;

@@ -6,6 +6,7 @@ use super::error::{Fault, Problem};
 use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
+use super::protocols::Names;
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
@@ -15,6 +16,7 @@ use std::path::Path;
 /// Makes flows, each with a route there and back.
 struct Table<'a> {
     topology: &'a Topology,
+    names: &'a Names,
     reach: Reach,
     mss_bytes: u64,
     flows: Vec<Flow>,
@@ -23,14 +25,15 @@ struct Table<'a> {
 /// Expand all that the file and its CSV file say of flows.
 pub(super) fn expand(
     file: &File,
-    topology: &Topology,
+    (topology, names): (&Topology, &Names),
     mss_bytes: u16,
     (sources, base): (&mut Sources, &Path),
     faults: &mut Faults,
 ) -> Vec<Flow> {
     let before = faults.len();
     let reach = Reach::new(topology);
-    let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
+    let mss_bytes = mss_bytes.into();
+    let mut table = Table { topology, names, reach, mss_bytes, flows: Vec::new() };
     for group in file.flows.iter().flat_map(|at| &at.value) {
         faults.keep(table.add_group(group));
     }
@@ -51,7 +54,7 @@ pub(super) fn expand(
 impl Table<'_> {
     fn add_group(&mut self, group: &At<FlowGroup>) -> Result<(), Fault> {
         let flow = &group.value;
-        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose();
+        let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
         let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
         let ((bytes, protocol), _) = both(both(self.size(group), protocol), ends)?;

@@ -40,6 +40,7 @@ pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use file::FctClock;
 pub use inrpp::InrppNetwork;
 pub use outline::Outline;
+pub use protocols::ProtocolSpec;
 pub use schema::schema;
 
 use error::Fault;
@@ -47,7 +48,6 @@ use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
 use forebay_queue::RcpPortParams;
 use forebay_transport::TcpConfig;
@@ -60,7 +60,7 @@ use std::path::{Path, PathBuf};
 pub struct Scenario {
     /// What it shows, for people; may be empty.
     pub description: String,
-    /// Protocols to compare, as the table of algorithms spells them; at least one, each once.
+    /// Protocols to compare: algorithms and variants; at least one, each once.
     pub protocols: Vec<&'static str>,
     /// When a run ends; None: when all flows end.
     pub until: Option<Time>,
@@ -82,8 +82,9 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
-    /// Algorithms whose parameters the scenario gives; the others have their defaults.
-    pub specs: Vec<Spec>,
+    /// Protocols whose parameters the scenario gives, variants among them; the others have their
+    /// defaults.
+    pub specs: Vec<ProtocolSpec>,
     /// Nodes; [`NodeId`] is the index.
     pub nodes: Vec<Node>,
     /// Links; link k has the directed links 2k (from a to b) and 2k + 1.
@@ -353,10 +354,12 @@ fn read(
     let no_keys = file::Tcp::default();
     let tcp = tcp::resolve(file.tcp.as_ref().map_or(&no_keys, |at| &at.value));
     let tcp = faults.or(tcp, forebay_transport::PRESETS[0].config);
-    let flows = flows::expand(&file, &topology, tcp.mss_bytes, (sources, base), &mut faults);
+    let names = protocols::Names::of(&file);
+    let mss_bytes = tcp.mss_bytes;
+    let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = events::expand(&file, &topology, &mut faults);
     let specs = protocols::specs(&file, &mut faults);
-    let protocols = protocols::compared(file.protocols.as_ref(), &mut faults);
+    let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
         faults.keep(check_sample(&file, (sample, until), &flows, &topology.links));
@@ -383,7 +386,7 @@ fn read(
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref(), &mut faults);
+    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref(), &names, &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
     let lost = &topology.lost;

@@ -1,7 +1,7 @@
 //! `[tcp_of.NAME]`: what is different in the transport of one protocol.
 //!
 //! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than its own, so one `[tcp]` does not
-//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`Bundle`], room for
+//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for
 //! options); what `[tcp_of.NAME]` says.
 
 use super::error::Fault;
@@ -9,10 +9,11 @@ use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
 use super::file::Tcp;
 use super::item::{Item, Value};
-use super::{Scenario, protocols, tcp};
-use crate::protocol::Bundle;
+use super::protocols::Names;
+use super::{Scenario, tcp};
+use crate::algorithms::Algorithm;
 use forebay_base::{Rng, Stream};
-use forebay_cc::{Controller, Init, TABLE};
+use forebay_cc::{Controller, Init};
 use forebay_transport::{TcpConfig, data_option_bytes};
 use serde_json::{Map, Value as Json, json};
 
@@ -37,9 +38,10 @@ impl Field for TcpOf {
         toml::Value::Table(tables.collect())
     }
     fn schema() -> Json {
-        let tables: Map<String, Json> =
-            TABLE.iter().map(|entry| (entry.name.to_string(), Tcp::schema())).collect();
-        json!({ "type": "object", "properties": tables, "additionalProperties": false })
+        let names = Algorithm::all().into_iter().map(|entry| entry.name().to_string());
+        let tables: Map<String, Json> = names.map(|name| (name, Tcp::schema())).collect();
+        // Further names are those of variants.
+        json!({ "type": "object", "properties": tables, "additionalProperties": Tcp::schema() })
     }
 }
 
@@ -57,7 +59,7 @@ impl Scenario {
         let plain = data_option_bytes(config.timestamps, 0);
         let more = data_option_bytes(config.timestamps, self.stamped_bytes(protocol)) - plain;
         config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
-        if Bundle::of(protocol).buffers_hold_a_flow {
+        if self.bundle(protocol).buffers_hold_a_flow {
             let most = tcp::MAX_SEND_BUFFER_BYTES;
             let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
             let largest = sizes.max().unwrap_or(0);
@@ -92,11 +94,12 @@ impl Scenario {
 pub(super) fn resolve(
     scenario: &Scenario,
     given: Option<&At<TcpOf>>,
+    names: &Names,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
-        let protocol = protocols::lookup(name)?;
+        let protocol = names.lookup(name)?;
         let start = tcp::preset(table)?.map_or(scenario.tcp, |preset| preset.config);
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))

@@ -7,7 +7,9 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{Flow, Link, QueueLimit, Scenario, Wire, events, inrpp, protocols, rcp, tcp, tcp_of};
+use super::{
+    Flow, Link, ProtocolSpec, QueueLimit, Scenario, Wire, events, inrpp, rcp, tcp, tcp_of,
+};
 use forebay_base::Time;
 use std::fmt::Write;
 
@@ -95,10 +97,13 @@ fn file(scenario: &Scenario) -> File {
     }
 }
 
-fn protocol(spec: &forebay_cc::Spec) -> ProtocolTable {
-    let params = protocols::params_of(spec).into_iter();
+fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
+    let params = spec.algorithm.params().into_iter();
+    let of = spec.algorithm.name();
     ProtocolTable {
-        name: At::new(spec.name().to_string()),
+        name: At::new(spec.name.to_string()),
+        of: (of != spec.name).then(|| At::new(of.to_string())),
+        title: spec.title.clone().map(At::new),
         params: params
             .map(|(key, value)| Param { key, key_loc: Loc::default(), value: At::new(value) })
             .collect(),

@@ -5,8 +5,11 @@ mod expansion;
 mod files;
 mod mutations;
 mod protocols;
+mod variants;
 
 use super::*;
+use crate::algorithms::{Algorithm, AlgorithmSpec};
+use forebay_cc::Spec;
 
 /// A small valid scenario; lines are replaced to break it.
 const SMALL: &str = r#"until_s = 5
