@@ -51,6 +51,15 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// [`main`] after `register` has registered what the program brings. An error of it ends the
+/// process with exit code 2.
+pub fn main_with(register: impl FnOnce() -> Result<(), RegisterError>) -> ExitCode {
+    match register() {
+        Ok(()) => main(),
+        Err(error) => ExitCode::from(Failure::input(error).report()),
+    }
+}
+
 fn execute(command: Command) -> Result<(), Failure> {
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);

@@ -110,7 +110,7 @@ fn flows(scenario: &Scenario, paint: Paint) -> String {
     let mut table = Table::new(headings.map(String::from).to_vec());
     let name = |node: forebay_base::NodeId| &scenario.nodes[node.index()].name;
     for (id, flow) in (1..).zip(scenario.flows.iter().take(SHOWN)) {
-        let Flow { src, dst, start, bytes, protocol } = flow;
+        let Flow { src, dst, start, bytes, protocol, .. } = flow;
         let bytes = bytes.map_or_else(|| "endless".into(), |bytes| bytes.to_string());
         let protocol = protocol.unwrap_or("of the run").to_string();
         let start = one(Unit::Seconds, start.as_secs_f64());

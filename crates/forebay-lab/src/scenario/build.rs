@@ -19,9 +19,10 @@ impl Scenario {
     pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
         let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
         let names = self.protocols_under(protocol);
-        let place = |name: &str| {
-            let found = names.iter().position(|&n| n == name);
-            found.expect("every protocol of a flow was listed")
+        let kinds = self.kinds(protocol, &names);
+        let place = |flow: &Flow| {
+            let found = kinds.iter().position(|&kind| kind == kind_of(flow, protocol));
+            found.expect("every kind of flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
         let support = self.support(protocol, &names)?;
@@ -30,21 +31,31 @@ impl Scenario {
             version: self.ip_version,
             nodes: nodes.map(|(id, node)| support.node(id, node)).collect(),
             links: self.links.iter().flat_map(|link| self.directions(link, &support)).collect(),
-            transports: names.iter().map(|name| self.transport(name)).collect(),
-            flows: flows
-                .map(|(flow, id)| self.flow(flow, id, seed, flow.protocol.map_or(0, place)))
-                .collect(),
+            transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
             events: self.events.clone(),
         })
     }
 
-    fn transport(&self, name: &'static str) -> TransportSpec {
+    /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
+    fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
+        let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
+        for flow in self.flows.iter().filter(|flow| flow.class.is_some()) {
+            let kind = kind_of(flow, protocol);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    fn transport(&self, (name, class): FlowKind) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
         let receiver = spec.clone();
         TransportSpec {
             name: name.to_string(),
             algorithm: spec.name().to_string(),
-            class: name.to_string(),
+            class: class.to_string(),
             config: Arc::new(self.tcp_for(name)),
             controller: Arc::new(move |init| spec.build(init)),
             feedback: Arc::new(move || receiver.build_feedback()),
@@ -104,6 +115,14 @@ impl Scenario {
             paths: Vec::new(),
         }
     }
+}
+
+/// A protocol and a class.
+type FlowKind = (&'static str, &'static str);
+
+fn kind_of(flow: &Flow, protocol: &'static str) -> FlowKind {
+    let protocol = flow.protocol.unwrap_or(protocol);
+    (protocol, flow.class.unwrap_or(protocol))
 }
 
 /// What the network of a run has beside plain routers and queues: the union of what its protocols need.

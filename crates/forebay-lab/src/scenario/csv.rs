@@ -55,6 +55,7 @@ columns! {
         "dst": "in place of dst_host: the full name of the host",
         "packets": "full-sized packets to send, 1 to 4294967295",
         "bytes": "in place of packets: bytes, or with unit: 100000, 1e5, 100kB",
+        "class": "class of the flow in results; an empty cell: its protocol",
     }
 }
 
@@ -219,6 +220,10 @@ impl Csv {
 impl Row<'_> {
     fn cell(&self, column: usize) -> &Cell<'_> {
         &self.cells[self.csv.order[column].expect("the column was needed")]
+    }
+    /// True if the file has that column.
+    pub fn has(&self, column: usize) -> bool {
+        self.csv.has(column)
     }
     /// The text of a cell. Panics if the file has not this column.
     pub fn text(&self, column: usize) -> &str {

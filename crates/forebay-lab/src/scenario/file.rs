@@ -214,6 +214,8 @@ sections! {
             endless: bool,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
+            /// Class of the flow: results have all metrics of flows for each class, too. Default: its protocol.
+            class: String,
         }
     }
     /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a router (`restart`) or to a route.

@@ -10,13 +10,26 @@ use super::protocols::Names;
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
+use crate::algorithms::{is_name, kept};
 use forebay_base::{NodeId, Span, Time};
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Most classes of flows in a scenario: each has distributions of delays of its own.
+const MOST_CLASSES: usize = 100;
+/// The column `class` in [`csv::FLOW_COLUMNS`].
+const CLASS: usize = 7;
+
+/// The class that a row says; empty if none.
+fn csv_class<'a>(row: &'a csv::Row<'_>) -> &'a str {
+    if row.has(CLASS) { row.text(CLASS) } else { "" }
+}
 
 /// Makes flows, each with a route there and back.
 struct Table<'a> {
     topology: &'a Topology,
     names: &'a Names,
+    classes: BTreeSet<&'static str>,
     reach: Reach,
     mss_bytes: u64,
     flows: Vec<Flow>,
@@ -33,7 +46,8 @@ pub(super) fn expand(
     let before = faults.len();
     let reach = Reach::new(topology);
     let mss_bytes = mss_bytes.into();
-    let mut table = Table { topology, names, reach, mss_bytes, flows: Vec::new() };
+    let classes = BTreeSet::new();
+    let mut table = Table { topology, names, classes, reach, mss_bytes, flows: Vec::new() };
     for group in file.flows.iter().flat_map(|at| &at.value) {
         faults.keep(table.add_group(group));
     }
@@ -57,7 +71,10 @@ impl Table<'_> {
         let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
         let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
-        let ((bytes, protocol), _) = both(both(self.size(group), protocol), ends)?;
+        let class = flow.class.as_ref();
+        let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
+        let ((bytes, protocol), (class, _)) =
+            both(both(self.size(group), protocol), both(class, ends))?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
@@ -72,7 +89,7 @@ impl Table<'_> {
             }
             let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
-            let made = Flow { src, dst, start, bytes, protocol };
+            let made = Flow { src, dst, start, bytes, protocol, class };
             self.push(made, |problem| flow.dst.fault(problem))?;
         }
         Ok(())
@@ -122,6 +139,25 @@ impl Table<'_> {
         let name = &self.topology.nodes[node.index()].name;
         let text = format!("`{name}` is a router: flows run between hosts");
         Err(fault(Problem::Conflict(text)))
+    }
+
+    /// The class of that name.
+    fn class(
+        &mut self,
+        name: &str,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<&'static str, Fault> {
+        let out_of_range =
+            |expected: String| fault(Problem::OutOfRange { found: name.to_string(), expected });
+        if !is_name(name) {
+            return Err(out_of_range("1 to 40 lower-case letters, digits and `-`".to_string()));
+        }
+        if self.classes.len() >= MOST_CLASSES && !self.classes.contains(name) {
+            return Err(out_of_range(format!("at most {MOST_CLASSES} classes")));
+        }
+        let name = kept(name);
+        self.classes.insert(name);
+        Ok(name)
     }
 
     fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
@@ -185,9 +221,13 @@ impl Table<'_> {
             _ => row.bytes(size),
         };
         let (hosts, values) = (both(end(ends[0]), end(ends[1])), both(row.seconds(0), bytes));
+        let class = match csv_class(row) {
+            "" => None,
+            name => Some(self.class(name, |problem| row.fault(CLASS, problem))?),
+        };
         let ((src, dst), (start, bytes)) = both(hosts, values)?;
         let start = Time::ZERO + start;
-        let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None };
+        let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None, class };
         self.push(flow, |problem| row.fault(ends[1], problem))
     }
 }

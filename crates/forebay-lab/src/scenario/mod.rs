@@ -173,6 +173,8 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
+    /// Its class in results; None: its protocol.
+    pub class: Option<&'static str>,
 }
 
 /// What goes with the text of a scenario.

@@ -134,6 +134,13 @@ pub(super) fn specs(file: &File, faults: &mut Faults) -> Vec<ProtocolSpec> {
             specs.extend(preset.map(|algorithm| ProtocolSpec { name, title: None, algorithm }));
         }
     }
+    // A variant with mistakes is refused; until then another algorithm stands for it.
+    for name in Names::of(file).0 {
+        if Algorithm::by_name(name).is_none() && specs.iter().all(|spec| spec.name != name) {
+            let algorithm = AlgorithmSpec::Table(Spec::default());
+            specs.push(ProtocolSpec { name, title: None, algorithm });
+        }
+    }
     specs.sort_by_key(|spec| spec.name);
     specs
 }

@@ -147,6 +147,7 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         bytes: flow.bytes.map(|bytes| At::new(Bytes(bytes))),
         endless: flow.bytes.is_none().then(|| At::new(true)),
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
+        class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     }
 }
