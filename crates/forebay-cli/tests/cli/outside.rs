@@ -4,13 +4,18 @@ use super::{Desk, Done};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The example, which `cargo test` has built beside the command.
+/// The example, built into the folder of the command: `cargo test --test` does not build examples.
 fn example() -> PathBuf {
     let command = Path::new(env!("CARGO_BIN_EXE_forebay"));
-    let folder = command.parent().expect("it is in the folder of the profile");
-    let path = folder.join("examples/aimd").with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(path.exists(), "{} is missing: cargo build --example aimd", path.display());
-    path
+    let profile = command.parent().expect("it is in the folder of the profile");
+    let target = profile.parent().expect("that is in the target folder");
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--offline", "--quiet", "-p", "forebay-cli", "--example", "aimd"]);
+    build.args(profile.ends_with("release").then_some("--release"));
+    build.arg("--target-dir").arg(target);
+    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    profile.join("examples/aimd").with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 fn aimd(desk: &Desk, args: &[&str]) -> Done {
