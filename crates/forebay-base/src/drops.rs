@@ -54,13 +54,15 @@ reasons! {
 }
 
 /// Counts drops by reason and gives the packets' memory back; or keeps the packets, for a driver that shows them to an
-/// observer and frees them.
+/// observer and frees them. Beside them it counts the packets that were marked.
 #[derive(Debug, Default)]
 pub struct DropLog {
     counts: [u64; DropReason::ALL.len()],
     keeps: bool,
     /// Dropped, counted, not freed yet; empty unless `keeps`.
     kept: Vec<(Packet, DropReason)>,
+    /// Packets that a queue marked with CE instead of dropping them.
+    ce_marks: u64,
 }
 
 impl DropLog {
@@ -90,6 +92,15 @@ impl DropLog {
     pub fn count_only(&mut self, reason: DropReason, packets: u64) {
         self.counts[reason as usize] += packets;
     }
+    /// A queue has set CE in a packet.
+    #[inline]
+    pub fn count_ce_mark(&mut self) {
+        self.ce_marks += 1;
+    }
+    /// Packets in which queues have set CE (RFC 3168 section 5); one that is marked twice counts once.
+    pub fn ce_marks(&self) -> u64 {
+        self.ce_marks
+    }
     /// Packets dropped for `reason`.
     pub fn count(&self, reason: DropReason) -> u64 {
         self.counts[reason as usize]
@@ -103,6 +114,7 @@ impl DropLog {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
+        self.ce_marks += other.ce_marks;
     }
 }
 

@@ -90,7 +90,11 @@ mod tests {
         let (a, b) = split_ipv4(whole, 600, &mut arena).unwrap();
         assert_eq!((a.wire_len(), b.wire_len()), (596, 1040 - 576));
         assert_eq!((a.ports(), b.ports()), (Some((9, 9)), None));
-        assert_ne!(a.flow_hash(), b.flow_hash());
+        // By RFC 791 only the first piece has ports: a queue must not sort it apart from the others. Its protocol is that of
+        // the datagram, TCP.
+        assert_eq!(a.flow_hash(5, &arena), b.flow_hash(5, &arena));
+        assert_ne!(a.flow_hash(5, &arena), a.flow_hash(6, &arena));
+        assert_eq!([a.protocol(&arena), b.protocol(&arena)], [6, 6]);
         let (b1, b2) = split_ipv4(b, 100, &mut arena).unwrap();
         let piece = |p: &Packet, arena: &Arena| p.cold_part(arena).unwrap().piece.unwrap();
         assert_eq!(piece(&b1, &arena).offset, 576);

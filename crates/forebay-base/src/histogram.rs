@@ -7,13 +7,14 @@ use alloc::vec::Vec;
 const SUB_LOG2: u32 = 5;
 
 /// Counts spans; tells their mean exactly, and their quantiles within a bucket (3 %) and within what was seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// Spans of no length: most waits are.
     zeros: u64,
     /// The others; all that follows is of them.
     count: u64,
     sum_ns: u128,
+    /// Of none [`Span::MAX`], and `max` zero: no span lies between.
     min: Span,
     max: Span,
     /// Number of the bucket of `counts[0]`.
@@ -38,30 +39,51 @@ fn start_of(bucket: u32) -> f64 {
     }
 }
 
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram {
+            zeros: 0,
+            count: 0,
+            sum_ns: 0,
+            min: Span::MAX,
+            max: Span::ZERO,
+            first_bucket: 0,
+            counts: Vec::new(),
+        }
+    }
+}
+
 impl Histogram {
     /// Count one span.
     #[inline]
     pub fn record(&mut self, span: Span) {
-        if span.is_zero() {
-            self.zeros += 1;
-            return;
+        if span < self.min || span > self.max {
+            if span.is_zero() {
+                self.zeros += 1;
+                return;
+            }
+            return self.record_beyond(span);
         }
         let ns = span.as_nanos();
         self.count += 1;
         self.sum_ns += ns as u128;
-        self.min = if self.count == 1 { span } else { self.min.min(span) };
-        self.max = self.max.max(span);
         let bucket = bucket_of(ns);
         match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
             Some(count) => *count += 1,
             None => self.grow(bucket, 1),
         }
     }
+    /// Count one that is shorter or longer than all so far.
+    #[cold]
+    #[inline(never)]
+    fn record_beyond(&mut self, span: Span) {
+        (self.min, self.max) = (self.min.min(span), self.max.max(span));
+        self.record(span);
+    }
     /// Count all of `spans`: the same as one by one, with the sums in registers.
     pub fn record_all(&mut self, spans: impl Iterator<Item = Span>) {
         let (mut zeros, mut count, mut sum_ns) = (0, 0, 0u128);
-        let mut min = if self.count == 0 { Span::MAX } else { self.min };
-        let mut max = self.max;
+        let (mut min, mut max) = (self.min, self.max);
         for span in spans {
             if span.is_zero() {
                 zeros += 1;
@@ -80,10 +102,8 @@ impl Histogram {
         }
         self.zeros += zeros;
         self.sum_ns += sum_ns;
-        if count > 0 {
-            self.count += count;
-            (self.min, self.max) = (min, max);
-        }
+        self.count += count;
+        (self.min, self.max) = (min, max);
     }
     /// Count `times` spans of no length.
     pub fn record_zeros(&mut self, times: u64) {
@@ -140,8 +160,7 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
-        self.max = self.max.max(other.max);
+        (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         for (bucket, &count) in (other.first_bucket..).zip(&other.counts).filter(|(_, c)| **c > 0) {

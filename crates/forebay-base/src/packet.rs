@@ -78,6 +78,9 @@ pub enum Kind {
     Piece = 2,
 }
 
+/// The protocol number of TCP (RFC 9293).
+const TCP_PROTOCOL: u8 = 6;
+
 // Layout of `bits`.
 const ECN_MASK: u8 = 0b0000_0011;
 const DONT_FRAGMENT: u8 = 0b0000_0100;
@@ -274,13 +277,14 @@ impl Packet {
     pub fn set_stamp(&mut self, at: Time) {
         self.stamp = at;
     }
-    /// When a socket made it; zero if that is not known, as of packets from outside. A measurement of drivers and hosts: it is
-    /// on no wire and in no digest, and no machine reads it (a test over the sources holds that).
+    /// When a socket made it, of packets with payload; zero of others, and where it is not known, as of packets from outside. A
+    /// measurement of drivers and hosts: it is on no wire and in no digest, and no machine reads it (a test over the sources holds
+    /// that).
     #[inline]
     pub fn left_host_at(&self) -> Time {
         self.left_host_at
     }
-    /// Set by the host that sends it, and by who makes a packet anew from one.
+    /// Set by the connection that makes it, and by who makes a packet anew from one.
     #[inline]
     pub fn set_left_host_at(&mut self, at: Time) {
         self.left_host_at = at;
@@ -354,6 +358,20 @@ impl Packet {
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.small = self.small.with_bits((self.small.bits() & !ECN_MASK) | ecn as u8);
+    }
+    /// The protocol number of the IP header: that of the datagram for a fragment, and for an opaque IPv6 packet the first Next
+    /// Header.
+    pub fn protocol(&self, arena: &Arena) -> u8 {
+        let cold = self.cold_part(arena);
+        match self.kind() {
+            Kind::Tcp => TCP_PROTOCOL,
+            Kind::Piece => cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol),
+            Kind::Opaque => {
+                let at = if self.version() == IpVersion::V6 { 6 } else { 9 };
+                let body = cold.and_then(|cold| cold.body.as_deref());
+                body.and_then(|bytes| bytes.get(at)).copied().unwrap_or(0)
+            }
+        }
     }
     /// True if routers must not fragment it.
     #[inline]
@@ -475,16 +493,18 @@ impl Packet {
         let len = payload.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
         self.set_len(len);
     }
-    /// A hash of what identifies the flow in this packet's own bytes: the 5-tuple, or the 3-tuple where
-    /// the ports are not among them.
-    #[inline]
-    pub fn flow_hash(&self) -> u64 {
-        let addresses = self.addrs.0.rotate_left(32); // the source in the high half
-        let ports = match self.ports() {
-            Some((src, dst)) => 1 << 32 | (src as u64) << 16 | dst as u64,
-            None => 0,
+    /// A hash that queues sort packets into flows by: of addresses, ports and protocol, or of addresses and protocol where the
+    /// bytes of this packet do not hold the ports, and for *every* fragment, so that the pieces of one datagram stay together.
+    /// The pieces are thus not with the whole packets of their flow, but with the pieces of all flows between their hosts
+    /// (Linux does the same). Two values of `salt` give unrelated hashes.
+    pub fn flow_hash(&self, salt: u64, arena: &Arena) -> u64 {
+        let ports = match self.kind() {
+            Kind::Piece => None,
+            Kind::Tcp | Kind::Opaque => self.ports(),
         };
-        mix64(mix64(addresses) ^ ports)
+        let ports = ports.map_or(0, |(src, dst)| 1 << 40 | (src as u64) << 24 | (dst as u64) << 8);
+        let addresses = self.addrs.0.rotate_left(32); // the source in the high half
+        mix64(mix64(addresses ^ salt) ^ ports ^ self.protocol(arena) as u64)
     }
     /// A digest of everything a capture would show of this packet, payload apart: the trace hash is made of these.
     #[inline]

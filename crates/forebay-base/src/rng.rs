@@ -16,8 +16,8 @@ pub enum Stream {
     StartJitter = 3,
     /// Draws of a workload.
     Workload = 4,
-    /// Choices of a queue discipline.
-    Discipline = 5,
+    /// Choices of the meter and the egress of a port.
+    PortScheme = 5,
     /// Choices of a controller.
     Controller = 6,
     /// Choices of a router's forwarding.
@@ -26,6 +26,10 @@ pub enum Stream {
     Test = 8,
     /// Where the IP identifications of a host begin, for each destination.
     IpId = 9,
+    /// Choices of a queue discipline.
+    Discipline = 10,
+    /// An application: when it thinks, when it writes.
+    Application = 11,
 }
 
 /// A deterministic random generator, the same on every machine.

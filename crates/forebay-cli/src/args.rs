@@ -65,7 +65,7 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
-    /// Change the scenario; may be given several times. Tables count from 0: the first [[flows]] is
+    /// Change the scenario; may be given several times. Tables count from 0: the first of flows is
     /// flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

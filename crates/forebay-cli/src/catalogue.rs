@@ -1,6 +1,6 @@
 //! Everything that has a name: for `list`, for `explain`, and for suggestions.
 
-use forebay_lab::scenario::BUILTINS;
+use forebay_lab::scenario::{BUILTINS, disciplines};
 use forebay_lab::{Algorithm, METRICS};
 use forebay_transport::PRESETS;
 
@@ -49,29 +49,6 @@ pub struct Entry {
     pub summary: String,
 }
 
-/// A queue discipline of scenario files.
-pub struct Discipline {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub summary: &'static str,
-    pub text: &'static str,
-}
-
-/// The queue disciplines.
-pub const DISCIPLINES: &[Discipline] = &[Discipline {
-    name: "droptail",
-    title: "Drop-tail",
-    summary: "First in, first out; a packet that does not fit is dropped",
-    text: "First in, first out; a packet that does not fit is dropped. The packet in
-transmission is not counted. The unit of the limit says what is counted:
-
-  queue = \"64kB\"         bytes: a packet fits if backlog + length <= limit
-  queue = \"100packets\"   packets of any length
-  queue = \"50ms\"         the bytes that the link sends in that time
-  queue = { limit = \"1BDP\", rtt = \"100ms\" }   the bytes of rate x rtt
-",
-}];
-
 /// All names, by kind and then as their tables have them.
 pub fn all() -> Vec<Entry> {
     let entry = |kind, name, summary: &str| Entry {
@@ -81,7 +58,8 @@ pub fn all() -> Vec<Entry> {
     };
     let algorithms = Algorithm::all().into_iter();
     let protocols = algorithms.map(|p| entry(Kind::Protocol, p.name(), p.summary()));
-    let disciplines = DISCIPLINES.iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
+    let disciplines =
+        disciplines::lines().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
     let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
     let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, &described(s.text)));
     let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));

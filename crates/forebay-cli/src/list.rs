@@ -7,7 +7,7 @@ use forebay_lab::reproduce::EXPERIMENTS;
 use std::io::Write;
 
 /// Columns of the names.
-const NAMES: usize = 23;
+const NAMES: usize = 25;
 
 /// Print all names, by kind.
 pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {

@@ -1,11 +1,12 @@
-// Draws what the page's data holds. It knows plots, lines, bands and marks, and no metric: those are chosen where the data are made.
+// Draws what the page's data holds. It knows plots, lines, bands and marks, and no metric: those
+// are chosen where the data are made.
 (() => {
   "use strict";
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
   const main = document.getElementById("plots");
-  // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever colours an eye sees. Protocols
-  // have Okabe and Ito's colours; what is no protocol has these.
+  // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever
+  // colours an eye sees. Protocols have Okabe and Ito's colours; what is no protocol has these.
   const RAMP = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
   const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
   // More lines than this are grey but for these many, spread over all.
@@ -83,7 +84,8 @@
     return made;
   }
 
-  // A plot's value at the cursor is its latest sample there, though other lines have their own times.
+  // A plot's value at the cursor is its latest sample there, though other lines have their own
+  // times.
   function latest(u, series, place) {
     const values = u.data[series];
     for (let i = place; i >= 0; i--) if (values[i] != null) return i;
@@ -100,17 +102,30 @@
   }
   const seconds = (u, splits) => splits.map((s, i) => `${+s.toFixed(6)}${i === splits.length - 1 ? " s" : ""}`);
 
+  function saveButtons(what, saved) {
+    const buttons = ["svg", "png", "csv"].map((kind) => {
+      const title = `Save this ${what} as ${kind.toUpperCase()}`;
+      const button = element("button", { "data-save": kind, title }, kind.toUpperCase());
+      button.onclick = () => forebaySave.save(saved(), kind);
+      return button;
+    });
+    return element("span", { class: "save" }, ...buttons);
+  }
+  // Charts stand in the page already; they can be saved too.
+  function chartButtons() {
+    for (const chart of data.charts) {
+      const section = document.querySelector(`[data-chart="${chart.id}"]`);
+      const title = `${data.scenario}: ${chart.title}`;
+      const saved = () => ({ title, file: fileName(data.scenario, chart.id), chart });
+      section?.querySelector("h2").append(saveButtons("chart", saved));
+    }
+  }
   // A figure with its buttons; `saved` says what they write.
   function container({ id, title, unit, marker }, sections, saved) {
     const words = element("span", {}, title);
     if (marker) words.prepend(swatch(marker));
     if (unit) words.append(element("span", { class: "unit" }, unit));
-    const buttons = ["svg", "png", "csv"].map((kind) => {
-      const button = element("button", { "data-save": kind, title: `Save this plot as ${kind.toUpperCase()}` }, kind.toUpperCase());
-      button.onclick = () => forebaySave.save(saved(), kind);
-      return button;
-    });
-    const caption = element("figcaption", {}, words, element("span", { class: "save" }, ...buttons));
+    const caption = element("figcaption", {}, words, saveButtons("plot", saved));
     const box = element("div", { class: "canvas" });
     const made = element("figure", { "data-plot": id, "data-points": "0" }, caption, box);
     sections.append(made);
@@ -260,54 +275,82 @@
     toggling = false;
   }
 
-  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end, states }. Lines have label, samples,
-  // and a function from dark or light to their colour; thresholds have label and steps.
+  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end,
+  // states }. Lines have label, samples, and a function from dark or light to their colour;
+  // thresholds have label and steps.
   function timePlot(section, plot) {
     const whole = [0, plot.end];
-    // A threshold far above all lines would flatten them, where they are what the plot is about.
-    const fits = ([, steps]) => plot.whole || highest(steps.map((step) => step[1])) <= 3 * plot.most;
+    const { reach, scale, unit, marks } = axisOf(plot);
+    const bands = bandsOf(plot.states, plot.end);
+    const lines = plot.lines.map((line) => {
+      const [xs, values] = line.samples;
+      return { ...line, xs, ys: values.map((y) => y / scale) };
+    });
+    // The grey ones first: others are drawn over them.
+    lines.sort((a, b) => Number(b.rest ?? false) - Number(a.rest ?? false));
+    // Names of states and of the highest threshold have room above.
+    const named = plot.states || marks.some((m) => !m.above && highest(m.ys) * 1.08 > reach / scale);
+    const top = (reach / scale || 1) * (named ? 1.18 : 1.06);
+    let u;
+    const saved = () => savedTimePlot(plot, { u, lines, marks, bands, scale, unit, top });
+    const canvas = container({ ...plot, unit }, section, saved);
+    const options = timeOptions(canvas, { lines, marks, bands, top, whole });
+    const tables = lines.map((line) => [line.xs, line.ys]);
+    u = new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], canvas);
+    plots.push({ u, whole });
+    const rest = lines.filter((line) => line.rest).length;
+    legendOf(u, canvas, rest, marks.filter((mark) => mark.above));
+    fit(u, canvas);
+  }
+  // How far the vertical axis reaches, its unit, and the thresholds in it.
+  function axisOf(plot) {
     const peak = ([, steps]) => highest(steps.map((step) => step[1]));
-    const reach = plot.marks.filter(fits).reduce((reach, mark) => Math.max(reach, peak(mark)), plot.most);
+    // A threshold far above all lines would flatten them, where they are what the plot is about.
+    const fits = (mark) => plot.whole || peak(mark) <= 3 * plot.most;
+    const reach = Math.max(plot.most, ...plot.marks.filter(fits).map(peak));
     const [letter, scale] = prefix(plot.unit, reach);
-    const unit = letter + plot.unit;
     const marks = plot.marks.map((mark) => {
       const [label, steps] = mark;
       const [own, by] = prefix(plot.unit, peak(mark));
-      const text = `${label}: ${+(steps[steps.length - 1][1] / by).toPrecision(4)} ${own}${plot.unit}`;
-      return { label, text, above: !fits(mark), xs: steps.map(([t]) => t), ys: steps.map(([, v]) => v / scale) };
+      const last = +(steps[steps.length - 1][1] / by).toPrecision(4);
+      const text = `${label}: ${last} ${own}${plot.unit}`;
+      const [xs, ys] = [steps.map(([t]) => t), steps.map(([, v]) => v / scale)];
+      return { label, text, above: !fits(mark), xs, ys };
     });
-    const bands = bandsOf(plot.states, plot.end);
-    // The grey ones first: others are drawn over them.
-    const lines = plot.lines.map((line) => ({ ...line, xs: line.samples[0], ys: line.samples[1].map((y) => y / scale) }));
-    lines.sort((a, b) => Number(b.rest ?? false) - Number(a.rest ?? false));
-    // Names of states and of the highest threshold have room above.
-    const named = plot.states || marks.some((mark) => !mark.above && highest(mark.ys) * 1.08 > reach / scale);
-    const top = () => (reach / scale || 1) * (named ? 1.18 : 1.06);
-    let u;
-    const saved = () => {
-      const [from, to] = [u.scales.x.min, u.scales.x.max];
-      const states = bands.map((band) => ({ ...band, name: STATES[band.state] ?? "", colour: ["", "#f6e7b8", "#f3c9b4", "#dccbe6"][band.state] ?? "#eeeeee" }));
-      return {
-        title: `${data.scenario}: ${plot.title}`, file: fileName(data.scenario, plot.id), bands: states, marks,
-        x: { label: "time (s)", column: "time (s)", scale: 1, from, to },
-        y: { label: `${plot.quantity} (${unit})`, unit: plot.unit, scale, from: 0, to: top() },
-        lines: lines.filter((line) => !hidden(line)).map((line) => ({ ...line, colour: line.colour(false) })),
-      };
+    return { reach, scale, unit: letter + plot.unit, marks };
+  }
+  function savedTimePlot(plot, { u, lines, marks, bands, scale, unit, top }) {
+    const [from, to] = [u.scales.x.min, u.scales.x.max];
+    const states = bands.map((band) => {
+      const colour = ["", "#f6e7b8", "#f3c9b4", "#dccbe6"][band.state] ?? "#eeeeee";
+      return { ...band, name: STATES[band.state] ?? "", colour };
+    });
+    const shown = lines.filter((line) => !hidden(line));
+    return {
+      title: `${data.scenario}: ${plot.title}`, file: fileName(data.scenario, plot.id),
+      bands: states, marks, lines: shown.map((line) => ({ ...line, colour: line.colour(false) })),
+      x: { label: "time (s)", column: "time (s)", scale: 1, from, to },
+      y: { label: `${plot.quantity} (${unit})`, unit: plot.unit, scale, from: 0, to: top },
     };
-    const canvas = container({ ...plot, unit }, section, saved);
+  }
+  function timeOptions(canvas, { lines, marks, bands, top, whole }) {
     const series = lines.map((line) => ({
       label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
       stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.8 : 1.4,
-      points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value), rest: line.rest,
+      points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value),
+      rest: line.rest,
     }));
+    const time = { label: "t", value: (u, value) => (value == null ? "–" : `${value.toFixed(3)} s`) };
     const pub = (type) => type === "mousemove" || type === "mouseleave";
-    const options = {
+    const within = marks.filter((mark) => !mark.above);
+    const drawn = (u) => {
+      canvas.parentElement.dataset.marks = drawMarks(u, within).join("; ");
+      count(u, canvas);
+    };
+    return {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
-      scales: {
-        x: { time: false, range: () => state.view ?? whole },
-        y: { range: () => [0, top()] },
-      },
-      series: [{ label: "t", value: (u, value) => (value == null ? "–" : `${value.toFixed(3)} s`) }, ...series],
+      scales: { x: { time: false, range: () => state.view ?? whole }, y: { range: [0, top] } },
+      series: [time, ...series],
       axes: axes(seconds),
       cursor: {
         y: false, dataIdx: latest, points: { size: 5 },
@@ -317,23 +360,16 @@
       },
       hooks: {
         drawClear: [(u) => drawBands(u, bands)],
-        draw: [(u) => {
-          canvas.parentElement.dataset.marks = drawMarks(u, marks.filter((mark) => !mark.above)).join("; ");
-          count(u, canvas);
-        }],
+        draw: [drawn],
         setSelect: [selected],
         setSeries: [(u, i, change) => toggled(u, change)],
       },
     };
-    const tables = lines.map((line) => [line.xs, line.ys]);
-    u = new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], canvas);
-    plots.push({ u, whole });
-    legendOf(u, canvas, lines.filter((line) => line.rest).length, marks.filter((mark) => mark.above));
-    fit(u, canvas);
   }
   const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
   const REST = "\u0000rest";
-  // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no room.
+  // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no
+  // room.
   function legendOf(u, canvas, rest, above) {
     const body = canvas.querySelector(".u-legend tbody") ?? canvas.querySelector(".u-legend");
     if (rest > 0) {
@@ -389,7 +425,8 @@
       const look = data.protocols[run.protocol];
       const placed = (line) => (flows ? lineOf(line, line.look, panel.looks) : lineOf(line, labels.indexOf(line.label), labels.length));
       const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
-      // The same axes for all, but where they would make a line of what happens under this protocol.
+      // The same axes for all, but where they would make a line of what happens under this
+      // protocol.
       const own = highest(lines.map((line) => highest(line.samples[1])));
       const axis = own < most / 6 ? { most: own } : {};
       const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
@@ -408,7 +445,8 @@
       const section = element("section", { id: group.id }, element("h2", {}, group.title), element("p", { class: "about" }, group.about));
       if (found.some(([, panel]) => panel.states)) section.append(stateKey());
       main.append(section);
-      // In the order that each run has them in: one that is new to the list stands behind the one before it.
+      // In the order that each run has them in: one that is new to the list stands behind the one
+      // before it.
       const ids = [];
       for (const run of runs) {
         let at = 0;
@@ -452,20 +490,12 @@
   }
 
   function drawMarker(ctx, marker, x, y, r) {
-    const line = (...points) => points.forEach(([dx, dy], i) => ctx[i ? "lineTo" : "moveTo"](x + dx * r, y + dy * r));
+    const strokes = forebaySave.MARKERS[marker] ?? forebaySave.MARKERS.circle;
     ctx.beginPath();
-    if (marker === "square") ctx.rect(x - 0.85 * r, y - 0.85 * r, 1.7 * r, 1.7 * r);
-    else if (marker === "triangle") { line([0, -1.1], [1, 0.8], [-1, 0.8]); ctx.closePath(); }
-    else if (marker === "diamond") { line([0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]); ctx.closePath(); }
-    else if (marker === "pentagon") { line([0, -1.1], [1.1, -0.25], [0.65, 1], [-0.65, 1], [-1.1, -0.25]); ctx.closePath(); }
-    else if (marker === "circle") ctx.arc(x, y, r, 0, 2 * Math.PI);
-    else {
-      if (marker !== "cross") { line([-1.1, 0], [1.1, 0]); line([0, -1.1], [0, 1.1]); }
-      if (marker !== "plus") { line([-0.9, -0.9], [0.9, 0.9]); line([-0.9, 0.9], [0.9, -0.9]); }
-      ctx.stroke();
-      return;
+    for (const points of strokes) {
+      points.forEach(([dx, dy], i) => ctx[i ? "lineTo" : "moveTo"](x + dx * r, y + dy * r));
     }
-    ctx.fill();
+    ctx[strokes.length > 1 ? "stroke" : "fill"]();
   }
   // Distributions over all seeds: a step for each value, and the marker of the protocol on some.
   function curvePlot(section, curve) {
@@ -559,7 +589,7 @@
     plots = Object.assign([], { others: [] });
     readTheme();
     main.style.minHeight = `${main.offsetHeight}px`;
-    main.replaceChildren();
+    if (data.runs.some((run) => run.panels.length > 0)) main.replaceChildren();
     for (const button of document.querySelectorAll("[data-protocol]")) {
       button.setAttribute("aria-pressed", String(!state.off.has(+button.dataset.protocol)));
     }
@@ -573,6 +603,7 @@
   }
 
   choosers();
+  chartButtons();
   draw();
   darkScheme.addEventListener("change", draw);
   const print = (printing) => () => { state.printing = printing; root.classList.toggle("printing", printing); draw(); };

@@ -1,5 +1,7 @@
-// Writes a plot to a file: SVG and PNG as for a paper (white, with title, axes, units and legend), CSV with its samples.
-// A plot is { id, title, x: { label, log, from, to }, y: { label, from, to }, lines, marks, bands }, in units of its axes.
+// Writes a plot or a chart to a file: SVG and PNG as for a paper (white, with title, axes, units
+// and legend), CSV with its numbers. A plot is { title, file, x: { label, log, from, to }, y: {
+// label, from, to }, lines, marks, bands }, in units of its axes. A chart has rows instead: {
+// title, file, chart } with the chart as the page's data have it.
 const forebaySave = (() => {
   "use strict";
   const FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
@@ -41,7 +43,7 @@ const forebaySave = (() => {
         draw();
         out.push("</g>");
       },
-      end: () => out.join("\n") + "\n" + "<" + "/svg>\n",
+      end: () => out.join("\n") + "\n</svg>\n",
     };
   }
   function canvasPen(width, height) {
@@ -87,6 +89,27 @@ const forebaySave = (() => {
     };
   }
 
+  // The strokes of a marker, in units of its radius: one that is filled, or some that are not.
+  const MARKERS = {
+    square: [[[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]]],
+    triangle: [[[0, -1.1], [1, 0.8], [-1, 0.8]]],
+    diamond: [[[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]]],
+    pentagon: [[[0, -1.1], [1.1, -0.25], [0.65, 1], [-0.65, 1], [-1.1, -0.25]]],
+    plus: [[[-1.1, 0], [1.1, 0]], [[0, -1.1], [0, 1.1]]],
+    cross: [[[-0.9, -0.9], [0.9, 0.9]], [[-0.9, 0.9], [0.9, -0.9]]],
+  };
+  MARKERS.star = [...MARKERS.plus, ...MARKERS.cross];
+  const turns = [...Array(32).keys()].map((i) => i * Math.PI / 16);
+  MARKERS.circle = [turns.map((turn) => [Math.cos(turn), Math.sin(turn)])];
+  function marker(pen, name, [x, y], radius, colour) {
+    const strokes = MARKERS[name] ?? MARKERS.circle;
+    for (const stroke of strokes) {
+      const points = stroke.map(([dx, dy]) => [x + dx * radius, y + dy * radius]);
+      if (strokes.length > 1) pen.line(points, colour, 1.8);
+      else pen.line([...points, points[0]], colour, 0.5, [], colour);
+    }
+  }
+
   // Steps of 1, 2 or 5 times a power of ten.
   function ticks(from, to, most) {
     const raw = (to - from) / most;
@@ -119,22 +142,132 @@ const forebaySave = (() => {
   }
   // Entries of the legend in rows: thresholds that are drawn have their names beside them.
   function legend(plot) {
-    const rows = [[]];
-    let at = 0;
     const shown = plot.lines.filter((line) => !line.rest);
     const rest = plot.lines.length - shown.length;
     const entries = shown.map((line) => ({ ...line, text: line.label }));
     if (rest > 0) entries.push({ colour: plot.lines.find((line) => line.rest).colour, width: 1, text: `${rest} more` });
-    for (const mark of plot.marks.filter((mark) => mark.above)) entries.push({ colour: null, text: `${mark.text}: above the axis` });
+    for (const mark of plot.marks.filter((mark) => mark.above)) {
+      entries.push({ colour: null, text: `${mark.text}: above the axis` });
+    }
+    return entriesInRows(entries, 34);
+  }
+  function paper(pen, height, title) {
+    pen.rect(0, 0, WIDTH, height, "#ffffff");
+    let size = SIZE + 1;
+    // Bold text is about 8 % wider than measured.
+    while (size > 9 && widthOf(title, size) * 1.08 > WIDTH - 24) size -= 0.5;
+    pen.text(12, 24, title, { size, bold: true });
+  }
+
+  // A chart: a row for each flow, link or protocol.
+  const BAR = 10;
+  function shorten(text, most) {
+    let kept = text;
+    while (kept.length > 1 && widthOf(kept, SIZE) > most) kept = kept.slice(0, -2) + "…";
+    return kept;
+  }
+  function chartLegend({ series, rows }) {
+    const own = series.filter((of) => of.colour && of.mark !== "tick");
+    const entries = own.map((of) => ({ ...of, text: of.label }));
+    const ticks = series.filter((of) => of.mark === "tick");
+    if (ticks.length > 0 && ticks[0].colour) entries.push({ mark: "tick", colour: SOFT, text: "reference" });
+    else if (ticks.length > 0) {
+      const { colour, marker } = rows[0];
+      entries.push({ mark: "point", colour, marker, text: series[0].label });
+      entries.push({ mark: "tick", colour, text: ticks.map((of) => of.label).join(", ") });
+    }
+    return entriesInRows(entries, 30);
+  }
+  function entriesInRows(entries, gap) {
+    const rows = [[]];
+    let at = 0;
     for (const entry of entries) {
-      const wide = widthOf(entry.text, SIZE) + (entry.colour ? 34 : 0) + 16;
+      const wide = widthOf(entry.text, SIZE) + (entry.colour ? gap : 0) + 16;
       if (at > 0 && at + wide > WIDTH - LEFT - RIGHT) { rows.push([]); at = 0; }
       rows[rows.length - 1].push([at, entry]);
       at += wide;
     }
     return rows;
   }
+  function drawMark(pen, { mark, colour, marker: shape }, [x, y], zero) {
+    if (mark === "bar") pen.rect(zero, y - BAR / 2, Math.max(x - zero, 0.5), BAR, colour);
+    else if (mark === "tick") pen.line([[x, y - 9], [x, y + 9]], colour, 2);
+    else marker(pen, shape, [x, y], 5.5, colour);
+  }
+  function drawRow(pen, { series, text }, row, top, place) {
+    const bars = series.filter((of) => of.mark === "bar");
+    if (bars.length > 0) {
+      bars.forEach((of, i) => {
+        const value = row.values[i];
+        if (value == null) return;
+        const at = [place(value), top + 6 + (i + 0.5) * (BAR + 2)];
+        drawMark(pen, of, at, place(0));
+        pen.text(at[0] + 5, at[1] + 4, text(value), { size: 11, fill: SOFT, halo: true });
+      });
+      return;
+    }
+    const middle = top + 14;
+    const ticks = row.values.filter((value, i) => value != null && series[i].mark === "tick");
+    if (row.colour && ticks.length > 1) {
+      pen.line([Math.min(...ticks), Math.max(...ticks)].map((v) => [place(v), middle]), row.colour, 2);
+    }
+    // Markers over lines.
+    for (const kind of ["tick", "point"]) {
+      row.values.forEach((value, i) => {
+        if (value == null || series[i].mark !== kind) return;
+        const { colour, marker } = series[i].colour ? series[i] : row;
+        drawMark(pen, { mark: kind, colour, marker }, [place(value), middle]);
+      });
+    }
+  }
+  function paintChart({ title, chart }, makePen) {
+    const { series, rows, log, from, end, scale, prefix, unit } = chart;
+    const bars = series.filter((of) => of.mark === "bar").length;
+    const step = bars > 0 ? bars * (BAR + 2) + 12 : 28;
+    const names = rows.map((row) => shorten(`${row.label} ${row.more}`.trim(), 230));
+    const left = Math.max(...names.map((name) => widthOf(name, SIZE))) + 26;
+    const right = WIDTH - (bars > 0 ? 56 : 30), bottom = TOP + rows.length * step;
+    const legend = chartLegend(chart);
+    const height = bottom + BELOW + legend.length * ROW + 8;
+    const pen = makePen(WIDTH, height, title);
+    const share = log ? (v) => Math.log(v / from) / Math.log(end / from) : (v) => v / end;
+    const place = (value) => left + share(value) * (right - left);
+    paper(pen, height, title);
+    const marked = log ? logTicks(from / scale, end / scale) : ticks(0, end / scale, 5);
+    for (const v of marked) {
+      const at = place(v * scale);
+      pen.line([[at, TOP], [at, bottom]], GRID, 0.75);
+      pen.text(at, bottom + 19, String(v), { anchor: "middle" });
+    }
+    pen.line([[left, TOP], [right, TOP], [right, bottom], [left, bottom], [left, TOP]], INK, 1);
+    rows.forEach((row, i) => {
+      const top = TOP + i * step;
+      pen.text(left - 10, top + step / 2 + 5, names[i], { anchor: "end" });
+      drawRow(pen, { series, text: (value) => (value / scale).toFixed(1) }, row, top, place);
+    });
+    const label = `${chart.quantity} (${prefix}${unit})`;
+    pen.text((left + right) / 2, bottom + 41, label, { anchor: "middle" });
+    legend.forEach((row, i) => row.forEach(([at, entry]) => {
+      const from = LEFT + at, middle = bottom + BELOW + (i + 0.5) * ROW;
+      if (entry.mark === "bar") pen.rect(from, middle - BAR / 2, 22, BAR, entry.colour);
+      else drawMark(pen, entry, [from + 14, middle]);
+      pen.text(from + 28, middle + 5, entry.text);
+    }));
+    return pen.end();
+  }
+  // A row for each row, a column for each series; in basic units.
+  function csvOfChart({ series, rows, row: head, unit }) {
+    const more = rows.some((row) => row.more !== "");
+    const heads = [head, ...(more ? ["of"] : []), ...series.map((of) => `${of.label} (${unit})`)];
+    const line = ({ label, more: words, values }) => [
+      label, ...(more ? [words] : []),
+      ...values.map((value) => (value == null ? "" : String(+value.toPrecision(12)))),
+    ];
+    return [heads, ...rows.map(line)].map((cells) => cells.map(cell).join(",")).join("\n") + "\n";
+  }
+
   function paint(plot, makePen) {
+    if (plot.chart) return paintChart(plot, makePen);
     const rows = legend(plot);
     const height = TOP + PLOT + BELOW + rows.length * ROW + 8;
     const right = WIDTH - RIGHT, bottom = TOP + PLOT;
@@ -142,10 +275,7 @@ const forebaySave = (() => {
     const { x, y } = plot;
     const share = x.log ? (v) => Math.log(v / x.from) / Math.log(x.to / x.from) : (v) => (v - x.from) / (x.to - x.from);
     const place = ([v, w]) => [LEFT + share(v) * (right - LEFT), bottom - (w - y.from) / (y.to - y.from) * PLOT];
-    pen.rect(0, 0, WIDTH, height, "#ffffff");
-    let size = SIZE + 1;
-    while (size > 9 && widthOf(plot.title, size) > WIDTH - 24) size -= 0.5;
-    pen.text(12, 24, plot.title, { size, bold: true });
+    paper(pen, height, plot.title);
     for (const band of plot.bands ?? []) {
       const [[left], [until]] = [place([Math.max(band.from, x.from), 0]), place([Math.min(band.to, x.to), 0])];
       if (until > left) {
@@ -190,9 +320,11 @@ const forebaySave = (() => {
   const svg = (plot) => new Blob([paint(plot, svgPen)], { type: "image/svg+xml" });
   const png = (plot) => new Promise((done) => paint(plot, canvasPen).toBlob(done, "image/png"));
 
-  // A column for each line and threshold; a row for each time at which any has a sample. In basic units.
+  // A column for each line and threshold; a row for each time at which any has a sample. In basic
+  // units.
+  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   function csv(plot) {
-    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+    if (plot.chart) return new Blob([csvOfChart(plot.chart)], { type: "text/csv" });
     const columns = plot.lines.concat(plot.marks);
     const rows = new Map();
     const inside = (v) => v >= plot.x.from - 1e-9 && v <= plot.x.to + 1e-9;
@@ -235,5 +367,5 @@ const forebaySave = (() => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);
   }
-  return { save };
+  return { save, MARKERS };
 })();

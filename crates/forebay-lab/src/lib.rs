@@ -7,6 +7,7 @@
 
 mod algorithms;
 mod bench;
+mod held;
 mod memory;
 mod metrics;
 mod need;

@@ -1,5 +1,6 @@
 //! What is printed and kept of all runs together.
 
+use crate::held;
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
 use crate::scenario::Scenario;
@@ -41,6 +42,10 @@ pub struct Aggregate {
     pub flows: usize,
     /// Flows that completed in all those runs.
     pub completed: usize,
+    /// Flows that did not start in all those runs, because the one before them ended when they had
+    /// to stop; absent from JSON if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skipped: usize,
     /// Mean number of drops over the runs, by reason.
     pub drops: BTreeMap<&'static str, Interval>,
     /// Metrics by name (those of [`crate::Metrics`] that are numbers); a metric that no run has is absent.
@@ -133,6 +138,7 @@ impl Aggregate {
             seeds: runs.iter().map(|run| run.seed).collect(),
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),
+            skipped: runs.iter().map(|run| skipped(run)).sum(),
             drops: intervals(drops),
             metrics: intervals(values),
             by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
@@ -149,6 +155,15 @@ impl Aggregate {
         self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
         self.reference.values_mut().for_each(|interval| interval.ci95 = None);
     }
+}
+
+/// Flows of a run that did not start, and never do.
+fn skipped(run: &RunResult) -> usize {
+    run.per_flow.iter().filter(|flow| flow.end == "skipped").count()
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// True if no two runs of a protocol differ in a metric.
@@ -173,8 +188,16 @@ fn notes(
         notes.push("this scenario has no randomness: every seed gives the same result".to_string());
     }
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
-        let endless = scenario.flows.iter().filter(|flow| flow.bytes.is_none()).count();
-        let sized = of.flows - endless * of.seeds.len();
+        let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
+        let skipped = of.skipped;
+        if skipped > 0 {
+            let (name, flows) = (&of.protocol, of.flows);
+            notes.push(format!(
+                "{name}: {skipped} of {flows} flows did not start: the one before them ended when \
+                 they had to `stop`"
+            ));
+        }
+        let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);
         if of.completed < sized {
             let (name, completed) = (&of.protocol, of.completed);
             notes.push(format!(
@@ -187,6 +210,7 @@ fn notes(
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
+        notes.extend(held::notes(scenario, &of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
@@ -225,7 +249,8 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     let all: usize = runs.iter().map(|run| run.per_flow.len()).sum();
     let of = |run: &RunResult| {
         let late_s = 0.9 * run.ended_s;
-        let nothing = |flow: &&FlowResult| flow.start_s < late_s && flow.received_bytes == 0;
+        let started = |flow: &FlowResult| flow.start_s.is_some_and(|start_s| start_s < late_s);
+        let nothing = |flow: &&FlowResult| started(flow) && flow.received_bytes == 0;
         run.per_flow.iter().filter(nothing).count()
     };
     let nothing: usize = runs.iter().map(|run| of(run)).sum();

@@ -3,9 +3,9 @@
 use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
 use crate::feeders::Feeders;
 use crate::host::Host;
-use crate::link::{AnyLink, FifoLimit, FifoLink, Impairment, QueuedLink};
+use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
 use crate::spec::ForwardingSpec;
-use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, QueueSpec, SpecError};
+use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, SchemeSpec, SpecError};
 use crate::workload::{PathPlan, PortAllocator, Workload};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -14,7 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Addr, FlowId, IpVersion, LinkId, NodeId, PortId, Rng, SocketId, Stream};
-use forebay_queue::{AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Pipeline};
+use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
 use forebay_router::inrpp::{Inrpp, PortInfo};
 use forebay_router::{AnyForwarding, PlainIp, Routes};
 use forebay_transport::Role;
@@ -177,7 +177,7 @@ fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
             }
         }
     }
-    Ok(())
+    crate::life::check(&spec.flows)
 }
 
 /// Each event is one that its link can follow.
@@ -305,11 +305,7 @@ fn inrpp_ports(spec: &NetSpec, links: &[LinkId]) -> Vec<PortInfo> {
         let kind = &spec.nodes[link.to.index()].kind;
         let speaks = matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
         let neighbour = (speaks && spec.version == IpVersion::V4).then_some(RouterId(link.to.0));
-        let rate = match &link.channel {
-            ChannelSpec::Constant(rate) => *rate,
-            ChannelSpec::Trace(trace) => trace.mean_rate(),
-        };
-        PortInfo { rate, neighbour }
+        PortInfo { rate: link.channel.rate(), neighbour }
     };
     links.iter().map(info).collect()
 }
@@ -431,34 +427,45 @@ fn pulling_nodes(spec: &NetSpec) -> Vec<bool> {
 fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
     let (changed, pulling) = (changed_links(spec), pulling_nodes(spec));
     let build = |(i, link): (usize, &LinkSpec)| {
-        let limit = match link.queue {
-            QueueSpec::DropTailBytes(limit) => Some(FifoLimit::Bytes(limit)),
-            QueueSpec::DropTailPackets(limit) => Some(FifoLimit::Packets(limit)),
-            QueueSpec::Custom(_) => None,
-        };
+        let id = LinkId(i as u32);
         let steady = !all_queued && !changed[i] && link.loss == 0.0;
         let simple = steady && !pulling[link.from.index()] && link.jitter.is_zero();
-        match (&link.channel, limit) {
-            (ChannelSpec::Constant(rate), Some(limit)) if simple => {
+        let discipline = link.queue.build(port_init(link, id, seed, Stream::Discipline));
+        match (&link.channel, &link.scheme, discipline) {
+            (ChannelSpec::Constant(rate), SchemeSpec::None, AnyDiscipline::DropTail(queue))
+                if simple =>
+            {
+                let limit = queue.limit();
                 AnyLink::Fifo(FifoLink::new(*rate, link.delay, limit, link.overhead_bytes))
             }
-            _ => AnyLink::Queued(Box::new(queued_link(link, LinkId(i as u32), seed, steady))),
+            (_, scheme, discipline) => {
+                let scheme = scheme.build(port_init(link, id, seed, Stream::PortScheme));
+                let pipeline = Pipeline::new(scheme, discipline);
+                AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
+            }
         }
     };
     spec.links.iter().enumerate().map(build).collect()
 }
 
-fn queued_link(link: &LinkSpec, id: LinkId, seed: u64, steady: bool) -> QueuedLink {
-    let plain = |d| Pipeline::new(AnyMeter::None, d, AnyEgress::Plain);
-    let pipeline = match &link.queue {
-        QueueSpec::DropTailBytes(limit) => {
-            plain(AnyDiscipline::DropTailBytes(DropTailBytes::new(*limit)))
-        }
-        QueueSpec::DropTailPackets(limit) => {
-            plain(AnyDiscipline::DropTailPackets(DropTailPackets::new(*limit)))
-        }
-        QueueSpec::Custom(make) => make(id, Rng::new(seed, Stream::Discipline, id.0 as u64)),
-    };
+/// What a machine of the port of a link is built for, with random numbers for that purpose.
+fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit {
+    PortInit {
+        limit: link.queue.limit(),
+        rate: link.channel.rate(),
+        mtu_bytes: link.mtu_bytes,
+        overhead_bytes: link.overhead_bytes,
+        rng: Rng::new(seed, stream, id.0 as u64),
+    }
+}
+
+fn queued_link(
+    link: &LinkSpec,
+    id: LinkId,
+    pipeline: Pipeline,
+    seed: u64,
+    steady: bool,
+) -> QueuedLink {
     let channel = match &link.channel {
         ChannelSpec::Constant(rate) => AnyChannel::Constant(ConstantRate::new(*rate)),
         ChannelSpec::Trace(trace) => AnyChannel::Trace(TraceChannel::new(trace.clone())),

@@ -1,14 +1,20 @@
-//! How long a packet occupies a transmitter: constant rates and traces of delivery opportunities.
+//! When a transmitter may take a packet and how long that occupies it: constant rates and traces of delivery opportunities.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Serializer, Span, Time};
 
-/// What decides when the transmission of a packet ends.
+/// What decides when a packet is taken from the queue and when its transmission ends.
 pub trait Channel: Send {
-    /// A packet of `bytes` starts transmission at `now`, which is not before the end of the last one: when it ends,
-    /// at least 1 ns later.
+    /// The transmitter is free at `now`, which is not before the end of the last transmission, and something waits: when it may be
+    /// taken from the queue, `now` or later. Only then the discipline is asked for a packet: what it decides on the way out (the
+    /// order, drops by sojourn time) it decides at that time. An opportunity at which nothing is taken may be lost.
+    fn next_opportunity(&self, now: Time) -> Time {
+        now
+    }
+    /// A packet of `bytes` starts transmission at `now`, which is an opportunity by [`Channel::next_opportunity`]: when it ends, at
+    /// least 1 ns later.
     fn transmit(&mut self, now: Time, bytes: u32) -> Time;
     /// The rate at `now`, for estimates and displays.
     fn rate(&self, now: Time) -> Rate;
@@ -105,8 +111,9 @@ impl DeliveryTrace {
     }
 }
 
-/// A transmitter that follows a [`DeliveryTrace`]: bytes left over from an opportunity serve the next packet, and an
-/// opportunity at which nothing waits is lost.
+/// A transmitter that follows a [`DeliveryTrace`], as mahimahi's mm-link does (Netravali et al., USENIX ATC 2015): a packet is taken
+/// from the queue when an opportunity comes; bytes left over serve the next packet, which then has the rest of its bytes from later
+/// opportunities; what is left when nothing waits is lost, and so is an opportunity at which nothing waits.
 #[derive(Clone, Debug)]
 pub struct TraceChannel {
     trace: Arc<DeliveryTrace>,
@@ -127,6 +134,17 @@ impl TraceChannel {
 }
 
 impl Channel for TraceChannel {
+    fn next_opportunity(&self, now: Time) -> Time {
+        let goes_on = now <= self.busy_until;
+        if goes_on && self.left_bytes > 0 {
+            return now;
+        }
+        let next = self.trace.at(self.next);
+        match goes_on || next >= now {
+            true => next.max(now),
+            false => self.trace.at(self.trace.first_from(now)),
+        }
+    }
     fn transmit(&mut self, now: Time, bytes: u32) -> Time {
         if now > self.busy_until {
             self.left_bytes = 0;
@@ -171,6 +189,10 @@ macro_rules! each {
 }
 
 impl Channel for AnyChannel {
+    #[inline]
+    fn next_opportunity(&self, now: Time) -> Time {
+        each!(self, c => c.next_opportunity(now))
+    }
     #[inline]
     fn transmit(&mut self, now: Time, bytes: u32) -> Time {
         each!(self, c => c.transmit(now, bytes))

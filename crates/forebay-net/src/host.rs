@@ -1,5 +1,6 @@
 //! A host: sockets behind interfaces, reassembly, and a round robin over the sockets that have something to send.
 
+use crate::app::App;
 use crate::fabric::EndId;
 use crate::few::Few;
 use crate::ip_ids::IpIds;
@@ -34,7 +35,7 @@ pub struct HostContext<'a> {
     /// Packets that reached a host, pieces one by one.
     pub delivered: &'a mut u64,
     /// One-way delays of data packets that sockets here took, by transport of their flow.
-    pub one_way: &'a mut [Histogram],
+    pub one_way: &'a mut Vec<Histogram>,
 }
 
 impl HostContext<'_> {
@@ -42,7 +43,7 @@ impl HostContext<'_> {
     #[inline(always)]
     fn note_one_way(&mut self, transport: u16, packet: &Packet) {
         let left = packet.left_host_at();
-        if packet.payload_len() > 0 && left > Time::ZERO {
+        if left > Time::ZERO {
             self.one_way[transport as usize].record(self.now.since(left));
         }
     }
@@ -61,6 +62,8 @@ pub struct Socket {
     /// Its local ports: (interface, index there), path by path. Almost all sockets have one.
     first_place: (u16, u32),
     more_places: Vec<(u16, u32)>,
+    /// What it sends, where not all was written at once.
+    app: Option<Box<App>>,
 }
 
 impl Socket {
@@ -81,6 +84,25 @@ impl Socket {
     pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_deref()
     }
+    /// When [`Host::on_timeout`] is due, if it ever is.
+    #[inline(always)]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let connection = self.connection()?;
+        match &self.app {
+            None => connection.next_timeout(),
+            Some(app) => with_app(app, connection),
+        }
+    }
+}
+
+/// When a connection times out or its application does something. That of one that has ended does
+/// nothing.
+#[inline(never)]
+fn with_app(app: &App, connection: &Connection) -> Option<Time> {
+    let timeout = connection.next_timeout();
+    let acts_at = if connection.is_ended() { Time::MAX } else { app.next() };
+    let next = timeout.map_or(acts_at, |at| at.min(acts_at));
+    (next != Time::MAX).then_some(next)
 }
 
 /// A local port: one path of a socket.
@@ -137,8 +159,6 @@ pub(crate) struct Spoken {
     pub timeout: Option<Time>,
     /// It has ended.
     pub ended: bool,
-    /// What its outlet gave back; the socket may have more to send then.
-    pub refused: Option<Packet>,
 }
 
 /// An entry that would be asked for a packet when the interface has room, and whose answer is known.
@@ -169,8 +189,8 @@ impl Host {
     /// Add one end of a flow.
     pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role, transport: u16) -> SocketId {
         let (first_place, more_places) = (NOWHERE, Vec::new());
-        let connection = None;
-        let socket = Socket { flow, role, transport, connection, first_place, more_places };
+        let (connection, app) = (None, None);
+        let socket = Socket { flow, role, transport, connection, first_place, more_places, app };
         self.sockets.push(socket);
         SocketId(self.sockets.len() as u32 - 1)
     }
@@ -236,8 +256,7 @@ impl Host {
     /// When the only socket times out; [`Time::MAX`] if it does not.
     #[inline]
     pub(crate) fn times_out_at(&self) -> Time {
-        let connection = self.sockets.first().and_then(Socket::connection);
-        connection.and_then(Connection::next_timeout).unwrap_or(Time::MAX)
+        self.sockets.first().and_then(Socket::next_timeout).unwrap_or(Time::MAX)
     }
     /// The only socket takes a packet, which the caller ends. None, and nothing has happened to it, if that is not for it alone.
     /// [`Host::speak`] must follow.
@@ -276,7 +295,8 @@ impl Host {
     pub(crate) fn hear_nothing(&self) -> Option<Heard> {
         self.interfaces[0].entries[0].queued.then_some(Heard { ready: false, refused: None })
     }
-    /// The only socket sends while there is room.
+    /// The only socket sends while there is room. `refused` is what its outlet gave back, if it did: the socket may have more to
+    /// send then.
     #[inline(always)]
     pub(crate) fn speak(
         &mut self,
@@ -285,11 +305,12 @@ impl Host {
         arena: &mut Arena,
         workload: &Workload,
         outlet: &mut impl Outlet,
+        refused: &mut Option<Packet>,
     ) -> Spoken {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
         let end = socket.end();
         let connection = socket.connection.as_mut().expect("it has heard something");
-        let (mut wake_at, mut refused) = (None, None);
+        let mut wake_at = None;
         let mut ready = heard.ready || interface.entries[0].queued;
         while ready {
             if let Some(at) = outlet.room_at(now) {
@@ -302,29 +323,32 @@ impl Host {
                 }
                 break;
             }
-            let Some(mut packet) = connection.poll_transmit(now, 0, arena) else {
+            let packet = match connection.poll_plain(now) {
+                None => {
+                    let ids = &mut self.ip_ids;
+                    poll_other(connection, now, (interface.addr, ids), workload, arena)
+                }
+                packet => packet,
+            };
+            let Some(packet) = packet else {
                 ready = false;
                 break;
             };
-            packet.set_left_host_at(now);
-            if !packet.dont_fragment() {
-                let ids = self.ip_ids.get_or_insert_default();
-                ids.give(interface.addr, &mut packet, workload, arena);
-            }
             ready = !connection.is_silent(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
-                refused = Some(packet);
+                *refused = Some(packet);
                 break;
             }
         }
-        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
+        let ended = connection.is_ended();
+        let timeout = socket.next_timeout();
         if ready {
             interface.mark_ready(0);
         } else if interface.entries[0].queued {
             interface.entries[0].queued = false;
             interface.ready.clear();
         }
-        Spoken { end, wake_at, timeout, ended, refused }
+        Spoken { end, wake_at, timeout, ended }
     }
 
     fn on_fragment(
@@ -428,6 +452,10 @@ impl Host {
         let entry = &mut self.sockets[socket.index()];
         assert!(entry.role == Role::Client && entry.connection.is_none(), "opened twice");
         let mut connection = cx.workload.connection(entry.flow, Role::Client);
+        entry.app = cx.workload.app(entry.flow, cx.now).map(Box::new);
+        if let Some(app) = &mut entry.app {
+            app.begin(cx.now, &mut connection);
+        }
         connection.open(cx.now);
         entry.connection = Some(Box::new(connection));
         self.mark_all_ready(socket);
@@ -435,13 +463,17 @@ impl Host {
     /// When [`Host::on_timeout`] is due for `socket`.
     #[inline]
     pub fn next_timeout(&self, socket: SocketId) -> Option<Time> {
-        self.sockets[socket.index()].connection.as_ref()?.next_timeout()
+        self.sockets[socket.index()].next_timeout()
     }
     /// The time that `socket` asked for has come.
     pub fn on_timeout(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
         self.pass_time(cx.now);
-        if let Some(connection) = &mut self.sockets[socket.index()].connection {
+        let Socket { connection, app, .. } = &mut self.sockets[socket.index()];
+        if let Some(connection) = connection {
             connection.on_timeout(cx.now);
+            if let Some(app) = app.as_mut().filter(|_| !connection.is_ended()) {
+                app.act(cx.now, connection);
+            }
             self.mark_all_ready(socket);
         }
     }
@@ -462,12 +494,11 @@ impl Host {
         let connection = socket.connection.as_mut().expect("only open sockets are ready");
         let path = entry.path as usize;
         let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
-        if let Some(packet) = &mut packet {
-            packet.set_left_host_at(cx.now);
-            if !packet.dont_fragment() {
-                let ids = self.ip_ids.get_or_insert_default();
-                ids.give(interface.addr, packet, cx.workload, cx.arena);
-            }
+        if let Some(packet) = &mut packet
+            && !packet.dont_fragment()
+        {
+            let ids = self.ip_ids.get_or_insert_default();
+            ids.give(interface.addr, packet, cx.workload, cx.arena);
         }
         if packet.is_none() || connection.is_silent(path) {
             entry.queued = false;
@@ -547,6 +578,22 @@ fn foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     }
     *cx.delivered += pieces;
     cx.arena.free(packet);
+}
+
+/// The next packet of a connection that has no plain one, from the host at `host`.
+#[inline(never)]
+fn poll_other(
+    connection: &mut Connection,
+    now: Time,
+    (host, ids): (Addr, &mut Option<Box<IpIds>>),
+    workload: &Workload,
+    arena: &mut Arena,
+) -> Option<Packet> {
+    let mut packet = connection.poll_any(now, 0, arena)?;
+    if !packet.dont_fragment() {
+        ids.get_or_insert_default().give(host, &mut packet, workload, arena);
+    }
+    Some(packet)
 }
 
 /// A TCP segment that came in `pieces` ends: `heard` is what [`Host::on_datagram`] made of it.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod app;
 mod build;
 mod channel;
 mod fabric;
@@ -13,6 +14,7 @@ mod feeders;
 mod few;
 mod host;
 mod ip_ids;
+mod life;
 mod link;
 mod reassembly;
 mod spec;
@@ -22,10 +24,11 @@ pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
-pub use link::{AnyLink, FifoLimit, FifoLink, Impairment, LinkStats, QueuedLink};
+pub use life::{After, Law, Life, Writing, in_a_circle};
+pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;
 pub use spec::{
-    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, SpecError, TransportSpec,
+    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
+    NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

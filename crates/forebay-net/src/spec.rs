@@ -3,13 +3,16 @@
 //! Names, units and files are the business of whoever makes a spec; here everything is a number or an index.
 
 use crate::channel::DeliveryTrace;
+use crate::life::Life;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-use forebay_queue::Pipeline;
+use forebay_queue::{
+    AnyDiscipline, AnyScheme, DropTail, Limit, PortInit, PortScheme, RcpPort, RcpPortParams,
+};
 use forebay_router::{Forwarding, inrpp};
 use forebay_transport::TcpConfig;
 
@@ -84,6 +87,8 @@ pub struct LinkSpec {
     pub overhead_bytes: u16,
     /// The queue in front of it.
     pub queue: QueueSpec,
+    /// What the port does beside queueing.
+    pub scheme: SchemeSpec,
 }
 
 /// How fast a link transmits.
@@ -95,15 +100,66 @@ pub enum ChannelSpec {
     Trace(Arc<DeliveryTrace>),
 }
 
+impl ChannelSpec {
+    /// Its rate at the start; of a trace, the mean.
+    pub fn rate(&self) -> Rate {
+        match self {
+            ChannelSpec::Constant(rate) => *rate,
+            ChannelSpec::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// Makes the discipline of a port.
+pub type MakeDiscipline = Arc<dyn Fn(PortInit) -> AnyDiscipline + Send + Sync>;
+
 /// The queue of a port.
 #[derive(Clone)]
 pub enum QueueSpec {
-    /// Drop-tail limited in bytes, the packet in service not counted.
-    DropTailBytes(u64),
-    /// Drop-tail limited in packets, the packet in service not counted.
-    DropTailPackets(u64),
-    /// Made by this function, for the link given, with its random stream.
-    Custom(Arc<dyn Fn(LinkId, Rng) -> Pipeline + Send + Sync>),
+    /// Drop-tail.
+    DropTail(Limit),
+    /// Any discipline, of this limit.
+    Custom(Limit, MakeDiscipline),
+}
+
+impl QueueSpec {
+    /// Its limit.
+    pub fn limit(&self) -> Limit {
+        match *self {
+            QueueSpec::DropTail(limit) | QueueSpec::Custom(limit, _) => limit,
+        }
+    }
+    pub(crate) fn build(&self, init: PortInit) -> AnyDiscipline {
+        match self {
+            QueueSpec::DropTail(limit) => AnyDiscipline::DropTail(DropTail::with_limit(*limit)),
+            QueueSpec::Custom(_, make) => make(init),
+        }
+    }
+}
+
+/// What a port does beside queueing: its meter and its egress.
+#[derive(Clone, Default)]
+pub enum SchemeSpec {
+    /// Nothing.
+    #[default]
+    None,
+    /// It computes the rate of RCP, and stamps it into what leaves.
+    Rcp(RcpPortParams),
+    /// What this function makes.
+    Custom(Arc<dyn Fn(PortInit) -> Box<dyn PortScheme> + Send + Sync>),
+}
+
+impl SchemeSpec {
+    pub(crate) fn build(&self, init: PortInit) -> AnyScheme {
+        match self {
+            SchemeSpec::None => AnyScheme::None,
+            SchemeSpec::Rcp(params) => {
+                let PortInit { rate, overhead_bytes, rng, .. } = init;
+                AnyScheme::Rcp(RcpPort::new(rate, overhead_bytes, *params, rng))
+            }
+            SchemeSpec::Custom(make) => AnyScheme::Custom(make(init)),
+        }
+    }
 }
 
 /// A kind of transport: what an algorithm needs at both ends.
@@ -130,10 +186,12 @@ pub struct FlowSpec {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent.
+    /// When the SYN is sent; of a flow that follows another ([`Life::after`]) it says nothing.
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
+    /// What its application does beside writing `bytes` at `start`; None of most flows.
+    pub life: Option<Box<Life>>,
     /// Index into [`NetSpec::transports`].
     pub transport: usize,
     /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
@@ -199,6 +257,13 @@ pub enum SpecError {
         flow: FlowId,
         /// The node.
         node: NodeId,
+    },
+    /// A flow whose [`Life`] is none.
+    Life {
+        /// The flow.
+        flow: FlowId,
+        /// What is wrong.
+        why: &'static str,
     },
     /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
     RateOfTrace(LinkId),

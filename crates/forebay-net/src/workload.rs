@@ -1,9 +1,11 @@
 //! The flow table with its address plan: who talks to whom, from which port, by which algorithm.
 
+use crate::app::App;
+use crate::life::Followers;
 use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Addr, Endpoint, FlowId, IpVersion, PortId, Rng, Stream};
+use forebay_base::{Addr, Endpoint, FlowId, IpVersion, PortId, Rng, Span, Stream, Time};
 use forebay_cc::{AnyFeedback, Init};
 use forebay_transport::{Connection, PathSetup, Role, Setup};
 
@@ -31,6 +33,7 @@ pub struct Workload {
     paths: Vec<PathPlan>,
     /// For each flow where its paths begin in `paths`; one entry more at the end.
     first_path: Vec<u32>,
+    followers: Followers,
 }
 
 impl Workload {
@@ -47,6 +50,7 @@ impl Workload {
             seed,
             transports: spec.transports.clone(),
             flows: spec.flows.clone(),
+            followers: Followers::of(&spec.flows),
             paths,
             first_path,
         }
@@ -63,6 +67,23 @@ impl Workload {
     pub fn paths(&self, flow: FlowId) -> &[PathPlan] {
         let range = self.first_path[flow.index()]..self.first_path[flow.index() + 1];
         &self.paths[range.start as usize..range.end as usize]
+    }
+    /// The flows that start when `flow` has ended.
+    pub fn followers(&self, flow: FlowId) -> &[FlowId] {
+        self.followers.of_flow(flow)
+    }
+    /// From the end of the flow that `flow` follows until it starts.
+    pub fn think(&self, flow: FlowId) -> Span {
+        let after = self.flows[flow.index()].after();
+        after.map_or(Span::ZERO, |after| after.think.draw(&mut self.fate(flow, false)))
+    }
+    /// The application of a flow that starts now; None if it writes all it has at once.
+    pub(crate) fn app(&self, flow: FlowId, now: Time) -> Option<App> {
+        App::of(&self.flows[flow.index()], self.fate(flow, true), now)
+    }
+    /// What is drawn for a flow while it runs, or before.
+    fn fate(&self, flow: FlowId, runs: bool) -> Rng {
+        Rng::new(self.seed, Stream::Application, u64::from(flow.0) << 1 | u64::from(runs))
     }
     /// The first IP identification that the host at `host` uses towards `dst`: random, and the
     /// same whatever else the host sends.

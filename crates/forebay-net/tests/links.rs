@@ -4,11 +4,11 @@ use forebay_base::{
     Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream,
     TcpFields, Time,
 };
-use forebay_net::{AnyChannel, AnyLink, ConstantRate, FifoLimit, FifoLink, Impairment, QueuedLink};
-use forebay_queue::{
-    AnyDiscipline, AnyEgress, AnyMeter, Discipline, DropTailBytes, DropTailPackets, Overflow,
-    Pipeline, PortContext,
+use forebay_net::{
+    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLink, Impairment, QueuedLink,
+    TraceChannel,
 };
+use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeline, PortContext};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -63,16 +63,12 @@ impl Bench {
 
 const DELAY: Span = Span::from_millis(3);
 
-fn fifo(rate: Rate, limit: FifoLimit) -> AnyLink {
+fn fifo(rate: Rate, limit: Limit) -> AnyLink {
     AnyLink::Fifo(FifoLink::new(rate, DELAY, limit, 0))
 }
 
-fn queued(rate: Rate, limit: FifoLimit, steady: bool) -> AnyLink {
-    let discipline = match limit {
-        FifoLimit::Bytes(n) => AnyDiscipline::DropTailBytes(DropTailBytes::new(n)),
-        FifoLimit::Packets(n) => AnyDiscipline::DropTailPackets(DropTailPackets::new(n)),
-    };
-    let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+fn queued(rate: Rate, limit: Limit, steady: bool) -> AnyLink {
+    let pipeline = Pipeline::plain(DropTail::with_limit(limit).into());
     let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(rate));
     AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady)))
@@ -85,9 +81,9 @@ fn one_event_and_two_event_links_are_the_same_link() {
     for (seed, steady) in (0..60).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let limit = match rng.below(4) {
-            0 => FifoLimit::Packets(rng.below(6)),
-            1 => FifoLimit::Bytes(rng.below(200)),
-            _ => FifoLimit::Bytes(rng.below(9000)),
+            0 => Limit::Packets(rng.below(6)),
+            1 => Limit::Bytes(rng.below(200)),
+            _ => Limit::Bytes(rng.below(9000)),
         };
         let (mut a, mut b) =
             (Bench::new(fifo(rate, limit)), Bench::new(queued(rate, limit, steady)));
@@ -119,8 +115,8 @@ fn one_event_and_two_event_links_are_the_same_link() {
 /// The transmitter is looked after only when a packet comes, on a link that is busy for milliseconds between.
 #[test]
 fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
-    let mut in_time = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
-    let mut late = Bench::new(queued(Rate::mbps(12), FifoLimit::Bytes(9000), false));
+    let mut in_time = Bench::new(queued(Rate::mbps(12), Limit::Bytes(9000), false));
+    let mut late = Bench::new(queued(Rate::mbps(12), Limit::Bytes(9000), false));
     let mut rng = Rng::new(5, Stream::Test, 0);
     let mut now = Time::ZERO;
     for number in 0..2000 {
@@ -149,7 +145,7 @@ fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
 fn poisson_arrivals_wait_as_long_as_m_d_1_says() {
     let service_ms = 1.2; // 1500 bytes at 10 Mbit/s
     for (rho, expected_ms) in [(0.5, 0.6), (0.8, 2.4), (0.9, 5.4)] {
-        let mut bench = Bench::new(fifo(Rate::mbps(10), FifoLimit::Bytes(u64::MAX)));
+        let mut bench = Bench::new(fifo(Rate::mbps(10), Limit::Bytes(u64::MAX)));
         let mut rng = Rng::new(3, Stream::Test, 0);
         let mut now_ns = 0.0;
         let packets = 1_000_000;
@@ -166,7 +162,7 @@ fn poisson_arrivals_wait_as_long_as_m_d_1_says() {
 #[test]
 fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
     let limit = 100;
-    let mut bench = Bench::new(fifo(Rate::mbps(12), FifoLimit::Packets(limit)));
+    let mut bench = Bench::new(fifo(Rate::mbps(12), Limit::Packets(limit)));
     // a = 1.25: one packet each 0.8 ms, served in 1 ms.
     (0..10_000u32).for_each(|n| bench.offer(Time::from_nanos(n as u64 * 800_000), n, 1500));
     // The buffer fills at 0.25 packets a service time: after about 100 / (1 - 0.8) = 500 arrivals.
@@ -178,7 +174,7 @@ fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
 
 #[test]
 fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
-    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(10), false));
+    let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(10), false));
     let ms = Time::from_millis;
     (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
     bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
@@ -195,11 +191,7 @@ fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
 
 #[test]
 fn jitter_reorders_and_loss_is_as_frequent_as_asked() {
-    let pipeline = Pipeline::new(
-        AnyMeter::None,
-        AnyDiscipline::DropTailPackets(DropTailPackets::new(u64::MAX)),
-        AnyEgress::Plain,
-    );
+    let pipeline = Pipeline::plain(DropTail::with_limit(Limit::Packets(u64::MAX)).into());
     let impairment = Impairment::new(0.1, Span::from_millis(5), Rng::new(1, Stream::Link, 0));
     let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
     let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
@@ -250,7 +242,7 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
         let seen = Arc::default();
         let fifo = Sojourns { packets: VecDeque::new(), seen: Arc::clone(&seen) };
         let discipline = AnyDiscipline::Custom(Box::new(fifo));
-        let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+        let pipeline = Pipeline::plain(discipline);
         let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
         let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
         let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady);
@@ -278,8 +270,8 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
 #[test]
 fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
     let arrivals = |reorder: bool, jitter: Span| {
-        let discipline = AnyDiscipline::DropTailPackets(DropTailPackets::new(u64::MAX));
-        let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+        let discipline = AnyDiscipline::DropTail(DropTail::with_limit(Limit::Packets(u64::MAX)));
+        let pipeline = Pipeline::plain(discipline);
         let mut impairment = Impairment::new(0.0, jitter, Rng::new(1, Stream::Link, 0));
         impairment.reorder = reorder;
         let channel = AnyChannel::Constant(ConstantRate::new(Rate::mbps(12)));
@@ -305,7 +297,7 @@ fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
 /// What failed with the link holds nobody up: the delay falls while it is down.
 #[test]
 fn nobody_waits_for_packets_that_a_failure_took() {
-    let mut bench = Bench::new(queued(Rate::mbps(12), FifoLimit::Packets(9), false));
+    let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(9), false));
     let ms = Time::from_millis;
     bench.offer(ms(0), 1, 1500);
     bench.run_to(ms(2)); // on the wire until 4 ms
@@ -317,10 +309,72 @@ fn nobody_waits_for_packets_that_a_failure_took() {
     assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);
 }
 
+/// Opportunities of 1504 bytes at 10, 20, 20 and 40 ms, then none before 1 s.
+fn traced(limit: Limit, seen: Option<Arc<Mutex<Vec<Span>>>>) -> Bench {
+    let times = [10, 20, 20, 40, 1000].map(Span::from_millis).to_vec();
+    let trace = DeliveryTrace::new(times, 1504).expect("in order");
+    let discipline = match seen {
+        Some(seen) => AnyDiscipline::Custom(Box::new(Sojourns { packets: VecDeque::new(), seen })),
+        None => DropTail::with_limit(limit).into(),
+    };
+    let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
+    let channel = AnyChannel::Trace(TraceChannel::new(Arc::new(trace)));
+    let pipeline = Pipeline::plain(discipline);
+    let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
+    Bench::new(AnyLink::Queued(Box::new(link)))
+}
+
+/// mahimahi's LinkQueue (link_queue.cc, `rationalize`), by hand: packets of 1504 bytes that come at 0 are taken from the queue
+/// at 10, 20, 20 and 40 ms, and not when the one before has left. A driver that wakes once, at 50 ms, changes nothing.
+#[test]
+fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
+    for late in [false, true] {
+        let seen = Arc::default();
+        let mut bench = traced(Limit::Packets(9), Some(Arc::clone(&seen)));
+        (0..4).for_each(|n| bench.put(Time::ZERO, n, 1504));
+        assert_eq!(bench.link.waiting_packets(Time::ZERO), 4, "none is in transmission");
+        assert_eq!(bench.link.next_start(), Some(Time::from_millis(10)));
+        if late {
+            bench.call(Time::from_millis(50), |link, cx| link.on_transmitter(cx));
+        }
+        bench.run_to(Time::MAX);
+        let waited: Vec<u64> =
+            seen.lock().unwrap().iter().map(|s| s.as_nanos() / 1_000_000).collect();
+        assert_eq!(waited, [10, 20, 20, 40], "late: {late}");
+        // The transmitter had something to send from 0 to 40 ms.
+        assert_eq!(bench.link.busy(Time::MAX).as_nanos() / 1_000_000, 40);
+    }
+}
+
+/// The same code by hand: of 1504 bytes 500 + 500 go to two packets and 504 to a third of 1000, which has the rest at 20 ms and
+/// leaves then. What is left of that, 1008 bytes, and the next opportunity at 20 ms are lost where nothing waits; a packet that
+/// comes at 30 ms is taken at 40 ms.
+#[test]
+fn what_an_opportunity_leaves_goes_to_the_next_packet_and_is_lost_when_there_is_none() {
+    let mut bench = traced(Limit::Packets(9), None);
+    [500, 500, 1000].iter().zip(0..).for_each(|(&len, n)| bench.put(Time::ZERO, n, len));
+    bench.offer(Time::from_millis(30), 3, 1504);
+    bench.run_to(Time::MAX);
+    let ms: Vec<(u64, u32)> =
+        bench.arrivals.iter().map(|&(at, n)| ((at - DELAY.as_nanos()) / 1_000_000, n)).collect();
+    assert_eq!(ms, [(10, 0), (10, 1), (20, 2), (40, 3)]);
+}
+
+/// A packet that waits for an opportunity is in the queue: it counts for the limit.
+#[test]
+fn the_limit_counts_what_waits_for_an_opportunity() {
+    let mut bench = traced(Limit::Packets(1), None);
+    (0..2).for_each(|n| bench.put(Time::ZERO, n, 1504));
+    bench.offer(Time::from_millis(10), 2, 1504);
+    assert_eq!(bench.refused, [1]);
+    bench.run_to(Time::MAX);
+    assert_eq!(bench.arrivals.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 2]);
+}
+
 /// 1 Mbit/s is 125 bytes a millisecond: two packets of 1250 bytes take 10 ms each.
 #[test]
 fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
-    let (rate, limit) = (Rate::mbps(1), FifoLimit::Packets(10));
+    let (rate, limit) = (Rate::mbps(1), Limit::Packets(10));
     let ms = Time::from_millis;
     for link in [fifo(rate, limit), queued(rate, limit, false), queued(rate, limit, true)] {
         let mut bench = Bench::new(link);

@@ -1,87 +1,83 @@
-//! Drop-tail: first in, first out, and what does not fit is refused.
+//! Drop-tail (RFC 7567 section 2): first in, first out, and what does not fit is refused.
 //!
-//! The packet in service is not counted: it has left the queue when its transmission starts. Byte mode takes a packet if
-//! and only if backlog + length <= limit, so it favours small packets; packet mode counts packets of any size alike.
+//! A queue limited in bytes takes a packet if and only if backlog + length <= limit, so it favours small packets; one that is
+//! limited in packets counts packets of any size alike. The limit is written with its unit: "64kB"; "100packets"; "50ms", the
+//! bytes that the link sends in that time; { limit = "1BDP", rtt = "100ms" }, the bytes of rate x rtt.
+//!
+//! Differs from the bfifo and pfifo of Linux in: the packet in transmission is not counted, nor any that a driver holds.
 
 use crate::discipline::{Discipline, Overflow};
-use crate::pipeline::PortContext;
-use alloc::collections::VecDeque;
+use crate::fifo::Fifo;
+use crate::limit::Limit;
+use crate::port::{PortContext, PortInit};
+use crate::table::ParamError;
 use forebay_base::{DropReason, Packet};
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Default)]
-struct Fifo {
-    packets: VecDeque<Packet>,
-    bytes: u64,
+/// Drop-tail has no parameters beside its limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {}
+
+impl Params {
+    /// There is nothing to be wrong.
+    pub fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
 }
 
-impl Fifo {
-    fn push(&mut self, packet: Packet) {
-        self.bytes += packet.wire_len() as u64;
-        self.packets.push_back(packet);
+/// See the module.
+#[derive(Debug)]
+pub struct DropTail {
+    fifo: Fifo,
+    limit: Limit,
+}
+
+impl DropTail {
+    /// An empty queue of a port.
+    pub fn new(_: &Params, init: PortInit) -> DropTail {
+        DropTail::with_limit(init.limit)
     }
-    fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= packet.wire_len() as u64;
-        Some(packet)
+    /// An empty queue.
+    pub fn with_limit(limit: Limit) -> DropTail {
+        DropTail { fifo: Fifo::default(), limit }
+    }
+    /// Its limit.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+}
+
+impl Discipline for DropTail {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _: &mut PortContext<'_>) -> Result<(), Overflow> {
+        if !self.has_room(packet.wire_len()) {
+            return Err(Overflow(packet));
+        }
+        self.fifo.push(packet);
+        Ok(())
+    }
+    #[inline]
+    fn has_room(&self, wire_len: u16) -> bool {
+        self.limit.admits(wire_len, self.fifo.packets(), self.fifo.bytes())
+    }
+    #[inline]
+    fn dequeue(&mut self, _: &mut PortContext<'_>) -> Option<Packet> {
+        self.fifo.pop()
+    }
+    #[inline]
+    fn backlog_bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+    #[inline]
+    fn backlog_packets(&self) -> u64 {
+        self.fifo.packets()
+    }
+    fn passes_at_once(&self) -> bool {
+        true
     }
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
-        while let Some(packet) = self.pop() {
-            cx.drop_packet(packet, reason);
-        }
+        self.fifo.clear(reason, cx);
     }
 }
-
-macro_rules! drop_tail {
-    ($(#[$doc:meta])* $name:ident, $limit:ident, |$fifo:ident, $len:ident, $bound:ident| $room:expr) => {
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name {
-            fifo: Fifo,
-            $limit: u64,
-        }
-        impl $name {
-            /// An empty queue with the given limit, the packet in service not counted.
-            pub fn new($limit: u64) -> Self {
-                $name { fifo: Fifo::default(), $limit }
-            }
-            /// The limit.
-            pub fn limit(&self) -> u64 {
-                self.$limit
-            }
-        }
-        impl Discipline for $name {
-            fn enqueue(&mut self, packet: Packet, _: &mut PortContext<'_>) -> Result<(), Overflow> {
-                if !self.has_room(packet.wire_len()) {
-                    return Err(Overflow(packet));
-                }
-                self.fifo.push(packet);
-                Ok(())
-            }
-            fn has_room(&self, $len: u16) -> bool {
-                let ($fifo, $bound) = (&self.fifo, self.$limit);
-                $room
-            }
-            fn dequeue(&mut self, _: &mut PortContext<'_>) -> Option<Packet> {
-                self.fifo.pop()
-            }
-            fn backlog_bytes(&self) -> u64 {
-                self.fifo.bytes
-            }
-            fn backlog_packets(&self) -> u64 {
-                self.fifo.packets.len() as u64
-            }
-            fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
-                self.fifo.clear(reason, cx);
-            }
-        }
-    };
-}
-
-drop_tail!(
-    /// Drop-tail limited in bytes.
-    DropTailBytes, limit_bytes, |fifo, len, limit| fifo.bytes + len as u64 <= limit
-);
-drop_tail!(
-    /// Drop-tail limited in packets.
-    DropTailPackets, limit_packets, |fifo, _len, limit| (fifo.packets.len() as u64) < limit
-);

@@ -1,21 +1,29 @@
-//! A port is a fixed pipeline: [`Meter`] sees arrivals, [`Discipline`] orders, marks and drops, [`Egress`] stamps
-//! and splits. One file each.
+//! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and drops, and the scheme stamps and
+//! splits what leaves.
 //!
 //! Pure: `no_std`, no clock, no I/O.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-mod discipline;
-mod droptail;
-mod egress;
-mod meter;
-mod pipeline;
-mod rcp;
+#[macro_use] // before whoever uses its macro
+mod table;
 
-pub use discipline::{AnyDiscipline, Discipline, Overflow};
-pub use droptail::{DropTailBytes, DropTailPackets};
-pub use egress::{AnyEgress, Egress, Leaving};
-pub use meter::{AnyMeter, Meter};
-pub use pipeline::{Pipeline, PortContext};
-pub use rcp::{RcpMeter, RcpPortParams, rcp_pipeline};
+mod discipline;
+pub mod droptail;
+mod fifo;
+mod limit;
+mod pipeline;
+mod port;
+mod rcp;
+mod scheme;
+
+pub use discipline::{Discipline, Overflow};
+pub use droptail::DropTail;
+pub use fifo::Fifo;
+pub use limit::Limit;
+pub use pipeline::Pipeline;
+pub use port::{PortContext, PortInit};
+pub use rcp::{RcpPort, RcpPortParams};
+pub use scheme::{AnyScheme, Backlog, Behind, PortScheme};
+pub use table::{AnyDiscipline, DISCIPLINES, DisciplineEntry, DisciplineSpec, ParamError};

@@ -1,47 +1,37 @@
 //! The three stages of a port in their fixed order.
 
-use crate::discipline::{AnyDiscipline, Discipline, Overflow};
-use crate::egress::{AnyEgress, Egress, Leaving};
-use crate::meter::{AnyMeter, Meter};
-use forebay_base::{Arena, DropLog, DropReason, Packet, Rate, Time};
-
-/// What a port machine works with during one call.
-pub struct PortContext<'a> {
-    /// Now.
-    pub now: Time,
-    /// Where the cold parts of packets are.
-    pub arena: &'a mut Arena,
-    /// Where drops are counted.
-    pub drops: &'a mut DropLog,
-    /// Packets made by cutting: each cut adds one.
-    pub split: &'a mut u64,
-}
-
-impl PortContext<'_> {
-    /// End `packet` here.
-    pub fn drop_packet(&mut self, packet: Packet, reason: DropReason) {
-        self.drops.record(packet, reason, self.arena);
-    }
-}
+use crate::discipline::{Discipline, Overflow};
+use crate::port::PortContext;
+use crate::scheme::{AnyScheme, Backlog, Behind, PortScheme};
+use crate::table::AnyDiscipline;
+use alloc::collections::VecDeque;
+use forebay_base::{DropReason, Packet, Rate, Time};
 
 /// Meter, discipline and egress of one port.
 pub struct Pipeline {
-    meter: AnyMeter,
+    scheme: AnyScheme,
     discipline: AnyDiscipline,
-    egress: AnyEgress,
-    /// The second half of a packet that the egress split: it leaves next.
-    second: Option<Packet>,
+    /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything is cut.
+    behind: VecDeque<Packet>,
 }
 
 impl Pipeline {
     /// A port with the given stages.
-    pub fn new(meter: AnyMeter, discipline: AnyDiscipline, egress: AnyEgress) -> Pipeline {
-        Pipeline { meter, discipline, egress, second: None }
+    pub fn new(scheme: AnyScheme, discipline: AnyDiscipline) -> Pipeline {
+        Pipeline { scheme, discipline, behind: VecDeque::new() }
+    }
+    /// A port that queues and does nothing else.
+    pub fn plain(discipline: AnyDiscipline) -> Pipeline {
+        Pipeline::new(AnyScheme::None, discipline)
     }
     /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever happens here by itself.
     pub fn is_transparent(&self) -> bool {
-        let unseen = matches!((&self.meter, &self.egress), (AnyMeter::None, AnyEgress::Plain));
-        unseen && self.discipline.passes_at_once()
+        matches!(self.scheme, AnyScheme::None) && self.discipline.passes_at_once()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        let (bytes, packets) = (self.discipline.backlog_bytes(), self.discipline.backlog_packets());
+        Backlog { bytes, packets }
     }
     /// A packet arrives: metered, then queued or given back for want of room.
     pub fn enqueue(
@@ -49,7 +39,9 @@ impl Pipeline {
         mut packet: Packet,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
-        self.meter.on_arrival(&mut packet, self.discipline.backlog_bytes(), cx);
+        if !matches!(self.scheme, AnyScheme::None) {
+            self.scheme.on_arrival(&mut packet, self.backlog(), cx);
+        }
         packet.set_stamp(cx.now);
         self.discipline.enqueue(packet, cx)
     }
@@ -64,18 +56,18 @@ impl Pipeline {
                 Err(Overflow(packet)) => Some(self.leave(packet, cx)),
             };
         }
-        self.meter.on_arrival(&mut packet, 0, cx);
-        // Nobody looks at the time when it came any more: it is not written into a packet that is about to be copied.
-        if !matches!(self.egress, AnyEgress::Plain) {
-            packet.set_stamp(cx.now);
+        if let AnyScheme::None = self.scheme {
+            return Some(packet);
         }
-        Some(self.leave(packet, cx))
+        self.scheme.on_arrival(&mut packet, Backlog::default(), cx);
+        packet.set_stamp(cx.now);
+        Some(self.leave_changed(packet, cx))
     }
     /// The transmitter is free: the next packet, if there is one.
     #[inline]
     pub fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
-        if let Some(second) = self.second.take() {
-            return Some(second);
+        if !self.behind.is_empty() {
+            return self.behind.pop_front();
         }
         let packet = self.discipline.dequeue(cx)?;
         Some(self.leave(packet, cx))
@@ -83,22 +75,22 @@ impl Pipeline {
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
     #[inline]
     pub fn leave(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
-        debug_assert!(self.second.is_none(), "the transmitter took only half of a split packet");
-        if let AnyEgress::Plain = self.egress {
-            return packet; // not in and out of what may be two
+        debug_assert!(self.behind.is_empty(), "the transmitter took only a part of a cut packet");
+        if let AnyScheme::None = self.scheme {
+            return packet; // not in and out of what may be several
         }
         self.leave_changed(packet, cx)
     }
     fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
-        let advertised = self.meter.advertised(cx.now);
-        match self.egress.leave(packet, advertised, cx) {
-            Leaving::One(packet) => packet,
-            Leaving::Two(first, second) => {
-                *cx.split += 1;
-                self.second = Some(second);
-                first
-            }
+        let (queue, queued_at) = (self.backlog(), packet.stamp());
+        let mut first = self.scheme.leave(packet, &mut Behind(&mut self.behind), queue, cx);
+        if !self.behind.is_empty() {
+            // All pieces waited from the same time on.
+            first.set_stamp(queued_at);
+            self.behind.iter_mut().for_each(|piece| piece.set_stamp(queued_at));
+            *cx.split += self.behind.len() as u64;
         }
+        first
     }
     /// True if a packet of `wire_len` bytes would be queued without a drop.
     pub fn has_room(&self, wire_len: u16) -> bool {
@@ -107,38 +99,48 @@ impl Pipeline {
     /// Bytes that wait.
     #[inline]
     pub fn backlog_bytes(&self) -> u64 {
-        self.discipline.backlog_bytes() + self.second.as_ref().map_or(0, |p| p.wire_len() as u64)
+        let behind = self.behind.iter().map(|packet| packet.wire_len() as u64);
+        self.discipline.backlog_bytes() + behind.sum::<u64>()
     }
     /// Packets that wait.
     #[inline]
     pub fn backlog_packets(&self) -> u64 {
-        self.discipline.backlog_packets() + self.second.is_some() as u64
+        self.discipline.backlog_packets() + self.behind.len() as u64
     }
     /// When `on_timeout` is due.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        match (self.meter.next_timeout(), self.discipline.next_timeout()) {
-            (Some(meter), Some(discipline)) => Some(meter.min(discipline)),
-            (meter, discipline) => meter.or(discipline),
+        match (self.scheme.next_timeout(), self.discipline.next_timeout()) {
+            (Some(scheme), Some(discipline)) => Some(scheme.min(discipline)),
+            (scheme, discipline) => scheme.or(discipline),
         }
     }
-    /// The time asked for has come; afterwards the driver tries [`Pipeline::dequeue`] if the transmitter is free.
-    pub fn on_timeout(&mut self, now: Time) {
-        self.meter.on_timeout(now, self.discipline.backlog_bytes());
+    /// The time asked for has come; it is `cx.now`. Afterwards the driver tries [`Pipeline::dequeue`] if the transmitter is free.
+    pub fn on_timeout(&mut self, cx: &mut PortContext<'_>) {
+        if !matches!(self.scheme, AnyScheme::None) {
+            self.scheme.on_timeout(cx.now, self.backlog());
+        }
+        self.discipline.on_timeout(cx);
     }
-    /// What the port grants a flow at `now`, if its meter measures that.
-    pub fn advertised(&self, now: Time) -> Option<Rate> {
-        self.meter.advertised(now)
+    /// What the port grants a flow at `now`, if its scheme computes that.
+    pub fn granted(&self, now: Time) -> Option<Rate> {
+        self.scheme.granted(now)
     }
-    /// The link runs at `rate` from `now` on.
-    pub fn set_rate(&mut self, now: Time, rate: Rate) {
-        self.on_timeout(now); // what is due belongs to the old rate
-        self.meter.set_rate(now, rate);
+    /// The link runs at `rate` at the start of time. Called once, before all else.
+    pub fn begin(&mut self, rate: Rate) {
+        self.scheme.set_rate(Time::ZERO, rate);
+        self.discipline.set_rate(Time::ZERO, rate);
+    }
+    /// The link runs at `rate` from now on.
+    pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
+        self.on_timeout(cx); // what is due belongs to the old rate
+        self.scheme.set_rate(cx.now, rate);
+        self.discipline.set_rate(cx.now, rate);
     }
     /// Give up everything held.
     pub fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
-        if let Some(second) = self.second.take() {
-            cx.drop_packet(second, reason);
+        while let Some(packet) = self.behind.pop_front() {
+            cx.drop_packet(packet, reason);
         }
         self.discipline.clear(reason, cx);
     }

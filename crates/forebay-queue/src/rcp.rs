@@ -22,10 +22,8 @@
 //! nothing arrives and nothing waits asks for no timer: 1 with y = q = 0 is caught up, interval by interval, when it is next
 //! looked at. A packet that a router has cut shows its options to nobody: it counts in y, and is not stamped.
 
-use crate::discipline::AnyDiscipline;
-use crate::egress::AnyEgress;
-use crate::meter::{AnyMeter, Meter};
-use crate::pipeline::{Pipeline, PortContext};
+use crate::port::PortContext;
+use crate::scheme::{Backlog, Behind, PortScheme};
 use forebay_base::signal::rcp::Request;
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
 
@@ -112,30 +110,16 @@ impl RcpPortParams {
     }
 }
 
-/// A port that meters, holds packets in `discipline`, and stamps. `rate` and `overhead_bytes` are those of the link.
-///
-/// Panics if the parameters do not pass [`RcpPortParams::check`].
-pub fn rcp_pipeline(
-    rate: Rate,
-    overhead_bytes: u16,
-    discipline: AnyDiscipline,
-    params: RcpPortParams,
-    rng: Rng,
-) -> Pipeline {
-    let meter = RcpMeter::new(rate, overhead_bytes, params, rng);
-    Pipeline::new(AnyMeter::Rcp(meter), discipline, AnyEgress::RcpStamp)
-}
-
 /// Lower the request of `packet` to `rate`, if it carries one.
-pub(crate) fn stamp(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
+fn stamp(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
     if packet.kind() == Kind::Tcp && packet.cold_part(arena).is_some() {
         Request::lower(&mut packet.cold_mut(arena).tcp_options, rate);
     }
 }
 
-/// Equations 1 to 4 for one port.
+/// Equations 1 to 4 for one port, which stamps what leaves.
 #[derive(Clone, Debug)]
-pub struct RcpMeter {
+pub struct RcpPort {
     params: RcpPortParams,
     /// C.
     capacity: Rate,
@@ -157,11 +141,11 @@ pub struct RcpMeter {
     asleep: bool,
 }
 
-impl RcpMeter {
-    /// A port at the start of time. Panics if the parameters do not pass [`RcpPortParams::check`].
-    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpMeter {
+impl RcpPort {
+    /// A port at the start of time, of a link of this rate, on which each packet costs so many bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
+    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
         assert_eq!(params.check(), Ok(()), "parameters of an RCP port");
-        let mut meter = RcpMeter {
+        let mut port = RcpPort {
             params,
             capacity: rate,
             overhead_bytes,
@@ -175,11 +159,11 @@ impl RcpMeter {
             rtt_bytes: 0,
             asleep: true,
         };
-        meter.bound_rate();
+        port.bound_rate();
         let deviation = FIRST_INTERVAL_DEVIATION * normal(&mut rng);
-        let first_s = meter.interval().as_secs_f64() * (1.0 + deviation);
-        meter.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
-        meter
+        let first_s = port.interval().as_secs_f64() * (1.0 + deviation);
+        port.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
+        port
     }
 
     /// Equation 4.
@@ -249,11 +233,23 @@ impl RcpMeter {
         self.arrived_bytes += here_bytes;
         self.spill_bytes += bytes - here_bytes;
     }
+    /// R at `now`.
+    fn rate_at(&self, now: Time) -> Rate {
+        let rate_bps = match self.asleep && self.ends <= now {
+            false => self.rate_bps,
+            true => {
+                let mut awake = self.clone();
+                awake.catch_up(now, 0);
+                awake.rate_bps
+            }
+        };
+        Rate::clamped(rate_bps as u64)
+    }
 }
 
-impl Meter for RcpMeter {
-    fn on_arrival(&mut self, packet: &mut Packet, backlog_bytes: u64, cx: &mut PortContext<'_>) {
-        self.catch_up(cx.now, backlog_bytes);
+impl PortScheme for RcpPort {
+    fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
+        self.catch_up(cx.now, queue.bytes);
         self.asleep = false;
         let bytes = packet.wire_len() as u64 + self.overhead_bytes as u64;
         self.count(cx.now, bytes as f64);
@@ -265,22 +261,24 @@ impl Meter for RcpMeter {
             self.rtt_bytes += bytes;
         }
     }
+    fn leave(
+        &mut self,
+        mut packet: Packet,
+        _: &mut Behind<'_>,
+        _: Backlog,
+        cx: &mut PortContext<'_>,
+    ) -> Packet {
+        stamp(&mut packet, self.rate_at(cx.now), cx.arena);
+        packet
+    }
     fn next_timeout(&self) -> Option<Time> {
         (!self.asleep).then_some(self.ends)
     }
-    fn on_timeout(&mut self, now: Time, backlog_bytes: u64) {
-        self.catch_up(now, backlog_bytes);
+    fn on_timeout(&mut self, now: Time, queue: Backlog) {
+        self.catch_up(now, queue.bytes);
     }
-    fn advertised(&self, now: Time) -> Option<Rate> {
-        let rate_bps = match self.asleep && self.ends <= now {
-            false => self.rate_bps,
-            true => {
-                let mut awake = self.clone();
-                awake.catch_up(now, 0);
-                awake.rate_bps
-            }
-        };
-        Some(Rate::clamped(rate_bps as u64))
+    fn granted(&self, now: Time) -> Option<Rate> {
+        Some(self.rate_at(now))
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
         self.capacity = rate;

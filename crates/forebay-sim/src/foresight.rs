@@ -2,7 +2,7 @@
 
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::{Driver, Fabric};
-use forebay_transport::Role;
+use forebay_transport::{Connection, Role};
 
 /// A horizon nearer than this is not worth the look at what waits.
 const LEAST: Span = Span::from_millis(2);
@@ -14,7 +14,8 @@ const MOST: Span = Span::from_secs(1);
 pub(crate) struct Foresight {
     /// There is something to foresee.
     useful: bool,
-    /// When the last flow starts: before that they cannot all have ended.
+    /// When the last flow starts of those whose start is known: before that they cannot all have
+    /// ended.
     last_start: Time,
     /// Nobody looks before this.
     look: Time,
@@ -35,7 +36,11 @@ impl Foresight {
         let (useful, mut witnesses) = (fabric.looks_ahead(), Vec::new());
         if useful {
             witnesses.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
-            witnesses.sort_by_key(|flow| flows[flow.index()].bytes.unwrap_or(u64::MAX));
+            // Behind them those that wait for others, for they end behind those.
+            witnesses.sort_by_key(|flow| {
+                let flow = &flows[flow.index()];
+                (flow.after().is_some(), flow.bytes.unwrap_or(u64::MAX))
+            });
         }
         Foresight { useful, last_start, look: Time::ZERO, review_at: Time::MAX, witnesses }
     }
@@ -77,14 +82,42 @@ impl Foresight {
     }
 }
 
-/// A time before which `flow` cannot have ended: what it has not sent yet takes a while on its first link, and before it gives up it
-/// times out.
-fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, flow: FlowId, now: Time) -> Time {
-    let spec = &fabric.workload().flows()[flow.index()];
-    let Some(connection) = fabric.connection(flow, Role::Client) else { return spec.start };
+/// So many flows that wait for each other are looked at.
+const MOST_WAITING: usize = 8;
+
+/// A time before which `flow` cannot have ended.
+fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) -> Time {
+    let (workload, mut thinks) = (fabric.workload(), Span::ZERO);
+    for _ in 0..MOST_WAITING {
+        if let Some(connection) = fabric.connection(flow, Role::Client) {
+            return connection_lasts_until(fabric, flow, connection, now) + thinks;
+        }
+        if let Some(start) = fabric.opens_at(flow) {
+            return start.max(now) + thinks;
+        }
+        let spec = &workload.flows()[flow.index()];
+        let Some(after) = spec.after().filter(|_| !fabric.is_skipped(flow)) else { return now };
+        if spec.stop().is_none() {
+            // Else it may never start, and that is known when the other ends.
+            thinks += workload.think(flow);
+        }
+        flow = after.flow;
+    }
+    now + thinks
+}
+
+/// What a flow has not sent yet takes a while on its first link, unless it is told to stop; and
+/// before it gives up it times out.
+fn connection_lasts_until<D: Driver>(
+    fabric: &Fabric<D>,
+    flow: FlowId,
+    connection: &Connection,
+    now: Time,
+) -> Time {
     if connection.is_ended() {
         return now;
     }
+    let spec = &fabric.workload().flows()[flow.index()];
     let first = fabric.link(fabric.first_link(flow));
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
@@ -93,5 +126,6 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, flow: FlowId, now: Time) -> T
         Some(_) if connection.paths() > 1 => Span::ZERO, // others may carry all of it
         Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
     };
-    (now + sends).min(connection.gives_up_after(now))
+    let writes_until = (now + sends).min(spec.stop().map_or(Time::MAX, |stop| stop.max(now)));
+    writes_until.min(connection.gives_up_after(now))
 }

@@ -19,21 +19,28 @@ pub struct FlowOutcome {
     pub received_bytes: u64,
     /// The sender's counts.
     pub sender: Counters,
+    /// For how long the receive window, and the send buffer, held back new data that the congestion
+    /// window had room for.
+    pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
+    /// It never will be: it follows another flow, and would have started when it had to stop.
+    pub skipped: bool,
     /// Why and when the sender's end ended.
     pub ended: Option<(EndCause, Time)>,
 }
 
 impl FlowOutcome {
     pub(crate) fn of(simulation: &Simulation, flow: FlowId) -> FlowOutcome {
-        let mut outcome = FlowOutcome::default();
+        let skipped = simulation.is_skipped(flow);
+        let mut outcome = FlowOutcome { skipped, ..FlowOutcome::default() };
         if let Some(client) = simulation.connection(flow, Role::Client) {
             let progress = client.progress();
             outcome.opened_at = progress.opened_at;
             outcome.established_at = progress.established_at;
             outcome.ended = progress.ended;
             outcome.sender = client.counters();
+            outcome.held_back = client.held_back(simulation.now());
             outcome.rtt = client.rtt_summary(0);
         }
         if let Some(server) = simulation.connection(flow, Role::Server) {
@@ -77,7 +84,7 @@ impl LinkOutcome<'_> {
         self.link.rate(self.now)
     }
     /// The rate that its port grants flows now; None of a port that grants none.
-    pub fn advertised(&self) -> Option<Rate> {
-        self.link.advertised(self.now)
+    pub fn granted(&self) -> Option<Rate> {
+        self.link.granted(self.now)
     }
 }

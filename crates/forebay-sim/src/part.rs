@@ -168,7 +168,7 @@ impl Part {
     /// Run all events up to and including `limit`; with `to_last_end` none behind that with which the last flow ended.
     pub fn run(&mut self, limit: Time, to_last_end: bool) {
         // One comparison an event, in either case.
-        let over = if to_last_end { 0 } else { usize::MAX };
+        let over = if to_last_end { 0 } else { isize::MIN };
         while self.fabric.ends().1 != over {
             let Some((at, entity)) = self.fabric.driver.agenda.pop_until(limit) else { return };
             if at != self.now {

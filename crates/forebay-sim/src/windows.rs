@@ -14,7 +14,7 @@ use crate::part::Part;
 use crate::roster::Roster;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ pub(crate) struct Rules {
     pub lookahead: Span,
     /// See [`crate::Simulation`].
     pub grid: Span,
-    /// When the last flow starts: before that they cannot all have ended.
+    /// When the last flow starts of those whose start is known: before that they cannot all have
+    /// ended.
     pub last_start: Time,
     pub clock: Option<CpuClock>,
 }
@@ -88,7 +89,7 @@ impl Rules {
 struct Post {
     /// The first event that it has, or has sent to another.
     next_ns: AtomicU64,
-    open_ends: AtomicUsize,
+    open_ends: AtomicIsize,
     last_ended_ns: AtomicU64,
     /// What is to be expected of its next window, in events.
     expected: AtomicU64,
@@ -97,7 +98,7 @@ struct Post {
 /// What all say together.
 struct News {
     next: Time,
-    open_ends: usize,
+    open_ends: isize,
     last_ended: Time,
     slowest: Duration,
 }

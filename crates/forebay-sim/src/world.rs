@@ -148,7 +148,12 @@ impl Simulation {
         let rules = Rules {
             lookahead,
             grid: grid(spec),
-            last_start: spec.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::MAX),
+            last_start: spec
+                .flows
+                .iter()
+                .filter_map(FlowSpec::known_start)
+                .max()
+                .unwrap_or(Time::MAX),
             clock: options.cpu_clock,
         };
         let start = |(here, mut fabric): (usize, Fabric<Clockwork>)| {
@@ -269,9 +274,13 @@ impl Simulation {
     }
     /// The connection at an end of a flow, once it exists.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
-        let FlowSpec { src, dst, .. } = self.workload().flows()[flow.index()];
-        let node = if role == Role::Client { src } else { dst };
+        let spec = &self.workload().flows()[flow.index()];
+        let node = if role == Role::Client { spec.src } else { spec.dst };
         self.fabric_of(node).connection(flow, role)
+    }
+    /// See [`FlowOutcome::skipped`].
+    pub(crate) fn is_skipped(&self, flow: FlowId) -> bool {
+        self.fabric_of(self.workload().flows()[flow.index()].src).is_skipped(flow)
     }
     /// How a flow has fared so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod duel;
+pub mod lives;
 pub mod pool;
 pub mod random;
 pub mod random_pool;

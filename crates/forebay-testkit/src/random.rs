@@ -3,10 +3,9 @@
 use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AckPolicy, Controller, Entry, Init, LossPolicy, TABLE};
-use forebay_net::{LinkSpec, NetEvent, NetSpec, QueueSpec};
-use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
+use forebay_net::{LinkSpec, NetEvent, NetSpec, QueueSpec, SchemeSpec};
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
-use std::sync::Arc;
 
 /// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5 sized flows.
 pub fn scenario(seed: u64) -> NetSpec {
@@ -60,20 +59,18 @@ fn random_link(rng: &mut Rng) -> LinkSpec {
         spec.jitter = Span::from_nanos(rng.below(2 * delay.as_nanos() + 1));
     }
     if rng.chance(0.3) {
-        spec.queue = QueueSpec::DropTailPackets(1 + rng.below(20));
+        spec.queue = QueueSpec::DropTail(Limit::Packets(1 + rng.below(20)));
     }
     if rng.chance(0.2) {
         spec.overhead_bytes = rng.below(40) as u16;
     }
     if rng.chance(0.3) {
-        let (limit, overhead_bytes) = (1500 + rng.below(60_000), spec.overhead_bytes);
+        let limit = 1500 + rng.below(60_000);
         let gains =
             [RcpPortParams::published(), RcpPortParams::default_ns2(), RcpPortParams::stable()];
         let params = gains[rng.below(3) as usize];
-        spec.queue = QueueSpec::Custom(Arc::new(move |_, rng| {
-            let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(limit));
-            rcp_pipeline(rate, overhead_bytes, queue, params, rng)
-        }));
+        spec.queue = QueueSpec::DropTail(Limit::Bytes(limit));
+        spec.scheme = SchemeSpec::Rcp(params);
     }
     spec
 }

@@ -5,6 +5,7 @@ use crate::random::log_uniform;
 use crate::world::World;
 use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_net::{ForwardingSpec, LinkSpec, NetEvent, NetSpec, QueueSpec};
+use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 use forebay_transport::TcpConfig;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ fn random_link(rng: &mut Rng, weather: Weather) -> LinkSpec {
     let rate = Rate::clamped(log_uniform(rng, 1e6, 1e8) as u64);
     let delay = Span::from_secs_f64(log_uniform(rng, 1e-5, 0.02));
     let mut spec = pooled_link(rate, delay);
-    spec.queue = QueueSpec::DropTailBytes(2 * PACKET_BYTES + rng.below(60_000));
+    spec.queue = QueueSpec::DropTail(Limit::Bytes(2 * PACKET_BYTES + rng.below(60_000)));
     if weather == Weather::Foul && rng.chance(0.4) {
         spec.loss = rng.unit() * 0.05;
     }
@@ -113,7 +114,7 @@ pub fn margin_bytes(spec: &NetSpec) -> u64 {
         .links
         .iter()
         .map(|link| {
-            let QueueSpec::DropTailBytes(queue_bytes) = link.queue else { unreachable!() };
+            let Limit::Bytes(queue_bytes) = link.queue.limit() else { unreachable!() };
             link.delay.as_nanos() + rate_of(link).span_of(queue_bytes + PACKET_BYTES).as_nanos()
         })
         .sum();

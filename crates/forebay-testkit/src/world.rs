@@ -4,8 +4,9 @@ use forebay_base::{LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, TransportSpec,
+    NodeSpec, QueueSpec, SchemeSpec, TransportSpec,
 };
+use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ pub fn link(rate: Rate, delay: Span, queue_bytes: u64) -> LinkSpec {
         loss: 0.0,
         mtu_bytes: 1500,
         overhead_bytes: 0,
-        queue: QueueSpec::DropTailBytes(queue_bytes),
+        queue: QueueSpec::DropTail(Limit::Bytes(queue_bytes)),
+        scheme: SchemeSpec::None,
     }
 }
 
@@ -99,7 +101,7 @@ impl World {
         transport: usize,
     ) {
         let paths = Vec::new();
-        self.spec.flows.push(FlowSpec { src, dst, start, bytes, transport, paths });
+        self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
     /// Add a flow over several paths.
     pub fn multipath_flow(
@@ -111,7 +113,7 @@ impl World {
     ) {
         let paths = paths.iter().map(|&(a, b)| (PortId(a), PortId(b))).collect();
         let start = Time::ZERO;
-        self.spec.flows.push(FlowSpec { src, dst, start, bytes, transport, paths });
+        self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
     /// Add an event.
     pub fn event(&mut self, at: Time, event: NetEvent) {

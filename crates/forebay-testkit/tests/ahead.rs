@@ -2,11 +2,12 @@
 
 use forebay_base::{IpVersion, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{NetSpec, QueueSpec};
+use forebay_net::{NetSpec, QueueSpec, SchemeSpec};
+use forebay_queue::Limit;
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::random;
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
+use forebay_testkit::{lives, random};
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,8 +18,8 @@ fn steady(seed: u64) -> NetSpec {
     spec.events.clear();
     for link in &mut spec.links {
         (link.loss, link.jitter) = (0.0, Span::ZERO);
-        if let QueueSpec::Custom(_) = link.queue {
-            link.queue = QueueSpec::DropTailBytes(1500 + rng.below(40_000));
+        if let SchemeSpec::Rcp(_) = core::mem::take(&mut link.scheme) {
+            link.queue = QueueSpec::DropTail(Limit::Bytes(1500 + rng.below(40_000)));
         }
     }
     spec
@@ -176,7 +177,7 @@ fn random_looks(spec: &NetSpec, seed: u64) -> Vec<Time> {
             at
         })
         .collect();
-    let endless = spec.flows.iter().any(|flow| flow.bytes.is_none());
+    let endless = spec.flows.iter().any(|flow| flow.bytes.is_none() && flow.stop().is_none());
     looks.push(at + Span::from_secs(if endless { 1 + rng.below(4) } else { 1 << rng.below(12) }));
     looks
 }
@@ -185,7 +186,10 @@ fn odd_networks_do_not_show_it(seeds: std::ops::Range<u64>) {
     let next = AtomicU64::new(seeds.start);
     let (ahead, all, ended) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let check = |seed: u64| {
-        let spec = odd(seed);
+        let mut spec = odd(seed);
+        if seed % 3 == 2 {
+            lives::give(&mut spec, seed);
+        }
         let looks = random_looks(&spec, seed);
         let (_, one_by_one) = readings(&spec, seed, simple(), &looks);
         for threads in [1, 2 + seed as usize % 3] {
@@ -251,7 +255,10 @@ fn looking_ahead_changes_nothing() {
     let far = [2_000, 5_000, 9_000, 100_000].map(Time::from_millis);
     let (mut ahead, mut all, mut ended) = (0, 0, 0);
     for seed in 0..600 {
-        let spec = if seed % 2 == 0 { steady(seed) } else { row(seed) };
+        let mut spec = if seed % 2 == 0 { steady(seed) } else { row(seed) };
+        if seed % 3 == 2 {
+            lives::give(&mut spec, seed);
+        }
         let is_far = spec.links.iter().any(|link| link.delay > Span::from_millis(100));
         let looks: &[Time] = if is_far { &far } else { &usual };
         let (none, one_by_one) = readings(&spec, seed, simple(), looks);

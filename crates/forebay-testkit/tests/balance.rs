@@ -1,11 +1,9 @@
 //! A run whose packets do not add up ends in an error, whoever drives it.
 
-use forebay_base::{DropReason, LinkId, Packet, Rate, Rng, Span, Time};
+use forebay_base::{DropReason, Packet, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{LinkSpec, NetSpec, QueueSpec};
-use forebay_queue::{
-    AnyDiscipline, AnyEgress, AnyMeter, Discipline, DropTailBytes, Overflow, Pipeline, PortContext,
-};
+use forebay_queue::{AnyDiscipline, Discipline, DropTail, Overflow, PortContext, PortInit};
 use forebay_sim::{Options, Simulation, Status, Unbalanced};
 use forebay_testkit::world::{World, link};
 use forebay_transport::PRESETS;
@@ -17,7 +15,7 @@ fn newreno(init: Init) -> AnyController {
 
 /// Drop-tail that forgets one packet; if it is honest it drops that one as it should.
 struct Forgetful {
-    queue: DropTailBytes,
+    queue: DropTail,
     seen: u64,
     honest: bool,
 }
@@ -57,13 +55,13 @@ fn network(bytes: Option<u64>, honest: bool) -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let (left, right) = (world.router("left"), world.router("right"));
-    let make = move |_: LinkId, _: Rng| {
-        let queue = DropTailBytes::new(1_000_000);
-        let discipline = AnyDiscipline::Custom(Box::new(Forgetful { queue, seen: 0, honest }));
-        Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain)
+    let make = move |init: PortInit| {
+        let queue = DropTail::with_limit(init.limit);
+        AnyDiscipline::Custom(Box::new(Forgetful { queue, seen: 0, honest }))
     };
     let plain = link(Rate::mbps(10), Span::from_millis(5), 1_000_000);
-    let odd = LinkSpec { queue: QueueSpec::Custom(Arc::new(make)), ..plain.clone() };
+    let queue = QueueSpec::Custom(plain.queue.limit(), Arc::new(make));
+    let odd = LinkSpec { queue, ..plain.clone() };
     world.join(a, left, link(Rate::mbps(100), Span::from_millis(5), 1_000_000));
     world.join_with(left, right, odd, plain.clone());
     world.join(right, b, plain);

@@ -5,7 +5,7 @@ use forebay_cc::{
     AckDemand, AckPolicy, AnyController, AnyFeedback, DatagramView, Feedback, Init, LossPolicy,
     Spec,
 };
-use forebay_net::NetSpec;
+use forebay_net::{Life, NetSpec};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -61,6 +61,23 @@ fn a_run_ends_when_connections_give_up_however_much_they_had_to_send() {
     assert_eq!(readings[0].status, Status::FlowsEnded);
     // The answers of the server are still on the way.
     assert_eq!((readings[0].now, readings[0].conservation.4), (Time::from_millis(60), 3));
+}
+
+/// It would have gone on for ever, and the answers of the server of another are still on the way.
+#[test]
+fn a_run_ends_when_an_endless_flow_stops() {
+    let mut world = World::new();
+    add_doomed(&mut world, 1_000);
+    let (a, b) = (world.host("a"), world.host("b"));
+    world.join(a, b, link(Rate::mbps(10), Span::from_millis(5), 1_000_000));
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, None, transport);
+    let life = Life { stop: Some(Time::from_millis(60)), ..Life::default() };
+    world.spec.flows[1].life = Some(Box::new(life));
+    let readings = same(&world.spec, &[Time::from_secs(100)]);
+    assert_eq!(readings[0].status, Status::FlowsEnded);
+    assert!(readings[0].now < Time::from_millis(200), "{}", readings[0].now);
+    assert_eq!(readings[0].conservation.4, 3);
 }
 
 /// What a flow has to send does not all go over its first path.

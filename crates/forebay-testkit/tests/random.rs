@@ -2,8 +2,8 @@
 
 use forebay_base::{DropReason, FlowId, Time};
 use forebay_sim::{Options, PacketEvent, Simulation, Status};
-use forebay_testkit::random;
 use forebay_testkit::tap::{Notes, Tap};
+use forebay_testkit::{lives, random};
 use forebay_transport::EndCause;
 
 /// Enough for the worst of backed-off timers; a flow that needs more has stalled.
@@ -14,15 +14,18 @@ fn run(seed: u64, options: Options) -> u64 {
 }
 
 fn finish(seed: u64, options: Options) -> Simulation {
-    let spec = random::scenario(seed);
+    let mut spec = random::scenario(seed);
+    if seed % 3 == 2 {
+        lives::give(&mut spec, seed);
+    }
     let mut sim = Simulation::new(&spec, seed, options).expect("a sound network");
     let status = sim.run_until(LIMIT).unwrap();
     for (i, flow) in spec.flows.iter().enumerate() {
         let outcome = sim.flow(FlowId(i as u32));
         let context = || format!("seed {seed}, flow {i} {flow:?}: {outcome:?}");
-        assert!(outcome.completed_at.is_some(), "did not finish: {}", context());
-        assert_eq!(Some(outcome.received_bytes), flow.bytes, "{}", context());
-        assert!(matches!(outcome.ended, Some((EndCause::Finished, _))), "{}", context());
+        assert!(lives::has_delivered(flow, &outcome), "did not finish: {}", context());
+        let finished = matches!(outcome.ended, Some((EndCause::Finished, _)));
+        assert!(finished || outcome.skipped, "{}", context());
     }
     assert_eq!(status, Status::FlowsEnded, "seed {seed}");
     let conservation = sim.conservation();

@@ -2,12 +2,11 @@
 
 use forebay_base::{FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::{AckPolicy, Init, Spec};
-use forebay_net::{LinkSpec, NetEvent, QueueSpec};
-use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
+use forebay_net::{LinkSpec, NetEvent, SchemeSpec};
+use forebay_queue::RcpPortParams;
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, Role, TcpConfig};
-use std::sync::Arc;
 
 const MSS: u16 = 1434;
 /// Payload, 40 of IP and TCP, 12 of timestamps, 12 of the request.
@@ -39,12 +38,8 @@ fn granting(rate: Rate, delay: Span, params: RcpPortParams) -> LinkSpec {
     limited(rate, delay, params, u64::MAX)
 }
 fn limited(rate: Rate, delay: Span, params: RcpPortParams, queue_bytes: u64) -> LinkSpec {
-    let make = move |_, rng| {
-        let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(queue_bytes));
-        rcp_pipeline(rate, OVERHEAD_BYTES, queue, params, rng)
-    };
-    let plain = link(rate, delay, 0);
-    LinkSpec { overhead_bytes: OVERHEAD_BYTES, queue: QueueSpec::Custom(Arc::new(make)), ..plain }
+    let scheme = SchemeSpec::Rcp(params);
+    LinkSpec { overhead_bytes: OVERHEAD_BYTES, scheme, ..link(rate, delay, queue_bytes) }
 }
 
 /// Hosts on either side of `middle`: each pair with access links of the delay given, a port of RCP on each.

@@ -7,11 +7,11 @@ use forebay_base::{
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{NetEvent, NetSpec};
 use forebay_sim::{FewerThreads, Injection, Options, Simulation, Status};
-use forebay_testkit::random;
 use forebay_testkit::random_pool::{self, Weather};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::tap::Tap;
 use forebay_testkit::world::{World, link};
+use forebay_testkit::{lives, random};
 use forebay_transport::{PRESETS, Role, TcpConfig};
 use forebay_wire::AddressPlan;
 
@@ -35,7 +35,10 @@ fn random_networks_do_not_show_their_threads() {
     let stops = [Time::from_millis(700), Time::from_nanos(2_345_678_901), Time::from_secs(20_000)];
     let mut used = [0; 5];
     for seed in 0..400 {
-        let spec = random::scenario(seed);
+        let mut spec = random::scenario(seed);
+        if seed % 2 == 1 {
+            lives::give(&mut spec, seed);
+        }
         let options = |threads| Options {
             bytes: seed % 7 == 1,
             binary_heap: seed % 7 == 2,

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Bench, Fate, Inject, Lab, MSS, Seg, Window, Wiring, ms, plain};
 use forebay_base::{Span, TcpFlags, Time};
-use forebay_cc::AckPolicy;
+use forebay_cc::{AckPolicy, LossPolicy};
 use forebay_transport::TcpConfig;
 
 fn delayed(packets: u8, timeout: Span, quick: u16) -> TcpConfig {
@@ -363,4 +363,37 @@ fn dsacks_of_needless_retransmissions_reach_the_sender() {
     assert_eq!(pair.ends[1].counters().duplicates_received, needless);
     let is_dsack = |e: &&common::Event| e.seg.sack.iter().any(|&(_, end)| Some(end) <= e.seg.ack);
     assert_eq!(pair.sent(1).into_iter().filter(is_dsack).count() as u64, needless);
+}
+
+/// A client with ten segments in flight, RTO 1 s; two ACKs of the peer, at 6000 and `value` ms of its clock: the first of them reports
+/// segment 5, the second one `sack`. Returns what answers the second one, and what is in flight then.
+fn overtaken(value: u32, ack: u64, sack: u64) -> (usize, u64) {
+    let config = TcpConfig { timestamps: true, loss_policy: LossPolicy::RackTlp, ..plain() };
+    let lab = Lab { config, window: Window::fixed(10), ..Lab::default() };
+    let (mut bench, _) = lab.connected(ms(100));
+    bench.advance(ms(100));
+    let mut put = |value: u32, ack: u64, sack: u64| {
+        let block = (((sack - 1) * MSS) as i64, (sack * MSS) as i64);
+        let (ack, ts) = (Some((ack * MSS) as i64), Some((value, bench.tsval)));
+        bench.inject(Inject { ack, sack: vec![block], ts, ..Inject::default() })
+    };
+    put(6000, 1, 5);
+    let acks = put(value, ack, sack).iter().filter(|s| s.len == 0).count();
+    (acks, bench.in_flight())
+}
+
+#[test]
+fn an_overtaken_ack_is_used_and_not_answered() {
+    // The PAWS exception of Linux, tcp_disordered_ack: a pure ACK of SND.UNA, 1.2 RTO old at most.
+    let in_order = overtaken(6000, 1, 7);
+    for value in [5999, 4800] {
+        assert_eq!(overtaken(value, 1, 7), in_order, "{value}: its SACK counts");
+    }
+    // Too old, and another ACK: dropped, and no answer to a pure ACK.
+    let without = overtaken(6000, 1, 5);
+    assert_ne!(without.1, in_order.1);
+    for (value, ack) in [(4799, 1), (5999, 2)] {
+        assert_eq!(overtaken(value, ack, 7), without, "{value} {ack}");
+    }
+    assert_eq!((in_order.0, without.0), (0, 0));
 }

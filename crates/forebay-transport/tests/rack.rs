@@ -320,3 +320,60 @@ fn a_dsack_widens_the_reordering_window() {
     let sent = bench.advance(ms(80));
     assert_eq!(when(&sent, &format!("R{}", una + 1), sent_at), Some(150_000));
 }
+
+/// Segment 11 of [`spaced`] is lost and sent again at 103 ms, 12 to 15 arrive on time, `last` is SACKed at 700 ms, and then
+/// nothing comes.
+fn sacked_late(loss_policy: LossPolicy, last: u64) -> (Bench, Time) {
+    let config = TcpConfig { loss_policy, ..config() };
+    let (mut bench, start) = spaced(Lab { config, ..Lab::default() });
+    for (at, number) in (101..=104).zip(12..) {
+        bench.advance_to(start + ms(at));
+        bench.sack(10, &[(12, number)]);
+    }
+    assert_eq!(bench.conn.counters().retransmits, 1);
+    assert_eq!(bench.sent_end, 21 * MSS, "21 left after R11");
+    bench.advance_to(start + ms(700));
+    bench.sack(10, &[(last, last), (12, 15)]);
+    (bench, start)
+}
+
+#[test]
+fn what_was_sent_before_the_heads_retransmission_restarts_the_timer() {
+    // Linux, tcp_clean_rtx_queue; RFC 6675 section 6 allows it. R11 set the timer to 1103 ms, with RTO 1 s.
+    for policy in [LossPolicy::RackTlp, LossPolicy::DupThresh] {
+        let (mut bench, start) = sacked_late(policy, 20);
+        bench.advance_to(start + ms(1699));
+        assert_eq!(bench.conn.counters().timeouts, 0, "{policy:?}: 20 left before R11");
+        bench.advance_to(start + ms(4000));
+        assert!(bench.conn.counters().timeouts > 0, "{policy:?}: nothing came since");
+    }
+}
+
+#[test]
+fn what_was_sent_after_the_heads_retransmission_leaves_the_timer_alone() {
+    // "Do not re-arm RTO if the sack RTT is measured from data sent after when the head was last (re)transmitted."
+    let (mut bench, start) = sacked_late(LossPolicy::DupThresh, 21);
+    bench.advance_to(start + ms(1102));
+    assert_eq!(bench.conn.counters().timeouts, 0);
+    bench.advance_to(start + ms(1104));
+    assert_eq!(bench.conn.counters().timeouts, 1);
+}
+
+#[test]
+fn what_the_timer_finds_lost_in_recovery_leaves_its_window_as_it_is() {
+    // Linux, tcp_rack_reo_timeout and tcp_cwnd_reduction: without newly delivered data cwnd stays, and what is found lost
+    // makes room. 21 to 30 left at 0, ..., 9 ms; of them 23 arrives at 102 and 30 at 127.
+    let (mut bench, start) = reordered();
+    bench.advance_to(start + ms(102));
+    bench.sack(20, &[(23, 23)]);
+    let sent = bench.advance_to(start + ms(127));
+    assert_eq!(data(&sent), "R21", "21 and 22 are lost at 126 ms, recovery begins");
+    // PRR on the ACK: in flight 24 to 29 and R21, ssthresh 5: 1 * 5 / 10 less 1 that has left. cwnd = 7.
+    assert_eq!(data(&bench.sack(20, &[(30, 30), (23, 23)])), "");
+    assert_eq!(bench.cwnd(), 7);
+    // RTT of 30: 118 ms, reo_wnd 25: 29, sent at 8 ms, is the last that is due. R21 alone is in flight.
+    let sent = bench.advance_to(start + ms(200));
+    assert_eq!(when(&sent, "R22", start), Some(151_000));
+    assert_eq!(data(&sent), "R22 R24 R25 R26 R27 R28");
+    assert_eq!(bench.cwnd(), 7);
+}

@@ -1,8 +1,8 @@
 //! A congestion control algorithm: its source, and its parameters as a scenario sets them.
 
+use super::params::{paragraphs, parameters, resolve};
 use crate::screen::{Paint, wrap};
 use forebay_lab::{Algorithm, Bundle, PortKind, RouterKind};
-use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// The explanation of the algorithm `name`, which is in the catalogue.
@@ -35,16 +35,7 @@ pub fn text(name: &str, paint: Paint) -> String {
         return text;
     };
     let _ = writeln!(text, "\n{} ([protocol.{name}] in a scenario)", paint.bold("Parameters"));
-    for (key, param) in properties {
-        let _ = writeln!(
-            text,
-            "\n  {} = {}   {}",
-            paint.bold(key),
-            param["default"],
-            kind(&schema, param)
-        );
-        text.push_str(&wrap(param["description"].as_str().unwrap_or_default(), 6));
-    }
+    text.push_str(&parameters(&schema, params, paint).unwrap_or_default());
     let (key, value) =
         properties.iter().next().map(|(k, p)| (k, &p["default"])).expect("not empty");
     let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -77,37 +68,4 @@ fn needs(name: &'static str) -> Option<String> {
         needs.push(why.to_string());
     }
     (!needs.is_empty()).then(|| needs.join(" "))
-}
-
-/// The paragraphs and the numbered items of a head comment, each on one line.
-fn paragraphs(lines: impl Iterator<Item = &'static str>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let mut open = false;
-    for line in lines.map(str::trim) {
-        let item = line.split_once(". ").is_some_and(|(n, _)| n.parse::<u8>().is_ok());
-        match all.last_mut().filter(|_| open && !item) {
-            _ if line.is_empty() => {}
-            Some(last) => *last = format!("{last} {line}"),
-            None => all.push(line.to_string()),
-        }
-        open = !line.is_empty();
-    }
-    all
-}
-
-/// What a `$ref` stands for, or the schema itself.
-fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
-    let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-    pointer.and_then(|p| root.pointer(p)).unwrap_or(schema)
-}
-
-/// The type of a parameter; of a choice, its names.
-fn kind(root: &Json, param: &Json) -> String {
-    let schema = resolve(root, param);
-    let variants = schema["oneOf"].as_array().or_else(|| schema["enum"].as_array());
-    if let Some(variants) = variants {
-        let names = variants.iter().map(|v| v.get("const").unwrap_or(v).to_string());
-        return names.collect::<Vec<_>>().join(" | ");
-    }
-    schema["type"].as_str().unwrap_or_default().to_string()
 }

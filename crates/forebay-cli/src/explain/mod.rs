@@ -3,6 +3,7 @@
 mod algorithm;
 mod discipline;
 mod metric;
+mod params;
 mod preset;
 mod scenario;
 

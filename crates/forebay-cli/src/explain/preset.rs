@@ -20,7 +20,7 @@ pub fn text(name: &str, paint: Paint) -> String {
         text.push_str(&wrap(tcp[key]["description"].as_str().unwrap_or_default(), 6));
     }
     for spec in preset.controllers {
-        let _ = writeln!(text, "\n{}", paint.bold(&format!("[protocol.{}]", spec.name())));
+        let _ = writeln!(text, "\n{}", paint.bold(format!("[protocol.{}]", spec.name())));
         for (key, value) in parameters(spec) {
             let _ = writeln!(text, "  {} = {value}", paint.bold(&key));
         }

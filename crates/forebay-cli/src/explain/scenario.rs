@@ -2,8 +2,10 @@
 
 use super::preset;
 use crate::screen::{Estimate, Paint, Table, Unit, row, wrap};
-use forebay_base::Span;
-use forebay_lab::scenario::{Builtin, CSV_COLUMNS, CsvColumn, Flow, Scenario, Wire};
+use forebay_base::{Span, Time};
+use forebay_lab::scenario::{
+    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, Scenario, Wire, Writing,
+};
 use std::fmt::Write;
 
 /// Most links or flows that are shown one by one.
@@ -52,14 +54,15 @@ fn facts(scenario: &Scenario) -> String {
         false => format!("preset {preset}, but {}", listed(&unlike)),
     };
     let end = match scenario.until {
-        Some(time) => format!("at {} s, or when all flows have ended", time.as_secs_f64()),
+        Some(time) => format!("at {} s, or when all flows have ended", seconds(time)),
         None => "when all flows have ended".into(),
     };
     let chance = match scenario.is_random() {
         true => "seeds differ",
         false => "none: all seeds give the same run",
     };
-    let nodes = format!("{hosts} hosts, {} routers", scenario.nodes.len() - hosts);
+    let nodes = [(hosts, "host"), (scenario.nodes.len() - hosts, "router")];
+    let nodes = nodes.map(|(count, what)| counted(count, what)).join(", ");
     let mut rows =
         vec![("Protocols", scenario.protocols.join(", ")), ("Nodes", nodes), ("TCP", tcp)];
     for protocol in &scenario.protocols {
@@ -70,16 +73,31 @@ fn facts(scenario: &Scenario) -> String {
     }
     rows.extend([("Ends", end), ("Chance", chance.to_string())]);
     if !scenario.events.is_empty() {
-        let times = scenario.events.iter().map(|event| event.at.as_secs_f64());
-        let (first, last) = (times.clone().fold(f64::MAX, f64::min), times.fold(0.0, f64::max));
-        let count = scenario.events.len();
-        rows.push(("Events", format!("{count}, from {first} s to {last} s")));
+        let times = || scenario.events.iter().map(|event| event.at);
+        let ends = times().min().zip(times().max());
+        let text = ends.map(|(first, last)| match times().count() {
+            1 => format!("1, at {} s", seconds(first)),
+            count => format!("{count}, from {} s to {} s", seconds(first), seconds(last)),
+        });
+        rows.extend(text.map(|text| ("Events", text)));
     }
     let lines = rows.iter().map(|(label, value)| {
         let wrapped = wrap(value, 11);
         format!("{label:<11}{}", wrapped.trim_start())
     });
     lines.collect()
+}
+
+/// A number and what is counted, such as "1 router".
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time in seconds, to the nanosecond, without trailing zeros.
+fn seconds(time: Time) -> String {
+    let (whole, part) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+    let digits = format!("{whole}.{part:09}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 fn listed(values: &[(&str, String)]) -> String {
@@ -102,24 +120,61 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 fn wire(wire: &Wire) -> Vec<String> {
     let loss = if wire.loss > 0.0 { format!("{} %", wire.loss * 100.0) } else { "-".into() };
     let bps = one(Unit::BitsPerSecond, wire.rate.bps() as f64);
-    vec![bps, span(wire.delay), wire.queue.to_string(), loss]
+    let queue = match wire.discipline.is_default() {
+        true => wire.queue.to_string(),
+        false => format!("{}, {}", wire.queue, wire.discipline),
+    };
+    vec![bps, span(wire.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {
-    let headings = ["start", "bytes", "protocol"];
-    let mut table = Table::new(headings.map(String::from).to_vec());
+    let lively = scenario.flows.iter().any(|flow| flow.life.is_some());
+    let headings: &[&str] = match lively {
+        true => &["start", "bytes", "stop", "writes", "protocol"],
+        false => &["start", "bytes", "protocol"],
+    };
+    let mut table = Table::new(headings.iter().map(ToString::to_string).collect());
     let name = |node: forebay_base::NodeId| &scenario.nodes[node.index()].name;
     for (id, flow) in (1..).zip(scenario.flows.iter().take(SHOWN)) {
-        let Flow { src, dst, start, bytes, protocol, .. } = flow;
-        let bytes = bytes.map_or_else(|| "endless".into(), |bytes| bytes.to_string());
+        let Flow { src, dst, start, bytes, life, protocol, .. } = flow;
+        let life = life.as_deref().cloned().unwrap_or_default();
+        let bytes = match (bytes, life.stop) {
+            (Some(bytes), _) => bytes.to_string(),
+            (None, Some(_)) => "until it stops".into(),
+            (None, None) => "endless".into(),
+        };
         let protocol = protocol.unwrap_or("of the run").to_string();
-        let start = one(Unit::Seconds, start.as_secs_f64());
-        table.push(
-            format!("  {id}: {} to {}", name(*src), name(*dst)),
-            vec![start, bytes, protocol],
-        );
+        let start = match life.after {
+            None => one(Unit::Seconds, start.as_secs_f64()),
+            Some(After { flow, think }) => format!("{} after {}", law(think), flow.0 + 1),
+        };
+        let stop =
+            life.stop.map_or_else(|| "-".into(), |stop| one(Unit::Seconds, stop.as_secs_f64()));
+        let writes = life.write.map_or_else(|| "at once".into(), writes);
+        let mut cells = vec![start, bytes];
+        if lively {
+            cells.extend([stop, writes]);
+        }
+        cells.push(protocol);
+        table.push(format!("  {id}: {} to {}", name(*src), name(*dst)), cells);
     }
     table.render(paint) + &more(scenario.flows.len(), "flows")
+}
+
+/// A time, or how it is drawn.
+fn law(law: Law) -> String {
+    match law {
+        Law::Constant(constant) => span(constant),
+        Law::Exponential(mean) => format!("exp. {}", span(mean)),
+        Law::Uniform(least, most) => format!("{} to {}", span(least), span(most)),
+    }
+}
+
+/// How an application writes over time.
+fn writes(Writing { rate, periods, .. }: Writing) -> String {
+    let rate = rate.map(|rate| one(Unit::BitsPerSecond, rate.bps() as f64));
+    let periods = periods.map(|[on, off]| format!("{} on, {} off", law(on), law(off)));
+    rate.into_iter().chain(periods).collect::<Vec<_>>().join(", ")
 }
 
 fn more(count: usize, what: &str) -> String {
@@ -141,4 +196,21 @@ fn one(unit: Unit, value: f64) -> String {
         false => &cells[0],
     };
     format!("{digits} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact_and_counts_have_the_right_number() {
+        // As a float of seconds this is 30.000000000000004.
+        assert_eq!(seconds(Time::from_secs(30)), "30");
+        assert_eq!(seconds(Time::from_nanos(1_500_000_001)), "1.500000001");
+        assert_eq!(seconds(Time::ZERO), "0");
+        assert_eq!(
+            (counted(1, "router"), counted(2, "host")),
+            ("1 router".into(), "2 hosts".into())
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use super::published::Published;
 use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
-use forebay_lab::scenario::Scenario;
+use forebay_lab::scenario::{Flow, Scenario};
 use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels};
 use std::fmt::Write;
 
@@ -54,12 +54,19 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         }
     };
     let others = || published.iter().map(|_| None);
-    let sized = scenario.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
     for row in METRICS.iter().filter(|metric| metric.in_table) {
         // One flow is its own mean and in no contest; what sized flows deliver is known before.
         let idle = match row.name {
             "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
-            "delivered_bytes" => aggregates.iter().all(|a| a.completed == a.flows),
+            "ce_marks" => {
+                let mean = |a: &Aggregate| a.metrics.get(row.name).map_or(0.0, |i| i.mean);
+                aggregates.iter().all(|a| mean(a) == 0.0)
+            }
+            "delivered_bytes" => {
+                let stops = scenario.flows.iter().any(Flow::stops);
+                !stops && aggregates.iter().all(|a| a.completed == a.flows)
+            }
             _ => false,
         };
         if idle {
@@ -91,7 +98,8 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         add(&labels::drops(reason), Unit::Count, ours.chain(others()).collect());
     }
     if sized > 0 {
-        let wanted = |a: &Aggregate| sized * a.seeds.len();
+        // Flows that did not start are said apart.
+        let wanted = |a: &Aggregate| (sized * a.seeds.len()).saturating_sub(a.skipped);
         let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, wanted(a)));
         let nothing = published.iter().map(|_| "-".to_string());
         table.push(labels::COMPLETED, completed.chain(nothing).collect());

@@ -249,3 +249,15 @@ fn samples_that_would_dominate_the_run_are_refused_with_the_least_distance() {
     assert!(told, "{}", done.stderr);
     desk.forebay(&["run", "endless.toml", "--set", "sample_s=0.001"]).ok();
 }
+
+#[test]
+fn the_least_distance_of_samples_that_is_told_is_accepted() {
+    let desk = Desk::new();
+    for wanted in ["1e-9", "1e-7"] {
+        let done = refused(&desk, &["dumbbell", "--set", &format!("sample_s={wanted}")]);
+        let told = done.stderr.split("expected at least ").nth(1).expect("a least distance");
+        let least = told.split(' ').next().unwrap_or_default();
+        let set = format!("sample_s={least}");
+        desk.forebay(&["run", "dumbbell", "--protocol", "newreno", "--set", &set]).ok();
+    }
+}

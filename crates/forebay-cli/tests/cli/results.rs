@@ -210,3 +210,20 @@ fn events_are_lines_and_whoever_reads_them_may_leave() {
     let mut stderr = BufReader::new(child.stderr.take().expect("piped")).lines();
     assert!(stderr.next().is_none(), "a reader that leaves is no error");
 }
+
+/// 10 kB in each round trip of 30 ms, where the path holds 37 kB and the queue more.
+#[test]
+fn a_flow_that_its_buffers_limit_is_named_in_a_note() {
+    let desk = desk();
+    let text = desk.forebay(&["run", "small.toml"]).ok().stdout;
+    assert!(!text.contains("held back"), "{text}");
+    for (key, what) in
+        [("receive_buffer_bytes", "receive window"), ("send_buffer_bytes", "send buffer")]
+    {
+        let set = format!("tcp.{key}=10kB");
+        let text = desk.forebay(&["run", "small.toml", "--set", &set]).ok().stdout;
+        let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = format!("newreno: flow 1 was held back by the {what} for ");
+        assert!(line.contains(&told) && line.contains(&format!("raise tcp.{key}")), "{text}");
+    }
+}

@@ -9,8 +9,9 @@ use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::Spec;
 use forebay_net::{
     ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
-    TransportSpec,
+    SchemeSpec, TransportSpec,
 };
+use forebay_queue::Limit;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
@@ -57,6 +58,7 @@ fn flow(rng: &mut Rng, mss_bytes: u64) -> FlowSpec {
         dst: node(dst),
         start: Time::from_nanos(rng.below(STARTS_WITHIN.as_nanos())),
         bytes: Some(packets(rng.unit()) * mss_bytes),
+        life: None,
         transport: 0,
         paths: Vec::new(),
     }
@@ -116,7 +118,8 @@ fn join(spec: &mut NetSpec, (a, b): (usize, usize), rate: Rate, delay: Span) {
             loss: 0.0,
             mtu_bytes: 1500,
             overhead_bytes: 0,
-            queue: QueueSpec::DropTailBytes(rate.bytes_in(Span::from_millis(10))),
+            queue: QueueSpec::DropTail(Limit::Bytes(rate.bytes_in(Span::from_millis(10)))),
+            scheme: SchemeSpec::None,
         });
     }
 }

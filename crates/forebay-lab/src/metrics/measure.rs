@@ -6,7 +6,7 @@ use crate::run::LinkNames;
 use crate::scenario::FctClock;
 use crate::statistics::{jain, mean, quantile};
 use forebay_base::{FlowId, LinkId, Span, Time};
-use forebay_net::{LinkStats, NetSpec, NodeKind};
+use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
 use forebay_sim::{FlowOutcome, Simulation};
 use forebay_transport::{EndCause, Role};
 use std::collections::BTreeMap;
@@ -26,7 +26,8 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     pub fn new(spec: &NetSpec, measure_from: Time, until: Option<Time>, clock: FctClock) -> Bounds {
-        let first_start = spec.flows.iter().map(|f| f.start).min().unwrap_or(Time::ZERO);
+        let first_start =
+            spec.flows.iter().filter_map(FlowSpec::known_start).min().unwrap_or(Time::ZERO);
         let until = until.unwrap_or(Time::MAX);
         Bounds { first_start, from: first_start.max(measure_from).min(until), until, clock }
     }
@@ -100,12 +101,21 @@ fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time)
     rate_bps(outcome.received_bytes - from.1, end.since(begin))
 }
 
+/// Share of the life of a flow in which one of its buffers held it back.
+fn held_share(outcome: &FlowOutcome, buffer: usize, now: Time) -> Option<f64> {
+    let end = outcome.completed_at.or(outcome.ended.map(|(_, at)| at)).unwrap_or(now);
+    let life_s = seconds(end.since(outcome.established_at?));
+    let share = seconds(outcome.held_back[buffer]) / life_s;
+    (life_s > 0.0).then_some(share.min(1.0))
+}
+
 fn end_name(outcome: &FlowOutcome) -> &'static str {
     match (outcome.ended, outcome.opened_at) {
         (Some((EndCause::Finished, _)), _) => "finished",
         (Some((EndCause::Reset, _)), _) => "reset",
         (Some((EndCause::TimedOut, _)), _) => "timed_out",
         (None, Some(_)) => "running",
+        (None, None) if outcome.skipped => "skipped",
         (None, None) => "unopened",
     }
 }
@@ -118,7 +128,7 @@ pub(crate) fn flows_of(
     mark: &Mark,
 ) -> Vec<FlowResult> {
     let name = |node: forebay_base::NodeId| spec.nodes[node.index()].name.clone();
-    let one = |(i, flow): (usize, &forebay_net::FlowSpec)| {
+    let one = |(i, flow): (usize, &FlowSpec)| {
         let outcome = simulation.flow(FlowId(i as u32));
         let from = (mark.at, mark.received[i]);
         let seen = outcome.rtt.samples > 0;
@@ -128,7 +138,7 @@ pub(crate) fn flows_of(
             dst: name(flow.dst),
             protocol: spec.transports[flow.transport].name.clone(),
             class: spec.transports[flow.transport].class.clone(),
-            start_s: clock_seconds(flow.start),
+            start_s: flow.known_start().or(outcome.opened_at).map(clock_seconds),
             bytes: flow.bytes,
             received_bytes: outcome.received_bytes,
             fct_s: fct(&outcome, bounds.clock).map(seconds),
@@ -139,6 +149,8 @@ pub(crate) fn flows_of(
             retransmits: outcome.sender.retransmits,
             lost_packets: outcome.sender.lost_packets,
             timeouts: outcome.sender.timeouts,
+            held_by_receive_window: held_share(&outcome, 0, simulation.now()),
+            held_by_send_buffer: held_share(&outcome, 1, simulation.now()),
             end: end_name(&outcome),
         }
     };
@@ -169,17 +181,29 @@ pub(crate) fn metrics_of(
     let all = of(&flows.iter().collect::<Vec<_>>(), delays);
     let mut metrics = Metrics {
         by_class,
+        ce_marks: simulation.drops().ce_marks(),
         window_s: [clock_seconds(mark.at), clock_seconds(simulation.now())],
         ..Metrics::from(&all)
     };
     // A run of several starts counts from the first, jitter included.
-    debug_assert!(flows.is_empty() || first_start(spec, flows.iter()) == Some(bounds.first_start));
+    let first = first_start(simulation, spec, flows.iter());
+    debug_assert!(flows.is_empty() || first == Some(bounds.first_start));
     put_links(&mut metrics, simulation, spec, names, mark);
     metrics
 }
 
-fn first_start<'a>(spec: &NetSpec, flows: impl Iterator<Item = &'a FlowResult>) -> Option<Time> {
-    flows.map(|flow| spec.flows[flow.id as usize - 1].start).min()
+/// When the first of these flows started. One that follows another starts when it opens.
+fn first_start<'a>(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    flows: impl Iterator<Item = &'a FlowResult>,
+) -> Option<Time> {
+    let start = |flow: &FlowResult| {
+        let index = flow.id - 1;
+        let known = spec.flows[index as usize].known_start();
+        known.or_else(|| simulation.flow(FlowId(index)).opened_at)
+    };
+    flows.filter_map(start).min()
 }
 
 /// What is reported of these flows together.
@@ -197,9 +221,11 @@ fn of_flows(
     let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
     fcts.sort_by(f64::total_cmp);
     let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(|flow| count(flow)).sum();
-    let done = flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)).completed_at);
+    let outcomes = flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
+    // Nobody waits for those that will never be.
+    let done = outcomes.filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
     let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
-    let first = first_start(spec, flows.iter().copied());
+    let first = first_start(simulation, spec, flows.iter().copied());
     ClassMetrics {
         flows: flows.len(),
         afct_s: mean(&fcts),

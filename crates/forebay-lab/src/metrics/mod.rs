@@ -53,6 +53,8 @@ pub struct Metrics {
     pub retransmits: u64,
     /// Retransmission timeouts, all flows, whole run.
     pub timeouts: u64,
+    /// Packets in which queues set CE, whole run.
+    pub ce_marks: u64,
     /// Share of the window that each direction of each link between routers was busy, 0.0 to 1.0.
     pub utilisation: BTreeMap<String, f64>,
     /// The window of measurement, in seconds: from the first flow's start, or `measure_from_s` if later, to the end of the run.
@@ -104,8 +106,8 @@ pub struct FlowResult {
     pub protocol: String,
     /// Its class: what the scenario says, else its protocol.
     pub class: String,
-    /// When its SYN was due, in seconds.
-    pub start_s: f64,
+    /// When its SYN was due, in seconds; None of a flow that follows another and has not started.
+    pub start_s: Option<f64>,
     /// Bytes to send; None: endless.
     pub bytes: Option<u64>,
     /// Bytes in order at the receiver at the end of the run.
@@ -128,6 +130,14 @@ pub struct FlowResult {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not; "unopened" if it never began.
+    /// Share of the flow's life, from its handshake to completion or the end of the run, in which
+    /// the receive window alone held back new data: the congestion window had room. 0.0 to 1.0;
+    /// None without a handshake.
+    pub held_by_receive_window: Option<f64>,
+    /// The same of the send buffer. Where both are full, both count.
+    pub held_by_send_buffer: Option<f64>,
+    /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not;
+    /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
+    /// more ("stop").
     pub end: &'static str,
 }

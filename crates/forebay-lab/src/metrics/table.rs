@@ -275,6 +275,12 @@ pub const METRICS: &[MetricDoc] = &[
         |m| Some(m.timeouts as f64),
     )
     .of_flows(),
+    row(
+        ("ce_marks", "CE marks"),
+        Unit::Count,
+        "packets in which queues set CE, whole run; its row is shown where there are any",
+        |m| Some(m.ce_marks as f64),
+    ),
     aside("window_s", "s", "the window: first start or measure_from_s, to the end of the run"),
 ];
 

@@ -4,14 +4,12 @@
 //! half an initial window), and than its share of what the network holds. The network holds what its wires hold, and what waits in queues that can fill: those of routers to which links lead
 //! that are faster together, and carry data.
 
-use forebay_base::{NodeId, Rate, Span, Time};
-use forebay_net::{ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, QueueSpec};
+use forebay_base::{NodeId, Rate, Time};
+use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
 use forebay_transport::TcpConfig;
 
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: u64 = 40;
-/// What waits in a queue of which the specification does not tell the limit, at the rate of its link.
-const UNKNOWN_QUEUE: Span = Span::from_millis(100);
 /// Some link holds flights of two flows at once sooner or later, which of a fluid it would not.
 const FLIGHTS: u64 = 2;
 /// A link that carries only ACKs holds so many times less than one with the data.
@@ -119,19 +117,12 @@ impl Room {
 }
 
 fn rate(link: &LinkSpec) -> Rate {
-    match &link.channel {
-        ChannelSpec::Constant(rate) => *rate,
-        ChannelSpec::Trace(trace) => trace.mean_rate(),
-    }
+    link.channel.rate()
 }
 
 /// Packets that may wait for a link, with those in the cache of an INRPP router.
 fn queue_packets(spec: &NetSpec, link: &LinkSpec, packet_bytes: u64) -> u64 {
-    let waiting = match link.queue {
-        QueueSpec::DropTailBytes(bytes) => bytes / packet_bytes,
-        QueueSpec::DropTailPackets(packets) => packets,
-        QueueSpec::Custom(_) => rate(link).bytes_in(UNKNOWN_QUEUE) / packet_bytes,
-    };
+    let waiting = link.queue.limit().packets_of(packet_bytes);
     let settings = super::inrpp_settings(&spec.nodes[link.from.index()].kind);
     let cached = settings.map_or(0, |s| s.cache.at(rate(link)).total_bytes / packet_bytes);
     waiting.saturating_add(cached).min(u64::from(u32::MAX))
@@ -165,15 +156,16 @@ fn window(spec: &NetSpec, flow: &FlowSpec) -> u64 {
 }
 
 /// Flows that are under way at one time: as many as overlap if each is as short as slow start allows, and all that are in each
-/// other's way.
+/// other's way. Of those that follow each other one is.
 fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
-    let starts = || spec.flows.iter().map(|flow| flow.start);
+    let firsts = || spec.flows.iter().filter(|flow| flow.after().is_none());
+    let starts = || firsts().map(|flow| flow.start);
     let first = starts().min().unwrap_or(Time::ZERO);
     let span_s = starts().max().unwrap_or(Time::ZERO).since(first).as_secs_f64();
     let delays_s = spec.links.iter().map(|link| link.delay.as_secs_f64()).sum::<f64>();
     let rtt_s = 2.0 * hops * delays_s / spec.links.len() as f64;
     let (mut finite, mut busy_s, mut bits) = (0.0, 0.0, 0.0);
-    for flow in &spec.flows {
+    for flow in firsts() {
         let Some(all) = segments(spec, flow) else { continue };
         let initial = f64::from(config(spec, flow).initial_window_segments.max(1));
         finite += 1.0;
@@ -187,7 +179,7 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     // The time that the links between routers are busy with all of it, if some have several times the load of others.
     let loaded_s = UNEVEN * bits * (hops - 2.0).max(1.0) / rates.sum::<f64>().max(1.0);
     let in_the_way = finite * (loaded_s / (span_s + f64::MIN_POSITIVE)).min(1.0);
-    (spec.flows.len() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
+    (firsts().count() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
 }
 
 /// Links on the way of a packet: two of hosts, and the diameter of a random network of so many routers of so many links.
@@ -258,6 +250,16 @@ mod tests {
         assert_eq!([1, 10, 30, 70].map(|n| packets(n).segments), [1, 10, 21, 41]);
         // Ten packets over three links.
         assert_eq!(packets(10).queued_packets, 30);
+    }
+
+    #[test]
+    fn of_a_user_who_thinks_one_flow_is_under_way() {
+        let rounds = |n: u32| format!(r#"{{ src = "h", dst = "g", packets = 70, rounds = {n} }}"#);
+        // Each may have all of its 41 segments in flight, and the network holds those of one.
+        assert_eq!(of(&rounds(20), &[]).segments, 20 * 41);
+        let [one, all] = [1, 20].map(|n| of(&rounds(n), &["links.p-q.queue=1000000packets"]));
+        assert_eq!(one.segments * 20, all.segments);
+        assert!(all.queued_packets <= 2 * one.queued_packets, "{one:?} {all:?}");
     }
 
     #[test]

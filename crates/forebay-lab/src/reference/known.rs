@@ -14,6 +14,8 @@ struct Key {
     transports: Vec<(&'static str, [u64; 7])>,
     /// Per flow its ends, its start in nanoseconds, its bytes and its transport.
     flows: Vec<([u32; 2], u64, Option<u64>, usize)>,
+    /// The lives that flows have, with the seed that what they draw follows from.
+    lives: Vec<(usize, u64, String)>,
 }
 
 impl Key {
@@ -33,7 +35,11 @@ impl Key {
             (mode_of(&t.algorithm).name(), sizes.map(f64::to_bits))
         };
         let flow = |f: &FlowSpec| ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport);
+        let lives = spec.flows.iter().enumerate().filter_map(|(number, flow)| {
+            Some((number, wanted.seed, format!("{:?}", flow.life.as_ref()?)))
+        });
         Key {
+            lives: lives.collect(),
             transports: spec.transports.iter().map(transport).collect(),
             flows: spec.flows.iter().map(flow).collect(),
         }

@@ -1,15 +1,16 @@
 //! The reference of a run, in the terms of its results.
 
 use super::sharing::{Horizon, Served};
-use super::ways::{Setting, clock_seconds};
+use super::ways::{Setting, clock_seconds, seconds};
 use super::wire::WireCost;
 use super::{Mode, NoReference, mode_of};
 use crate::metrics::FlowResult;
 use crate::scenario::FctClock;
 use crate::statistics::{jain, mean};
-use forebay_base::Time;
-use forebay_net::{NetSpec, Network, SpecError};
+use forebay_base::{FlowId, Time};
+use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
 use serde::Serialize;
+use std::cell::RefCell;
 
 /// What a fluid shared max-min fair would have done with the same flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -95,8 +96,13 @@ pub(crate) fn fluid_reference(
     let until_s =
         if wanted.until == Time::MAX { f64::INFINITY } else { clock_seconds(wanted.until) };
     let horizon = Horizon { from_s: clock_seconds(wanted.from), until_s };
-    let Some(served) = setting.fluid.serve(horizon, look) else { return Ok(None) };
-    let mut reference = measure(wanted, &setting, &served, horizon);
+    let starts = Starts::new(spec);
+    let followers = |flow: u32, at_s: f64| starts.after(&network, &setting, flow, at_s);
+    let Some(served) = setting.fluid.serve_after(horizon, look, &followers) else {
+        return Ok(None);
+    };
+    let starts_s = starts.at_s.into_inner();
+    let mut reference = measure(wanted, (&setting, &starts_s), &served, horizon);
     reference.mode = mode_name(spec, &modes);
     (reference.kind, reference.why) = match (served.exact, setting.averaged) {
         (false, _) => ("approx", "the solver failed at times: some rates are too low"),
@@ -106,13 +112,59 @@ pub(crate) fn fluid_reference(
     Ok(Some(reference))
 }
 
+/// The later of both; not a number if the first is none.
+fn starting(clock_s: f64, from_s: f64) -> f64 {
+    if clock_s < from_s { from_s } else { clock_s }
+}
+
 fn mode_name(spec: &NetSpec, modes: &[Mode]) -> &'static str {
     let mut used = spec.flows.iter().map(|flow| modes[flow.transport]);
     let first = used.next().unwrap_or(Mode::SinglePath);
     if used.all(|mode| mode == first) { first.name() } else { "mixed" }
 }
 
-fn measure(wanted: &Wanted<'_>, setting: &Setting, served: &Served, horizon: Horizon) -> Reference {
+/// When each flow starts, in seconds; not a number where that is not known.
+struct Starts<'a> {
+    spec: &'a NetSpec,
+    at_s: RefCell<Vec<f64>>,
+}
+
+impl Starts<'_> {
+    fn new(spec: &NetSpec) -> Starts<'_> {
+        let known = |flow: &FlowSpec| flow.known_start().map_or(f64::NAN, clock_seconds);
+        Starts { spec, at_s: RefCell::new(spec.flows.iter().map(known).collect()) }
+    }
+    /// The flows that come because `flow` has been served at `at_s`, and when they may send.
+    fn after(&self, network: &Network, setting: &Setting, flow: u32, at_s: f64) -> Vec<(u32, f64)> {
+        let (workload, flows) = (&network.workload, &self.spec.flows);
+        if workload.followers(FlowId(flow)).is_empty() {
+            return Vec::new();
+        }
+        let closed_s = setting.closed_s(flow as usize, &flows[flow as usize], at_s);
+        let (mut ended, mut come) = (vec![FlowId(flow)], Vec::new());
+        while let Some(flow) = ended.pop() {
+            for &next in workload.followers(flow) {
+                let spec = &flows[next.index()];
+                let start_s = closed_s + seconds(workload.think(next));
+                if spec.stop().is_some_and(|stop| clock_seconds(stop) <= start_s) {
+                    ended.push(next); // it does not start
+                    continue;
+                }
+                self.at_s.borrow_mut()[next.index()] = start_s;
+                let handshake_s = setting.handshake_of_s(next.index(), spec, start_s);
+                come.push((next.0, start_s + handshake_s));
+            }
+        }
+        come
+    }
+}
+
+fn measure(
+    wanted: &Wanted<'_>,
+    (setting, starts_s): (&Setting, &[f64]),
+    served: &Served,
+    horizon: Horizon,
+) -> Reference {
     let flows = &wanted.spec.flows;
     let arrived_s = |i: usize| {
         let done_s = served.done_s[i]?;
@@ -123,12 +175,13 @@ fn measure(wanted: &Wanted<'_>, setting: &Setting, served: &Served, horizon: Hor
     let last_s = arrived_s.iter().flatten().fold(served.end_s, |a, &b| a.max(b));
     let end_s = if horizon.until_s.is_finite() { horizon.until_s } else { last_s };
     let clock_s = |i: usize| match wanted.clock {
-        FctClock::Syn => clock_seconds(flows[i].start),
-        FctClock::Established => clock_seconds(flows[i].start) + setting.handshake_s[i],
+        FctClock::Syn => starts_s[i],
+        FctClock::Established => starts_s[i] + setting.handshake_of_s(i, &flows[i], starts_s[i]),
     };
     let bytes = |i: usize| (served.bytes[i] - served.before[i]) * setting.density(&flows[i]);
     let goodput = |i: usize| {
-        let over_s = arrived_s[i].unwrap_or(end_s) - clock_s(i).max(horizon.from_s);
+        // Not a number, and false, of a flow that has not started.
+        let over_s = arrived_s[i].unwrap_or(end_s) - starting(clock_s(i), horizon.from_s);
         (over_s > 0.0).then(|| bytes(i) * 8.0 / over_s)
     };
     let goodputs: Vec<f64> = (0..flows.len()).filter_map(goodput).collect();

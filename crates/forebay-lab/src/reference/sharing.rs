@@ -11,12 +11,21 @@ use std::collections::BinaryHeap;
 /// A flow of fluid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FluidFlow {
-    /// When it comes, in seconds.
+    /// When it comes, in seconds; infinite: when [`Fluid::serve_after`] is told.
     pub from_s: f64,
+    /// When it leaves, whatever it has been served, in seconds; infinite: never.
+    pub until_s: f64,
     /// Bytes to serve; None: without end.
     pub bytes: Option<f64>,
     /// Its way: an index into [`Fluid::ways`].
     pub way: u32,
+}
+
+impl FluidFlow {
+    /// True if it leaves.
+    fn ends(&self) -> bool {
+        self.bytes.is_some() || self.until_s.is_finite()
+    }
 }
 
 /// A link changes.
@@ -57,7 +66,7 @@ pub struct Horizon {
 /// How the flows fared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Served {
-    /// When each flow had been served; None if it had not at the end.
+    /// When each flow had been served, or left; None if it had not at the end.
     pub done_s: Vec<Option<f64>>,
     /// Bytes of each flow served before [`Horizon::from_s`].
     pub before: Vec<f64>,
@@ -76,6 +85,20 @@ const LOOK_EVERY: u64 = 64;
 
 /// A flow in service, by the bytes at which it leaves; those bytes are positive, so that their bits sort.
 type Leaving = BinaryHeap<Reverse<(u64, u32)>>;
+
+/// Flows by a time in seconds that is not negative, so that its bits sort.
+type Timed = BinaryHeap<Reverse<(u64, u32)>>;
+
+/// The time of the first.
+fn first_s(timed: &Timed) -> f64 {
+    timed.peek().map_or(f64::INFINITY, |&Reverse((bits, _))| f64::from_bits(bits))
+}
+/// The next one at or before `now_s`.
+fn next_by(timed: &mut Timed, now_s: f64) -> Option<u32> {
+    (first_s(timed) <= now_s).then(|| timed.pop())?.map(|Reverse((_, flow))| flow)
+}
+/// Which flows come because a flow has left at a time, and when, in seconds.
+type Followers<'a> = dyn Fn(u32, f64) -> Vec<(u32, f64)> + 'a;
 
 /// The flows on one way.
 #[derive(Debug, Default)]
@@ -121,13 +144,27 @@ struct Clock<'a> {
     entry: Vec<Option<f64>>,
     now_s: f64,
     served: Served,
+    /// Those that will leave at a time of their own.
+    stopping: Timed,
+    /// Those that have left, and nobody has asked yet who follows.
+    left: Vec<u32>,
 }
 
 impl Fluid {
     /// Serve the flows. `look` is told several times a second which share of the flows has been served, and says whether to go
     /// on; None if it did not want to.
     pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
-        self.without_idle_links().serve_lean(horizon, look)
+        self.serve_after(horizon, look, &|_, _| Vec::new())
+    }
+    /// The same with flows that come when others have left: `followers` says which come because a
+    /// flow has left at a time, and when.
+    pub fn serve_after(
+        &self,
+        horizon: Horizon,
+        look: &mut dyn FnMut(f64) -> bool,
+        followers: &Followers<'_>,
+    ) -> Option<Served> {
+        self.without_idle_links().serve_lean(horizon, look, followers)
     }
 
     /// The same network without the links that never limit anyone: of those that one way has for itself, all but the narrowest.
@@ -147,10 +184,15 @@ impl Fluid {
         Fluid { ways: self.ways.iter().map(lean).collect(), ..self.clone() }
     }
 
-    fn serve_lean(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
-        let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
-        order.sort_by(|&a, &b| self.flow(a).from_s.total_cmp(&self.flow(b).from_s));
-        let mut coming = order.into_iter().peekable();
+    fn serve_lean(
+        &self,
+        horizon: Horizon,
+        look: &mut dyn FnMut(f64) -> bool,
+        followers: &Followers<'_>,
+    ) -> Option<Served> {
+        let known = (0..).zip(&self.flows).filter(|(_, flow)| flow.from_s.is_finite());
+        let mut coming: Timed =
+            known.map(|(id, flow)| Reverse((flow.from_s.to_bits(), id))).collect();
         let mut changes = self.changes.iter().peekable();
         let mut clock = Clock::new(self);
         let mut marked = false;
@@ -158,7 +200,7 @@ impl Fluid {
             if event.is_multiple_of(LOOK_EVERY) && !look(clock.share()) {
                 return None;
             }
-            let came = coming.peek().map_or(f64::INFINITY, |&f| self.flow(f).from_s);
+            let came = first_s(&coming).min(first_s(&clock.stopping));
             let changed = changes.peek().map_or(f64::INFINITY, |c| c.at_s);
             let (way, left) = clock.next_departure();
             let next_s = came.min(changed).min(left);
@@ -174,9 +216,16 @@ impl Fluid {
                 break;
             }
             clock.advance(next_s, (left == next_s).then_some(way));
-            while let Some(&flow) = coming.peek().filter(|&&f| self.flow(f).from_s <= next_s) {
+            while let Some(flow) = next_by(&mut clock.stopping, next_s) {
+                clock.stop(flow);
+            }
+            while let Some(flow) = next_by(&mut coming, next_s) {
                 clock.come(flow);
-                coming.next();
+            }
+            for flow in std::mem::take(&mut clock.left) {
+                let left_s = clock.served.done_s[flow as usize].unwrap_or(next_s);
+                let next = followers(flow, left_s).into_iter();
+                coming.extend(next.map(|(next, at_s)| Reverse((at_s.max(next_s).to_bits(), next))));
             }
             while let Some(change) = changes.next_if(|c| c.at_s <= next_s) {
                 clock.capacity[change.link as usize] = change.capacity;
@@ -208,11 +257,13 @@ impl<'a> Clock<'a> {
                 bytes: vec![0.0; flows],
                 ..Served::default()
             },
+            stopping: Timed::default(),
+            left: Vec::new(),
         }
     }
 
     fn share(&self) -> f64 {
-        let sized = self.fluid.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+        let sized = self.fluid.flows.iter().filter(|flow| flow.ends()).count();
         let done = self.served.done_s.iter().flatten().count();
         done as f64 / sized.max(1) as f64
     }
@@ -245,6 +296,7 @@ impl<'a> Clock<'a> {
                 self.served.bytes[flow as usize] =
                     self.fluid.flow(flow).bytes.expect("an endless flow does not leave");
                 self.entry[flow as usize] = None;
+                self.left.push(flow);
             }
             if way.flows() == 0 {
                 *way = Way::default();
@@ -257,19 +309,40 @@ impl<'a> Clock<'a> {
     }
 
     fn come(&mut self, flow: u32) {
-        let &FluidFlow { bytes, way: id, .. } = self.fluid.flow(flow);
+        let &FluidFlow { bytes, way: id, until_s, .. } = self.fluid.flow(flow);
+        let bytes = if until_s <= self.now_s { Some(0.0) } else { bytes };
         let way = &mut self.ways[id as usize];
         match bytes {
             Some(bytes) if bytes <= 0.0 => {
                 self.served.done_s[flow as usize] = Some(self.now_s);
+                self.left.push(flow);
                 return;
             }
             Some(bytes) => way.sized.push(Reverse(((way.served + bytes).to_bits(), flow))),
             None => way.endless.push(flow),
         }
         self.entry[flow as usize] = Some(way.served);
+        if until_s.is_finite() {
+            self.stopping.push(Reverse((until_s.to_bits(), flow)));
+        }
         if let Err(place) = self.busy.binary_search(&id) {
             self.busy.insert(place, id);
+        }
+    }
+
+    /// A flow leaves, unless it has before.
+    fn stop(&mut self, flow: u32) {
+        let Some(entry) = self.entry[flow as usize].take() else { return };
+        let id = self.fluid.flow(flow).way;
+        let way = &mut self.ways[id as usize];
+        self.served.bytes[flow as usize] = way.served - entry;
+        self.served.done_s[flow as usize] = Some(self.now_s);
+        self.left.push(flow);
+        way.sized.retain(|&Reverse((_, other))| other != flow);
+        way.endless.retain(|&other| other != flow);
+        if way.flows() == 0 {
+            *way = Way::default();
+            self.busy.retain(|&busy| busy != id);
         }
     }
 

@@ -25,8 +25,6 @@ struct Epoch {
 /// The fluid of a spec, and what is added to its times.
 pub(super) struct Setting {
     pub fluid: Fluid,
-    /// By flow, from its SYN until its sender may send: the round trip of the handshake, in seconds.
-    pub handshake_s: Vec<f64>,
     /// By transport.
     pub costs: Vec<WireCost>,
     /// A link has no constant rate, and counts with its mean.
@@ -63,7 +61,6 @@ impl Setting {
                 changes,
                 ..Fluid::default()
             },
-            handshake_s: Vec::with_capacity(spec.flows.len()),
             costs,
             averaged: spec.links.iter().any(|l| matches!(l.channel, ChannelSpec::Trace(_))),
             routes: Vec::new(),
@@ -83,19 +80,41 @@ impl Setting {
                 setting.routes.push(route);
                 setting.routes.len() as u32 - 1
             });
+            if flow.write().is_some() {
+                return Err(NoReference("a flow writes over time: the fluid has all at once"));
+            }
             setting.add(flow, way);
         }
         Ok(setting)
     }
 
     fn add(&mut self, flow: &FlowSpec, way: u32) {
-        let (cost, start_s) = (self.costs[flow.transport], clock_seconds(flow.start));
-        let route = &self.routes[way as usize];
+        let bytes = flow.bytes.map(|bytes| self.costs[flow.transport].full_sized(bytes));
+        let until_s = flow.stop().map_or(f64::INFINITY, clock_seconds);
+        let from_s = match flow.known_start().map(clock_seconds) {
+            Some(start_s) => start_s + self.handshake_s(way, flow.transport, start_s),
+            None => f64::INFINITY,
+        };
+        self.fluid.flows.push(FluidFlow { from_s, until_s, bytes, way });
+    }
+
+    /// From the SYN of a flow at `start_s` until its sender may send: the round trip of the
+    /// handshake, in seconds.
+    fn handshake_s(&self, way: u32, transport: usize, start_s: f64) -> f64 {
+        let (cost, route) = (self.costs[transport], &self.routes[way as usize]);
         let there = self.crossing_s(&route.there, start_s, cost.syn_bytes);
-        let back = self.crossing_s(&route.back, start_s + there, cost.syn_ack_bytes);
-        self.handshake_s.push(there + back);
-        let bytes = flow.bytes.map(|bytes| cost.full_sized(bytes));
-        self.fluid.flows.push(FluidFlow { from_s: start_s + there + back, bytes, way });
+        there + self.crossing_s(&route.back, start_s + there, cost.syn_ack_bytes)
+    }
+    /// The same for a flow.
+    pub fn handshake_of_s(&self, flow: usize, spec: &FlowSpec, start_s: f64) -> f64 {
+        self.handshake_s(self.fluid.flows[flow].way, spec.transport, start_s)
+    }
+    /// When the sender of a flow that was served until `at_s` knows that both ends are closed, in
+    /// seconds: FIN goes with the last byte, and that of the receiver with its ACK.
+    pub fn closed_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
+        let arrived_s = at_s + self.last_byte_s(flow, spec, at_s);
+        let route = &self.routes[self.fluid.flows[flow].way as usize];
+        arrived_s + self.crossing_s(&route.back, arrived_s, self.costs[spec.transport].ack_bytes)
     }
 
     /// Bytes that a flow delivers for each byte of fluid: less than 1 where its last packet is short.
@@ -108,7 +127,9 @@ impl Setting {
     /// last of the narrowest links, whose own time is the service, and behind it the last packet, which may be shorter than the one
     /// before it and then waits for that. This is exact for a flow alone.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
-        let Some(bytes) = spec.bytes.filter(|&bytes| bytes > 0) else { return 0.0 };
+        // What has no end but stops ends with a full packet.
+        let most = spec.stop().map(|_| u64::from(u32::MAX));
+        let Some(bytes) = spec.bytes.or(most).filter(|&bytes| bytes > 0) else { return 0.0 };
         let route = &self.routes[self.fluid.flows[flow].way as usize];
         let [first, last] = self.costs[spec.transport].first_and_last(bytes);
         let rate = |link: &LinkId| self.at(*link, at_s).bytes_per_s;

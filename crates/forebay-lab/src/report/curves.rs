@@ -1,4 +1,5 @@
-//! Plots over all runs: the spread of completion times, and of how much longer than in the reference they are.
+//! Plots over all runs: the spread of completion times, and of how much longer than in the
+//! reference they are.
 
 use super::results::{Results, Run};
 use crate::statistics::quantile;
@@ -54,7 +55,8 @@ fn curve(
     (!lines.is_empty()).then_some(Curve { id, title, about, x, lines })
 }
 
-/// The empirical distribution of values in ascending order: at each value the share of values up to it.
+/// The empirical distribution of values in ascending order: at each value the share of values up to
+/// it.
 fn distribution(sorted: &[f64]) -> Vec<(f64, f64)> {
     let all: Vec<(f64, f64)> = match sorted.len() {
         n if n <= STEPS => {

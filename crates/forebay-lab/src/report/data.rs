@@ -1,8 +1,9 @@
 //! The numbers inside the page, as compact JSON for its script.
 //!
-//! Samples are whole numbers, each the difference to the one before: times in ticks, values in steps. A tick is the largest
-//! number of microseconds that all times of the line are multiples of.
+//! Samples are whole numbers, each the difference to the one before: times in ticks, values in
+//! steps. A tick is the largest number of microseconds that all times of the line are multiples of.
 
+use super::charts::Chart;
 use super::curves::Curve;
 use super::panels::{GROUPS, Line, Panel};
 use super::thin::Trace;
@@ -16,6 +17,7 @@ pub(super) struct Data {
     groups: Vec<Group>,
     runs: Vec<Run>,
     curves: Vec<CurveData>,
+    charts: Vec<Chart>,
 }
 
 /// A protocol and its look; of one of several folders, the protocol of that folder.
@@ -109,7 +111,7 @@ impl Data {
         scenario: &str,
         protocols: &[Protocol],
         runs: &[RunPanels],
-        curves: &[Curve],
+        (curves, charts): (&[Curve], &[Chart]),
     ) -> Data {
         let groups = GROUPS.iter().map(|&(id, title, about)| Group { id, title, about }).collect();
         Data {
@@ -118,6 +120,7 @@ impl Data {
             groups,
             runs: runs.iter().map(run).collect(),
             curves: curves.iter().map(curve).collect(),
+            charts: charts.to_vec(),
         }
     }
 }

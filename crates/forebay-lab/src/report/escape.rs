@@ -19,7 +19,8 @@ pub(super) fn html(text: &str) -> String {
     escaped
 }
 
-/// JSON that may stand inside a `script` element: no `<`, so that nothing ends the element or opens a comment.
+/// JSON that may stand inside a `script` element: no `<`, so that nothing ends the element or opens
+/// a comment.
 pub(super) fn json_in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

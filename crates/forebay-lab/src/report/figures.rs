@@ -16,8 +16,8 @@ pub(super) fn second_prefix(value_s: f64) -> (&'static str, f64) {
     }
 }
 
-/// A mean and half of its interval: the half to two digits and the mean to the same place, but the mean to four digits at most;
-/// a mean alone to four digits.
+/// A mean and half of its interval: the half to two digits and the mean to the same place, but the
+/// mean to four digits at most; a mean alone to four digits.
 pub(super) fn figure(mean: f64, half: Option<f64>) -> String {
     match half {
         Some(half) if half > 0.0 => {

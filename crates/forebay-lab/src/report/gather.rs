@@ -16,7 +16,8 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// Read `flow/N`, `flow/N/P`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold anything.
+    /// Read `flow/N`, `flow/N/P`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold
+    /// anything.
     fn parse(name: &[u8]) -> Option<Entity> {
         let name = std::str::from_utf8(name).ok()?;
         if let Some(flow) = name.strip_prefix("flow/") {
@@ -156,7 +157,8 @@ impl<'a> Gatherer<'a> {
         Gatherer { terms, known: BTreeMap::new(), entities: Vec::new(), totals: BTreeMap::new() }
     }
 
-    /// Take a row. Names that a report does not know are passed over: later versions may write more.
+    /// Take a row. Names that a report does not know are passed over: later versions may write
+    /// more.
     pub fn push(&mut self, row: &Row<'_>) {
         let known = METRICS.iter().find(|(_, name)| name.as_bytes() == row.metric);
         let Some(&(metric, _)) = known else { return };
@@ -296,7 +298,8 @@ mod tests {
             gatherer.push(&row(t_ms, "cell/2", "queue_bytes", 1.0));
         }
         let lines = gatherer.finish();
-        // 200 bytes in 100 ms are 16 kbit/s, with those of flow 1 24; then 100 in a window that has only begun, with them 150.
+        // 200 bytes in 100 ms are 16 kbit/s, with those of flow 1 24; then 100 in a window that has
+        // only begun, with them 150.
         let key = (Entity::Flow(2, 1), Metric::Received);
         assert_eq!(lines.rates[&key].samples(), [(50_000_000, 16e3), (150_000_000, 8e3)]);
         let total = &lines.totals[&Metric::Received];

@@ -1,12 +1,15 @@
-//! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing else.
+//! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
+//! else.
 //!
-//! The way through the folder: `results` and `rows` read the files; `gather` sorts rows into lines, which `thin` keeps short;
-//! `panels` says which lines stand together in a plot over time, `curves` what is drawn over all runs; `data` turns both into
-//! JSON, `tables` the rest into HTML; `page` puts them together with the script. The script draws what it is given and knows no
+//! The way through the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
+//! which `thin` keeps short; `panels` says which lines stand together in a plot over time, `curves`
+//! and `charts` what is drawn over all runs; `data` turns them into JSON, `tables` the rest into
+//! HTML; `page` puts them together with the script. The script draws what it is given and knows no
 //! metric: a new plot is a few lines in `panels`.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
+mod charts;
 mod compare;
 mod curves;
 mod data;
@@ -58,9 +61,11 @@ const WINDOWS_NS: [i64; 12] = [
 /// The window where a run is neither short nor long.
 const WINDOW_NS: i64 = 100_000_000;
 
-/// Make `report.html` in `folder`, which holds the results of runs, and give its path. One that is there is replaced.
+/// Make `report.html` in `folder`, which holds the results of runs, and give its path. One that is
+/// there is replaced.
 ///
-/// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a folder of results.
+/// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a
+/// folder of results.
 pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
     let text = report(vec![Folder::read(folder)?])?;
     let path = folder.join(REPORT_NAME);
@@ -90,7 +95,8 @@ fn put(path: &Path, text: String) -> Result<(), ReportError> {
     let renamed = written
         .and_then(|()| fs::rename(&partial, path).map_err(ReportError::io("rename", &partial)));
     if renamed.is_err() {
-        // The error that is told is the first one; what cannot be removed has "partial" in its name.
+        // The error that is told is the first one; what cannot be removed has "partial" in its
+        // name.
         let _ = fs::remove_file(&partial);
     }
     renamed
@@ -130,10 +136,11 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     }
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
-    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, &curves);
+    let charts = charts::charts(&results, &protocols);
+    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, (&curves, &charts));
     left_out.extend(thinned);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
-    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty() };
+    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty(), charts };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 
@@ -191,7 +198,8 @@ impl Choice {
             .filter(|run| self.seeds.contains(&run.seed))
             .map(|run| (run, None, Vec::new()))
             .collect();
-        // Rows come run by run: whatever another run had gathered is complete, and becomes plots before memory is needed again.
+        // Rows come run by run: whatever another run had gathered is complete, and becomes plots
+        // before memory is needed again.
         let mut current: Option<usize> = None;
         rows::read(path, |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
@@ -227,7 +235,8 @@ impl Choice {
     }
 }
 
-/// 100 ms; less in a run that is shorter than fifty of them, more in one that is longer than two thousand.
+/// 100 ms; less in a run that is shorter than fifty of them, more in one that is longer than two
+/// thousand.
 fn window_ns(span_ns: i64) -> i64 {
     let few_enough = |window: &&i64| span_ns / **window <= 2000;
     let long = WINDOWS_NS.iter().find(few_enough).unwrap_or(&WINDOWS_NS[11]);
@@ -239,11 +248,11 @@ fn window_ns(span_ns: i64) -> i64 {
 fn fit(
     (title, protocols): (&str, &[Protocol]),
     runs: &mut [RunPanels],
-    curves: &[curves::Curve],
+    over_all: (&[curves::Curve], &[charts::Chart]),
 ) -> (String, Option<String>) {
     let mut level = FINEST;
     loop {
-        let data = Data::new(title, protocols, runs, curves);
+        let data = Data::new(title, protocols, runs, over_all);
         let json = serde_json::to_string(&data).expect("numbers and texts are JSON");
         if json.len() <= DATA_BYTES || level == COARSEST {
             return (json, thinned(runs, level));

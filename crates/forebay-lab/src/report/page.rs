@@ -1,5 +1,6 @@
 //! The page: header, table, plots, script.
 
+use super::charts::Chart;
 use super::data::Protocol;
 use super::escape::{html, json_in_script, shell};
 use super::results::Results;
@@ -27,6 +28,8 @@ pub(super) struct Plots {
     pub drawn: bool,
     /// True if plots over all runs are: they stand beside the table.
     pub curves: bool,
+    /// Charts over all runs.
+    pub charts: Vec<Chart>,
 }
 
 /// What the page is called, and what it says of where its numbers come from.
@@ -61,17 +64,19 @@ pub(super) fn page(
     let table = tables::metrics(results, protocols);
     let notes = list(&results.notes) + &references(results, protocols);
     let notes = list(&heading.notes) + &notes;
-    let completion = tables::completion(results, protocols);
-    let utilisation = tables::utilisation(results, protocols);
-    let without_script = completion + &utilisation;
+    let charts: String = plots.charts.iter().map(Chart::html).collect();
     let (beside, below) = match plots.curves {
-        true => (String::new(), without_script),
-        false => (without_script, String::new()),
+        true => (String::new(), charts),
+        false => (charts, String::new()),
     };
     let left_out = list(&plots.notes);
-    let scripts = match plots.drawn {
+    let without = match plots.drawn {
+        true => "",
+        false => "<p>No series were kept, so there are no plots over time.</p>",
+    };
+    let scripts = match plots.drawn || !plots.charts.is_empty() {
         true => scripts(&plots.json),
-        false => "<p>No series were kept, so there is nothing to plot.</p>".to_string(),
+        false => String::new(),
     };
     format!(
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
@@ -83,7 +88,7 @@ pub(super) fn page(
          <div class=top><section id=results>{table}{notes}</section>\
          <div class=side><div id=curves></div>{beside}</div></div>\n\
          <div class=pair>{below}</div>\n\
-         <div id=toolbar hidden></div>\n<div id=plots></div>\n\
+         <div id=toolbar hidden></div>\n<div id=plots>{without}</div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"
     )
@@ -175,7 +180,10 @@ mod tests {
     #[test]
     fn nothing_in_the_page_closes_a_script_or_a_comment_early() {
         for script in [UPLOT, SAVE, SCRIPT, WATCH] {
-            assert!(!script.contains("</") && !script.contains("<!--"), "it ends the element");
+            // What ends the element or begins a comment in it, by section 13.2.5.4 of HTML.
+            let lower = script.to_ascii_lowercase();
+            assert!(!lower.contains("</script") && !lower.contains("<script"), "a script in it");
+            assert!(!script.contains("<!--"), "a comment in it");
         }
         assert!(!UPLOT_LICENCE.contains("--"));
         assert!(!STYLE.contains("</") && !STYLE.contains("url("));

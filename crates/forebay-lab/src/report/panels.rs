@@ -9,7 +9,8 @@ const QUEUES: usize = 8;
 const CACHES: usize = 6;
 /// A port whose peak is below this share of the highest one is not shown.
 const MATTERS: f64 = 0.05;
-/// The most that a flow may have unacknowledged: a window of that size limits nothing, and would flatten those that do.
+/// The most that a flow may have unacknowledged: a window of that size limits nothing, and would
+/// flatten those that do.
 const NO_WINDOW_BYTES: f64 = (1u64 << 30) as f64;
 /// Most flows whose sequence numbers are shown.
 const SEQUENCES: usize = 6;
@@ -136,7 +137,8 @@ impl Panel {
     }
 }
 
-/// What values are rounded to: below a thousandth of the highest, and whole bytes where those are enough.
+/// What values are rounded to: below a thousandth of the highest, and whole bytes where those are
+/// enough.
 fn step_of(unit: &str, highest: f64) -> f64 {
     let fine = 10f64.powi((highest.max(1e-9) / 1e4).log10().floor() as i32);
     if unit == "B" { fine.max(1.0) } else { fine }
@@ -423,7 +425,8 @@ impl<'a> Sorter<'a> {
         }
         panels
     }
-    /// What left each interface for a flow, in the order of its way: nothing is further ahead than what it comes from.
+    /// What left each interface for a flow, in the order of its way: nothing is further ahead than
+    /// what it comes from.
     fn passed(&self, flow: u32) -> Vec<(String, &'a Trace)> {
         let mut passed: Vec<(f64, &String, &Trace)> = self
             .levels(Metric::Passed)

@@ -79,6 +79,8 @@ pub(super) struct Aggregate {
     pub seeds: Vec<u64>,
     pub flows: usize,
     pub completed: usize,
+    #[serde(default)]
+    pub skipped: usize,
     pub drops: BTreeMap<String, Estimate>,
     pub metrics: BTreeMap<String, Estimate>,
     pub utilisation: BTreeMap<String, Estimate>,

@@ -1,11 +1,13 @@
 //! Samples of one line, few enough to draw.
 //!
-//! A line with many samples is thinned as M4 does it (Jugel, Jerzak, Hackenbroich and Markl, "M4: a visualization-oriented time
-//! series data aggregation", PVLDB 7(10), 2014, doi:10.14778/2732951.2732953): time is cut into equal buckets, and of each the
-//! first, lowest, highest and last sample stay. What is drawn at one pixel per bucket is then what all samples would draw, and
-//! no peak is lost.
+//! A line with many samples is thinned as M4 does it (Jugel, Jerzak, Hackenbroich and Markl, "M4: a
+//! visualization-oriented time series data aggregation", PVLDB 7(10), 2014,
+//! doi:10.14778/2732951.2732953): time is cut into equal buckets, and of each the first, lowest,
+//! highest and last sample stay. What is drawn at one pixel per bucket is then what all samples
+//! would draw, and no peak is lost.
 
-/// Buckets are `2^FINEST`, so that coarser ones are unions of finer ones and thinning twice is thinning once.
+/// Buckets are `2^FINEST`, so that coarser ones are unions of finer ones and thinning twice is
+/// thinning once.
 pub(super) const FINEST: u32 = 9;
 /// The fewest buckets: `2^COARSEST`.
 pub(super) const COARSEST: u32 = 4;
@@ -74,7 +76,8 @@ impl Trace {
     pub fn first_positive_ns(&self) -> Option<i64> {
         self.samples.iter().find(|&&(_, value)| value > 0.0).map(|&(t_ns, _)| t_ns)
     }
-    /// The area under the line from its first sample to the end of the run, in units times seconds; the last value holds.
+    /// The area under the line from its first sample to the end of the run, in units times seconds;
+    /// the last value holds.
     pub fn area(&self) -> f64 {
         let between =
             |pair: &[Sample]| (pair[0].1 + pair[1].1) / 2.0 * (pair[1].0 - pair[0].0) as f64;
@@ -116,7 +119,8 @@ impl Rate {
         assert!(window_ns > 0, "a window takes time");
         Rate { window_ns, edge: None, latest: (0, 0.0) }
     }
-    /// The count was `value` at `t_ns`: `emit` is told of each window that ended, by its number and units per second.
+    /// The count was `value` at `t_ns`: `emit` is told of each window that ended, by its number and
+    /// units per second.
     ///
     /// A window counts up to the last sample in it. The first begins with the first sample.
     pub fn push(&mut self, t_ns: i64, value: f64, mut emit: impl FnMut(i64, f64)) {
@@ -172,7 +176,8 @@ mod tests {
 
     #[test]
     fn four_of_each_bucket_stay_in_order() {
-        // 2^4 buckets of 100 ns; bucket 3 is 300..400: first 5 at 300, highest 99 at 317, lowest -1 at 350, last 7 at 399.
+        // 2^4 buckets of 100 ns; bucket 3 is 300..400: first 5 at 300, highest 99 at 317, lowest -1
+        // at 350, last 7 at 399.
         let value = |t: i64| match t {
             300 => 5.0,
             317 => 99.0,
@@ -239,7 +244,8 @@ mod tests {
         let samples =
             [(0, 0.0), (50 * MS, 50.0), (100 * MS, 125.0), (150 * MS, 125.0), (200 * MS, 625.0)];
         assert_eq!(rates(100 * MS, &samples), [(0, 1250.0), (1, 5000.0)]);
-        // Nothing was heard for a while: the windows between count nothing, and what came is in the window that it was seen in.
+        // Nothing was heard for a while: the windows between count nothing, and what came is in the
+        // window that it was seen in.
         let gap = [(100 * MS, 1000.0), (190 * MS, 1010.0), (410 * MS, 1030.0)];
         assert_eq!(rates(100 * MS, &gap), [(1, 100.0), (2, 0.0), (3, 0.0), (4, 200.0)]);
         assert_eq!(rates(100 * MS, &[(5, 7.0)]), []);

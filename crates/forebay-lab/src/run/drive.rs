@@ -117,7 +117,7 @@ impl Drive<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let flows = (0..).zip(&self.spec.flows).filter(|(_, flow)| flow.bytes.is_some());
+        let flows = (0..).zip(&self.spec.flows).filter(|(_, flow)| !flow.is_endless());
         let done = |id| {
             let server = self.simulation.connection(FlowId(id), Role::Server);
             server.is_some_and(|c| c.progress().stream_complete)

@@ -245,7 +245,7 @@ fn reference(
     if options.without_reference {
         return Ok(Reference::none("not asked for"));
     }
-    let flows = spec.flows.iter().filter(|flow| flow.bytes.is_some()).count();
+    let flows = spec.flows.iter().filter(|flow| !flow.is_endless()).count();
     let until = Some(bounds.until).filter(|&until| until < Time::MAX);
     let mut look = |_| {
         if let Some(tell) = options.progress {
@@ -329,6 +329,7 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
+        SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
         SpecError::RateOfTrace(link) => {
             let link = &spec.links[link.index()];
             let (from, to) = (node(&link.from), node(&link.to));

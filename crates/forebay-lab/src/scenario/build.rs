@@ -2,14 +2,14 @@
 
 use super::error::{Fault, ScenarioError};
 use super::source::Sources;
-use super::{Flow, Link, QueueLimit, Scenario, Wire};
+use super::{Flow, Link, Scenario, Wire};
 use crate::protocol::{Bundle, PortKind};
 use forebay_base::{NodeId, Rng, Span, Stream};
 use forebay_net::{
-    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
+    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, SchemeSpec,
     TransportSpec,
 };
-use forebay_queue::{AnyDiscipline, DropTailBytes, DropTailPackets, RcpPortParams, rcp_pipeline};
+use forebay_queue::RcpPortParams;
 use forebay_router::inrpp::Settings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -98,7 +98,11 @@ impl Scenario {
             loss: wire.loss,
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
-            queue: queue(wire, support.rcp.filter(|_| !is_host(from))),
+            queue: wire.discipline.queue(wire.queue),
+            scheme: match support.rcp {
+                Some(params) if !is_host(from) => SchemeSpec::Rcp(params),
+                _ => SchemeSpec::None,
+            },
         };
         [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
     }
@@ -111,6 +115,7 @@ impl Scenario {
             dst: flow.dst,
             start: flow.start + jitter,
             bytes: flow.bytes,
+            life: flow.life.clone(),
             transport,
             paths: Vec::new(),
         }
@@ -145,24 +150,6 @@ impl Support {
         };
         NodeSpec { name: node.name.clone(), kind }
     }
-}
-
-/// The queue of a port, which stamps rates if it has parameters for that.
-fn queue(wire: &Wire, rcp: Option<RcpPortParams>) -> QueueSpec {
-    let Some(params) = rcp else {
-        return match wire.queue {
-            QueueLimit::Bytes(bytes) => QueueSpec::DropTailBytes(bytes),
-            QueueLimit::Packets(packets) => QueueSpec::DropTailPackets(packets),
-        };
-    };
-    let Wire { rate, overhead_bytes, queue, .. } = *wire;
-    QueueSpec::Custom(Arc::new(move |_, rng| {
-        let discipline = match queue {
-            QueueLimit::Bytes(bytes) => AnyDiscipline::DropTailBytes(DropTailBytes::new(bytes)),
-            QueueLimit::Packets(n) => AnyDiscipline::DropTailPackets(DropTailPackets::new(n)),
-        };
-        rcp_pipeline(rate, overhead_bytes, discipline, params, rng)
-    }))
 }
 
 /// Let INRPP routers count what each flow has had of each interface, which costs a look-up per packet.

@@ -55,9 +55,21 @@ columns! {
         "dst": "in place of dst_host: the full name of the host",
         "packets": "full-sized packets to send, 1 to 4294967295",
         "bytes": "in place of packets: bytes, or with unit: 100000, 1e5, 100kB",
+        "stop_s": "may be empty: when the application writes no more, in seconds, or with unit",
+        "rate_bps": "may be empty: rate at which it writes, in bit/s, or with unit: 1e6, 1Mbit/s",
+        "after": "in place of start_s: row (from 1 on) of an earlier flow of src, which it follows",
+        "think_s": "may be empty: time from that end to the start, in seconds, or with unit",
         "class": "class of the flow in results; an empty cell: its protocol",
     }
 }
+
+/// Places of some columns in [`FLOW_COLUMNS`].
+pub(super) const START: usize = 0;
+pub(super) const STOP: usize = 7;
+pub(super) const RATE: usize = 8;
+pub(super) const AFTER: usize = 9;
+pub(super) const THINK: usize = 10;
+pub(super) const CLASS: usize = 11;
 
 /// A file of rows, its columns put into the order that was asked for.
 pub(super) struct Csv {
@@ -218,12 +230,12 @@ impl Csv {
 }
 
 impl Row<'_> {
+    /// True if the file has this column, and the row something in it.
+    pub fn has(&self, column: usize) -> bool {
+        self.csv.has(column) && !self.text(column).is_empty()
+    }
     fn cell(&self, column: usize) -> &Cell<'_> {
         &self.cells[self.csv.order[column].expect("the column was needed")]
-    }
-    /// True if the file has that column.
-    pub fn has(&self, column: usize) -> bool {
-        self.csv.has(column)
     }
     /// The text of a cell. Panics if the file has not this column.
     pub fn text(&self, column: usize) -> &str {
@@ -276,6 +288,12 @@ impl Row<'_> {
             self.whole(column).ok_or_else(|| self.wrong(column, "a number of packets"))?;
         let packets = packets.filter(|packets| (1..=u64::from(u32::MAX)).contains(packets));
         packets.ok_or_else(|| self.wrong(column, "1 to 4294967295 packets"))
+    }
+    /// The number of one of the first `rows` rows, 1 and more; as an index.
+    pub fn earlier_row(&self, column: usize, rows: usize) -> Result<usize, Fault> {
+        let number = self.whole(column).flatten().and_then(|n| usize::try_from(n).ok());
+        let index = number.and_then(|number| number.checked_sub(1)).filter(|&index| index < rows);
+        index.ok_or_else(|| self.wrong(column, "the number of an earlier row, from 1 on"))
     }
     /// A number of bytes, 1 or more, or a size with unit.
     pub fn bytes(&self, column: usize) -> Result<u64, Fault> {

@@ -1,5 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::disciplines;
 use super::error::{Fault, Problem};
 use super::faults::all;
 use super::fields::{
@@ -7,10 +8,11 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
+use super::life::{Before, LawOf, WriteTable};
 use super::rcp::RcpTable;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
-use super::units::{Bytes, Limit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -37,11 +39,6 @@ choices! {
         Down = "down",
         /// It works again.
         Up = "up",
-    }
-    /// A queue discipline.
-    pub(super) enum DisciplineName {
-        /// First in, first out; what does not fit is refused.
-        DropTail = "droptail",
     }
     /// How losses are found.
     pub(super) enum LossPolicyName {
@@ -145,10 +142,10 @@ sections! {
     pub struct QueueTable {
         required {}
         optional {
-            /// Discipline; default "droptail".
-            discipline: DisciplineName,
-            /// Limit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
-            limit: Limit,
+            /// Discipline; default "droptail". Its parameters stand beside it.
+            discipline: String,
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
         }
@@ -189,7 +186,8 @@ sections! {
         }
         flatten params: LinkParams,
     }
-    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends.
+    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends;
+    /// with `stop` none need be there.
     pub struct FlowGroup {
         required {
             /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
@@ -198,6 +196,8 @@ sections! {
             dst: String,
         }
         optional {
+            /// Name of the flow or group, for `after`.
+            name: String,
             /// Number of flows; without it one, with no number.
             count: u32,
             /// Number of the first flow of the group; default 0.
@@ -210,8 +210,24 @@ sections! {
             bytes: Bytes,
             /// Full-sized packets to send.
             packets: u32,
-            /// True: sends until the end of the run.
+            /// True: sends until the end of the run, or until it stops.
             endless: bool,
+            /// When the application writes no more, with unit: what it has written is delivered,
+            /// and the flow ends. A flow that would start then or later does not start.
+            stop: Span,
+            /// How the application writes over time, from the SYN on; without it, all it has at
+            /// once.
+            write: WriteTable,
+            /// Starts when this flow has ended at its sender, which is that of this flow: its name,
+            /// or its number in results. Where a group has that name, flow by flow, or all after
+            /// one.
+            after: Before,
+            /// Time from that end to the start, with unit or as a law that is drawn for each flow;
+            /// default "0s".
+            think: LawOf,
+            /// So many flows one after the other, with `think` between them, in place of each;
+            /// default 1.
+            rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
             /// Class of the flow: results have all metrics of flows for each class, too. Default: its protocol.
@@ -267,8 +283,10 @@ sections! {
             /// File of hosts, with the columns host, router.
             hosts: String,
             /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
-            /// packets; or src, dst for full names, bytes (or "10kB") for packets. Other columns
-            /// are not used.
+            /// packets; or src, dst for full names, bytes (or "10kB") for packets. And, where a
+            /// cell is not empty: stop_s; rate_bps, at which it writes; after, the row (from 1 on)
+            /// of an earlier flow that it follows, think_s behind its end. Other columns are not
+            /// used.
             flows: String,
             /// Put before the values of the columns host, src_host and dst_host; default "h".
             host_prefix: String,
@@ -314,9 +332,13 @@ sections! {
             timestamps: bool,
             /// Offer and accept window scaling.
             window_scaling: bool,
-            /// Receive buffer: bytes or a size with unit.
+            /// Receive buffer: bytes or a size with unit. Without this key and with preset "modern"
+            /// it follows the paths: twice what a flow's path holds at the start (BDP, and the
+            /// queues that can fill, each for a second at most), or the length of the flow if that
+            /// is less; the largest of all flows, 4 MiB to 2^30 bytes.
             receive_buffer_bytes: Bytes,
-            /// Send buffer: bytes or a size with unit, at most 2^30.
+            /// Send buffer: bytes or a size with unit, at most 2^30. Without this key and with
+            /// preset "modern" it is as large as a receive buffer that follows the paths.
             send_buffer_bytes: Bytes,
             /// Limited transmit (RFC 3042).
             limited_transmit: bool,
@@ -436,25 +458,43 @@ choices! {
     }
 }
 
-/// A queue: its table, of which the limit may stand alone.
+/// A queue: its table with the parameters of its discipline. The limit may stand alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue(pub QueueTable);
+pub(super) struct Queue {
+    pub table: QueueTable,
+    pub params: Vec<Param>,
+}
 
 impl Field for Queue {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        match &item.value {
-            Value::Table(_) => QueueTable::read(item, key).map(Queue),
-            _ => {
-                let limit = Some(At::<Limit>::read(item, key)?);
-                Ok(Queue(QueueTable { limit, ..QueueTable::default() }))
-            }
-        }
+        let Value::Table(entries) = &item.value else {
+            let limit = Some(At::<GivenLimit>::read(item, key)?);
+            let table = QueueTable { limit, ..QueueTable::default() };
+            return Ok(Queue { table, params: Vec::new() });
+        };
+        let mut known = Vec::new();
+        QueueTable::keys(&mut known);
+        let own = |entry: &&Entry| known.contains(&entry.key.as_str());
+        let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
+        let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
+        let params = params.into_iter().map(|entry| param(entry, key)).collect();
+        let queue = Queue { table: QueueTable::read(&own, key)?, params };
+        disciplines::check_keys(&queue, key)?;
+        Ok(queue)
     }
     fn write(&self) -> toml::Value {
-        self.0.write()
+        let mut table = match self.table.write() {
+            toml::Value::Table(table) => table,
+            _ => toml::Table::new(),
+        };
+        let params = self.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
+        table.extend(params);
+        toml::Value::Table(table)
     }
     fn schema() -> Json {
-        json!({ "anyOf": [QueueTable::schema(), Limit::schema()] })
+        let mut forms = disciplines::schema(&QueueTable::schema());
+        forms.push(GivenLimit::schema());
+        json!({ "anyOf": forms })
     }
 }
 
@@ -473,7 +513,7 @@ pub(super) struct ProtocolTable {
     pub params: Vec<Param>,
 }
 
-/// One parameter of an algorithm.
+/// One parameter of an algorithm or of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub key: String,
@@ -514,23 +554,36 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
         found.map(|p| At::<String>::read(&p.item, &join(&key, name))).transpose()
     };
     let (of, title) = (named("of")?, named("title")?);
-    let params = params.iter().filter(|p| !matches!(p.key.as_str(), "of" | "title")).map(|p| {
-        let (value, key) = (p.item.to_toml(), join(&key, &p.key));
-        let value = At { value, loc: p.item.loc, key };
-        Param { key: p.key.clone(), key_loc: p.key_loc, value }
-    });
+    let params = params.iter().filter(|p| !matches!(p.key.as_str(), "of" | "title"));
+    let params = params.map(|entry| param(entry, &key));
     let params = params.collect();
     let name = At { value: entry.key.clone(), loc: entry.key_loc, key };
     Ok(ProtocolTable { name, of, title, params })
 }
 
-impl QueueTable {
-    fn or(&self, other: &QueueTable) -> QueueTable {
-        QueueTable {
-            discipline: self.discipline.clone().or_else(|| other.discipline.clone()),
-            limit: self.limit.clone().or_else(|| other.limit.clone()),
-            rtt: self.rtt.clone().or_else(|| other.rtt.clone()),
+/// One parameter of the table that is called `key`.
+fn param(entry: &Entry, key: &str) -> Param {
+    let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
+    let value = At { value, loc: entry.item.loc, key };
+    Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+}
+
+impl Queue {
+    /// What is said here, and what `other` says beside it; its parameters only if the discipline is the same.
+    fn or(&self, other: &Queue) -> Queue {
+        let (mine, others) = (&self.table, &other.table);
+        let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
+        let mut params = self.params.clone();
+        if mine.discipline.is_none() || name(mine) == name(others) {
+            let missing = |param: &&Param| self.params.iter().all(|p| p.key != param.key);
+            params.extend(other.params.iter().filter(missing).cloned());
         }
+        let table = QueueTable {
+            discipline: mine.discipline.clone().or_else(|| others.discipline.clone()),
+            limit: mine.limit.clone().or_else(|| others.limit.clone()),
+            rtt: mine.rtt.clone().or_else(|| others.rtt.clone()),
+        };
+        Queue { table, params }
     }
 }
 
@@ -539,7 +592,7 @@ impl LinkParams {
     pub fn or(&self, other: &LinkParams) -> LinkParams {
         let queue = match (&self.queue, &other.queue) {
             (Some(mine), Some(other)) => {
-                let merged = Queue(mine.value.0.or(&other.value.0));
+                let merged = mine.value.or(&other.value);
                 Some(At { value: merged, loc: mine.loc, key: mine.key.clone() })
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),

@@ -1,12 +1,12 @@
 //! Whether a full-sized packet passes every link and fits every queue: if not, a flow would stall for ever.
 
 use super::Scenario;
+use super::Wire;
 use super::error::Problem;
 use super::faults::Faults;
 use super::fields::At;
 use super::file::File;
 use super::topology::Topology;
-use super::{QueueLimit, Wire};
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion};
 use forebay_transport::TcpConfig;
 
@@ -109,8 +109,5 @@ pub(super) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
 }
 
 fn holds(wire: &Wire, packet_bytes: u64) -> bool {
-    match wire.queue {
-        QueueLimit::Bytes(limit) => limit >= packet_bytes,
-        QueueLimit::Packets(limit) => limit >= 1,
-    }
+    wire.queue.packets_of(packet_bytes) > 0
 }

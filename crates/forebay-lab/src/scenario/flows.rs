@@ -6,24 +6,19 @@ use super::error::{Fault, Problem};
 use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
+use super::life::{self, Waiting};
 use super::protocols::Names;
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
 use crate::algorithms::{is_name, kept};
 use forebay_base::{NodeId, Span, Time};
+use forebay_net::Law;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Most classes of flows in a scenario: each has distributions of delays of its own.
 const MOST_CLASSES: usize = 100;
-/// The column `class` in [`csv::FLOW_COLUMNS`].
-const CLASS: usize = 7;
-
-/// The class that a row says; empty if none.
-fn csv_class<'a>(row: &'a csv::Row<'_>) -> &'a str {
-    if row.has(CLASS) { row.text(CLASS) } else { "" }
-}
 
 /// Makes flows, each with a route there and back.
 struct Table<'a> {
@@ -48,8 +43,13 @@ pub(super) fn expand(
     let mss_bytes = mss_bytes.into();
     let classes = BTreeSet::new();
     let mut table = Table { topology, names, classes, reach, mss_bytes, flows: Vec::new() };
+    let mut waiting = Waiting::default();
     for group in file.flows.iter().flat_map(|at| &at.value) {
-        faults.keep(table.add_group(group));
+        let first = table.flows.len();
+        let added = faults.keep(table.add_group(group));
+        let noted =
+            waiting.note(&group.value, added.map(|rounds| (first, table.flows.len(), rounds)));
+        faults.keep(noted);
     }
     if let Some(csv) = &file.csv {
         let added = table.add_csv(&csv.value, (sources, base), faults);
@@ -62,19 +62,22 @@ pub(super) fn expand(
         let loc = super::item::whole(0);
         faults.add(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
     }
+    waiting.resolve(&mut table.flows, topology, faults);
     table.flows
 }
 
 impl Table<'_> {
-    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<(), Fault> {
+    /// Add the flows of a group; the rounds of each of its users.
+    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<usize, Fault> {
         let flow = &group.value;
         let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
         let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
         let class = flow.class.as_ref();
         let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
-        let ((bytes, protocol), (class, _)) =
-            both(both(self.size(group), protocol), both(class, ends))?;
+        let life = both(life::of_group(flow, self.mss_bytes), life::rounds(flow));
+        let values = both(both(self.size(group), both(protocol, class)), life);
+        let (((bytes, (protocol, class)), (life, rounds)), _) = both(values, ends)?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
@@ -87,12 +90,26 @@ impl Table<'_> {
                 };
                 return Err(at.fault(problem));
             }
+            if flow.after.is_none() {
+                life::check_stop(flow.stop.as_ref(), start)?;
+            }
             let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
-            let made = Flow { src, dst, start, bytes, protocol, class };
-            self.push(made, |problem| flow.dst.fault(problem))?;
+            let life = life.clone().map(Box::new);
+            let mut made = Flow { src, dst, start, bytes, life, protocol, class };
+            for round in 0..rounds {
+                if round > 0 {
+                    if made.is_endless() {
+                        let text = "a flow that never ends has no second round".to_string();
+                        return Err(group.fault(Problem::Conflict(text)));
+                    }
+                    made.start = Time::ZERO;
+                    life::follow(&mut made, self.flows.len() - 1, life::think(flow));
+                }
+                self.push(made.clone(), |problem| flow.dst.fault(problem))?;
+            }
         }
-        Ok(())
+        Ok(rounds)
     }
 
     /// One of `bytes`, `packets` and `endless`.
@@ -114,6 +131,7 @@ impl Table<'_> {
                 Ok(Some(packets * self.mss_bytes))
             }
             (None, None, true) => Ok(None),
+            (None, None, false) if flow.stop.is_some() => Ok(None),
             (None, None, false) => {
                 let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
                 Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
@@ -198,19 +216,23 @@ impl Table<'_> {
             (Some(prefix), _) => prefix.value.as_str(),
             (None, _) => "h",
         };
-        for row in csv.rows(sources) {
-            let added = row.and_then(|row| self.add_row(&row, (ends, size), prefix));
+        let first = self.flows.len();
+        for (before, row) in csv.rows(sources).enumerate() {
+            let added =
+                row.and_then(|row| self.add_row(&row, (ends, size), prefix, (first, before)));
             faults.keep(added);
         }
         Ok(())
     }
 
     /// A row with the hosts in the columns `ends`, and the packets (column 5) or bytes in `size`.
+    /// The flows of the file begin at `first`, and `before` rows come before this one.
     fn add_row(
         &mut self,
         row: &csv::Row<'_>,
         (ends, size): ([usize; 2], usize),
         prefix: &str,
+        (first, before): (usize, usize),
     ) -> Result<(), Fault> {
         let end = |column: usize| {
             let node = self.topology.named_in(row, column, prefix)?;
@@ -220,15 +242,28 @@ impl Table<'_> {
             5 => row.packets(5).map(|packets| packets * self.mss_bytes),
             _ => row.bytes(size),
         };
-        let (hosts, values) = (both(end(ends[0]), end(ends[1])), both(row.seconds(0), bytes));
-        let class = match csv_class(row) {
-            "" => None,
-            name => Some(self.class(name, |problem| row.fault(CLASS, problem))?),
-        };
-        let ((src, dst), (start, bytes)) = both(hosts, values)?;
-        let start = Time::ZERO + start;
-        let flow = Flow { src, dst, start, bytes: Some(bytes), protocol: None, class };
-        self.push(flow, |problem| row.fault(ends[1], problem))
+        let hosts = both(end(ends[0]), end(ends[1]));
+        let class = row.has(csv::CLASS).then(|| row.text(csv::CLASS));
+        let class = class.map(|name| self.class(name, |problem| row.fault(csv::CLASS, problem)));
+        let class = class.transpose();
+        let values = both(both(bytes, class), life::of_row(row, before, self.mss_bytes));
+        let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
+        let (bytes, start) = (Some(bytes), Time::ZERO + start);
+        let life = life.map(Box::new);
+        let flow = Flow { src, dst, start, bytes, life, protocol: None, class };
+        self.push(flow, |problem| row.fault(ends[1], problem))?;
+        // Where a row before this one is wrong, rows are not known by their numbers.
+        let flow = self.flows.len() - 1;
+        match after.filter(|_| flow == first + before) {
+            Some((row_before, think)) => {
+                let other = first + row_before;
+                let fault = |problem| row.fault(csv::AFTER, problem);
+                life::check(&self.flows, (flow, other), self.topology, fault)?;
+                life::follow(&mut self.flows[flow], other, Law::Constant(think));
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }
 

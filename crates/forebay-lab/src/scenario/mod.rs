@@ -2,12 +2,15 @@
 //!
 //! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
 //! The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `tcp_of`,
+//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
+//! `tcp_of`,
 //! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
 
+mod buffers;
 mod build;
 mod builtin;
 mod csv;
+pub mod disciplines;
 mod error;
 mod events;
 mod faults;
@@ -17,9 +20,11 @@ mod fits;
 mod flows;
 mod inrpp;
 mod item;
+mod life;
 mod outline;
 mod protocols;
 mod rcp;
+mod samples;
 mod schema;
 mod set;
 mod source;
@@ -38,22 +43,24 @@ pub use builtin::{BUILTINS, Builtin};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use file::FctClock;
+pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use outline::Outline;
 pub use protocols::ProtocolSpec;
 pub use schema::schema;
 
+use disciplines::QueueDiscipline;
 use error::Fault;
 use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::RcpPortParams;
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use source::Sources;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario with every choice made.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +129,7 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// Rate.
     pub rate: Rate,
@@ -139,42 +146,40 @@ pub struct Wire {
     /// Bytes that each packet costs beside its own.
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
-    pub queue: QueueLimit,
-}
-
-/// Limit of a drop-tail queue, the packet in service not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In bytes.
-    Bytes(u64),
-    /// In packets.
-    Packets(u64),
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Bytes(bytes) => write!(f, "{bytes} bytes"),
-            QueueLimit::Packets(packets) => write!(f, "{packets} packets"),
-        }
-    }
+    pub queue: Limit,
+    /// The discipline of that queue.
+    pub discipline: Arc<QueueDiscipline>,
 }
 
 /// A flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Host that opens and sends.
     pub src: NodeId,
     /// Host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent, start jitter not counted.
+    /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows
+    /// another.
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
+    /// What its application does beside writing all that at the start; None of most flows.
+    pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
     /// Its class in results; None: its protocol.
     pub class: Option<&'static str>,
+}
+
+impl Flow {
+    /// True if its application may stop before it has written everything.
+    pub fn stops(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.stop.is_some())
+    }
+    /// True if nothing but the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && !self.stops()
+    }
 }
 
 /// What goes with the text of a scenario.
@@ -252,14 +257,26 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, or jitter on a link. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue that may
+    /// draw lots, or what users do. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
-            || wires.into_iter().any(|wire| wire.loss > 0.0 || !wire.jitter.is_zero())
+            || wires.into_iter().any(|wire| {
+                wire.loss > 0.0 || !wire.jitter.is_zero() || !wire.discipline.is_default()
+            })
             || self.events.iter().any(lossy)
+            || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
     }
+}
+
+/// True if anything in a life is drawn.
+fn is_drawn(life: &Life) -> bool {
+    let think = life.after.map(|after| after.think);
+    let periods = life.write.and_then(|write| write.periods);
+    let laws = think.into_iter().chain(periods.into_iter().flatten());
+    laws.into_iter().any(|law| !law.is_constant())
 }
 
 /// The text of a scenario, what messages call it, and the folder that its paths are relative to.
@@ -354,17 +371,19 @@ fn read(
     let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
     let topology = topology::expand(&file, (sources, base), lost, &mut faults);
     let no_keys = file::Tcp::default();
-    let tcp = tcp::resolve(file.tcp.as_ref().map_or(&no_keys, |at| &at.value));
-    let tcp = faults.or(tcp, forebay_transport::PRESETS[0].config);
+    let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
+    let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
     let names = protocols::Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = events::expand(&file, &topology, &mut faults);
+    let mut needed = buffers::Needed::new(&topology, &flows, &events);
+    buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
-        faults.keep(check_sample(&file, (sample, until), &flows, &topology.links));
+        faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
     }
     let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology, &mut faults);
     let mut scenario = Scenario {
@@ -388,7 +407,8 @@ fn read(
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    scenario.tcp_of = tcp_of::resolve(&scenario, file.tcp_of.as_ref(), &names, &mut faults);
+    let tables = file.tcp_of.as_ref();
+    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
     let lost = &topology.lost;
@@ -419,42 +439,6 @@ const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 /// Distance of samples in series.
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
 
-/// Most values that the series of a run may have: beyond, writing them takes longer than any run that they describe.
-const MOST_VALUES: f64 = 1e9;
-/// Values of a sample: of a flow with its path, and of a direction of a link.
-const FLOW_VALUES: usize = 9;
-const LINK_VALUES: usize = 5;
-
-/// A distance of samples with which they would dominate the run is refused. How long the run lasts at least: to its end if a flow
-/// is endless, else until the largest flow can have been sent at the highest rate there is.
-fn check_sample(
-    file: &File,
-    (sample, until): (Span, Option<Time>),
-    flows: &[Flow],
-    links: &[Link],
-) -> Result<(), Fault> {
-    let Some(at) = &file.sample_s else { return Ok(()) };
-    let rates = links.iter().flat_map(|link| [link.forward.rate, link.reverse.rate]);
-    let fastest_bps = rates.map(|rate| rate.bps()).max().unwrap_or(1).max(1) as f64;
-    let until_s = until.map_or(f64::INFINITY, Time::as_secs_f64);
-    let ends_s = flows.iter().map(|flow| match flow.bytes {
-        Some(bytes) => flow.start.as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
-        None => until_s,
-    });
-    let lasts_s = ends_s.fold(0.0, f64::max).min(until_s);
-    let values = (flows.len() * FLOW_VALUES + 2 * links.len() * LINK_VALUES) as f64;
-    let least_s = lasts_s * values / MOST_VALUES;
-    if sample.as_secs_f64() >= least_s {
-        return Ok(());
-    }
-    let found = text::shown(&at.value);
-    let expected = format!(
-        "at least {least_s:.2e} s: a sample has {values} values, the run lasts {lasts_s} s or more, and {MOST_VALUES:e} values \
-         are the most"
-    );
-    Err(at.fault(Problem::OutOfRange { found, expected }))
-}
-
 /// When the run ends, from when it is measured, and how often it is sampled.
 fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {
     let mut positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
@@ -477,7 +461,9 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
         faults.add(at.fault(Problem::OutOfRange { found, expected }));
     }
     let groups = file.flows.iter().flat_map(|at| &at.value);
-    let mut endless = groups.filter_map(|group| group.value.endless.as_ref().filter(|at| at.value));
+    let endless = groups.filter(|group| group.value.stop.is_none());
+    let mut endless =
+        endless.filter_map(|group| group.value.endless.as_ref().filter(|at| at.value));
     if let (None, None, Some(at)) = (&file.until_s, until, endless.next())
         && !lost.has_key("until_s")
     {

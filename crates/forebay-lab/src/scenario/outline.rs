@@ -2,7 +2,7 @@
 
 use super::error::{Fault, Problem};
 use super::fields::At;
-use super::file::{CsvFiles, File};
+use super::file::{CsvFiles, File, FlowGroup};
 use super::topology::MAX_ENTITIES;
 use crate::need::{Need, Size};
 use std::fs;
@@ -37,12 +37,15 @@ pub(super) fn outline(file: &File, base: &Path) -> Outline {
         outline.links += if group.value.attach.is_some() { count } else { 0 };
     }
     let groups = file.flows.iter().flat_map(|at| &at.value);
-    outline.flows += groups.map(|group| number(group.value.count.as_ref())).sum::<u64>();
+    outline.flows += groups.map(|group| flows_of(&group.value)).fold(0, u64::saturating_add);
     outline
 }
 
 fn number(count: Option<&At<u32>>) -> u64 {
     count.map_or(1, |count| u64::from(count.value))
+}
+fn flows_of(group: &FlowGroup) -> u64 {
+    number(group.count.as_ref()) * number(group.rounds.as_ref())
 }
 
 /// Rows of a CSV file below the names of its columns. Whoever reads it says what is wrong with it.
@@ -66,8 +69,14 @@ fn rows(path: &Path) -> u64 {
 pub(super) fn check(file: &File) -> Result<(), Fault> {
     let groups = file.hosts.iter().flat_map(|at| &at.value);
     let attached = groups.filter(|group| group.value.attach.is_some());
-    let hosts = attached.map(|group| &group.value.count);
-    let flows = file.flows.iter().flat_map(|at| &at.value).map(|group| &group.value.count);
+    let hosts = attached.map(|group| {
+        let count = group.value.count.as_ref();
+        (count, number(count))
+    });
+    let flows = file.flows.iter().flat_map(|at| &at.value).map(|at| {
+        let group = &at.value;
+        (group.rounds.as_ref().or(group.count.as_ref()), flows_of(group))
+    });
     within("hosts", hosts, |nodes| Outline { nodes, links: nodes, flows: 0 })?;
     within("flows", flows, |flows| Outline { flows, ..Outline::default() })
 }
@@ -75,17 +84,17 @@ pub(super) fn check(file: &File) -> Result<(), Fault> {
 /// Refuse a group that is too large, and one that is with those before it.
 fn within<'a>(
     what: &str,
-    counts: impl Iterator<Item = &'a Option<At<u32>>>,
+    counts: impl Iterator<Item = (Option<&'a At<u32>>, u64)>,
     of: fn(u64) -> Outline,
 ) -> Result<(), Fault> {
     let mut all = 0u64;
-    for count in counts {
-        all += number(count.as_ref());
-        let Some(at) = count.as_ref().filter(|_| all > MAX_ENTITIES as u64) else { continue };
-        let (found, expected) = match u64::from(at.value) == all {
+    for (at, number) in counts {
+        all = all.saturating_add(number);
+        let Some(at) = at.filter(|_| all > MAX_ENTITIES as u64) else { continue };
+        let (found, expected) = match number == all {
             true => (all.to_string(), "1 to 2^24, and numbers below 2^32".to_string()),
             false => {
-                let found = format!("{}, {all} with those before", at.value);
+                let found = format!("{number}, {all} with those before");
                 (found, format!("at most 2^24 {what} in all"))
             }
         };

@@ -1,7 +1,7 @@
 //! `--set key=value`: changes of the document before it is read.
 //!
 //! A key is a dotted path. Where the path enters an array of tables, the next part is the name of an element (of a link also
-//! "a-b"), or its number from 0. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! "a-b"), or its number from 0. Where it enters a queue whose limit stands alone, that is `queue.limit`. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
 use super::error::{Fault, Problem};
 use super::item::{Entry, Item, Value, parse_document};
@@ -37,6 +37,9 @@ fn step<'a>(
     key: &str,
     last: bool,
 ) -> Result<&'a mut Item, Fault> {
+    if key.rsplit('.').next() == Some("queue") {
+        spell_out(at);
+    }
     match &mut at.value {
         Value::Table(entries) => {
             let index = entries.iter().position(|e| e.key == part).unwrap_or_else(|| {
@@ -76,6 +79,15 @@ fn step<'a>(
             let problem = Problem::WrongType { expected: "a table".into(), found };
             Err(Fault::at(place, key, problem))
         }
+    }
+}
+
+/// A queue whose limit stands alone becomes a table with that limit.
+fn spell_out(queue: &mut Item) {
+    if let Value::String(_) = queue.value {
+        let (limit, loc) = (queue.clone(), queue.loc);
+        let entry = Entry { key: "limit".into(), key_loc: loc, item: limit };
+        queue.value = Value::Table(vec![entry]);
     }
 }
 

@@ -4,13 +4,15 @@
 //! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for
 //! options); what `[tcp_of.NAME]` says.
 
+use super::buffers::Needed;
 use super::error::Fault;
 use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
 use super::file::Tcp;
 use super::item::{Item, Value};
 use super::protocols::Names;
-use super::{Scenario, tcp};
+use super::topology::Topology;
+use super::{Scenario, buffers, tcp};
 use crate::algorithms::Algorithm;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{Controller, Init};
@@ -93,14 +95,19 @@ impl Scenario {
 /// The configurations that tables are given for, by name.
 pub(super) fn resolve(
     scenario: &Scenario,
+    (topology, names): (&Topology, &Names),
     given: Option<&At<TcpOf>>,
-    names: &Names,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {
+    let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
         let protocol = names.lookup(name)?;
-        let start = tcp::preset(table)?.map_or(scenario.tcp, |preset| preset.config);
+        let mut start = scenario.tcp;
+        if let Some(preset) = tcp::preset(table)? {
+            start = preset.config;
+            buffers::follow(&mut needed, table, &mut start);
+        }
         let base = scenario.fitted(protocol, start);
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });

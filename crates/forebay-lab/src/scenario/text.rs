@@ -6,11 +6,10 @@ use super::file::{
     QueueTable,
 };
 use super::source::Loc;
-use super::units::{Bytes, Limit, Probability, Seconds};
-use super::{
-    Flow, Link, ProtocolSpec, QueueLimit, Scenario, Wire, events, inrpp, rcp, tcp, tcp_of,
-};
+use super::units::{Bytes, GivenLimit, Probability, Seconds};
+use super::{Flow, Link, ProtocolSpec, Scenario, Wire, events, inrpp, life, rcp, tcp, tcp_of};
 use forebay_base::Time;
+use forebay_queue::Limit;
 use std::fmt::Write;
 
 fn some<T>(value: T) -> Option<At<T>> {
@@ -98,35 +97,45 @@ fn file(scenario: &Scenario) -> File {
 }
 
 fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
-    let params = spec.algorithm.params().into_iter();
     let of = spec.algorithm.name();
     ProtocolTable {
         name: At::new(spec.name.to_string()),
         of: (of != spec.name).then(|| At::new(of.to_string())),
         title: spec.title.clone().map(At::new),
-        params: params
-            .map(|(key, value)| Param { key, key_loc: Loc::default(), value: At::new(value) })
-            .collect(),
+        params: given(&spec.algorithm.params()),
     }
+}
+
+/// Parameters as they would be given.
+fn given(params: &toml::Table) -> Vec<Param> {
+    let param = |(key, value): (&String, &toml::Value)| {
+        let (key, value) = (key.clone(), At::new(value.clone()));
+        Param { key, key_loc: Loc::default(), value }
+    };
+    params.iter().map(param).collect()
 }
 
 fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
+    // What one direction says the other takes over, unless it says something else.
+    let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
     LinkEntry {
         a: At::new(a),
         b: At::new(b),
         name: some(link.name.clone()),
-        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
-        params: params(&link.forward),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse, named))),
+        params: params(&link.forward, named),
     }
 }
 
-fn params(wire: &Wire) -> LinkParams {
+fn params(wire: &Wire, named: bool) -> LinkParams {
     let limit = match wire.queue {
-        QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        QueueLimit::Packets(packets) => Limit::Packets(packets),
+        Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
+        Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let queue = QueueTable { limit: some(limit), ..QueueTable::default() };
+    let discipline = named.then(|| At::new(wire.discipline.name.to_string()));
+    let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
+    let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
         rate: some(wire.rate),
         delay: some(wire.delay),
@@ -135,12 +144,12 @@ fn params(wire: &Wire) -> LinkParams {
         loss: some(Probability(wire.loss)),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
-        queue: some(Queue(queue)),
+        queue: some(queue),
     }
 }
 
 fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
-    FlowGroup {
+    let mut group = FlowGroup {
         src: At::new(src),
         dst: At::new(dst),
         start: some(flow.start.since(Time::ZERO)),
@@ -149,7 +158,11 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
         class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
+    };
+    if let Some(life) = &flow.life {
+        life::describe(life, &mut group);
     }
+    group
 }
 
 /// A value of the format as text, for messages and tables.

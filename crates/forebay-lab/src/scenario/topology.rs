@@ -1,15 +1,17 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
+use super::disciplines;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{Limit, MAX_DELAY};
-use super::{Link, Node, QueueLimit, Wire};
+use super::units::{GivenLimit, MAX_DELAY};
+use super::{Link, Node, Wire};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -348,7 +350,7 @@ impl Topology {
         self.ports[a.index()].push(LinkId(2 * index as u32));
         self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
-        let [forward, reverse] = [wires[0].wire, wires[1].wire];
+        let [forward, reverse] = [wires[0].wire.clone(), wires[1].wire.clone()];
         self.links.push(Link { name, a, b, forward, reverse });
         Ok(())
     }
@@ -433,7 +435,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?;
     [Some(delay), params.jitter.as_ref()].into_iter().flatten().try_for_each(check_delay)?;
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
-    let table = &queue.value.0;
+    let table = &queue.value.table;
     let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
     let mtu = params.mtu_bytes.as_ref();
     if let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) {
@@ -449,6 +451,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
         queue: queue_limit(limit, table.rtt.as_ref(), rate)?,
+        discipline: disciplines::resolve(queue)?,
     };
     let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
@@ -463,12 +466,13 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
     Err(delay.fault(Problem::OutOfRange { found, expected }))
 }
 
-fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<QueueLimit, Fault> {
+/// What a limit stands for at the rate of its link.
+fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
     Ok(match limit.value {
-        Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        Limit::Packets(packets) => QueueLimit::Packets(packets),
-        Limit::Time(span) => QueueLimit::Bytes(rate.bytes_in(span)),
-        Limit::Bdp { millionths } => {
+        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
+        GivenLimit::Packets(packets) => Limit::Packets(packets),
+        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
+        GivenLimit::Bdp { millionths } => {
             let Some(rtt) = rtt else {
                 let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
                 let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
@@ -476,7 +480,7 @@ fn queue_limit(limit: &At<Limit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<
             };
             let bdp = u128::from(rate.bytes_in(rtt.value));
             let bytes = bdp * u128::from(millionths) / 1_000_000;
-            QueueLimit::Bytes(u64::try_from(bytes).map_err(|_| {
+            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
                 let expected = "a queue of less than 2^64 bytes".to_string();
                 limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
             })?)

@@ -278,7 +278,7 @@ impl Field for Bytes {
 
 /// The limit of a queue, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum GivenLimit {
     /// So many bytes.
     Bytes(u64),
     /// So many packets.
@@ -289,13 +289,13 @@ pub(super) enum Limit {
     Bdp { millionths: u64 },
 }
 
-impl Default for Limit {
+impl Default for GivenLimit {
     fn default() -> Self {
-        Limit::Bytes(0)
+        GivenLimit::Bytes(0)
     }
 }
 
-impl Field for Limit {
+impl Field for GivenLimit {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let Value::String(text) = &item.value else {
             return Err(item.expected(key, LIMIT_EXPECTED));
@@ -305,28 +305,28 @@ impl Field for Limit {
         let range = || range_fault(item, key, "a queue of at most 2^63 bytes or 100 years");
         let small = |value: u128| u64::try_from(value).ok().filter(|&v| v < 1 << 63);
         if matches!(q.unit, "packets" | "packet") {
-            return small(q.scaled(1)).map(Limit::Packets).ok_or_else(range);
+            return small(q.scaled(1)).map(GivenLimit::Packets).ok_or_else(range);
         }
         if matches!(q.unit, "BDP" | "bdp") {
             let millionths = small(q.scaled(1_000_000));
-            return millionths.map(|millionths| Limit::Bdp { millionths }).ok_or_else(range);
+            return millionths.map(|millionths| GivenLimit::Bdp { millionths }).ok_or_else(range);
         }
         if let Some(&(_, factor)) = SIZE_UNITS.iter().find(|u| u.0 == q.unit) {
-            return small(q.scaled(factor)).map(Limit::Bytes).ok_or_else(range);
+            return small(q.scaled(factor)).map(GivenLimit::Bytes).ok_or_else(range);
         }
         if let Some(&(_, factor)) = TIME_UNITS.iter().find(|u| u.0 == q.unit) {
             let span = small(q.scaled(factor)).map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
-            return span.map(Limit::Time).ok_or_else(range);
+            return span.map(GivenLimit::Time).ok_or_else(range);
         }
         let (problem, hint) = unit_problem(LIMIT_EXPECTED, text, &units.collect::<Vec<_>>());
         Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
     }
     fn write(&self) -> toml::Value {
         match self {
-            Limit::Bytes(bytes) => toml::Value::String(format!("{bytes}B")),
-            Limit::Packets(packets) => toml::Value::String(format!("{packets}packets")),
-            Limit::Time(span) => span.write(),
-            Limit::Bdp { millionths } => {
+            GivenLimit::Bytes(bytes) => toml::Value::String(format!("{bytes}B")),
+            GivenLimit::Packets(packets) => toml::Value::String(format!("{packets}packets")),
+            GivenLimit::Time(span) => span.write(),
+            GivenLimit::Bdp { millionths } => {
                 let (whole, rest) = (millionths / 1_000_000, millionths % 1_000_000);
                 toml::Value::String(format!("{whole}.{rest:06}BDP"))
             }
@@ -517,9 +517,9 @@ mod tests {
         assert_eq!(text::<Bytes>("2.5 MB"), Ok(Bytes(2_500_000)));
         assert_eq!(text::<Bytes>("4MiB"), Ok(Bytes(4_194_304)));
         assert_eq!(read::<Bytes>(Value::Integer(u64::MAX.into())), Ok(Bytes(u64::MAX)));
-        assert_eq!(text::<Limit>("1.5BDP"), Ok(Limit::Bdp { millionths: 1_500_000 }));
-        assert_eq!(text::<Limit>("50ms"), Ok(Limit::Time(Span::from_millis(50))));
-        assert_eq!(text::<Limit>("1_000 packets"), Ok(Limit::Packets(1_000)));
+        assert_eq!(text::<GivenLimit>("1.5BDP"), Ok(GivenLimit::Bdp { millionths: 1_500_000 }));
+        assert_eq!(text::<GivenLimit>("50ms"), Ok(GivenLimit::Time(Span::from_millis(50))));
+        assert_eq!(text::<GivenLimit>("1_000 packets"), Ok(GivenLimit::Packets(1_000)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 19] {
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 21] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
@@ -39,7 +39,7 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 19] {
         ("dst", texts(|f| &f.dst)),
         ("protocol", texts(|f| &f.protocol)),
         ("class", texts(|f| &f.class)),
-        ("start_s", Column::Reals(flows.iter().map(|(_, f)| f.start_s).collect())),
+        ("start_s", reals(|f| f.start_s)),
         ("bytes", Column::SomeIntegers(bytes.collect())),
         ("received_bytes", counts(|f| f.received_bytes)),
         ("fct_s", reals(|f| f.fct_s)),
@@ -50,6 +50,8 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 19] {
         ("retransmits", counts(|f| f.retransmits)),
         ("lost_packets", counts(|f| f.lost_packets)),
         ("timeouts", counts(|f| f.timeouts)),
+        ("held_by_receive_window", reals(|f| f.held_by_receive_window)),
+        ("held_by_send_buffer", reals(|f| f.held_by_send_buffer)),
         ("end", texts(|f| f.end)),
     ]
 }

@@ -28,8 +28,9 @@ use super::error::StoreError;
 use super::table::{Column, TableFile, count};
 use crate::metrics::has_left_push;
 use crate::run::LinkNames;
-use crate::scenario::{QueueLimit, Scenario};
+use crate::scenario::Scenario;
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
+use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
@@ -76,8 +77,8 @@ impl PortFacts {
             let between_routers = !is_host(link.a) && !is_host(link.b);
             [&link.forward, &link.reverse].map(|wire| {
                 let (limit_bytes, limit_packets) = match wire.queue {
-                    QueueLimit::Bytes(bytes) => (bytes, None),
-                    QueueLimit::Packets(packets) => {
+                    Limit::Bytes(bytes) => (bytes, None),
+                    Limit::Packets(packets) => {
                         (packets.saturating_mul(u64::from(wire.mtu_bytes)), Some(packets))
                     }
                 };
@@ -226,7 +227,7 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.advertised().filter(|_| !link.busy().is_zero());
+        let granted = link.granted().filter(|_| !link.busy().is_zero());
         let view = simulation.interface(id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;

@@ -232,7 +232,7 @@ fn classes_of_one_protocol_have_metrics_of_their_own() {
     let close = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9 * b;
     assert!(close(long.afct_s, fct(0)) && close(short.afct_s, (fct(1) + fct(2)) / 2.0));
     // From the start of the first short flow, at 1 s or so, to the end of the second.
-    let starts = |flow: usize| result.per_flow[flow].start_s;
+    let starts = |flow: usize| result.per_flow[flow].start_s.unwrap();
     assert!(close(short.all_done_s, starts(2) + fct(2) - starts(1)));
     let all = result.metrics.goodput_bps.unwrap();
     assert!(close(Some(long.goodput_bps.unwrap() + short.goodput_bps.unwrap()), all));

@@ -4,10 +4,16 @@ use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, ExperimentText, ReproduceOptions, reproduce,
 };
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, run_one};
+use forebay_lab::{RunOptions, Summary, Sweep, run_one};
 
 /// Set-ups and protocols whose mean queue may be up to 20 % off instead of 10 %: two at most.
 const WIDER_QUEUE: &[(&str, &str)] = &[];
+
+/// The one case that lies on an edge: at the end of its fourth round of slow start the queue holds
+/// exactly the 41 packets that fit. If the last one is refused, slow start ends at 160 segments
+/// with 45 or 46 drops, as in two of the kernel's repetitions, else at 240 with 120 drops, as in
+/// the third. What ours does must be one of the two: docs/validation.md.
+const EDGE: (&str, &str) = ("10 Mbit/s, 100 ms, 0.5 BDP", "newreno");
 
 /// What is compared of the kernel.
 fn rows() -> Vec<ComparedRow> {
@@ -22,11 +28,17 @@ fn rows() -> Vec<ComparedRow> {
 fn fault(row: &ComparedRow) -> Option<String> {
     let (ours, kernel) = (row.measured.unwrap_or(f64::NAN), row.published.unwrap());
     let off = (ours / kernel - 1.0).abs();
+    let on_edge = (row.setup.as_str(), row.protocol.as_str()) == EDGE;
     let within = match row.quantity.as_str() {
         "goodput" => off <= 0.02,
         "queue_mean" => {
             let named = WIDER_QUEUE.contains(&(row.setup.as_str(), row.protocol.as_str()));
             off <= if named { 0.20 } else { 0.10 }
+        }
+        // A twentieth: a count of 120 differs by two with the start of the flow.
+        "drops" if on_edge => {
+            let near = |kernel: f64| (ours / kernel - 1.0).abs() <= 0.05;
+            row.published_range.unwrap().into_iter().any(near)
         }
         // Counts of 15 to 258: what the kernel had in one of its repetitions is right too.
         "drops" => {
@@ -35,6 +47,7 @@ fn fault(row: &ComparedRow) -> Option<String> {
             (low..=high).contains(&ours)
         }
         "timeouts" => ours == kernel,
+        "slow_start_peak" => off <= 0.10 || on_edge,
         _ => true,
     };
     let words = format!("{}, {}: {}", row.setup, row.protocol, row.quantity);
@@ -42,7 +55,6 @@ fn fault(row: &ComparedRow) -> Option<String> {
 }
 
 #[test]
-#[ignore = "until the preset linux-6.18 sets RTO, quick ACKs and controllers as Linux does"]
 fn one_flow_does_what_the_kernel_does() {
     assert!(WIDER_QUEUE.len() <= 2, "{WIDER_QUEUE:?}");
     let rows = rows();
@@ -98,7 +110,6 @@ const LONG_FAT: &str = r#"
 
 /// 75 million packet-hops: 6 s of CPU in a release. In 30 s slow start costs 0.6 Gbit/s of 9.65.
 #[test]
-#[ignore = "until default buffers follow the path, and a receiver keeps more than 16 384 ranges"]
 fn ten_gigabit_per_second_over_100_ms_with_defaults() {
     let scenario = Scenario::parse(LONG_FAT, "long-fat.toml", &LoadOptions::default()).unwrap();
     let options = RunOptions { without_reference: true, ..RunOptions::default() };
@@ -108,4 +119,44 @@ fn ten_gigabit_per_second_over_100_ms_with_defaults() {
     assert!(result.drops["full"] > 0, "the queue must overflow, or nothing is recovered");
     assert_eq!(result.metrics.retransmits, result.drops["full"], "{:?}", result.drops);
     assert_eq!(result.metrics.timeouts, 0);
+}
+
+/// 4 MiB in each round trip of 100 ms, in packets of 1500 bytes for 1448: at 10 Gbit/s they take
+/// 3.48 ms, and the receive window holds the flow for the rest. Before, slow start takes 15 round
+/// trips at most (from 10 segments to 2897, by half each).
+#[test]
+fn a_flow_that_its_receive_window_limits_is_told_so() {
+    let long_fat = LONG_FAT.replace("40Gbit/s", "10Gbit/s");
+    let run = |set: &str| {
+        let set = vec![set.to_string(), "until_s=20".to_string()];
+        let options = LoadOptions { set, base: None };
+        let scenario = Scenario::parse(&long_fat, "long-fat.toml", &options).unwrap();
+        let options = RunOptions { without_reference: true, ..RunOptions::default() };
+        let run = run_one(&scenario, "cubic", 1, &options).unwrap();
+        let flow = run.per_flow[0].clone();
+        let sweep = Sweep { runs: vec![run], ..Sweep::default() };
+        (flow, Summary::new("long-fat", &scenario, sweep).notes)
+    };
+    let held = 1.0 - 4_194_304.0 * (1500.0 / 1448.0) * 8.0 / (10e9 * 0.1);
+    let expected = held * (1.0 - 1.5 / 20.0)..held;
+    let (flow, notes) = run("tcp.receive_buffer_bytes=4MiB");
+    let share = flow.held_by_receive_window.unwrap();
+    assert!(expected.contains(&share), "{share} {expected:?}");
+    assert_eq!(flow.held_by_send_buffer, Some(0.0));
+    let told = |note: &&String| {
+        note.starts_with("cubic: flow 1 was held back by the receive window for 9")
+    };
+    let note = notes.iter().find(told).unwrap_or_else(|| panic!("{notes:?}"));
+    assert!(note.contains("raise tcp.receive_buffer_bytes"), "{note}");
+    let (flow, notes) = run("tcp.send_buffer_bytes=4MiB");
+    let share = flow.held_by_send_buffer.unwrap();
+    assert!(expected.contains(&share), "{share} {expected:?}");
+    assert_eq!(flow.held_by_receive_window, Some(0.0));
+    assert!(notes.iter().any(|note| note.contains("raise tcp.send_buffer_bytes")), "{notes:?}");
+    // The congestion window alone.
+    let slow = "hosts=[{ name = \"sender\", attach = \"bottleneck\", rate = \"40Mbit/s\" }, \
+                { name = \"receiver\", attach = \"bottleneck\", rate = \"10Mbit/s\" }]";
+    let (flow, notes) = run(&slow.replace("rate", "delay = \"20ms\", queue = \"100kB\", rate"));
+    assert_eq!((flow.held_by_receive_window, flow.held_by_send_buffer), (Some(0.0), Some(0.0)));
+    assert!(notes.iter().all(|note| !note.contains("held back")), "{notes:?}");
 }

@@ -86,7 +86,7 @@ fn the_folder_holds_what_the_runs_gave() {
         assert_eq!((text("run_protocol"), long("seed")), (&run.protocol, run.seed));
         assert_eq!((long("id"), text("src")), (u64::from(flow.id), &flow.src));
         assert_eq!((text("dst"), text("end")), (&flow.dst, &flow.end.to_string()));
-        assert_eq!(double("start_s"), Some(flow.start_s));
+        assert_eq!(double("start_s"), flow.start_s);
         assert_eq!((double("fct_s"), double("goodput_bps")), (flow.fct_s, flow.goodput_bps));
         assert_eq!(
             (double("rtt_mean_ms"), double("rtt_p95_ms")),

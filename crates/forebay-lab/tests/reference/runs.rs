@@ -150,3 +150,45 @@ fn runs_with_the_same_flows_share_a_reference() {
     assert_eq!(first, again);
     assert_ne!(first.goodput_bps, second.goodput_bps);
 }
+
+/// A user alone has the same completion time in each round, in the fluid and in the simulator,
+/// which is late by slow start alone.
+#[test]
+fn rounds_of_a_user_alone_are_alike() {
+    let rounds = ["flows.0.rounds=3", "flows.0.think=100ms", "tcp.initial_window_segments=1000"];
+    let scenario = alone(50_000, &rounds);
+    let run = run(&scenario, "newreno");
+    let reference = &run.reference;
+    assert_eq!((reference.kind, reference.completed), ("exact", 3));
+    let [first, second, third] = reference.per_flow_fct_s[..] else { panic!("three rounds") };
+    close(second.unwrap(), first.unwrap(), 1e-9);
+    close(third.unwrap(), first.unwrap(), 1e-9);
+    // FIN costs no packet of its own, and the client knows of the end 25 ms and an ACK of 52 bytes
+    // behind the last byte.
+    let ack_s = 52.0 * 8.0 * (2.0 / 100e6 + 1.0 / 10e6) + 20.0 * 8.0 / 100e6;
+    let fct_s = run.per_flow[0].fct_s.unwrap();
+    let gap_s = run.per_flow[1].start_s.unwrap() - run.per_flow[0].start_s.unwrap();
+    close(gap_s, fct_s + 0.015 + ack_s + 0.1, 1e-6);
+}
+
+#[test]
+fn what_the_fluid_cannot_do_has_a_reason() {
+    let run = run(&alone(50_000, &["flows.0.write={ rate = \"1Mbit/s\" }"]), "newreno");
+    let why = "a flow writes over time: the fluid has all at once";
+    assert_eq!((run.reference.kind, run.reference.why), ("none", why));
+}
+
+/// The handshake takes 15 ms each way, and a SYN of 60 bytes stores for 480 bits on 10 and 100
+/// Mbit/s, and for 640 on the first link. Then the flow has 10 Mbit/s to itself until it stops at
+/// 6 s, of which 1448 bytes of 1500 are payload; its goodput counts from 1 s to the end at 20 s.
+#[test]
+fn a_flow_that_stops_has_what_it_was_served() {
+    let stops = ["flows.0.stop=6s", "tcp.initial_window_segments=1000"];
+    let run = run(&alone(1_000_000_000, &stops), "newreno");
+    assert_eq!((run.reference.kind, run.reference.completed), ("exact", 1));
+    let flow = &run.per_flow[0];
+    assert_eq!((flow.end, flow.fct_s.is_some()), ("finished", true));
+    let handshake_s = 2.0 * (0.015 + 640.0 / 100e6 + 480.0 / 10e6 + 480.0 / 100e6);
+    let bits = 10e6 * 1448.0 / 1500.0 * (5.0 - handshake_s);
+    close(run.reference.goodput_bps.unwrap(), bits / 19.0, 1e-9);
+}

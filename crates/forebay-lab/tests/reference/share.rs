@@ -7,7 +7,8 @@ pub const FOREVER: Horizon = Horizon { from_s: 0.0, until_s: f64::INFINITY };
 
 /// One link of `capacity`, and flows of (start, bytes) that load it with `weight`.
 fn one_link(capacity: f64, weight: f64, flows: &[(f64, f64)]) -> Fluid {
-    let flow = |&(from_s, bytes)| FluidFlow { from_s, bytes: Some(bytes), way: 0 };
+    let flow =
+        |&(from_s, bytes)| FluidFlow { from_s, until_s: f64::INFINITY, bytes: Some(bytes), way: 0 };
     Fluid {
         capacity: vec![capacity],
         ways: vec![vec![Use { link: 0, weight, detourable: 0.0 }]],
@@ -62,7 +63,12 @@ fn three_downloads_with_headers() {
 fn two_ways_of_ten_are_one_of_twenty() {
     for k in [1.0, 1496.0 / 1446.0] {
         let used = |link, detourable| Use { link, weight: k, detourable };
-        let flow = |i| FluidFlow { from_s: f64::from(i), bytes: Some(1e7), way: 0 };
+        let flow = |i| FluidFlow {
+            from_s: f64::from(i),
+            until_s: f64::INFINITY,
+            bytes: Some(1e7),
+            way: 0,
+        };
         let fluid = Fluid {
             capacity: [10e6, 10e6, 10e6, 100e6].map(|bps| bps / 8.0).to_vec(),
             detours: vec![Detour { link: 0, legs: [1, 2], relief: 1.0, cost: [1.0; 2] }],
@@ -116,4 +122,21 @@ fn flows_without_end_are_counted_in_the_window() {
 #[test]
 fn it_stops_when_told() {
     assert_eq!(one_link(10.0, 1.0, &[(0.0, 30.0)]).serve(FOREVER, &mut |_| false), None);
+}
+
+/// Until 5 s two flows have 5 bytes per second each. Then one leaves, the other has all for its
+/// last 5 bytes, and one more comes a second after that.
+#[test]
+fn flows_that_stop_and_flows_that_follow() {
+    let mut fluid = one_link(10.0, 1.0, &[(0.0, 0.0), (0.0, 30.0), (f64::INFINITY, 10.0)]);
+    (fluid.flows[0].until_s, fluid.flows[0].bytes) = (5.0, None);
+    let third_after_second = |flow: u32, at_s: f64| match flow {
+        1 => vec![(2, at_s + 1.0)],
+        _ => Vec::new(),
+    };
+    let served = fluid.serve_after(FOREVER, &mut |_| true, &third_after_second).unwrap();
+    for (done, wanted) in served.done_s.iter().zip([5.0, 5.5, 7.5]) {
+        close(done.expect("served"), wanted, 1e-12);
+    }
+    assert_eq!(served.bytes, [25.0, 30.0, 10.0]);
 }

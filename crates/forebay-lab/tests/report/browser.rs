@@ -1,6 +1,6 @@
 //! No plot is empty, no script fails, zooms and toggles reach every plot.
 
-use crate::dom::{Dom, attribute_of, number_of, open};
+use crate::dom::{Dom, attribute_of, number_of, open, open_in_frame};
 use crate::{run, synthetic};
 use forebay_lab::{write_comparison, write_report};
 use std::path::Path;
@@ -130,25 +130,38 @@ const SAVE: &str = "
         });
         return real.call(URL, blob);
     };
-    const all = '[data-plot=\"goodput-all\"] [data-save]';
+    const all = '[data-WHAT] [data-save]';
     setTimeout(() => document.querySelectorAll(all).forEach((button) => button.click()), 300);";
 
-#[test]
-fn a_plot_is_saved_with_title_axes_legend_and_samples() {
-    let folder = tempfile::tempdir().unwrap();
-    let page = synthetic_page(folder.path());
-    let Some(dom) = open(&page, SAVE) else { return };
+/// What the three buttons save of a plot or chart, in the order SVG, PNG, CSV.
+fn saved(page: &Path, what: &str) -> Option<[String; 3]> {
+    let dom = open(page, &SAVE.replace("WHAT", what))?;
     assert_eq!(dom.root("data-errors"), Some("0"));
+    let name = what.split('"').nth(1).expect("a name");
     let files = dom.root("data-files").expect("names of files");
     for kind in ["svg", "png", "csv"] {
-        assert!(files.contains(&format!("inrpp-dumbbell-goodput-all.{kind} ")), "{files}");
+        assert!(files.contains(&format!("inrpp-dumbbell-{name}.{kind} ")), "{files}");
     }
     let saved = |kind: &str| {
         let (_, after) = dom.text().split_once(&format!("<pre id=\"saved-{kind}\">")).expect(kind);
         let text = after.split_once("</pre>").unwrap().0;
         text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     };
-    let svg = saved("image-svg-xml");
+    Some(["image-svg-xml", "image-png", "text-csv"].map(saved))
+}
+
+/// A picture of at least so many bytes.
+fn is_png(saved: &str, least: usize) {
+    let (bytes, letters) = saved.split_once(' ').unwrap();
+    assert!(letters == "PNG" && bytes.parse::<usize>().unwrap() > least, "{saved}");
+}
+
+#[test]
+fn a_plot_is_saved_with_title_axes_legend_and_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = synthetic_page(folder.path());
+    let found = saved(&page, "plot=\"goodput-all\"");
+    let Some([svg, png, csv]) = found else { return };
     for words in [
         ">inrpp/dumbbell: in order at the receiver",
         ">time (s)<",
@@ -169,10 +182,7 @@ fn a_plot_is_saved_with_title_axes_legend_and_samples() {
     // Two lines of samples, the frame, grids, thresholds.
     let longest = svg.split(" d=\"").map(str::len).max();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>") && longest > Some(1000));
-    let png = saved("image-png");
-    let (bytes, letters) = png.split_once(' ').unwrap();
-    assert!(letters == "PNG" && bytes.parse::<usize>().unwrap() > 20_000, "{png}");
-    let csv = saved("text-csv");
+    is_png(&png, 20_000);
     let mut lines = csv.lines();
     let head = "time (s),INRPP (bit/s),RCP (bit/s),capacity of 0-2 (bit/s)";
     assert!(lines.next().is_some_and(|line| line.starts_with(head)), "{csv}");
@@ -182,6 +192,105 @@ fn a_plot_is_saved_with_title_axes_legend_and_samples() {
     let at = rows.iter().find(|row| row[0] == "5.05").expect("a window");
     let inrpp: f64 = at[1].parse().unwrap();
     assert!((inrpp - 20e6).abs() < 0.01 * 20e6, "{at:?}");
+}
+
+#[test]
+fn the_chart_of_completion_times_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = synthetic_page(folder.path());
+    let found = saved(&page, "chart=\"completion\"");
+    let Some([svg, png, csv]) = found else { return };
+    for words in [
+        ">inrpp/dumbbell: Completion time of each flow",
+        ">completion time (s)<",
+        ">1 s1 → d1, 10 MB<",
+        ">INRPP<",
+        ">RCP<",
+        ">reference<",
+    ] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    is_png(&png, 10_000);
+    let expected = "flow,of,reference of INRPP (s),reference of RCP (s),INRPP (s),RCP (s)\n\
+                    1,\"s1 → d1, 10 MB\",9.5,21.5,9.6,22\n\
+                    2,\"s2 → d2, 10 MB\",10.5,22.5,10.6,23.1\n\
+                    3,\"s3 → d3, 10 MB\",10,22,10.1,22.4\n";
+    assert_eq!(csv, expected);
+}
+
+#[test]
+fn delays_and_utilisation_have_charts() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = mixed_page(folder.path(), &["newreno", "cubic"]);
+    // Of a run of several classes each class: NewReno and CUBIC, then CUBIC alone.
+    let Some([svg, png, csv]) = saved(&page, "chart=\"one-way-delay\"") else { return };
+    is_png(&png, 10_000);
+    assert!(svg.contains(">one-way delay (ms)<") && svg.contains(">p50, p95, p99<"), "{svg}");
+    let expected = "flows,of,mean (s),p50 (s),p95 (s),p99 (s)\n\
+                    CUBIC,run of NewReno,0.03,0.02,0.05,0.07\n\
+                    NewReno,run of NewReno,0.02,0.01,0.04,0.06\n\
+                    CUBIC,run of CUBIC,0.03,0.02,0.05,0.07\n";
+    assert_eq!(csv, expected);
+    let [svg, png, csv] = saved(&page, "chart=\"utilisation\"").unwrap();
+    is_png(&png, 10_000);
+    assert!(svg.contains(">utilisation (%)<") && svg.contains(">0-2<"), "{svg}");
+    assert_eq!(csv, "link,NewReno (%),CUBIC (%)\n0-2,75,75\n");
+}
+
+/// Results with delays by class and no series: each protocol with flows of CUBIC beside its own.
+fn mixed_page(folder: &Path, protocols: &[&str]) -> std::path::PathBuf {
+    synthetic::write(folder, "inrpp/dumbbell", "", &[]);
+    let path = folder.join("summary.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let one = |value: f64| serde_json::json!({"mean": value, "ci95": null});
+    let class = |least: f64| {
+        serde_json::json!({
+            "one_way_delay_mean_ms": one(least + 10.0), "one_way_delay_p50_ms": one(least),
+            "one_way_delay_p95_ms": one(least + 30.0), "one_way_delay_p99_ms": one(least + 50.0),
+        })
+    };
+    let of = |part: &str, protocol: &str| {
+        let mut of = summary[part][0].clone();
+        of["protocol"] = protocol.into();
+        of["utilisation"] = serde_json::json!({"0-2": one(0.75)});
+        of["by_class"] = serde_json::json!({"cubic": class(20.0)});
+        of["by_class"][protocol] = class(if protocol == "cubic" { 20.0 } else { 10.0 });
+        of
+    };
+    let all = |part: &str| protocols.iter().map(|p| of(part, p)).collect::<serde_json::Value>();
+    let (runs, aggregate) = (all("runs"), all("aggregate"));
+    (summary["runs"], summary["aggregate"]) = (runs, aggregate);
+    std::fs::write(&path, summary.to_string()).unwrap();
+    write_report(folder).unwrap()
+}
+
+#[test]
+fn four_protocols_fit_on_a_telephone_and_more_are_scrolled() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "
+        const root = document.documentElement.dataset, page = inner.documentElement;
+        const box = inner.querySelector('.wide'), end = box.getBoundingClientRect().right;
+        const cells = [...inner.querySelectorAll('#results tbody tr:first-child td')];
+        root.over = page.scrollWidth - page.clientWidth;
+        root.inside = cells.filter((cell) => cell.getBoundingClientRect().right <= end + 1).length;
+        root.scrolls = box.scrollWidth - box.clientWidth;
+        box.scrollLeft = 1000;
+        const last = cells[cells.length - 1].getBoundingClientRect().right;
+        root.last = last <= end + 1;
+        root.label = inner.querySelector('#results tbody th').getBoundingClientRect().left >= 0;";
+    let of = |protocols: &[&str]| {
+        let page = mixed_page(folder.path(), protocols);
+        let dom = open_in_frame(&page, 400, script)?;
+        let keys = ["over", "inside", "last", "label"];
+        Some(keys.map(|key| dom.root(&format!("data-{key}")).expect("it ran").to_string()))
+    };
+    let four = ["newreno", "cubic", "bbr", "rcp"];
+    let Some(four) = of(&four) else { return };
+    assert_eq!(four, ["0", "4", "true", "true"]);
+    let seven = ["newreno", "cubic", "bbr", "rcp", "inrpp", "vegas", "dctcp"];
+    let seven = of(&seven).unwrap();
+    assert_eq!((&seven[0], &seven[2], &seven[3]), (&"0".into(), &"true".into(), &"true".into()));
 }
 
 #[test]

@@ -10,10 +10,30 @@ pub struct Dom {
     text: String,
 }
 
-/// Open `page` in Chromium with `script` run at its end. None where there is no Chromium; a machine that must have it says so by
-/// `FOREBAY_REQUIRE_CHROMIUM`.
-#[allow(clippy::print_stderr)] // The reason of a test that skips.
+/// Open `page` in Chromium with `script` run at its end. None where there is no Chromium; a machine
+/// that must have it says so by `FOREBAY_REQUIRE_CHROMIUM`.
 pub fn open(page: &Path, script: &str) -> Option<Dom> {
+    let text = fs::read_to_string(page).unwrap();
+    let ended = text.replace("</body>", &format!("<script>{script}</script></body>"));
+    assert_ne!(text, ended, "the page has an end");
+    open_text(&ended)
+}
+
+/// Open `page` in a frame that is `width` pixels wide, as no window of Chromium is below 500, and
+/// run `script` when its plots are there; `inner` is the document in the frame.
+pub fn open_in_frame(page: &Path, width: u32, script: &str) -> Option<Dom> {
+    let text = fs::read_to_string(page).unwrap();
+    let quoted = text.replace('&', "&amp;").replace('"', "&quot;");
+    open_text(&format!(
+        "<!doctype html><html><body><iframe style='border:0;width:{width}px;height:900px' \
+         srcdoc=\"{quoted}\"></iframe><script>setTimeout(() => {{ \
+         const inner = document.querySelector('iframe').contentDocument; {script} }}, 1500)\
+         </script></body></html>"
+    ))
+}
+
+#[allow(clippy::print_stderr)] // The reason of a test that skips.
+fn open_text(text: &str) -> Option<Dom> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found = names.into_iter().find(|name| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
@@ -26,10 +46,7 @@ pub fn open(page: &Path, script: &str) -> Option<Dom> {
     };
     let scratch = tempfile::tempdir().unwrap();
     let copy = scratch.path().join("page.html");
-    let text = fs::read_to_string(page).unwrap();
-    let ended = text.replace("</body>", &format!("<script>{script}</script></body>"));
-    assert_ne!(text, ended, "the page has an end");
-    fs::write(&copy, ended).unwrap();
+    fs::write(&copy, text).unwrap();
     let mut command = Command::new(chromium);
     command.args([
         "--headless",
@@ -37,11 +54,8 @@ pub fn open(page: &Path, script: &str) -> Option<Dom> {
         "--disable-gpu",
         "--disable-background-networking",
     ]);
-    command.args([
-        "--disable-dev-shm-usage",
-        "--window-size=1280,900",
-        "--virtual-time-budget=4000",
-    ]);
+    command.args(["--disable-dev-shm-usage", "--virtual-time-budget=4000"]);
+    command.arg("--window-size=1280,900");
     command.arg(format!("--user-data-dir={}", scratch.path().join("profile").display()));
     let output = command.arg("--dump-dom").arg(format!("file://{}", copy.display())).output();
     let output = output.unwrap();

@@ -42,7 +42,8 @@ fn the_numbers_in_the_page_are_those_of_the_series() {
             })
             .collect()
     };
-    // The second cache fills from when the first is full, at 4 s or so: high is 10 MB, 20 of 120 Mbit/s leave.
+    // The second cache fills from when the first is full, at 4 s or so: high is 10 MB, 20 of 120
+    // Mbit/s leave.
     let cache = panel(0, "cache-0-2");
     let values = numbers(&cache["lines"][0], "v");
     let step = cache["lines"][0]["step"].as_f64().unwrap();
@@ -58,7 +59,8 @@ fn the_numbers_in_the_page_are_those_of_the_series() {
     );
     let states = numbers(&cache["states"], "v");
     assert_eq!(states.iter().fold(0.0f64, |a, &b| a.max(b)), 2.0);
-    // Goodput of all flows together is 20 Mbit/s while anything waits: from 1 s on. Flow 1 alone has all of it until 2 s.
+    // Goodput of all flows together is 20 Mbit/s while anything waits: from 1 s on. Flow 1 alone
+    // has all of it until 2 s.
     for (id, label, at_s, bps) in [
         ("goodput-all", "all flows", 5.05, 20e6),
         ("goodput", "flow 1", 1.55, 20e6),

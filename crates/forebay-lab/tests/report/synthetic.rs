@@ -1,5 +1,5 @@
-//! A folder of results with every metric that a report can show: a fluid model of three INRPP flows over a detour, and of three
-//! RCP flows without.
+//! A folder of results with every metric that a report can show: a fluid model of three INRPP flows
+//! over a detour, and of three RCP flows without.
 
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -41,13 +41,15 @@ impl Rows {
     }
 }
 
-/// What is on its way: bytes of each flow that have passed the sender, interface 4-0, interface 0-2.
+/// What is on its way: bytes of each flow that have passed the sender, interface 4-0, interface
+/// 0-2.
 #[derive(Clone, Copy, Default)]
 struct Way {
     passed: [f64; 3],
 }
 
-/// Move up to `rate_bps` from behind `stage - 1` to behind `stage`, an equal share for each flow that has something there.
+/// Move up to `rate_bps` from behind `stage - 1` to behind `stage`, an equal share for each flow
+/// that has something there.
 fn serve(ways: &mut [Way; 3], stage: usize, rate_bps: f64) {
     let mut bytes = rate_bps / 8.0 * STEP_S;
     for _ in 0..3 {
@@ -65,7 +67,8 @@ fn serve(ways: &mut [Way; 3], stage: usize, rate_bps: f64) {
     }
 }
 
-/// Senders at 40 Mbit/s each from 1, 2 and 3 s, 20 Mbit/s through interface 0-2; what its cache does not take, that of 4-0 takes.
+/// Senders at 40 Mbit/s each from 1, 2 and 3 s, 20 Mbit/s through interface 0-2; what its cache
+/// does not take, that of 4-0 takes.
 fn inrpp() -> Rows {
     let (mut rows, mut ways, mut states) = (Rows::default(), [Way::default(); 3], [0.0; 2]);
     for port in ["port/0-2", "port/4-0"] {
@@ -233,7 +236,8 @@ fn summary_of(
     (run, aggregate)
 }
 
-/// Write `summary.json`, `scenario.toml` and `series.parquet`; `name` and `description` are the user's.
+/// Write `summary.json`, `scenario.toml` and `series.parquet`; `name` and `description` are the
+/// user's.
 pub fn write(folder: &Path, name: &str, description: &str, notes: &[&str]) {
     let (pooled, single) = ([9.5, 10.5, 10.0], [21.5, 22.5, 22.0]);
     let runs = [

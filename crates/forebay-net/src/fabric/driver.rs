@@ -26,6 +26,16 @@ impl EndId {
     pub const fn of(flow: FlowId, role: Role) -> EndId {
         EndId(2 * flow.0 + matches!(role, Role::Server) as u32)
     }
+    /// The flow.
+    #[inline]
+    pub const fn flow(self) -> FlowId {
+        FlowId(self.0 / 2)
+    }
+    /// Its role there.
+    #[inline]
+    pub const fn role(self) -> Role {
+        if self.0.is_multiple_of(2) { Role::Client } else { Role::Server }
+    }
     /// As an index.
     #[inline]
     pub const fn index(self) -> usize {

@@ -19,7 +19,12 @@ impl<D: Driver> Fabric<D> {
     pub fn on_event(&mut self, now: Time, event: &NetEvent) {
         self.now = now;
         match *event {
-            NetEvent::Rate(link, rate) => self.queued(link).set_rate(now, rate),
+            NetEvent::Rate(link, rate) => {
+                let queued = self.links[link.index()].link.as_queued();
+                queued.expect(CAN_CHANGE).set_rate(rate, &mut port_context!(self));
+                self.show_drops(self.edges[link.index()].from);
+                self.sync_link(link);
+            }
             NetEvent::Delay(link, delay) => self.queued(link).set_delay(delay),
             NetEvent::Loss(link, loss) => self.queued(link).set_loss(loss),
             NetEvent::Down(link) => {

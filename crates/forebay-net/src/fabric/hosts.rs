@@ -5,8 +5,10 @@ use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Way};
 use crate::build::Node;
 use crate::host::{Heard, Host, HostContext, Taken};
 use crate::link::AnyLink;
+use alloc::sync::Arc;
+use alloc::vec;
 use forebay_base::{DropReason, Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
-use forebay_transport::Connection;
+use forebay_transport::Role;
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -132,12 +134,14 @@ impl<D: Driver> Fabric<D> {
     fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
-        let spoken = host.speak(self.now, heard, &mut self.arena, &self.workload, &mut first);
+        let mut refused = None;
+        let (now, arena) = (self.now, &mut self.arena);
+        let spoken = host.speak(now, heard, arena, &self.workload, &mut first, &mut refused);
         if let Some(at) = spoken.wake_at {
             self.arm_transmitter(link, at);
         }
         self.sync_end(spoken.end, spoken.timeout, spoken.ended);
-        if let Some(packet) = spoken.refused {
+        if let Some(packet) = refused {
             self.send_new(node, link, Some(packet));
             self.pump(node, SocketId(0));
         }
@@ -170,10 +174,11 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
         let due = self.with_host(node, |host, cx| {
-            match host.sockets()[socket.index()].connection().map(Connection::next_timeout) {
-                None => host.open(socket, cx),
-                Some(at) if at.is_none_or(|at| at > now) => return false,
-                Some(_) => host.on_timeout(socket, cx),
+            let here = &host.sockets()[socket.index()];
+            match (here.connection(), here.next_timeout()) {
+                (None, _) => host.open(socket, cx),
+                (Some(_), at) if at.is_none_or(|at| at > now) => return false,
+                (Some(_), _) => host.on_timeout(socket, cx),
             }
             true
         });
@@ -263,8 +268,8 @@ impl<D: Driver> Fabric<D> {
         let socket = &host.sockets()[socket.index()];
         let Some(connection) = socket.connection() else { return };
         let id = socket.end();
-        let (timeout, ended) = (connection.next_timeout(), connection.is_ended());
-        self.sync_end(id, timeout, ended);
+        let ended = connection.is_ended();
+        self.sync_end(id, socket.next_timeout(), ended);
     }
     #[inline(always)]
     fn sync_end(&mut self, id: EndId, timeout: Option<Time>, ended: bool) {
@@ -282,6 +287,37 @@ impl<D: Driver> Fabric<D> {
             end.ended = true;
             self.open_ends -= 1;
             self.last_ended = self.last_ended.max(self.now);
+            self.start_followers(id);
+        }
+    }
+
+    /// An end of a flow has ended: those that follow its client start a while later. Those that
+    /// would start when they have to stop do not: both of their ends have ended, without ever
+    /// being.
+    #[cold]
+    fn start_followers(&mut self, end: EndId) {
+        if self.workload.followers(end.flow()).is_empty() {
+            return;
+        }
+        let (mut ended, workload) = (vec![end], Arc::clone(&self.workload));
+        while let Some(end) = ended.pop() {
+            if end.role() == Role::Server {
+                continue;
+            }
+            for &flow in workload.followers(end.flow()) {
+                let start = self.now + workload.think(flow);
+                let client = EndId::of(flow, Role::Client);
+                if workload.flows()[flow.index()].stop().is_some_and(|stop| stop <= start) {
+                    for end in [client, EndId::of(flow, Role::Server)] {
+                        self.ends[end.index()].ended = true;
+                    }
+                    self.open_ends -= 2; // here both, wherever the server is
+                    ended.push(client);
+                } else {
+                    self.ends[client.index()].armed = start;
+                    self.driver.arm(Deadline::Socket(client), start);
+                }
+            }
         }
     }
 }

@@ -142,8 +142,8 @@ pub struct Fabric<D> {
     workload: Arc<Workload>,
     addresses: Arc<Vec<Vec<Addr>>>,
     ends: Vec<End>,
-    /// Of those here.
-    open_ends: usize,
+    /// Of those here; less those that will never be, which are taken off where their client is.
+    open_ends: isize,
     /// When the last of those that have ended did.
     last_ended: Time,
     /// Links that begin here and end in another partition, and in which.
@@ -192,7 +192,7 @@ impl<D: Driver> Fabric<D> {
             let mut fabric = Fabric::with_feeders(network, spec, driver(), begins_here);
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
-                fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count();
+                fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
             for (i, link) in spec.links.iter().enumerate() {
                 let [from, to] = [link.from, link.to].map(|node| owner[node.index()]);
                 if from == here && to != here {
@@ -263,7 +263,7 @@ impl<D: Driver> Fabric<D> {
             plan: network.plan,
             workload: network.workload,
             addresses: network.addresses,
-            open_ends: ends.len(),
+            open_ends: ends.len() as isize,
             ends,
             arena: Arena::default(),
             drops: if observed { DropLog::keeping() } else { DropLog::default() },
@@ -287,9 +287,9 @@ impl<D: Driver> Fabric<D> {
         for (i, flow) in self.workload.flows().iter().enumerate() {
             let id = EndId::of(FlowId(i as u32), Role::Client);
             let end = &mut self.ends[id.index()];
-            if here(end.node) {
-                end.armed = flow.start;
-                self.driver.arm(Deadline::Socket(id), flow.start);
+            if let Some(start) = flow.known_start().filter(|_| here(end.node)) {
+                end.armed = start;
+                self.driver.arm(Deadline::Socket(id), start);
             }
         }
         for node in (0..self.nodes.len() as u32).map(NodeId).filter(|&node| here(node)) {
@@ -363,9 +363,13 @@ impl<D: Driver> Fabric<D> {
     pub fn link_nodes(&self, link: LinkId) -> (NodeId, NodeId) {
         (self.edges[link.index()].from, self.links[link.index()].to)
     }
-    /// Ends of flows: all of the network, and those here that have not ended.
+    /// Ends of flows: all of the network, and those here that have not ended. Where a flow will
+    /// never be ([`Life::stop`]) both of its ends are taken off where its client is: the sum over
+    /// all fabrics of a network counts.
+    ///
+    /// [`Life::stop`]: crate::Life::stop
     #[inline]
-    pub fn ends(&self) -> (usize, usize) {
+    pub fn ends(&self) -> (usize, isize) {
         (self.ends.len(), self.open_ends)
     }
     /// True if nothing will ever happen here by itself. What a socket is armed for it may no longer wait for, and how long that stays so
@@ -373,8 +377,8 @@ impl<D: Driver> Fabric<D> {
     pub fn is_at_rest(&self) -> bool {
         let waits = |end: &End| match &self.nodes[end.node.index()] {
             Node::Host(host) => {
-                let connection = host.sockets()[end.socket.index()].connection();
-                connection.is_none_or(|connection| connection.next_timeout().is_some())
+                let socket = &host.sockets()[end.socket.index()];
+                socket.connection().is_none() || socket.next_timeout().is_some()
             }
             Node::Router(_) | Node::Elsewhere => false,
         };
@@ -388,6 +392,18 @@ impl<D: Driver> Fabric<D> {
     /// When the last of the ends here that have ended did; zero if none has.
     pub fn last_ended(&self) -> Time {
         self.last_ended
+    }
+    /// When the client of a flow opens its connection, if it has not and that is known. To be asked
+    /// where it is.
+    pub fn opens_at(&self, flow: FlowId) -> Option<Time> {
+        let armed = self.ends[EndId::of(flow, Role::Client).index()].armed;
+        (armed != Time::MAX && self.connection(flow, Role::Client).is_none()).then_some(armed)
+    }
+    /// True if a flow will never be: it would have started when it had to stop. To be asked where
+    /// its client is.
+    pub fn is_skipped(&self, flow: FlowId) -> bool {
+        let end = self.ends[EndId::of(flow, Role::Client).index()];
+        end.ended && self.connection(flow, Role::Client).is_none()
     }
     /// The first link of a flow's first path.
     pub fn first_link(&self, flow: FlowId) -> LinkId {

@@ -3,16 +3,7 @@
 use crate::link::stats::LinkStats;
 use crate::link::waits::Waits;
 use forebay_base::{Arena, Packet, PacketRing, Parcel, Rate, Serializer, Span, Time};
-use forebay_queue::Overflow;
-
-/// The limit of the queue, the packet in transmission not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FifoLimit {
-    /// In bytes.
-    Bytes(u64),
-    /// In packets.
-    Packets(u64),
-}
+use forebay_queue::{Limit, Overflow};
 
 /// What is known of the packets to come: zero if they come from several places. If all come from one link, in whose order they
 /// are queued here, one more than the number of packets in the ring of that link which will come here: those behind them must wait
@@ -51,7 +42,7 @@ impl Inlet {
 #[repr(C)] // three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes first
 pub struct FifoLink {
     ring: PacketRing,
-    limit: FifoLimit,
+    limit: Limit,
     overhead_bytes: u16,
     /// See [`Inlet`].
     pub(crate) inlet: Inlet,
@@ -69,7 +60,7 @@ pub struct FifoLink {
 
 impl FifoLink {
     /// An idle link.
-    pub fn new(rate: Rate, delay: Span, limit: FifoLimit, overhead_bytes: u16) -> FifoLink {
+    pub fn new(rate: Rate, delay: Span, limit: Limit, overhead_bytes: u16) -> FifoLink {
         FifoLink {
             ring: PacketRing::default(),
             limit,
@@ -88,7 +79,7 @@ impl FifoLink {
     /// The far end of a link whose near end is in another partition: a wire, on which nothing is ever offered.
     pub fn far_end() -> FifoLink {
         let rate = Rate::clamped(0); // of no transmission
-        FifoLink::new(rate, Span::ZERO, FifoLimit::Packets(0), 0)
+        FifoLink::new(rate, Span::ZERO, Limit::Packets(0), 0)
     }
     /// All packets of the near end of such a link leave for `parcel`. When they will arrive is known.
     pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
@@ -99,19 +90,11 @@ impl FifoLink {
         self.ring.insert_by_stamp(packet);
     }
 
-    #[inline]
-    fn room_for(&self, wire_len: u16, (packets, bytes): (u64, u64)) -> bool {
-        match self.limit {
-            FifoLimit::Bytes(limit) => bytes + wire_len as u64 <= limit,
-            FifoLimit::Packets(limit) => packets < limit,
-        }
-    }
-
     /// True if there is room for a packet of `wire_len` bytes.
     #[inline(always)] // into the two ways that most packets take
     pub fn admits(&mut self, now: Time, wire_len: u16) -> bool {
         self.waits.bring_up_to_date(now);
-        self.free_at <= now || self.room_for(wire_len, (self.waits.packets(), self.waits.bytes()))
+        self.free_at <= now || self.limit.admits(wire_len, self.waits.packets(), self.waits.bytes())
     }
     /// A packet of `wire_len` bytes, for which there is room, is queued: when it arrives at the far end.
     #[inline(always)]
@@ -204,7 +187,8 @@ impl FifoLink {
     }
     /// See [`crate::AnyLink::has_room`].
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
-        self.free_at <= now || self.room_for(wire_len, self.waits.at_time(now))
+        let (packets, bytes) = self.waits.at_time(now);
+        self.free_at <= now || self.limit.admits(wire_len, packets, bytes)
     }
     /// See [`crate::AnyLink::is_idle`].
     pub fn is_idle(&self, now: Time) -> bool {

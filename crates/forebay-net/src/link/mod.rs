@@ -10,8 +10,8 @@ mod stats;
 mod waits;
 mod wire;
 
+pub use fifo::FifoLink;
 pub(crate) use fifo::Inlet;
-pub use fifo::{FifoLimit, FifoLink};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
 pub use wire::Impairment;
@@ -79,7 +79,7 @@ impl AnyLink {
             AnyLink::Queued(l) => l.next_transmitter(),
         }
     }
-    /// A transmission ended, or a timer of the pipeline is due. Early calls do nothing.
+    /// A transmission ended, an opportunity to start one has come, or a timer of the pipeline is due. Early calls do nothing.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         if let AnyLink::Queued(l) = self {
             l.on_transmitter(cx);
@@ -93,7 +93,7 @@ impl AnyLink {
     pub fn waiting_bytes(&self, now: Time) -> u64 {
         each!(self, l => l.waiting_bytes(now))
     }
-    /// When the first packet that waits starts transmission, if that is known.
+    /// When the first packet that waits may start transmission, if that is known.
     pub fn next_start(&self) -> Option<Time> {
         each!(self, l => l.next_start())
     }
@@ -101,7 +101,8 @@ impl AnyLink {
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
         each!(self, l => l.has_room(wire_len, now))
     }
-    /// True if nothing is in transmission and nothing waits: [`AnyLink::offer`] would start at once.
+    /// True if nothing is in transmission and nothing waits: what is offered starts at once, of a delivery trace with the next
+    /// opportunity.
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
     }
@@ -116,11 +117,11 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
-    /// What its port grants a flow, if it measures that (RCP).
-    pub fn advertised(&self, now: Time) -> Option<Rate> {
+    /// What its port grants a flow, if its scheme computes that.
+    pub fn granted(&self, now: Time) -> Option<Rate> {
         match self {
             AnyLink::Fifo(_) => None,
-            AnyLink::Queued(l) => l.advertised(now),
+            AnyLink::Queued(l) => l.granted(now),
         }
     }
     /// Counts and times until `now`.

@@ -13,9 +13,18 @@ use forebay_queue::{Overflow, Pipeline, PortContext};
 /// A packet in transmission.
 #[derive(Clone, Copy)]
 struct Transmission {
+    /// Since when the transmitter was busy with it: its start, or when it began to wait for an opportunity.
     start: Time,
     end: Time,
     bytes: u64,
+}
+
+/// An opportunity that something waits for.
+#[derive(Clone, Copy)]
+struct Opening {
+    at: Time,
+    /// Since when nothing but the channel holds up what waits.
+    since: Time,
 }
 
 /// See the module.
@@ -43,12 +52,14 @@ pub struct QueuedLink {
     pipeline: Pipeline,
     /// The packet in transmission, if it is not on the wire already.
     in_service: Option<Packet>,
+    /// The transmitter is free, something waits, and the channel takes it later.
+    opening: Option<Opening>,
 }
 
 impl QueuedLink {
     /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or failed.
     pub fn new(
-        pipeline: Pipeline,
+        mut pipeline: Pipeline,
         channel: AnyChannel,
         delay: Span,
         overhead_bytes: u16,
@@ -56,6 +67,7 @@ impl QueuedLink {
         steady: bool,
     ) -> QueuedLink {
         assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
+        pipeline.begin(channel.rate(Time::ZERO));
         QueuedLink {
             up: true,
             steady,
@@ -71,6 +83,7 @@ impl QueuedLink {
             impairment,
             pipeline,
             in_service: None,
+            opening: None,
         }
     }
 
@@ -83,16 +96,25 @@ impl QueuedLink {
     ) -> Result<(), Overflow> {
         // A transmission that ends now has ended: whoever is served first at this instant must not matter.
         self.on_transmitter(cx);
-        if self.is_free(cx.now) {
+        if self.takes_at_once(cx.now) {
             if self.transparent {
-                self.transmit(packet, queued_at, cx.now, cx);
+                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             } else if let Some(packet) = self.pipeline.pass(packet, cx) {
-                self.transmit(packet, queued_at, cx.now, cx);
+                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             }
             return Ok(());
         }
         self.may_wait = true;
-        self.pipeline.enqueue(packet, cx)
+        let queued = self.pipeline.enqueue(packet, cx);
+        if self.transmitting.is_none() && self.opening.is_none() {
+            self.start(cx.now, cx); // nothing but the channel holds it up
+        }
+        queued
+    }
+    /// True if a packet that is offered now does not wait.
+    #[inline]
+    fn takes_at_once(&self, now: Time) -> bool {
+        self.is_free(now) && self.channel.next_opportunity(now) <= now
     }
     #[inline]
     fn waits(&self) -> bool {
@@ -109,53 +131,113 @@ impl QueuedLink {
         let free = self.transmitting.as_ref().is_none_or(over);
         self.up && free && !self.waits()
     }
-    /// The transmitter is free since `at`: what waited then has started then.
+    /// The transmitter is free since `at`: what waited then has started then, or waits for an opportunity.
+    #[inline]
     fn start(&mut self, at: Time, cx: &mut PortContext<'_>) {
         if !self.may_wait || !self.up || self.transmitting.is_some() {
             return;
         }
-        // The discipline sees when the transmission starts, which may be before this call.
-        let called_at = core::mem::replace(&mut cx.now, at);
-        let packet = self.pipeline.dequeue(cx);
-        cx.now = called_at;
-        if let Some(packet) = packet {
+        match self.channel.next_opportunity(at) {
+            open if open == at => self.take_next(at, at, cx),
+            open => self.await_opportunity(at, open, cx),
+        }
+    }
+    /// The transmitter is free since `at`, and the channel takes the next packet at `open`.
+    #[inline(never)]
+    fn await_opportunity(&mut self, at: Time, open: Time, cx: &mut PortContext<'_>) {
+        if !self.waits() {
+            self.may_wait = !self.transparent;
+            return;
+        }
+        let since = self.opening.map_or(at, |opening| opening.since);
+        self.opening = Some(Opening { at: open, since });
+        if open <= cx.now {
+            self.on_opening(cx);
+        }
+    }
+    /// The opportunity that something waited for has come.
+    #[inline(never)]
+    fn on_opening(&mut self, cx: &mut PortContext<'_>) {
+        if let Some(Opening { at, since }) = self.opening.take() {
+            self.take_next(since, at, cx);
+        }
+    }
+    /// The next packet starts transmission at `at`, if there is one. The discipline is told the time of that, also by a late call.
+    #[inline]
+    fn take_next(&mut self, since: Time, at: Time, cx: &mut PortContext<'_>) {
+        if let Some(packet) = cx.at(at, |cx| self.pipeline.dequeue(cx)) {
             let queued_at = packet.stamp();
-            self.transmit(packet, queued_at, at.max(queued_at), cx);
+            self.transmit(packet, queued_at, (since.max(queued_at), at.max(queued_at)), cx);
         } else {
             self.may_wait = !self.transparent;
         }
     }
-    fn transmit(&mut self, packet: Packet, queued_at: Time, start: Time, cx: &mut PortContext<'_>) {
+    /// A packet that came at `queued_at` starts transmission at `start`; the transmitter is busy with it since `since`.
+    fn transmit(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        (since, start): (Time, Time),
+        cx: &mut PortContext<'_>,
+    ) {
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = self.channel.transmit(start, bytes);
         debug_assert!(end > start, "a transmission takes at least 1 ns");
-        self.stats.transmitted(bytes as u64, end.since(start));
+        self.stats.transmitted(bytes as u64, end.since(since));
         self.stats.waits.record(start.since(queued_at));
-        self.transmitting = Some(Transmission { start, end, bytes: bytes as u64 });
+        self.transmitting = Some(Transmission { start: since, end, bytes: bytes as u64 });
         match self.steady {
             true => self.put_on_wire(packet, end, cx),
             false => self.in_service = Some(packet),
         }
     }
-    /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due: the transmitter has not waited for it, or a
-    /// driver that wakes late would make the link slower than it is.
+    /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as of its time: the transmitter has not
+    /// waited for it, or a driver that wakes late would make the link slower than it is.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
-        while let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) {
-            if let Some(packet) = self.in_service.take() {
-                self.put_on_wire(packet, done.end, cx);
+        loop {
+            if !self.transparent || self.opening.is_some() {
+                self.do_due(cx);
             }
-            // At equal times the pipeline's timer goes first.
-            self.pass_time(done.end);
-            self.start(done.end, cx);
+            let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) else { break };
+            self.on_end(done, cx);
         }
-        self.pass_time(cx.now);
-        self.start(cx.now, cx);
+        if self.opening.is_none() {
+            self.start(cx.now, cx);
+        }
     }
-    /// It is `now`, for the timer of the pipeline.
+    /// Timers and opportunities that are due, and what ended before them.
     #[inline]
-    fn pass_time(&mut self, now: Time) {
-        if self.next_timeout().is_some_and(|at| at <= now) {
-            self.pipeline.on_timeout(now);
+    fn do_due(&mut self, cx: &mut PortContext<'_>) {
+        while self.next_timeout().is_some_and(|at| at <= cx.now) || self.is_open(cx.now) {
+            self.do_first_due(cx);
+        }
+    }
+    #[inline]
+    fn is_open(&self, now: Time) -> bool {
+        self.opening.is_some_and(|opening| opening.at <= now)
+    }
+    #[inline]
+    fn on_end(&mut self, done: Transmission, cx: &mut PortContext<'_>) {
+        if let Some(packet) = self.in_service.take() {
+            self.put_on_wire(packet, done.end, cx);
+        }
+        self.start(done.end, cx);
+    }
+    /// A timer is due, or an opportunity: do the first thing that is, a timer before all else at its time.
+    #[inline(never)]
+    fn do_first_due(&mut self, cx: &mut PortContext<'_>) {
+        let timeout = self.next_timeout().unwrap_or(Time::MAX);
+        let opens = self.opening.map_or(Time::MAX, |opening| opening.at);
+        if let Some(done) = self.transmitting.take_if(|t| t.end < timeout) {
+            self.on_end(done, cx);
+        } else if timeout <= opens {
+            cx.at(timeout, |cx| self.pipeline.on_timeout(cx));
+            assert!(self.next_timeout().is_none_or(|next| next > timeout), "a timer stands still");
+            if self.opening.is_none() {
+                self.start(timeout, cx);
+            }
+        } else {
+            self.on_opening(cx);
         }
     }
     fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
@@ -184,6 +266,7 @@ impl QueuedLink {
     pub fn next_transmitter(&self) -> Option<Time> {
         let matters = self.waits() || self.in_service.is_some();
         let end = self.transmitting.as_ref().filter(|_| matters).map(|t| t.end);
+        let end = end.or(self.opening.map(|opening| opening.at)); // never both
         match (end, self.next_timeout()) {
             (Some(end), Some(timeout)) => Some(end.min(timeout)),
             (end, timeout) => end.or(timeout),
@@ -216,11 +299,12 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::next_start`].
     pub fn next_start(&self) -> Option<Time> {
-        self.transmitting.as_ref().map(|t| t.end)
+        let end = self.transmitting.as_ref().map(|t| t.end);
+        end.or(self.opening.map(|opening| opening.at))
     }
     /// See [`crate::AnyLink::has_room`].
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
-        self.is_free(now) || self.pipeline.has_room(wire_len)
+        self.takes_at_once(now) || self.pipeline.has_room(wire_len)
     }
     /// See [`crate::AnyLink::is_idle`].
     pub fn is_idle(&self, now: Time) -> bool {
@@ -234,9 +318,9 @@ impl QueuedLink {
     pub fn rate(&self, now: Time) -> Rate {
         self.channel.rate(now)
     }
-    /// See [`crate::AnyLink::advertised`].
-    pub fn advertised(&self, now: Time) -> Option<Rate> {
-        self.pipeline.advertised(now)
+    /// See [`crate::AnyLink::granted`].
+    pub fn granted(&self, now: Time) -> Option<Rate> {
+        self.pipeline.granted(now)
     }
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, _: Time) -> LinkStats {
@@ -269,9 +353,12 @@ impl QueuedLink {
     }
 
     /// The rate changes; the packet in transmission keeps its own.
-    pub fn set_rate(&mut self, now: Time, rate: Rate) {
-        self.pipeline.set_rate(now, rate);
+    pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
+        self.pipeline.set_rate(rate, cx);
         self.channel.set_rate(rate);
+        if self.opening.take().is_some() {
+            self.start(cx.now, cx); // by the opportunities that there are now
+        }
     }
     /// The delay changes, for packets that leave from now on: where it falls, they arrive together
     /// with the last before them, or overtake it if the link reorders.
@@ -285,6 +372,7 @@ impl QueuedLink {
     /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
     pub fn fail(&mut self, cx: &mut PortContext<'_>) {
         self.up = false;
+        self.opening = None;
         debug_assert!(!self.steady, "a steady link does not fail");
         let cut = (self.transmitting.take(), self.in_service.take());
         if let (Some(Transmission { start, end, bytes }), Some(packet)) = cut {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::droptail::DropTailBytes;
+use crate::droptail::DropTail;
+use crate::{AnyDiscipline, AnyScheme, Limit, Pipeline};
 use alloc::vec::Vec;
 use forebay_base::{
     Addr, DropLog, Endpoint, IpVersion, OptionList, Rng, Stream, TcpFields, TcpFlags,
@@ -18,16 +19,20 @@ fn quick(alpha: f64, beta: f64) -> RcpPortParams {
     RcpPortParams { alpha, beta, initial_rtt, ..RcpPortParams::published() }
 }
 
+fn bytes_of(bytes: u64) -> Backlog {
+    Backlog { bytes, packets: 0 }
+}
+
 /// A meter with what it needs to be called.
 struct Port {
-    meter: RcpMeter,
+    meter: RcpPort,
     arena: Arena,
     backlog_bytes: u64,
 }
 
 impl Port {
     fn new(rate: Rate, params: RcpPortParams) -> Port {
-        let meter = RcpMeter::new(rate, 0, params, rng(0));
+        let meter = RcpPort::new(rate, 0, params, rng(0));
         Port { meter, arena: Arena::default(), backlog_bytes: 0 }
     }
     fn arrive(&mut self, now: Time, bytes: u16, rtt: Option<Span>) {
@@ -35,7 +40,7 @@ impl Port {
         let (mut drops, mut split) = (DropLog::default(), 0);
         let mut cx =
             PortContext { now, arena: &mut self.arena, drops: &mut drops, split: &mut split };
-        self.meter.on_arrival(&mut packet, self.backlog_bytes, &mut cx);
+        self.meter.on_arrival(&mut packet, bytes_of(self.backlog_bytes), &mut cx);
         self.arena.free(packet);
     }
     /// `packets` of `bytes` each within the present interval, none of which reaches into the next.
@@ -47,7 +52,7 @@ impl Port {
     }
     fn end_interval(&mut self) {
         let ends = self.meter.ends;
-        self.meter.on_timeout(ends, self.backlog_bytes);
+        self.meter.on_timeout(ends, bytes_of(self.backlog_bytes));
     }
     fn rate_bps(&self) -> f64 {
         self.meter.rate_bps
@@ -100,12 +105,12 @@ fn one_step_by_hand() {
 #[test]
 fn the_rate_starts_at_a_twentieth_and_stays_within_its_bounds() {
     let mut port = Port::new(C, quick(0.4, 0.4));
-    assert_eq!(port.meter.advertised(Time::ZERO), Some(Rate::mbps(5)));
+    assert_eq!(port.meter.granted(Time::ZERO), Some(Rate::mbps(5)));
     // A queue of 10 s: the factor of equation 1 is far below 0. The least is 80 bit in 10 ms.
     port.backlog_bytes = 125_000_000;
     port.end_interval();
     assert_eq!(port.rate_bps(), 8_000.0);
-    assert_eq!(port.meter.advertised(port.meter.began), Some(Rate::clamped(8_000)));
+    assert_eq!(port.meter.granted(port.meter.began), Some(Rate::clamped(8_000)));
     port.backlog_bytes = 0;
     (0..100).for_each(|_| port.end_interval());
     assert_eq!(port.rate_bps(), 1e8);
@@ -184,7 +189,7 @@ fn intervals_follow_the_round_trip_and_hold_a_packet() {
 #[test]
 fn the_first_interval_is_normal() {
     let first = |entity| {
-        let meter = RcpMeter::new(C, 0, RcpPortParams::published(), rng(entity));
+        let meter = RcpPort::new(C, 0, RcpPortParams::published(), rng(entity));
         meter.ends.as_secs_f64() * 1e3
     };
     let draws: Vec<f64> = (0..10_000).map(first).collect();
@@ -237,7 +242,7 @@ impl Loop {
         }
         self.now += STEP;
         self.queue_bytes = (self.queue_bytes - self.rate.bps() as f64 / 8.0 * step_s).max(0.0);
-        self.port.meter.on_timeout(self.now, self.queue_bytes as u64);
+        self.port.meter.on_timeout(self.now, bytes_of(self.queue_bytes as u64));
         self.granted.push(self.port.rate_bps());
     }
     fn run_until(&mut self, end: Time) {
@@ -318,15 +323,15 @@ fn silence_costs_no_timer_and_changes_nothing() {
     for ms in 0..20_000 {
         let now = Time::from_millis(ms);
         while let Some(at) = idle.meter.next_timeout().filter(|&at| at <= now) {
-            idle.meter.on_timeout(at, 0);
+            idle.meter.on_timeout(at, bytes_of(0));
             timers += 1;
         }
         if matches!(ms, 100..150 | 3_300..3_301 | 15_000..15_040) {
             // 1500 bytes in a millisecond are 12 Mbit/s.
             [&mut polled, &mut idle].into_iter().for_each(|p| p.arrive(now, 1500, Some(MS * 180)));
         }
-        polled.meter.on_timeout(now, 0);
-        assert_eq!(polled.meter.advertised(now), idle.meter.advertised(now), "at {ms} ms");
+        polled.meter.on_timeout(now, bytes_of(0));
+        assert_eq!(polled.meter.granted(now), idle.meter.granted(now), "at {ms} ms");
     }
     // 91 ms of arrivals in intervals of 10 ms, and one silent interval after each of the three bursts.
     assert!((10..=16).contains(&timers), "{timers} timers");
@@ -341,16 +346,21 @@ fn a_silent_port_rises_by_the_same_factor_in_each_interval() {
         // In the middle of interval n: R0 (1 + alpha T0 / d) (1 + alpha T / d)^n, with T / d = 1 / 20.
         let now = port.meter.ends + MS * 10 * n + MS * 5;
         let expected = 5e6 * (1.0 + 0.1 * first_s / 0.2) * libm::pow(1.005, n as f64);
-        close_to(port.meter.advertised(now).unwrap().bps() as f64, expected, 1e-6);
+        close_to(port.meter.granted(now).unwrap().bps() as f64, expected, 1e-6);
     }
     let year = Time::from_secs(31_536_000);
-    assert_eq!(port.meter.advertised(year), Some(C));
+    assert_eq!(port.meter.granted(year), Some(C));
+}
+
+fn pipeline(overhead_bytes: u16) -> Pipeline {
+    let queue = AnyDiscipline::DropTail(DropTail::with_limit(Limit::Bytes(u64::MAX)));
+    let port = RcpPort::new(C, overhead_bytes, RcpPortParams::published(), rng(0));
+    Pipeline::new(AnyScheme::Rcp(port), queue)
 }
 
 #[test]
 fn what_leaves_is_stamped_with_the_rate_of_then() {
-    let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(u64::MAX));
-    let mut port = rcp_pipeline(C, 2, queue, RcpPortParams::published(), rng(0));
+    let mut port = pipeline(2);
     let (mut arena, mut drops, mut split) = (Arena::default(), DropLog::default(), 0);
     let plain = packet(1500, None, &mut arena);
     let plain_digest = plain.digest(&arena);
@@ -371,8 +381,8 @@ fn what_leaves_is_stamped_with_the_rate_of_then() {
     assert_eq!(rate(second, cx.arena), Some(low));
     // The rate has changed while the third waited.
     cx.now = Time::from_millis(60);
-    port.on_timeout(cx.now);
-    let granted = port.advertised(cx.now).unwrap();
+    port.on_timeout(&mut cx);
+    let granted = port.granted(cx.now).unwrap();
     assert!(granted > Rate::mbps(5) && granted < Rate::mbps(6), "{granted:?}");
     let third = port.dequeue(&mut cx).unwrap();
     assert_eq!(rate(third, cx.arena), Some(granted));
@@ -380,15 +390,17 @@ fn what_leaves_is_stamped_with_the_rate_of_then() {
 
 #[test]
 fn a_link_that_slows_down_is_known_at_once() {
-    let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(u64::MAX));
-    let mut port = rcp_pipeline(C, 0, queue, RcpPortParams::published(), rng(0));
+    let mut port = pipeline(0);
+    let (mut arena, mut drops, mut split) = (Arena::default(), DropLog::default(), 0);
     let later = Time::from_secs(100);
-    assert_eq!(port.advertised(later), Some(C));
-    port.set_rate(later, Rate::mbps(7));
-    assert_eq!(port.advertised(later), Some(Rate::mbps(7)));
+    let mut cx =
+        PortContext { now: later, arena: &mut arena, drops: &mut drops, split: &mut split };
+    assert_eq!(port.granted(later), Some(C));
+    port.set_rate(Rate::mbps(7), &mut cx);
+    assert_eq!(port.granted(later), Some(Rate::mbps(7)));
     // Caught up to 100 s with the old rate, and not again with the new one.
-    port.set_rate(later, C);
-    assert_eq!(port.advertised(later), Some(Rate::mbps(7)));
+    port.set_rate(C, &mut cx);
+    assert_eq!(port.granted(later), Some(Rate::mbps(7)));
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! Whole runs: instructions per packet-hop, transport and trace hash included, building the network not.
 
 use crate::harness::{Bench, counted_section};
-use forebay_base::{LinkId, Rate, Rng, Span, Time};
+use forebay_base::{Rate, Span, Time};
 use forebay_cc::{AckPolicy, AnyController, Init, Spec};
-use forebay_net::{LinkSpec, QueueSpec};
-use forebay_queue::{AnyDiscipline, DropTailBytes, RcpPortParams, rcp_pipeline};
+use forebay_net::{QueueSpec, SchemeSpec};
+use forebay_queue::{Limit, RcpPortParams};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::pool::{self, TEXT};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, TcpConfig};
-use std::sync::Arc;
 
 /// Run until `from` uncounted, then until `until`.
 fn hops(world: &World, options: Options, from: Time, until: Time) -> u64 {
@@ -97,20 +96,11 @@ fn rcp_hops() -> u64 {
     let config = TcpConfig { mss_bytes: 1436, ..config() };
     pool::transport(&mut world, "rcp", config);
     for link in &mut world.spec.links {
-        link.queue = rcp_queue(link);
+        let limit = link.channel.rate().bytes_in(Span::from_millis(50));
+        link.queue = QueueSpec::DropTail(Limit::Bytes(limit));
+        link.scheme = SchemeSpec::Rcp(RcpPortParams::published());
     }
     hops(&world, Options::default(), Time::from_secs(4), Time::from_secs(9))
-}
-
-fn rcp_queue(link: &LinkSpec) -> QueueSpec {
-    let forebay_net::ChannelSpec::Constant(rate) = link.channel else {
-        unreachable!("all links of S1 have a constant rate")
-    };
-    let limit = rate.bytes_in(Span::from_millis(50));
-    QueueSpec::Custom(Arc::new(move |_: LinkId, rng: Rng| {
-        let discipline = AnyDiscipline::DropTailBytes(DropTailBytes::new(limit));
-        rcp_pipeline(rate, 0, discipline, RcpPortParams::published(), rng)
-    }))
 }
 
 pub fn benches() -> Vec<Bench> {

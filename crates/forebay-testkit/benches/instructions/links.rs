@@ -4,10 +4,10 @@ use crate::harness::{Bench, repeat};
 use crate::packets::data;
 use forebay_base::{Arena, DropLog, Rate, Rng, Span, Stream, Time};
 use forebay_net::{
-    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLimit, FifoLink, Impairment, QueuedLink,
+    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLink, Impairment, QueuedLink,
     TraceChannel,
 };
-use forebay_queue::{AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, Pipeline, PortContext};
+use forebay_queue::{AnyDiscipline, DropTail, Limit, Pipeline, PortContext};
 use std::sync::Arc;
 
 const RATE: Rate = Rate::mbps(1_000);
@@ -45,13 +45,13 @@ fn carry(mut link: AnyLink, packets: u32) -> u64 {
     operations
 }
 
-fn fifo(limit: FifoLimit) -> AnyLink {
+fn fifo(limit: Limit) -> AnyLink {
     AnyLink::Fifo(FifoLink::new(RATE, DELAY, limit, 0))
 }
 
 fn queued(channel: AnyChannel, loss: f64, steady: bool) -> AnyLink {
-    let discipline = AnyDiscipline::DropTailBytes(DropTailBytes::new(LIMIT_BYTES));
-    let pipeline = Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain);
+    let discipline = AnyDiscipline::DropTail(DropTail::with_limit(Limit::Bytes(LIMIT_BYTES)));
+    let pipeline = Pipeline::plain(discipline);
     let impairment = Impairment::new(loss, Span::ZERO, Rng::new(1, Stream::Link, 0));
     AnyLink::Queued(Box::new(QueuedLink::new(pipeline, channel, DELAY, 0, impairment, steady)))
 }
@@ -69,9 +69,9 @@ fn trace() -> AnyChannel {
 
 pub fn benches() -> Vec<Bench> {
     vec![
-        Bench::new("link/fifo-bytes", || carry(fifo(FifoLimit::Bytes(LIMIT_BYTES)), MANY)),
-        Bench::new("link/fifo-packets", || carry(fifo(FifoLimit::Packets(1_000)), MANY)),
-        Bench::new("link/fifo-idle", || carry(fifo(FifoLimit::Bytes(LIMIT_BYTES)), FEW)),
+        Bench::new("link/fifo-bytes", || carry(fifo(Limit::Bytes(LIMIT_BYTES)), MANY)),
+        Bench::new("link/fifo-packets", || carry(fifo(Limit::Packets(1_000)), MANY)),
+        Bench::new("link/fifo-idle", || carry(fifo(Limit::Bytes(LIMIT_BYTES)), FEW)),
         Bench::new("link/queued-steady", || carry(queued(constant(), 0.0, true), MANY)),
         Bench::new("link/queued-steady-idle", || carry(queued(constant(), 0.0, true), FEW)),
         Bench::new("link/queued", || carry(queued(constant(), 0.0, false), MANY)),

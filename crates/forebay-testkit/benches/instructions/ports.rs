@@ -4,8 +4,8 @@ use crate::harness::{Bench, repeat};
 use crate::packets::{data, rcp_data};
 use forebay_base::{Arena, DropLog, Packet, Rate, Rng, Span, Stream, Time};
 use forebay_queue::{
-    AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, DropTailPackets, Pipeline, PortContext,
-    RcpPortParams, rcp_pipeline,
+    AnyDiscipline, AnyScheme, DISCIPLINES, DisciplineEntry, DropTail, Limit, Pipeline, PortContext,
+    PortInit, RcpPort, RcpPortParams,
 };
 
 const RATE: Rate = Rate::mbps(1_000);
@@ -16,29 +16,29 @@ const WAITING: u32 = 16;
 const BEFORE: u64 = 5_000;
 const OPERATIONS: u64 = 20_000;
 
-/// The name of a discipline; a new one does not compile before it has one, and then belongs into [`disciplines`].
-fn name(discipline: &AnyDiscipline) -> &'static str {
-    match discipline {
-        AnyDiscipline::DropTailBytes(_) => "drop-tail-bytes",
-        AnyDiscipline::DropTailPackets(_) => "drop-tail-packets",
-        AnyDiscipline::Custom(_) => "custom",
-    }
+/// Every discipline of the table with its default parameters, limited in bytes and in packets.
+fn disciplines() -> Vec<(String, Box<dyn Fn() -> AnyDiscipline>)> {
+    let limits = [("bytes", Limit::Bytes(1 << 20)), ("packets", Limit::Packets(1_000))];
+    let of = |entry: &'static DisciplineEntry| {
+        limits.map(|(unit, limit)| {
+            let make = move || (entry.spec)().build(init(limit));
+            let name = entry.title.to_lowercase();
+            (format!("{name}-{unit}"), Box::new(make) as Box<dyn Fn() -> AnyDiscipline>)
+        })
+    };
+    DISCIPLINES.iter().flat_map(of).collect()
 }
 
-fn disciplines() -> Vec<fn() -> AnyDiscipline> {
-    vec![|| AnyDiscipline::DropTailBytes(DropTailBytes::new(1 << 20)), || {
-        AnyDiscipline::DropTailPackets(DropTailPackets::new(1_000))
-    }]
-}
-
-fn plain(discipline: AnyDiscipline) -> Pipeline {
-    Pipeline::new(AnyMeter::None, discipline, AnyEgress::Plain)
+fn init(limit: Limit) -> PortInit {
+    let rng = Rng::new(1, Stream::Discipline, 0);
+    PortInit { limit, rate: RATE, mtu_bytes: 1500, overhead_bytes: 0, rng }
 }
 
 fn rcp() -> Pipeline {
-    let discipline = AnyDiscipline::DropTailBytes(DropTailBytes::new(1 << 20));
+    let discipline = DropTail::with_limit(Limit::Bytes(1 << 20));
     let rng = Rng::new(1, Stream::Link, 0);
-    rcp_pipeline(RATE, 0, discipline, RcpPortParams::published(), rng)
+    let port = RcpPort::new(RATE, 0, RcpPortParams::published(), rng);
+    Pipeline::new(AnyScheme::Rcp(port), discipline.into())
 }
 
 /// An operation is a packet that comes and one that leaves, and what the timers of the port do meanwhile.
@@ -52,7 +52,7 @@ fn pass(mut port: Pipeline, packet: fn(u32, &mut Arena) -> Packet) -> u64 {
     let operations = repeat(BEFORE, OPERATIONS, || {
         cx.now += STEP;
         if port.next_timeout().is_some_and(|at| at <= cx.now) {
-            port.on_timeout(cx.now);
+            port.on_timeout(&mut cx);
         }
         let packet = outside.take().expect("the one that left");
         port.enqueue(packet, &mut cx).expect("there is room");
@@ -64,8 +64,8 @@ fn pass(mut port: Pipeline, packet: fn(u32, &mut Arena) -> Packet) -> u64 {
 
 pub fn benches() -> Vec<Bench> {
     let plain_data = |number, _: &mut Arena| data(number);
-    let of = |make: fn() -> AnyDiscipline| {
-        Bench::new(format!("port/{}", name(&make())), move || pass(plain(make()), plain_data))
+    let of = |(name, make): (String, Box<dyn Fn() -> AnyDiscipline>)| {
+        Bench::new(format!("port/{name}"), move || pass(Pipeline::plain(make()), plain_data))
     };
     let stamped = Bench::new("port/rcp", || pass(rcp(), rcp_data));
     disciplines().into_iter().map(of).chain([stamped]).collect()

@@ -138,7 +138,7 @@ impl Side {
     /// True if every flow has ended at those of its ends that are here.
     pub(super) fn all_ended(&self) -> bool {
         let (all, open) = self.fabric.ends();
-        all - open == self.own_ends
+        all as isize - open == self.own_ends as isize
     }
     pub(super) fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
         self.fabric.connection(flow, role)

@@ -7,9 +7,9 @@ use forebay_base::{
     split_ipv4,
 };
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
-use forebay_net::{LinkSpec, QueueSpec};
+use forebay_net::{LinkSpec, SchemeSpec};
 use forebay_queue::{
-    AnyDiscipline, AnyEgress, AnyMeter, DropTailBytes, Egress, Leaving, Pipeline, PortContext,
+    AnyScheme, Backlog, Behind, DropTail, Limit, Pipeline, PortContext, PortScheme,
 };
 use forebay_testkit::tap::Notes;
 use forebay_testkit::world::{World, link};
@@ -25,17 +25,25 @@ struct Cutter {
     next: u16,
 }
 
-impl Egress for Cutter {
-    fn leave(&mut self, packet: Packet, _: Option<Rate>, cx: &mut PortContext<'_>) -> Leaving {
+impl PortScheme for Cutter {
+    fn on_arrival(&mut self, _: &mut Packet, _: Backlog, _: &mut PortContext<'_>) {}
+    fn leave(
+        &mut self,
+        packet: Packet,
+        behind: &mut Behind<'_>,
+        _: Backlog,
+        cx: &mut PortContext<'_>,
+    ) -> Packet {
         if packet.payload_len() < 1000 {
-            return Leaving::One(packet);
+            return packet;
         }
         match split_ipv4(packet, 20 + 8 * (20 + self.next % NUMBERS), cx.arena) {
             Ok((first, second)) => {
                 self.next += 1;
-                Leaving::Two(first, second)
+                behind.push(second);
+                first
             }
-            Err(whole) => Leaving::One(whole),
+            Err(whole) => whole,
         }
     }
 }
@@ -52,11 +60,8 @@ impl Feedback for Reader {
 }
 
 fn cutting(rate: Rate, delay: Span) -> LinkSpec {
-    let make = |_, _| {
-        let queue = AnyDiscipline::DropTailBytes(DropTailBytes::new(30_000));
-        Pipeline::new(AnyMeter::None, queue, AnyEgress::Custom(Box::new(Cutter::default())))
-    };
-    LinkSpec { queue: QueueSpec::Custom(Arc::new(make)), ..link(rate, delay, 0) }
+    let scheme = SchemeSpec::Custom(Arc::new(|_| Box::new(Cutter::default())));
+    LinkSpec { scheme, ..link(rate, delay, 30_000) }
 }
 
 fn scene() -> (Scene<Notes<u16>>, Line) {
@@ -124,9 +129,11 @@ fn two_pieces_are_the_datagram_byte_for_byte() {
     let (mut drops, mut split) = (DropLog::default(), 0);
     let now = Time::ZERO;
     let mut cx = PortContext { now, arena: &mut arena, drops: &mut drops, split: &mut split };
-    let Leaving::Two(first, second) = Cutter { next: 42 }.leave(whole, None, &mut cx) else {
-        panic!("not cut")
-    };
+    let cutter = AnyScheme::Custom(Box::new(Cutter { next: 42 }));
+    let mut port = Pipeline::new(cutter, DropTail::with_limit(Limit::Packets(1)).into());
+    let first = port.leave(whole, &mut cx);
+    let second = port.dequeue(&mut cx).expect("the other piece");
+    assert_eq!((port.backlog_packets(), *cx.split), (0, 1));
     assert_eq!(first.wire_len(), 20 + 8 * (20 + 42));
     let mut pieces = [first, second]
         .map(|piece| parse(&bytes_of(&piece, &arena), &plan, &mut arena).expect("a fragment"))

@@ -3,6 +3,7 @@
 mod paths;
 mod streams;
 mod surface;
+mod write;
 
 pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
@@ -12,7 +13,7 @@ use crate::path::{Cx, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
 use forebay_cc::{Controller, Feedback, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
@@ -23,9 +24,9 @@ use streams::Streams;
 /// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
 /// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
 ///
-/// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and recoveries), and without
-/// them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous open, urgent data, Nagle's algorithm (what is to be sent is there from
-/// the start).
+/// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and
+/// recoveries), and without them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous
+/// open, urgent data, Nagle's algorithm (as with `TCP_NODELAY`).
 pub struct Connection {
     progress: Times,
     counters: Counters,
@@ -179,16 +180,24 @@ impl Connection {
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+        match self.poll_plain(now) {
+            None => self.poll_any(now, path, arena),
+            packet => packet,
+        }
+    }
+    /// The same where it has nothing but a TCP header with timestamps, and DF is set: most packets.
+    /// None: [`Connection::poll_any`] may have one.
+    #[inline(always)]
+    pub fn poll_plain(&mut self, now: Time) -> Option<Packet> {
         if self.paths.first.has_plain(now) {
             return Some(self.paths.first.send_plain(now, &mut self.counters));
         }
-        if self.paths.first.owes_plain_ack() {
-            return Some(self.paths.first.send_plain_ack(now, &mut self.counters));
-        }
-        self.poll_any(now, path, arena)
+        let acks = self.paths.first.owes_plain_ack();
+        acks.then(|| self.paths.first.send_plain_ack(now, &mut self.counters))
     }
+    /// The same where [`Connection::poll_plain`] has none.
     #[inline(never)]
-    fn poll_any(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+    pub fn poll_any(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
@@ -324,6 +333,13 @@ impl Connection {
     /// Counts.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+    /// For how long the peer's window, and the send buffer, have held back new data that the
+    /// congestion window had room for.
+    pub fn held_back(&self, now: Time) -> [Span; 2] {
+        let (mut counters, end) = (self.counters, self.progress.ended.map_or(now, |(_, at)| at));
+        self.paths.iter().for_each(|path| path.add_hold(end, &mut counters));
+        [counters.held_by_peer, counters.held_by_buffer]
     }
     /// What `path` shows.
     pub fn view(&self, path: usize) -> PathView {

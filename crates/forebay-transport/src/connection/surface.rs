@@ -98,6 +98,12 @@ pub struct Counters {
     pub duplicates_received: u64,
     /// ECN: responses to ECE.
     pub ecn_responses: u64,
+    /// Time in which data and the congestion window, but not the peer's window had room for a
+    /// segment. While that lasts the number means nothing: read
+    /// [`Connection::held_back`](crate::Connection::held_back).
+    pub held_by_peer: Span,
+    /// The same of the send buffer.
+    pub held_by_buffer: Span,
 }
 
 /// Round-trip times seen on a path.

@@ -30,6 +30,8 @@ pub(super) struct News {
     repeats_acked: bool,
     /// Lowest end of what has arrived and was sent once only.
     pub lowest_original: Option<u64>,
+    /// When the first of it was sent.
+    first_original_sent: Option<Time>,
     pub dsack: Option<(u64, u64)>,
     pub duplicate: bool,
     /// Timestamp echo in ms of this end's clock.
@@ -60,7 +62,7 @@ impl Path {
         let prior_una = self.board.una();
         let Some(ack) = widen(segment.ack, self.who.isn, prior_una) else { return };
         if ack > self.board.nxt() {
-            if !(self.window_probe_sent && ack == self.board.nxt() + 1) {
+            if ack > self.window_probe_end {
                 self.acks.demand(); // of something that was never sent
                 return;
             }
@@ -102,6 +104,7 @@ impl Path {
             newest_flight: None,
             repeats_acked: false,
             lowest_original: None,
+            first_original_sent: None,
             dsack: None,
             duplicate: false,
             echo_ms: timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
@@ -137,6 +140,8 @@ impl Path {
         if !repeated {
             let end = s.end();
             news.lowest_original = Some(news.lowest_original.map_or(end, |e| e.min(end)));
+            let first = news.first_original_sent.map_or(s.sent_at, |at| at.min(s.sent_at));
+            news.first_original_sent = Some(first);
         }
         if news.newest.is_none_or(|n| s.number > n.number) {
             (news.newest, news.newest_flight) = (Some(*s), flight);
@@ -383,11 +388,20 @@ impl Path {
         self.controller.on_ack(cx.now, &ack);
     }
 
+    /// True if data was SACKed that was sent before the last transmission of the first segment: Linux, `tcp_clean_rtx_queue`, restarts
+    /// the timer then. RFC 6675 section 6 allows more, a restart with each retransmission in recovery. What was sent after the
+    /// head's last transmission says nothing new about it: the timer would never end.
+    fn predates_head(&self, news: &News) -> bool {
+        let head_sent = self.board.get(0).sent_at; // the board holds what was SACKed
+        news.first_original_sent.is_some_and(|sent| sent < head_sent)
+    }
+
     pub(super) fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
         if !news.advanced() {
             if news.sacked > 0 {
                 self.timers.probe = Time::MAX;
-                if let Detector::Patient(_) = self.detector {
+                let patient = matches!(self.detector, Detector::Patient(_));
+                if patient || self.predates_head(news) {
                     self.rearm_rto(cx.now); // the path is alive, the hole has its own patience
                 }
             }

@@ -83,6 +83,7 @@ impl Path {
     pub(super) fn find_reach(&mut self) {
         let open = self.way.calm
             && self.way.plain
+            && !self.held.is_any()
             && self.cut == self.mss
             && self.timers.pace == Time::MAX;
         self.way.reach = if open { self.reach_now() } else { 0 };
@@ -180,7 +181,8 @@ impl Path {
         if limits.credits == Some(0) && self.timers.pace == Time::MAX {
             return Next::Nothing; // until the controller has heard something
         }
-        let usual = nxt + mss < self.send_end // the last segment may be short, and may bring FIN
+        let usual = !self.held.is_any() // whose end is written down
+            && nxt + mss < self.send_end // the last segment may be short, and may bring FIN
             && nxt + mss <= self.send_limit()
             && self.cut == self.mss
             && self.timers.pace == Time::MAX
@@ -230,7 +232,9 @@ impl Path {
         if after_idle {
             self.renew_reach();
         }
-        self.calm_packet(now, start, len)
+        let mut packet = self.calm_packet(now, start, len);
+        packet.set_left_host_at(now);
+        packet
     }
 
     /// A full segment of new data; a shorter one where its stamp leaves less room.
@@ -239,6 +243,7 @@ impl Path {
         let (len, options, dont_fragment) = self.stamp_calm(cx, start);
         self.write_down(cx.now, len, cx.counters);
         let mut packet = self.calm_packet(cx.now, start, len);
+        packet.set_left_host_at(cx.now);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
             self.pacer.sent(cx.now, packet.wire_len() as u64, rate);
@@ -433,9 +438,11 @@ impl Path {
         self.note_window(tcp.window, start, una);
         self.recv.append_next(payload);
         if self.way.plain || self.tells_nothing || !self.feedback.clocks_acks() {
-            let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
-            let came = Came { bytes: payload, nxt: self.recv.nxt(), echo_ms };
-            self.acks.on_data(now, came);
+            if self.acks.watches_growth() {
+                let echo_ms = tcp.timestamps.map(|(_, echo)| echo);
+                self.acks.note_growth(now, Came { bytes: payload, nxt: self.recv.nxt(), echo_ms });
+            }
+            self.acks.on_data(now);
         }
         self.timers.next = self.timers.next.min(self.acks.deadline());
         if self.peer_edge != edge {

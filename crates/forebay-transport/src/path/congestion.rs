@@ -204,10 +204,10 @@ impl Path {
     pub(super) fn on_loss_timer(&mut self, cx: &mut Cx<'_>) {
         let (_, repeat) = self.detect(cx, false);
         self.answer_losses(cx, None, repeat);
-        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = self.episode.as_deref_mut()
-            && !core::mem::replace(entered, true)
-        {
-            prr.allow_one(self.mss as u64);
+        let (mss, in_flight) = (self.mss(), self.board.in_flight());
+        if let Some(Episode { rule: Rule::Prr(prr), entered, .. }) = self.episode.as_deref_mut() {
+            *entered = true;
+            prr.on_loss_timer(in_flight, mss);
         }
     }
 

@@ -24,6 +24,7 @@ impl Path {
         arena: &mut Arena,
         choice: Choice,
     ) -> Packet {
+        self.end_hold(cx);
         let (wanted, again, syn) = match choice {
             Choice::Syn => (0, false, true),
             Choice::New { len, .. } => (len, false, false),
@@ -250,7 +251,12 @@ impl Path {
             window: if flags.has(TcpFlags::SYN) { unscaled } else { self.announced },
             timestamps,
         };
-        Packet::tcp(self.who.version, self.who.local, self.who.remote, fields, len)
+        let (local, remote) = (self.who.local, self.who.remote);
+        let mut packet = Packet::tcp(self.who.version, local, remote, fields, len);
+        if len > 0 {
+            packet.set_left_host_at(cx.now);
+        }
+        packet
     }
 
     fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {
@@ -365,10 +371,10 @@ impl Path {
 
     /// One byte beyond a closed window (RFC 9293 section 3.8.6.1). It is not on the scoreboard: the peer may refuse it.
     pub(super) fn make_window_probe(&mut self, cx: &Cx<'_>) -> Packet {
-        self.window_probe_sent = true;
         self.next_number += 1;
         let nxt = self.board.nxt();
         let len = u16::from(nxt < self.send_end);
+        self.window_probe_end = nxt + u64::from(len);
         self.packet(cx, nxt, TcpFlags::ACK, len)
     }
 }

@@ -167,6 +167,7 @@ impl Path {
         self.rtt.collapse();
         self.retries = 0;
         self.rearm_rto(cx.now);
+        self.acks.begin(cx.now);
         self.controller.on_established(cx.now, &self.rtt.view(), options);
         self.adopt_policy(cx.config);
     }

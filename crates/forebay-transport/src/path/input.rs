@@ -50,6 +50,12 @@ impl Incoming {
     fn is(&self, flag: TcpFlags) -> bool {
         self.flags.has(flag)
     }
+    /// It acknowledges, and occupies no sequence number.
+    fn is_pure_ack(&self) -> bool {
+        self.is(TcpFlags::ACK)
+            && self.payload == 0
+            && !self.flags.has(TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0))
+    }
 }
 
 /// TCP options beside timestamps, if it has any.
@@ -111,7 +117,15 @@ impl Path {
             }
             return;
         }
-        if !self.accept_timestamp(segment.timestamps, start) || !segment.is(TcpFlags::ACK) {
+        if !self.accept_timestamp(segment.timestamps, start) {
+            if !segment.is_pure_ack() {
+                return self.refuse(segment);
+            }
+            if !self.is_overtaken_ack(segment, start) {
+                return; // an ACK is not answered by an ACK
+            }
+        }
+        if !segment.is(TcpFlags::ACK) {
             return self.refuse(segment);
         }
         self.on_acknowledgment(cx, segment, start, options);
@@ -167,6 +181,20 @@ impl Path {
         true
     }
 
+    /// True if a pure ACK with an old timestamp was overtaken by others, not left over from an earlier use of its sequence numbers:
+    /// Linux, `tcp_disordered_ack`, with a replay window of 1.2 RTO. What it SACKs is news. Older ones say nothing: the rule of
+    /// RFC 7323 section 5.3 R1, to answer, is left out for them, as in Linux for ACKs below RCV.NXT and by its rate limit
+    /// (RFC 5961 section 7) for others. With reordering both ends would answer most ACKs.
+    #[inline(never)]
+    fn is_overtaken_ack(&self, segment: &Incoming, start: u64) -> bool {
+        let Some((value, _)) = segment.timestamps else { return false };
+        let replay_ms = self.rtt.rto().as_millis() * 6 / 5;
+        start == self.recv.nxt()
+            && segment.ack == narrow(self.board.una(), self.who.isn)
+            && segment.window == self.last_window
+            && u64::from(self.ts_recent.wrapping_sub(value)) <= replay_ms
+    }
+
     fn on_data(&mut self, cx: &mut Cx<'_>, segment: &Incoming, start: u64, fin: bool) -> Arrival {
         let end = start + segment.payload + u64::from(fin);
         if fin && self.fin_received_at.is_none() && end <= self.edge() {
@@ -182,9 +210,12 @@ impl Path {
         if !plain || fin {
             self.acks.demand();
         } else if self.tells_nothing || !self.feedback.clocks_acks() {
-            let echo_ms = segment.timestamps.map(|(_, echo)| echo);
-            let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
-            self.acks.on_data(cx.now, came);
+            if self.acks.watches_growth() {
+                let echo_ms = segment.timestamps.map(|(_, echo)| echo);
+                let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
+                self.acks.note_growth(cx.now, came);
+            }
+            self.acks.on_data(cx.now);
         }
         if arrival.duplicate {
             cx.counters.duplicates_received += u64::from(segment.payload > 0);

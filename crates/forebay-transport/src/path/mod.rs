@@ -20,6 +20,7 @@ mod scoreboard;
 mod send;
 mod spurious;
 mod timers;
+mod write;
 
 use crate::config::{Pacing, TcpConfig};
 use crate::connection::{Counters, PathSetup, PathView, Role, RttSummary};
@@ -182,6 +183,15 @@ fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
     }
 }
 
+/// What keeps new data from leaving while the congestion window has room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    /// The peer's window.
+    by_peer: bool,
+    /// The send buffer.
+    by_buffer: bool,
+}
+
 pub(crate) struct Path {
     // What every ACK and every packet touches.
     pub(crate) board: Scoreboard,
@@ -197,6 +207,8 @@ pub(crate) struct Path {
     dupacks: u32,
     /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window limited.
     window_full_at: u64,
+    /// Which buffers alone hold new data back.
+    held: Held,
     /// End of what may be sent: of the stream, or of what the scheduler has assigned.
     send_end: u64,
     fin_allowed: bool,
@@ -243,7 +255,8 @@ pub(crate) struct Path {
     /// An RTT sample was taken since the last probe.
     sampled_since_probe: bool,
     window_probe_due: bool,
-    window_probe_sent: bool,
+    /// Where the byte of the last window probe ends; the scoreboard does not know of it.
+    window_probe_end: u64,
     /// Timeouts in a row.
     retries: u32,
     /// Bound on the window after a lost SYN (RFC 5681 section 3.1: one segment, then slow start).
@@ -286,6 +299,7 @@ impl Path {
             last_window: 0,
             dupacks: 0,
             window_full_at: 0,
+            held: Held::default(),
             send_end,
             fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
             agreed: Agreed::default(),
@@ -317,7 +331,7 @@ impl Path {
             probe_due: false,
             sampled_since_probe: false,
             window_probe_due: false,
-            window_probe_sent: false,
+            window_probe_end: 0,
             retries: 0,
             syn_loss_window: u64::MAX,
             pacer: Pacer::default(),
@@ -465,7 +479,7 @@ impl Path {
     fn window_in_force(&self) -> u64 {
         let cwnd = self.cwnd(&self.controller.limits());
         match self.episode.as_ref().map(|e| &e.rule) {
-            Some(Rule::Prr(prr)) => self.board.in_flight() + prr.budget(),
+            Some(Rule::Prr(prr)) => prr.window(self.board.in_flight()),
             Some(Rule::NewReno(newreno)) => newreno.window,
             Some(Rule::Pipe(_) | Rule::Controller) | None => cwnd,
         }

@@ -2,8 +2,9 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, Path, Probe, State};
-use forebay_base::{Arena, Packet, Time};
+use super::{Cx, Held, Path, Probe, State};
+use crate::connection::Counters;
+use forebay_base::{Arena, Packet, Span, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
 
 /// Segments that limited transmit sends beyond the window (RFC 3042).
@@ -20,6 +21,29 @@ pub(super) enum Choice {
         len: u64,
         fin: bool,
     },
+}
+
+impl Held {
+    #[inline]
+    pub(super) fn is_any(self) -> bool {
+        self.by_peer || self.by_buffer
+    }
+    /// Begin at `now`: until the end, the totals are short of that time (they wrap).
+    fn begin(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos().wrapping_neg(), counters);
+    }
+    fn end(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos(), counters);
+    }
+    fn add(self, nanos: u64, counters: &mut Counters) {
+        let sum = |total: Span| Span::from_nanos(total.as_nanos().wrapping_add(nanos));
+        if self.by_peer {
+            counters.held_by_peer = sum(counters.held_by_peer);
+        }
+        if self.by_buffer {
+            counters.held_by_buffer = sum(counters.held_by_buffer);
+        }
+    }
 }
 
 impl Path {
@@ -131,6 +155,7 @@ impl Path {
             if self.force_repeat || self.window_room(cx, limits) >= len {
                 return Some(Choice::Repeat(at));
             }
+            self.end_hold(cx);
             self.note_window_full();
             return None;
         }
@@ -142,11 +167,14 @@ impl Path {
         let Some((len, fin)) = self.next_new(cx) else {
             if self.board.nxt() == self.send_end {
                 self.rate.set_app_limited(self.board.in_flight());
+            } else if self.board.nxt() < self.send_end {
+                self.note_hold(cx, limits);
             }
             return None;
         };
         let room = self.window_room(cx, limits);
         if room < len.min(self.cut as u64) && !self.doubt.asks() {
+            self.end_hold(cx);
             self.note_window_full();
             return None;
         }
@@ -157,9 +185,7 @@ impl Path {
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN follows it.
     fn next_new(&mut self, cx: &Cx<'_>) -> Option<(u64, bool)> {
         let nxt = self.board.nxt();
-        let buffer = self.way.send_buffer;
-        let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
-        let room = edge.saturating_sub(nxt).min((self.board.una() + buffer).saturating_sub(nxt));
+        let room = self.peer_room().min(self.buffer_room());
         let rest = self.send_end.saturating_sub(nxt);
         let whole = rest.min(self.mss());
         let fin = self.fin_allowed && !self.fin_sent();
@@ -178,6 +204,43 @@ impl Path {
         }
         Some((whole, fin && whole == rest))
     }
+    /// Bytes of new data that the peer's window has room for.
+    fn peer_room(&self) -> u64 {
+        let edge = if self.mappings.is_some() { u64::MAX } else { self.peer_edge };
+        edge.saturating_sub(self.board.nxt())
+    }
+    /// Bytes of new data that the send buffer has room for.
+    fn buffer_room(&self) -> u64 {
+        (self.board.una() + self.way.send_buffer).saturating_sub(self.board.nxt())
+    }
+
+    /// The next new segment waits for the peer's window or the send buffer. From now on they hold
+    /// it back, if the congestion window has room.
+    fn note_hold(&mut self, cx: &mut Cx<'_>, limits: &Limits) {
+        let whole = (self.send_end - self.board.nxt()).min(self.mss());
+        let held =
+            Held { by_peer: self.peer_room() < whole, by_buffer: self.buffer_room() < whole };
+        if self.held == held {
+            return;
+        }
+        self.end_hold(cx);
+        if self.window_room(cx, limits) >= whole {
+            self.held = held;
+            held.begin(cx.now, cx.counters);
+        }
+    }
+    /// Buffers do not hold new data back, or no longer.
+    #[inline]
+    pub(super) fn end_hold(&mut self, cx: &mut Cx<'_>) {
+        if self.held.is_any() {
+            core::mem::take(&mut self.held).end(cx.now, cx.counters);
+        }
+    }
+    /// Add what lasts at `now`.
+    pub(crate) fn add_hold(&self, now: Time, counters: &mut Counters) {
+        self.held.end(now, counters);
+    }
+
     /// Bytes that recovery, window and limited transmit allow now.
     #[inline]
     fn window_room(&self, cx: &Cx<'_>, limits: &Limits) -> u64 {
@@ -185,7 +248,7 @@ impl Path {
         let in_flight = self.board.in_flight();
         let orderly = self.dupacks == 0 && self.board.sacked_bytes() == 0;
         match self.episode.as_ref().map(|e| &e.rule) {
-            Some(Rule::Prr(prr)) => return prr.room(),
+            Some(Rule::Prr(prr)) => return prr.room(in_flight),
             Some(Rule::NewReno(newreno)) => {
                 return newreno.window.saturating_sub(self.outstanding());
             }

@@ -91,6 +91,12 @@ impl AckSchedule {
         }
         self
     }
+    /// The handshake has ended.
+    pub(crate) fn begin(&mut self, now: Time) {
+        if let Some(growth) = &mut self.growth {
+            growth.begin(now);
+        }
+    }
     /// An ACK is due now.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
@@ -110,13 +116,16 @@ impl AckSchedule {
     pub(crate) fn demand(&mut self) {
         self.now = true;
     }
+    /// True if [`AckSchedule::note_growth`] must be told of each packet in order, before
+    /// [`AckSchedule::on_data`].
+    #[inline]
+    pub(crate) fn watches_growth(&self) -> bool {
+        self.growth.is_some()
+    }
     /// A packet in order came.
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Time, came: Came) {
+    pub(crate) fn on_data(&mut self, now: Time) {
         self.pending += 1;
-        if self.growth.is_some() {
-            self.note_growth(now, came);
-        }
         if self.quick > 0 {
             self.quick -= 1;
             self.now = true;
@@ -128,7 +137,7 @@ impl AckSchedule {
     }
     /// Linux, tcp_grow_window: `quick |= 1`, so that a count that is not used up lasts as long as the window grows.
     #[inline(never)]
-    fn note_growth(&mut self, now: Time, came: Came) {
+    pub(crate) fn note_growth(&mut self, now: Time, came: Came) {
         if self.growth.as_mut().is_some_and(|growth| growth.on_data(now, came)) {
             self.quick |= 1;
         }

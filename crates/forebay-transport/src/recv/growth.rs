@@ -1,5 +1,6 @@
 //! How long Linux's receiver opens its window, and so acknowledges each packet: `tcp_grow_window`, which asks for a quick ACK
-//! with every packet that widens the window, and `tcp_rcv_space_adjust` with `tcp_rcvbuf_grow`, which say how wide it may be.
+//! with every packet that widens the window, and `tcp_rcv_space_adjust` with `tcp_rcvbuf_grow`, which say how wide it may be,
+//! from the end of the handshake on (`tcp_init_buffer_space`).
 //!
 //! The window that is offered does not follow it: that is the whole receive buffer from the start.
 
@@ -58,6 +59,11 @@ impl WindowGrowth {
             round_began: Time::ZERO,
             round_from: 1,
         }
+    }
+
+    /// The handshake has ended: the first round trip begins (`tcp_init_buffer_space`).
+    pub(super) fn begin(&mut self, now: Time) {
+        self.round_began = now;
     }
 
     /// True if the window opens with this packet.
@@ -121,6 +127,7 @@ mod tests {
     /// Rounds of `segments` at 100 ms: how many packets of each open the window.
     fn opening(rounds: &[u64]) -> [u64; 8] {
         let mut growth = WindowGrowth::new(32 << 20, MSS);
+        growth.begin(Time::from_millis(100));
         let (mut nxt, mut opened) = (1, [0; 8]);
         for (round, &segments) in rounds.iter().enumerate() {
             let now = Time::from_millis(100 * (round as u64 + 1));
@@ -134,17 +141,18 @@ mod tests {
     }
 
     /// By hand from tcp_grow_window and tcp_rcvbuf_grow, in steps of two segments: 16384 bytes are 6 steps. A round is judged
-    /// with the first packet of the next. 10 segments are no more than the 10 it begins with. 20 are twice as many: the clamp
-    /// is 6 x 20 segments, 173760 bytes, 32 steps beyond 81920; 40: 6 x 40, 60 steps further; 80: 120 steps further.
+    /// with the first packet of the next, which counts: the first round, from the handshake on, has 11 segments and not 10. 20
+    /// then are 9/11 more: the clamp is 40 + 2 x 40 x 9/11 segments, 152698 bytes, 25 steps beyond 81920. 40 are twice as many:
+    /// 6 x 40 segments, 347520 bytes, 68 steps further. 80: 120 steps further.
     #[test]
-    fn slow_start_opens_the_window_with_three_packets_of_four() {
-        assert_eq!(opening(&[10, 20, 40, 80, 160])[..5], [6, 0, 32, 60, 120]);
+    fn slow_start_opens_the_window_with_most_packets() {
+        assert_eq!(opening(&[10, 20, 40, 80, 160])[..5], [6, 0, 25, 68, 120]);
     }
 
-    /// Once rounds have the same size nothing opens it further: 60 steps after the first packet of the second
+    /// Once rounds have the same size nothing opens it further: 68 steps after the first packet of the second
     /// round of 40, and no more.
     #[test]
     fn a_steady_flow_opens_it_no_further() {
-        assert_eq!(opening(&[10, 20, 40, 40, 40, 40, 40, 40]), [6, 0, 32, 39, 21, 0, 0, 0]);
+        assert_eq!(opening(&[10, 20, 40, 40, 40, 40, 40, 40]), [6, 0, 25, 39, 29, 0, 0, 0]);
     }
 }

@@ -342,7 +342,7 @@ fn set_arguments() {
         "--set:1:7: flows: there is no element `7`",
         "  1 | flows.7.bytes=1MB",
         "    |       ^",
-        "hint: elements are numbered from 0 to 0",
+        "hint: elements count from 0, and there is one: 0",
     ]);
     assert_eq!(set_message("flows.7.bytes=1MB"), expected);
     let expected = lines(&[

@@ -3,7 +3,7 @@
 use super::*;
 use forebay_base::{LinkId, PortId};
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_net::{NodeKind, QueueSpec};
+use forebay_net::NodeKind;
 use forebay_transport::Pacing;
 
 fn link<'a>(scenario: &'a Scenario, name: &str) -> &'a Link {
@@ -32,7 +32,7 @@ fn s1_is_what_the_bench_defines() {
         for wire in [&link.forward, &link.reverse] {
             assert_eq!(wire.rate, Rate::mbps(mbps), "{name}");
             assert_eq!(wire.delay, Span::from_millis(5), "{name}");
-            assert_eq!(wire.queue, QueueLimit::Bytes(bytes), "{name}");
+            assert_eq!(wire.queue, Limit::Bytes(bytes), "{name}");
             assert_eq!((wire.loss, wire.mtu_bytes, wire.overhead_bytes), (0.0, 1500, 0), "{name}");
         }
     }
@@ -64,10 +64,10 @@ fn s2_is_what_the_bench_defines() {
     let middle = link(&s2, "left-right");
     assert_eq!(middle.forward.delay, Span::from_millis(8));
     for link in &s2.links {
-        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward });
+        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward.clone() });
         assert_eq!(link.forward, link.reverse);
         assert_eq!(link.forward.rate, Rate::mbps(1000));
-        assert_eq!(link.forward.queue, QueueLimit::Bytes(2_500_000));
+        assert_eq!(link.forward.queue, Limit::Bytes(2_500_000));
     }
     assert_eq!(link(&s2, "s99-left").forward.delay, Span::from_millis(1));
     for (i, flow) in s2.flows.iter().enumerate() {
@@ -111,8 +111,8 @@ fn a_built_network_has_the_numbers_of_the_scenario() {
     let forward = &spec.links[0];
     assert_eq!((forward.from, forward.to), (NodeId(0), NodeId(1)));
     assert_eq!((spec.links[1].from, spec.links[1].to), (NodeId(1), NodeId(0)));
-    assert!(matches!(forward.queue, QueueSpec::DropTailBytes(62_500)));
-    assert!(matches!(spec.links[2].queue, QueueSpec::DropTailPackets(100)));
+    assert_eq!(forward.queue.limit(), Limit::Bytes(62_500));
+    assert_eq!(spec.links[2].queue.limit(), Limit::Packets(100));
     assert_eq!(spec.events.len(), 2);
     assert_eq!(spec.events[1].event, NetEvent::Loss(LinkId(1), 0.5));
     assert_eq!(spec.flows[0].bytes, Some(10_000));
@@ -178,8 +178,8 @@ fn reverse_directions_override_field_by_field() {
     let scenario = parse(&text);
     let link = link(&scenario, "left-right");
     // 10 Mbit/s x 12 ms / 8 = 15 000 bytes, x 1.5; 2 Mbit/s x 12 ms / 8 = 3 000 bytes, x 0.5.
-    assert_eq!(link.forward.queue, QueueLimit::Bytes(22_500));
-    assert_eq!(link.reverse.queue, QueueLimit::Bytes(1_500));
+    assert_eq!(link.forward.queue, Limit::Bytes(22_500));
+    assert_eq!(link.reverse.queue, Limit::Bytes(1_500));
     assert_eq!((link.reverse.rate, link.reverse.delay), (Rate::mbps(2), Span::from_millis(5)));
 }
 
@@ -201,7 +201,7 @@ fn set_changes_what_it_names() {
     let scenario = parse_with(&text, &set).unwrap_or_else(|error| panic!("{error}"));
     let middle = link(&scenario, "left-right");
     assert_eq!(middle.forward.rate, Rate::mbps(20));
-    assert_eq!(middle.forward.queue, QueueLimit::Bytes(125_000), "50 ms of the new rate");
+    assert_eq!(middle.forward.queue, Limit::Bytes(125_000), "50 ms of the new rate");
     assert_eq!(link(&scenario, "d-right").forward.delay, Span::from_millis(7));
     assert_eq!(scenario.flows[0].bytes, Some(3_000));
     assert_eq!(scenario.tcp.loss_policy, LossPolicy::PerPacketTimer { num: 3, den: 1 });

@@ -48,8 +48,8 @@ fn csv_files_beside_the_scenario() {
     assert_eq!(names, ["0", "1", "2", "h0", "h1"]);
     let links: Vec<&str> = scenario.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(links, ["0-1", "1-2", "h0-0", "h1-2"]);
-    assert_eq!(scenario.links[0].forward.queue, QueueLimit::Bytes(625_000));
-    assert_eq!(scenario.links[3].forward.queue, QueueLimit::Bytes(6_250_000));
+    assert_eq!(scenario.links[0].forward.queue, Limit::Bytes(625_000));
+    assert_eq!(scenario.links[3].forward.queue, Limit::Bytes(6_250_000));
     assert_eq!(scenario.links[3].reverse.delay, Span::from_millis(1));
     assert_eq!(scenario.flows[0].start.as_nanos(), 93_378);
     assert_eq!(scenario.flows[0].bytes, Some(40 * 1448));
@@ -169,6 +169,30 @@ fn bad_rows_name_file_line_and_column() {
         ),
         (
             LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets,after\n0,0,1,1,\n,0,1,1,2\n",
+            "flows.csv:3:8: after: expected the number of an earlier row, from 1 on, found `2`",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets,after\n0,0,1,1,\n,1,0,1,1\n",
+            "flows.csv:3:8: after: this flow starts at `h1`, the one before it at `h0`: a host knows only of its own",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets,stop_s\n2,0,1,1,1.5\n",
+            "flows.csv:2:9: stop_s: expected a time behind the start of the flow, found `1.5`",
+        ),
+        (
+            LINKS,
+            HOSTS,
+            "start_s,src_host,dst_host,packets,rate_bps\n2,0,1,1,0\n",
+            "flows.csv:2:9: rate_bps: expected 1000 to 400000000000 bit/s, found `0`",
+        ),
+        (
+            LINKS,
             "\u{feff}\n",
             FLOWS,
             "hosts.csv:1:1: the file is empty: expected the names of columns (host, router)",
@@ -227,4 +251,19 @@ fn an_unknown_scenario_is_told_from_a_missing_file() {
     assert_eq!(unreadable("dumbell"), expected);
     let found = unreadable("zzz");
     assert!(found.starts_with("there is no scenario `zzz`\nhint: one of: dumbbell, "), "{found}");
+}
+
+#[test]
+fn rows_of_flows_with_lives() {
+    use forebay_net::{After, Law, Life, Writing};
+    let flows = "start_s,src_host,dst_host,packets,stop_s,rate_bps,after,think_s\n\
+                 1,0,1,9,2.5,1000000,,\n,0,1,3,,,1,0.25\n";
+    let scenario = load(&folder(LINKS, HOSTS, flows), &[]).unwrap();
+    let life = |i: usize| scenario.flows[i].life.as_deref().cloned().unwrap();
+    let write = Some(Writing { rate: Some(Rate::mbps(1)), chunk_bytes: 1448, periods: None });
+    let stop = Some(Time::from_millis(2_500));
+    assert_eq!(life(0), Life { after: None, stop, write });
+    let think = Law::Constant(Span::from_millis(250));
+    let after = Some(After { flow: forebay_base::FlowId(0), think });
+    assert_eq!(life(1), Life { after, ..Life::default() });
 }

@@ -1,8 +1,10 @@
 //! Tests of scenario files. The expected messages and numbers are written by hand.
 
+mod buffers;
 mod errors;
 mod expansion;
 mod files;
+mod lives;
 mod mutations;
 mod protocols;
 mod variants;

@@ -1,7 +1,7 @@
 //! What single protocols need: transport of their own, routers of their own. Numbers and messages by hand.
 
 use super::*;
-use forebay_net::{ForwardingSpec, NodeKind, QueueSpec};
+use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 
 fn small(set: &[&str]) -> Scenario {
@@ -362,7 +362,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
         let Wire { rate, delay, overhead_bytes, queue, .. } = link.forward;
         assert_eq!((rate, delay), (Rate::mbps(mbps), Span::from_millis(5)), "{}", link.name);
         // 50 ms of the rate: mbps x 1e6 x 0.05 / 8.
-        assert_eq!((overhead_bytes, queue), (2, QueueLimit::Bytes(mbps * 6_250)), "{}", link.name);
+        assert_eq!((overhead_bytes, queue), (2, Limit::Bytes(mbps * 6_250)), "{}", link.name);
     }
     let starts: Vec<u64> = scenario.flows.iter().map(|flow| flow.start.as_millis()).collect();
     assert_eq!(starts, [1_000, 2_000, 3_000]);
@@ -425,7 +425,7 @@ fn ports_of_routers_stamp_rates_while_a_flow_runs_rcp() {
     let stamps = |scenario: &Scenario, protocol: &str| -> Vec<bool> {
         let spec = scenario.build(protocol, 1).expect("builds");
         let links = spec.links.iter();
-        links.map(|link| matches!(link.queue, QueueSpec::Custom(_))).collect()
+        links.map(|link| matches!(link.scheme, SchemeSpec::Rcp(_))).collect()
     };
     // Links of the small scenario: left-right, s0-left, s1-left, d-right. Hosts stamp nothing.
     let routers = [true, true, false, true, false, true, false, true];

@@ -72,7 +72,7 @@ fn the_network_of_a_variant_is_that_of_its_algorithm() {
     assert_eq!(inrpp.tcp_for("cubic-slow"), inrpp.tcp_for("inrpp"));
     let rcp = parsed(&of("rcp", "")).unwrap().build("cubic-slow", 1).unwrap();
     let stamps =
-        |link: &&forebay_net::LinkSpec| matches!(link.queue, forebay_net::QueueSpec::Custom(_));
+        |link: &&forebay_net::LinkSpec| matches!(link.scheme, forebay_net::SchemeSpec::Rcp(_));
     // The four ports of the two routers; hosts have none.
     assert_eq!(rcp.links.iter().filter(stamps).count(), 4);
 }

@@ -8,9 +8,10 @@ pub(crate) struct Prr {
     delivered: u64,
     out: u64,
     recover_fs: u64,
-    /// SndCnt, less what was sent since.
-    budget: u64,
-    /// `budget` comes from the proportion: RFC 9937 rounds it up to whole segments.
+    /// cwnd of RFC 9937: bytes in flight at the last ACK that delivered something, and SndCnt. What is found lost later leaves
+    /// this window as it is, and room in it.
+    window: u64,
+    /// SndCnt comes from the proportion: RFC 9937 rounds it up to whole segments.
     round_up: bool,
 }
 
@@ -18,7 +19,7 @@ impl Prr {
     /// `recover_fs`: bytes sent and not acknowledged before the ACK that begins recovery, less those SACKed before it.
     pub(crate) fn new(ssthresh: u64, recover_fs: u64) -> Prr {
         let recover_fs = recover_fs.max(1);
-        Prr { ssthresh, delivered: 0, out: 0, recover_fs, budget: 0, round_up: false }
+        Prr { ssthresh, delivered: 0, out: 0, recover_fs, window: 0, round_up: false }
     }
 
     /// An ACK in recovery, the first one too, the last one not. `delivered` is DeliveredData, `safe` is SafeACK.
@@ -28,7 +29,7 @@ impl Prr {
         }
         self.delivered += delivered;
         self.round_up = in_flight > self.ssthresh;
-        self.budget = if self.round_up {
+        let mut send_count = if self.round_up {
             let share = self.delivered as u128 * self.ssthresh as u128;
             let due = share.div_ceil(self.recover_fs as u128);
             u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.out)
@@ -37,25 +38,28 @@ impl Prr {
             let sent_less = self.delivered.saturating_sub(self.out).max(delivered) + growth;
             sent_less.min(self.ssthresh - in_flight)
         };
-        if self.out == 0 && self.budget == 0 {
-            self.budget = mss;
+        if self.out == 0 && send_count == 0 {
+            send_count = mss;
         }
+        self.window = in_flight + send_count;
     }
-    /// Recovery began without an ACK, by a timer: the first retransmission may leave.
-    pub(crate) fn allow_one(&mut self, mss: u64) {
-        self.budget = self.budget.max(mss);
+    /// A timer found losses. Before an ACK has set the window, the first retransmission may leave; after it the window stays, as
+    /// in Linux (tcp_rack_reo_timeout), and one segment is the least.
+    pub(crate) fn on_loss_timer(&mut self, in_flight: u64, mss: u64) {
+        let least = if self.delivered == 0 && self.out == 0 { in_flight + mss } else { mss };
+        self.window = self.window.max(least);
     }
     /// Bytes that may leave.
-    pub(crate) fn room(&self) -> u64 {
-        if self.round_up && self.budget > 0 { u64::MAX } else { self.budget }
+    pub(crate) fn room(&self, in_flight: u64) -> u64 {
+        let room = self.window.saturating_sub(in_flight);
+        if self.round_up && room > 0 { u64::MAX } else { room }
     }
     pub(crate) fn on_sent(&mut self, len: u64) {
         self.out += len;
-        self.budget = self.budget.saturating_sub(len);
     }
-    /// What may still leave.
-    pub(crate) fn budget(&self) -> u64 {
-        self.budget
+    /// The window in force.
+    pub(crate) fn window(&self, in_flight: u64) -> u64 {
+        self.window.max(in_flight)
     }
 }
 
@@ -78,7 +82,7 @@ mod tests {
             }
             prr.on_ack(1, in_flight, false, 1);
             let mut count = 0;
-            while prr.room() >= 1 {
+            while prr.room(in_flight) >= 1 {
                 prr.on_sent(1);
                 to_repeat = to_repeat.saturating_sub(1);
                 in_flight += 1;

@@ -1,0 +1,125 @@
+//! Default buffers that follow the path. All sizes are worked out by hand.
+
+use super::*;
+use forebay_transport::PRESETS;
+
+const FLOOR: u64 = 4 << 20;
+
+/// s - a - (x or y) - b - d: 1 Gbit/s at the ends, 400 Mbit/s by x and 800 Mbit/s by y, 10 ms a
+/// link.
+const DIAMOND: &str = r#"
+until_s = 5
+routers = ["a", "b", "x", "y"]
+link_defaults = { rate = "1Gbit/s", delay = "10ms", queue = "1MB" }
+links = [
+    { a = "a", b = "x", rate = "400Mbit/s" },
+    { a = "a", b = "y", rate = "800Mbit/s" },
+    { a = "x", b = "b", rate = "400Mbit/s" },
+    { a = "y", b = "b", rate = "800Mbit/s" },
+]
+hosts = [{ name = "s", attach = "a" }, { name = "d", attach = "b" }]
+flows = [{ src = "s", dst = "d", endless = true }]
+"#;
+
+fn buffers(text: &str, set: &[&str]) -> [u64; 2] {
+    let scenario = parse_with(text, set).unwrap_or_else(|error| panic!("{error}"));
+    [scenario.tcp.receive_buffer_bytes, scenario.tcp.send_buffer_bytes]
+}
+
+#[test]
+fn they_hold_twice_what_the_path_does() {
+    // By x, whose port was declared first: 400 Mbit/s times 80 ms, and the queues before a-x and
+    // x-b, which is no faster.
+    let by_x = 2 * (50_000_000 * 80 / 1000 + 2 * 1_000_000);
+    assert_eq!(buffers(DIAMOND, &[]), [by_x; 2]);
+    // By y, where that comes first.
+    let by_y = 2 * (100_000_000 * 80 / 1000 + 2 * 1_000_000);
+    let text = DIAMOND.replace(r#""x", rate = "400"#, r#""y", rate = "400"#).replacen(
+        r#""y", rate = "800"#,
+        r#""x", rate = "800"#,
+        1,
+    );
+    assert!(text.contains(r#"b = "y", rate = "400Mbit/s""#));
+    // a-y has 400 Mbit/s now, and y-b behind it 800: the queue there never fills.
+    assert_eq!(buffers(&text, &[]), [2 * (50_000_000 * 80 / 1000 + 1_000_000); 2]);
+    assert_eq!(buffers(&text, &["links.a-y.rate=800Mbit/s"]), [by_y; 2]);
+    // In packets of 1500 bytes; more than a second of a queue does not count: 50 MB.
+    let packets = ["links.a-x.queue=1000packets", "links.x-b.queue=1000packets"];
+    assert_eq!(buffers(DIAMOND, &packets), [2 * (4_000_000 + 2 * 1_500_000); 2]);
+    let endless = ["links.a-x.queue=1GB"];
+    assert_eq!(buffers(DIAMOND, &endless), [2 * (4_000_000 + 50_000_000 + 1_000_000); 2]);
+}
+
+#[test]
+fn they_are_between_those_of_the_preset_and_a_gibibyte_or_the_flow() {
+    assert_eq!(
+        buffers(DIAMOND, &["link_defaults.delay=0s", "link_defaults.queue=10kB"]),
+        [FLOOR; 2]
+    );
+    assert_eq!(buffers(DIAMOND, &["link_defaults.delay=100s"]), [1 << 30; 2]);
+    let sized = |bytes: &str| DIAMOND.replace("endless = true", &format!("bytes = {bytes}"));
+    assert_eq!(buffers(&sized("5_000_000"), &[]), [5_000_000; 2]);
+    assert_eq!(buffers(&sized("4_000_000"), &[]), [FLOOR; 2]);
+    assert_eq!(buffers(&sized("50_000_000"), &[]), [12_000_000; 2]);
+}
+
+#[test]
+fn the_best_that_events_give_counts() {
+    let event = |what: &str| format!(r#"events=[{{ at = "1s", link = "a-x", {what} }}]"#);
+    // x-b stays at 400 Mbit/s.
+    assert_eq!(
+        buffers(DIAMOND, &[&event(r#"rate = "2Gbit/s""#)]),
+        [2 * (4_000_000 + 1_000_000); 2]
+    );
+    assert_eq!(buffers(DIAMOND, &[&event(r#"rate = "1Mbit/s""#)]), [12_000_000; 2]);
+    // 40 ms more each way.
+    let later = 2 * (50_000_000 * 160 / 1000 + 2_000_000);
+    assert_eq!(buffers(DIAMOND, &[&event(r#"delay = "50ms""#)]), [later; 2]);
+}
+
+#[test]
+fn keys_and_other_presets_win() {
+    let given = ["tcp.receive_buffer_bytes=1MB"];
+    assert_eq!(buffers(DIAMOND, &given), [1_000_000, 12_000_000]);
+    assert_eq!(buffers(DIAMOND, &["tcp.send_buffer_bytes=2MB"]), [12_000_000, 2_000_000]);
+    for preset in &PRESETS[1..] {
+        let set = format!("tcp.preset={}", preset.name);
+        let config = preset.config;
+        let own = [config.receive_buffer_bytes, config.send_buffer_bytes];
+        assert_eq!(buffers(DIAMOND, &[&set]), own, "{}", preset.name);
+    }
+    // A protocol with another preset than the others.
+    let set =
+        ["tcp.preset=ns3-2015", "tcp_of.cubic={ preset = \"modern\", send_buffer_bytes = 99999 }"];
+    let scenario = parse_with(DIAMOND, &set).unwrap();
+    let cubic = scenario.tcp_for("cubic");
+    assert_eq!((cubic.receive_buffer_bytes, cubic.send_buffer_bytes), (12_000_000, 99_999));
+    assert_eq!(scenario.tcp_for("newreno").receive_buffer_bytes, 131_072);
+    // INRPP holds the largest flow, or what the path needs if that is more.
+    let sized = DIAMOND.replace("endless = true", "bytes = 50_000_000");
+    let scenario = parse_with(&sized, &[]).unwrap();
+    assert_eq!(scenario.tcp_for("inrpp").send_buffer_bytes, 50_000_000);
+}
+
+#[test]
+fn they_are_written_out() {
+    let set = "tcp_of.cubic={ preset = \"modern\", mss_bytes = 1000 }";
+    let scenario = parse_with(DIAMOND, &[set]).unwrap();
+    let text = scenario.to_toml();
+    assert!(text.contains("receive_buffer_bytes = 12000000"), "{text}");
+    assert_eq!(parse(&text), scenario);
+}
+
+#[test]
+fn builtin_scenarios_have_those_of_their_presets() {
+    let sizes = [4_000_000, FLOOR, 131_072, 6 << 20];
+    for name in BUILTINS.iter().map(|builtin| builtin.name) {
+        let Ok(scenario) = Scenario::load(name, &LoadOptions::default()) else {
+            continue; // its CSV files are elsewhere
+        };
+        let tcp = scenario.tcp;
+        for bytes in [tcp.receive_buffer_bytes, tcp.send_buffer_bytes] {
+            assert!(sizes.contains(&bytes), "{name}: {bytes}");
+        }
+    }
+}
