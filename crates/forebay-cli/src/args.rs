@@ -93,7 +93,7 @@ pub struct RunArgs {
     /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
-    /// Do not work out the reference: a fluid shared max-min fair
+    /// Do not work out the reference: a fluid model with max-min fair sharing
     #[arg(long)]
     pub no_reference: bool,
     /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
@@ -255,7 +255,8 @@ fn jobs(text: &str) -> Result<usize, String> {
 
 /// A size of memory in bytes.
 fn memory(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 7] = [
+    // Longer names first: they end in "B" as well.
+    const UNITS: [(&str, u64); 9] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
@@ -263,8 +264,12 @@ fn memory(text: &str) -> Result<u64, String> {
         ("MB", 1_000_000),
         ("GB", 1_000_000_000),
         ("TB", 1_000_000_000_000),
+        ("kB", 1_000),
+        ("B", 1),
     ];
-    let expected = || "expected a size with unit, such as 500MiB or 8GB".to_string();
+    let names = UNITS.map(|(name, _)| name).join(", ");
+    let expected =
+        || format!("expected a whole number with unit, such as 500MiB or 8GB (units: {names})");
     let unit = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)));
     let (number, unit) = unit.ok_or_else(expected)?;
     let number: u64 = number.trim().parse().map_err(|_| expected())?;
@@ -304,6 +309,8 @@ mod tests {
     #[test]
     fn memory_is_a_number_with_unit() {
         assert_eq!((memory("500MiB"), memory("8 GB")), (Ok(500 << 20), Ok(8_000_000_000)));
+        assert_eq!((memory("1B"), memory("64 kB")), (Ok(1), Ok(64_000)));
+        assert!(memory("1.5GiB").unwrap_err().contains("whole number"));
         for wrong in ["", "0GiB", "8", "GB", "-1GB", "1.5GiB", "99999999999TiB", "8gb"] {
             assert!(memory(wrong).is_err(), "{wrong:?} was accepted");
         }

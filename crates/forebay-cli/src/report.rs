@@ -17,9 +17,9 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
         | ReportError::Folders { .. }
         | ReportError::Inside { .. }
         | ReportError::Foreign { .. } => Failure::input(error),
-        ReportError::Io { what: "read", .. } => Failure::input(format!(
-            "{error}\nhint: expected a folder that `forebay run --out` wrote"
-        )),
+        ReportError::Io { what: "read", .. } | ReportError::Parquet { .. } => Failure::input(
+            format!("{error}\nhint: expected a folder that `forebay run --out` wrote"),
+        ),
         _ => Failure::run(error),
     })?;
     writeln!(out, "{}", path.display())?;

@@ -31,7 +31,7 @@ pub use bench::{
 pub use memory::available_bytes;
 pub use metrics::{
     CLASS_ROWS, ClassMetrics, Delays, FlowResult, InterfaceResult, METRICS, MetricDoc, Metrics,
-    Unit, labels,
+    RESULTS, ResultDoc, Unit, labels, says_nothing,
 };
 pub use need::{Fit, Need, NoRoom, RunMemory, check_outline};
 pub use observe::{

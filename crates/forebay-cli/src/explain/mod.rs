@@ -5,6 +5,7 @@ mod discipline;
 mod metric;
 mod params;
 mod preset;
+mod result;
 mod scenario;
 
 use crate::catalogue::{self, Kind};
@@ -27,6 +28,7 @@ pub fn explain(name: &str, out: &mut impl Write, paint: Paint) -> Result<(), Fai
             Kind::Metric => metric::text(name, paint),
             Kind::Scenario => of_scenario(name, paint)?,
         },
+        None if result::has(name) => result::text(name, paint),
         None if looks_like_a_file(name) => of_scenario(name, paint)?,
         None => return Err(unknown(name)),
     };

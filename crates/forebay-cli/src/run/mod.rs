@@ -17,6 +17,7 @@ use forebay_lab::{
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
@@ -39,12 +40,14 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
     let fit = fit(args, &scenario, available_bytes)?;
+    // Before there is a folder that an interrupt must remove.
+    let cancel = interrupt::flag();
     let store = match &args.out {
         Some(folder) => Some(store(folder, args.force)?),
         None => None,
     };
     let watched = Watched { events: filter, links: links.as_deref() };
-    let mut done = simulate(args, &scenario, (watched, fit.jobs), store.as_ref());
+    let mut done = simulate(args, &scenario, (watched, fit.jobs), (store.as_ref(), &cancel));
     done.memory = done.memory.chosen_by(fit);
     conclude(args, &scenario, done, store, out, paint)
 }
@@ -150,9 +153,8 @@ fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
     (Watched { events, links }, jobs): (Watched<'_>, usize),
-    store: Option<&Store>,
+    (store, cancel): (Option<&Store>, &AtomicBool),
 ) -> Sweep {
-    let cancel = interrupt::flag();
     let bar = Progress::start().lines(!args.json);
     let tell = |progress: &SweepProgress| {
         let SweepProgress { finished, runs, fraction } = *progress;
@@ -166,7 +168,7 @@ fn simulate(
         run: RunOptions {
             name: &args.scenario,
             bytes: args.bytes,
-            cancel: Some(&cancel),
+            cancel: Some(cancel),
             store,
             capture: args.pcap.is_some().then(CaptureLimit::default),
             capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },

@@ -4,7 +4,7 @@ use super::published::Published;
 use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
 use forebay_lab::scenario::{Flow, Scenario};
-use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels};
+use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels, says_nothing};
 use std::fmt::Write;
 
 /// Tables of the results and of their cost, and notes. Writing to the string cannot fail.
@@ -56,19 +56,12 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let others = || published.iter().map(|_| None);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
     for row in METRICS.iter().filter(|metric| metric.in_table) {
-        // One flow is its own mean and in no contest; what sized flows deliver is known before.
-        let idle = match row.name {
-            "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => scenario.flows.len() == 1,
-            "ce_marks" => {
-                let mean = |a: &Aggregate| a.metrics.get(row.name).map_or(0.0, |i| i.mean);
-                aggregates.iter().all(|a| mean(a) == 0.0)
-            }
-            "delivered_bytes" => {
-                let stops = scenario.flows.iter().any(Flow::stops);
-                !stops && aggregates.iter().all(|a| a.completed == a.flows)
-            }
-            _ => false,
-        };
+        let means = aggregates.iter().filter_map(|a| a.metrics.get(row.name));
+        let highest = means.fold(0.0, |most: f64, interval| most.max(interval.mean));
+        // What flows that stop deliver is not known before.
+        let known = !scenario.flows.iter().any(Flow::stops)
+            && aggregates.iter().all(|a| a.completed == a.flows);
+        let idle = says_nothing(row.name, scenario.flows.len(), known, highest);
         if idle {
             continue;
         }
@@ -79,9 +72,13 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         });
         add(row.label, row.shown, ours.chain(theirs).collect());
         if row.name == "afct_s" {
-            let ratio =
-                aggregates.iter().map(|a| Some(estimate(a.reference.get("afct_ratio")?, 1.0)));
-            add(labels::AFCT_RATIO, Unit::Plain, ratio.chain(others()).collect());
+            let of = |name: &'static str| {
+                let ours = aggregates.iter();
+                let ours = ours.map(move |a| Some(estimate(a.reference.get(name)?, 1.0)));
+                ours.chain(others()).collect()
+            };
+            add(labels::REFERENCE_AFCT, Unit::Seconds, of("afct_s"));
+            add(labels::AFCT_RATIO, Unit::Plain, of("afct_ratio"));
         }
     }
     for (class, row) in class_rows(aggregates) {
@@ -155,5 +152,7 @@ fn reference(runs: &[RunResult]) -> Option<String> {
     kinds.sort_unstable();
     kinds.dedup();
     let kinds = kinds.join(", ");
-    Some(format!("reference: a fluid shared max-min fair, {kinds}; {dearest_s:.2} s of CPU"))
+    Some(format!(
+        "reference: a fluid model with max-min fair sharing, {kinds}; {dearest_s:.2} s of CPU"
+    ))
 }

@@ -14,13 +14,18 @@ pub struct Estimate {
 /// The unit's name and each value in it; None is a value that is not there.
 pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
     let largest = values.iter().flatten().fold(0.0f64, |m, e| m.max(e.mean.abs()));
-    let (name, scale) = scale(unit, largest);
+    let nonzero = values.iter().flatten().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
+    let smallest = nonzero.fold(largest, f64::min);
+    let (name, scale) = scale(unit, largest, smallest);
     let halves = || values.iter().flatten().filter_map(|e| e.half).filter(|&h| h > 0.0);
     let whole = unit == Unit::Count
         && halves().next().is_none()
         && values.iter().flatten().all(|e| e.mean.fract() == 0.0);
-    let decimals =
-        if whole { 0 } else { decimals(unit, largest * scale, halves().map(|h| h * scale)) };
+    let decimals = if whole {
+        0
+    } else {
+        decimals(unit, [largest, smallest].map(|v| v * scale), halves().map(|h| h * scale))
+    };
     let cell = |value: &Option<Estimate>| match value {
         None => "-".to_string(),
         // All runs alike: an interval of no width says less than none.
@@ -32,9 +37,12 @@ pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String
     (name, values.iter().map(cell).collect())
 }
 
-/// The unit for values up to `largest`, and what to multiply them by.
-fn scale(unit: Unit, largest: f64) -> (&'static str, f64) {
+/// The unit for values up to `largest`, and what to multiply them by. Times of which the smallest
+/// would be less than 0.01 have the next smaller unit.
+fn scale(unit: Unit, largest: f64, smallest: f64) -> (&'static str, f64) {
     match unit {
+        Unit::Seconds if largest >= 1.0 && smallest < 0.01 => ("ms", 1e3),
+        Unit::Seconds if largest >= 1e-3 && smallest > 0.0 && smallest < 1e-5 => ("us", 1e6),
         Unit::Seconds if largest >= 1.0 => ("s", 1.0),
         Unit::Seconds if largest >= 1e-3 || largest == 0.0 => ("ms", 1e3),
         Unit::Seconds => ("us", 1e6),
@@ -49,8 +57,9 @@ fn scale(unit: Unit, largest: f64) -> (&'static str, f64) {
     }
 }
 
-/// Four digits of the largest value; with intervals no more than show two digits of the narrowest.
-fn decimals(unit: Unit, largest: f64, halves: impl Iterator<Item = f64>) -> usize {
+/// Four digits of the largest value; with intervals no more than show two digits of the narrowest;
+/// but three digits of the smallest value, two if there are intervals.
+fn decimals(unit: Unit, [largest, smallest]: [f64; 2], halves: impl Iterator<Item = f64>) -> usize {
     let places = |digits: i32, value: f64| {
         if value > 0.0 { digits - 1 - value.log10().floor() as i32 } else { 0 }
     };
@@ -59,8 +68,14 @@ fn decimals(unit: Unit, largest: f64, halves: impl Iterator<Item = f64>) -> usiz
         _ => 4,
     };
     let of_values = places(4, largest).clamp(0, most);
-    let of_halves = halves.map(|h| places(2, h)).max().map_or(of_values, |d| d.clamp(0, most));
-    of_values.min(of_halves) as usize
+    let of_halves = halves.map(|h| places(2, h)).max();
+    let of_smallest = match unit {
+        Unit::Share | Unit::Count => 0,
+        // A cell of 20 characters is read no better.
+        _ => places(if of_halves.is_some() { 2 } else { 3 }, smallest).clamp(0, 8),
+    };
+    let of_halves = of_halves.map_or(of_values, |d| d.clamp(0, most));
+    of_values.min(of_halves).max(of_smallest) as usize
 }
 
 /// A number of things, short: `999`, `12.3k`, `4.56M`.
@@ -92,7 +107,20 @@ mod tests {
         let texts = |t: &[&str]| t.iter().map(|s| s.to_string()).collect::<Vec<_>>();
         assert_eq!(
             cells(Unit::Seconds, &[(22.5, None), (0.5, None)]),
-            ("s", texts(&["22.50", "0.50"]))
+            ("s", texts(&["22.500", "0.500"]))
+        );
+        // Beside the seconds of another protocol, a queue that is nearly empty.
+        assert_eq!(
+            cells(Unit::Seconds, &[(1.5, None), (0.000_275, None)]),
+            ("ms", texts(&["1500.000", "0.275"]))
+        );
+        assert_eq!(
+            cells(Unit::Seconds, &[(1.5, Some(0.2)), (0.000_275, None)]),
+            ("ms", texts(&["1500.00 ± 200.00", "0.28"]))
+        );
+        assert_eq!(
+            cells(Unit::Seconds, &[(0.002, None), (0.000_000_5, None)]),
+            ("us", texts(&["2000.000", "0.500"]))
         );
         assert_eq!(cells(Unit::Seconds, &[(0.0123456, None)]), ("ms", texts(&["12.35"])));
         assert_eq!(cells(Unit::Seconds, &[(0.000_02, None)]), ("us", texts(&["20.00"])));

@@ -59,3 +59,47 @@ fn finished_seeds_are_kept() {
     let told = format!("{finished} of 10000 runs finished\nmissing: newreno with seeds ");
     assert!(done.stderr.contains(&told), "{}", done.stderr);
 }
+
+/// From the moment on that a folder of results is there: on the way to the first event as well.
+#[test]
+fn an_interrupt_on_the_way_to_the_first_event_leaves_nothing() {
+    let desk = Desk::new();
+    let endless = SMALL.replace("bytes = 100_000", "endless = true");
+    desk.file("endless.toml", format!("until_s = 1_000_000\n{endless}"));
+    let partial = |names: Vec<String>| names.iter().any(|name| name.contains(".partial-"));
+    for _ in 0..20 {
+        let child = start(&desk, &["run", "endless.toml", "--out", "results"]);
+        while !partial(desk.names()) {
+            std::hint::spin_loop();
+        }
+        let (done, _) = interrupted(child, Duration::ZERO);
+        assert_eq!(done.code, 130, "{}", done.stderr);
+        assert!(done.stderr.contains("0 of 1 runs finished"), "{}", done.stderr);
+        assert_eq!(desk.names(), ["endless.toml"]);
+    }
+}
+
+/// A shell script that kills a run and begins the next need not have waited for the first.
+#[test]
+#[allow(clippy::disallowed_methods)] // Somebody who looks on has a clock.
+fn what_a_killed_run_left_is_removed_by_the_next() {
+    let desk = Desk::new();
+    let endless = SMALL.replace("bytes = 100_000", "endless = true");
+    desk.file("endless.toml", format!("until_s = 1_000_000\n{endless}"));
+    desk.file("small.toml", SMALL);
+    let mut child = start(&desk, &["run", "endless.toml", "--out", "results"]);
+    let left = || desk.names().iter().any(|name| name.contains(".partial-"));
+    while !left() {
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("it runs");
+    // Its locks go with its memory; its number stays until somebody waits for it.
+    let stat = format!("/proc/{}/stat", child.id());
+    while std::fs::read_to_string(&stat).is_ok_and(|text| !text.contains(") Z")) {
+        sleep(Duration::from_millis(1));
+    }
+    let done = desk.forebay(&["run", "small.toml", "--out", "results"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(desk.names(), ["endless.toml", "results", "small.toml"]);
+    child.wait().expect("it was killed");
+}

@@ -102,7 +102,8 @@ fn jobs_are_as_many_as_fit_and_a_note_says_so() {
         desk.forebay(&[&args, more].concat()).ok().json()
     };
     let all = run(&[]);
-    assert_eq!((&all["memory"]["jobs"], &all["notes"][0]), (&Value::from(4), &no_randomness()));
+    assert_eq!(all["memory"]["jobs"], 4);
+    assert!(all["notes"].as_array().expect("notes").contains(&no_randomness()));
     // The program once, and each run what it needs beside it.
     let need_mib = number(&all["memory"]["need_mib"]);
     let (each_mib, two_mib) = (need_mib - 8.0, 2.0 * need_mib - 8.0);

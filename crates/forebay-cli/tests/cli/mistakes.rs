@@ -53,6 +53,7 @@ fn mistakes_of_all_kinds_come_together_in_the_order_of_the_file() {
             "bad.toml:9:1: links[0]: unknown key `los`",
             "bad.toml:16:10: hosts[1].attach: there is no node `r7`",
             "bad.toml:21:9: flows[0].bytes: expected a size",
+            "bad.toml:22:1: events[0]: the key `state` is missing",
             "bad.toml:23:6: events[0].at: expected a time",
             "--set:1:5: tcp: unknown key `min_rtt`",
             "--set:1:7: links: there is no element `r5-r6`",
@@ -63,7 +64,7 @@ fn mistakes_of_all_kinds_come_together_in_the_order_of_the_file() {
     }
     let carets =
         stderr.lines().filter(|line| line.trim_start().starts_with("| ") && line.ends_with('^'));
-    assert_eq!(carets.count(), 8, "{stderr}");
+    assert_eq!(carets.count(), 9, "{stderr}");
 }
 
 /// 50 hosts at a router that is not there, and 50 links to it: one mistake, with the number of the

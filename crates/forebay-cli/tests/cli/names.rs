@@ -93,6 +93,27 @@ fn a_metric_is_explained_with_its_formula_flows_and_window() {
 }
 
 #[test]
+fn what_tables_and_json_show_is_explained_under_its_name_there() {
+    for (name, word) in [
+        ("completed", "last byte"),
+        ("drops", "dropped"),
+        ("drops (full)", "dropped"),
+        ("lost_packets", "declared lost"),
+        ("trace_hash", "64 bits"),
+        ("first trace hash", "64 bits"),
+        ("busiest link", "busy share"),
+        ("busiest link (0-2)", "busy share"),
+        ("Jain's index", "(Σx)²"),
+        ("goodput (all flows)", "in order at all receivers"),
+        ("AFCT of the reference", "fluid model"),
+        ("AFCT / reference", "fluid model"),
+    ] {
+        let text = Desk::new().forebay(&["explain", name]).ok().stdout;
+        assert!(text.contains(word), "{name}: no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
 fn a_scenario_is_explained_with_its_network() {
     let text = Desk::new().forebay(&["explain", "dumbbell"]).ok().stdout;
     for word in ["6 hosts, 5 routers", "0-2", "10 Mbit/s", "62500 bytes", "1: s1 to d1", "10000000"]

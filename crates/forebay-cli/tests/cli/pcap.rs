@@ -82,6 +82,7 @@ fn links_and_lengths_that_are_not_there() {
         &["--pcap", "r0-r1,x"],
         &["--pcap", "`x`", "one of: r0-r1, r1-r0, s-r0, r0-s, d-r1, r1-d"],
     );
+    says(&["--pcap", "r0-r1,nonsense,foo"], &["`nonsense`", "`foo`"]);
     says(&["--pcap", ""], &["--pcap", "there is no link ``"]);
     says(&["--pcap", "r0-r1", "--snaplen", "0"], &["--snaplen", "1 to 65535"]);
     says(&["--snaplen", "100"], &["--pcap"]);

@@ -31,6 +31,25 @@ fn a_folder_without_results_is_wrong_input() {
     assert_eq!(desk.names(), ["summary.json"]);
 }
 
+/// Whichever of its files is damaged, the folder is wrong input.
+#[test]
+fn a_damaged_folder_is_wrong_input() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    desk.forebay(&["run", "small.toml", "--out", "results"]).ok();
+    for name in ["series.parquet", "summary.json", "scenario.toml"] {
+        let path = desk.path("results").join(name);
+        let whole = fs::read(&path).expect("a file of results");
+        for damaged in [&whole[..whole.len() / 2], b"\xff\x00["] {
+            fs::write(&path, damaged).expect("damaged");
+            let done = desk.forebay(&["report", "results"]);
+            assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{name}: {}", done.stderr);
+            assert!(done.stderr.contains(name), "{}", done.stderr);
+        }
+        fs::write(&path, whole).expect("whole again");
+    }
+}
+
 #[test]
 fn two_folders_are_one_page_outside_of_both() {
     let desk = Desk::new();

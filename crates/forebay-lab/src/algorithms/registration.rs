@@ -9,6 +9,13 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Says whether parameters are within their ranges.
+type Check<P> = dyn Fn(&P) -> Result<(), ParamError> + Send + Sync;
+/// Makes a controller of parameters.
+type Build<P> = dyn Fn(&P, Init) -> AnyController + Send + Sync;
+/// Makes the receiver's part.
+type MakeFeedback<P> = dyn Fn(&P) -> AnyFeedback + Send + Sync;
+
 /// An algorithm of another crate, to be registered under a name.
 ///
 /// `P` holds its parameters: serde with `default` and `deny_unknown_fields`, which registering
@@ -21,8 +28,8 @@ pub struct Registration<P> {
     about: &'static str,
     schema: Option<Json>,
     check: fn(&P) -> Result<(), ParamError>,
-    build: Box<dyn Fn(&P, Init) -> AnyController + Send + Sync>,
-    feedback: Box<dyn Fn(&P) -> AnyFeedback + Send + Sync>,
+    build: Box<Build<P>>,
+    feedback: Box<MakeFeedback<P>>,
 }
 
 impl<P> Registration<P>
@@ -190,9 +197,9 @@ pub(super) struct Registered {
     pub schema: Json,
     defaults: toml::Table,
     read: fn(&toml::Table) -> Result<Read, toml::de::Error>,
-    check: Box<dyn Fn(&dyn Any) -> Result<(), ParamError> + Send + Sync>,
-    build: Box<dyn Fn(&dyn Any, Init) -> AnyController + Send + Sync>,
-    feedback: Box<dyn Fn(&dyn Any) -> AnyFeedback + Send + Sync>,
+    check: Box<Check<dyn Any>>,
+    build: Box<Build<dyn Any>>,
+    feedback: Box<MakeFeedback<dyn Any>>,
 }
 
 impl fmt::Debug for Registered {

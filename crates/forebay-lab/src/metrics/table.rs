@@ -107,7 +107,7 @@ pub const METRICS: &[MetricDoc] = &[
     .more(
         "A flow has completed when its last byte is in order at the receiver; its clock starts when the key fct says. \
          \"AFCT / reference\" (.reference.afct_ratio) is this mean by that of the reference, both over the flows that \
-         complete in both. The reference is a fluid shared max-min fair: to compare with, and no bound. A run that shares less \
+         complete in both. The reference is a fluid model with max-min fair sharing: to compare with, and no bound. A run that shares less \
          fairly can have a lower mean.",
     ),
     row(
@@ -295,6 +295,80 @@ pub const CLASS_ROWS: [&str; 9] = [
     "rtt_mean_ms",
     "rtt_p95_ms",
     "retransmits",
+];
+
+/// True if a row of the table and of the report says nothing: one flow is its own mean and in no
+/// contest, what flows that all completed delivered is known before, and queues may mark nothing.
+/// `highest` is the highest mean under any protocol.
+pub fn says_nothing(name: &str, flows: usize, all_completed: bool, highest: f64) -> bool {
+    match name {
+        "fct_p50_s" | "fct_p99_s" | "all_done_s" | "jain_goodput" => flows == 1,
+        "ce_marks" => highest == 0.0,
+        "delivered_bytes" => all_completed,
+        _ => false,
+    }
+}
+
+/// A name in results or in the table that is no metric.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultDoc {
+    /// The key in JSON.
+    pub name: &'static str,
+    /// The row or the column of the table.
+    pub label: &'static str,
+    /// Where it is in JSON.
+    pub place: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+/// What tables and JSON show beside [`METRICS`].
+pub const RESULTS: &[ResultDoc] = &[
+    ResultDoc {
+        name: "completed",
+        label: labels::COMPLETED,
+        place: ".runs[].completed, .aggregate[].completed",
+        meaning: "Flows whose last byte was in order at the receiver before the run ended. The table \
+                  gives them of those that have a size, over all seeds.",
+    },
+    ResultDoc {
+        name: "drops",
+        label: "drops",
+        place: ".runs[].drops and .aggregate[].drops, by reason",
+        meaning: "Packets that the network dropped in the whole run, acknowledgments as well, by reason. \
+                  The table has a row for each reason that any run had, such as \"drops (full)\": the \
+                  queue was full.",
+    },
+    ResultDoc {
+        name: "lost_packets",
+        label: "lost_packets",
+        place: ".runs[].per_flow[].lost_packets",
+        meaning: "Packets that the sender of a flow declared lost, rightly or not: drops say what \
+                  the network lost.",
+    },
+    ResultDoc {
+        name: "trace_hash",
+        label: "first trace hash",
+        place: ".runs[].trace_hash",
+        meaning: "64 bits, in hexadecimal, over all packets on all links in their order, with their \
+                  times. Two runs with the same hash did the same. The table has that of the first \
+                  seed.",
+    },
+    ResultDoc {
+        name: "afct_ratio",
+        label: labels::AFCT_RATIO,
+        place: ".runs[].reference.afct_ratio, .aggregate[].reference.afct_ratio",
+        meaning: "Mean flow completion time by that of the reference, both over the flows that \
+                  complete in both. The reference is a fluid model with max-min fair sharing: to \
+                  compare with, and no bound.",
+    },
+    ResultDoc {
+        name: "reference",
+        label: labels::REFERENCE_AFCT,
+        place: ".runs[].reference.afct_s, .aggregate[].reference.afct_s",
+        meaning: "Mean flow completion time of the same flows in a fluid model with max-min fair \
+                  sharing, without slow start, queues and losses.",
+    },
 ];
 
 /// Rows of the table and of the report that are no metric of the run alone.

@@ -36,14 +36,16 @@ pub struct CaptureFilter<'a> {
     pub snap_bytes: Option<u32>,
 }
 
-/// A text names a directed link that is not there.
+/// A text names directed links that are not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no link `{name}`{hint}")]
+#[error("there is no link `{name}`{hint}{}", others.iter().map(|other| format!("\n{other}")).collect::<String>())]
 pub struct UnknownLink {
     /// The name.
     pub name: String,
     /// What may have been meant, as a line of its own; may be empty.
     pub hint: String,
+    /// The others that are not there.
+    pub others: Vec<UnknownLink>,
 }
 
 /// Most links that a message lists.
@@ -66,10 +68,18 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
                 }
                 None => String::new(),
             };
-            UnknownLink { name: name.to_string(), hint }
+            UnknownLink { name: name.to_string(), hint, others: Vec::new() }
         })
     };
-    names.split(',').map(|name| one(name.trim())).collect()
+    let (mut links, mut unknown) = (Vec::new(), None::<UnknownLink>);
+    for found in names.split(',').map(|name| one(name.trim())) {
+        match (found, &mut unknown) {
+            (Ok(link), _) => links.push(link),
+            (Err(next), None) => unknown = Some(next),
+            (Err(next), Some(first)) => first.others.push(next),
+        }
+    }
+    unknown.map_or(Ok(links), Err)
 }
 
 /// Where lines of packet events go: standard output, a file, memory.

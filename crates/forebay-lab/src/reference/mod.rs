@@ -1,4 +1,4 @@
-//! What a fluid shared max-min fair would have done with the same flows.
+//! What a fluid model with max-min fair sharing would have done with the same flows.
 //!
 //! The yardstick is a fluid that is shared max-min fair at every moment (processor sharing): no slow start, no queues, no losses.
 //! It carries what packets carry: payload, headers, what links add to each packet, and ACKs on the way back; a flow starts to send

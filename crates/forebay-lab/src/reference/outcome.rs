@@ -12,7 +12,7 @@ use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
 use serde::Serialize;
 use std::cell::RefCell;
 
-/// What a fluid shared max-min fair would have done with the same flows.
+/// What a fluid model with max-min fair sharing would have done with the same flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reference {
     /// Mean flow completion time of the flows that complete, in seconds.

@@ -439,11 +439,20 @@ impl Chart {
     }
     fn ticks(&self) -> String {
         let ticks = self.axis.ticks().into_iter().map(|value| {
-            let (at, text) = (self.axis.percent(value * self.axis.scale), four_digits(value));
+            let (at, text) = (self.axis.percent(value * self.axis.scale), tick(value));
             format!("<u style='left:{at:.3}%'>{text}</u>")
         });
         let ticks: String = ticks.collect();
         format!("<div class='dots ticks'><span></span><div class=axis>{ticks}</div></div>")
+    }
+}
+
+/// A tick of an axis has as many digits as it needs.
+fn tick(value: f64) -> String {
+    let text = four_digits(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
     }
 }
 
@@ -511,5 +520,6 @@ mod tests {
         let axis = Axis::of(&[row(0.05), row(5.0)]).unwrap();
         assert!(axis.log && (axis.percent(0.5) - 50.0).abs() < 1e-9, "{axis:?}");
         assert_eq!(axis.ticks(), [0.1, 1.0]);
+        assert_eq!([0.1, 1.0, 2.5, 100.0, 0.0].map(tick), ["0.1", "1", "2.5", "100", "0"]);
     }
 }

@@ -5,19 +5,19 @@ use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, prefix, second_prefix};
 use super::results::{Aggregate, Estimate, Results};
-use crate::metrics::{CLASS_ROWS, METRICS, Unit, labels};
+use crate::metrics::{CLASS_ROWS, METRICS, Unit, labels, says_nothing};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// The metric that has a row only where there are any.
-const CE_MARKS: &str = "ce_marks";
 
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let mut rows = String::new();
+    let flows = results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0);
+    let all_completed = results.aggregate.iter().all(|a| a.completed == a.flows);
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
-        let some = |a: &Aggregate| a.metrics.get(metric.name).is_some_and(|e| e.mean > 0.0);
-        if metric.name == CE_MARKS && !results.aggregate.iter().any(some) {
+        let means = results.aggregate.iter().filter_map(|a| a.metrics.get(metric.name));
+        let highest = means.fold(0.0, |most: f64, e| most.max(e.mean));
+        if says_nothing(metric.name, flows, all_completed, highest) {
             continue;
         }
         let cell = |a: &Aggregate| a.metrics.get(metric.name).map(|e| times(*e, metric.scale));
@@ -32,17 +32,23 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         }
     }
     class_rows(&mut rows, results);
-    let reasons: BTreeSet<&String> =
-        results.aggregate.iter().flat_map(|a| a.drops.keys()).collect();
-    for reason in reasons {
-        let drops = results.aggregate.iter().map(|a| a.drops.get(reason).copied()).collect();
-        row(&mut rows, &html(&labels::drops(reason)), Unit::Count, drops);
-    }
     let busiest = results.aggregate.iter().map(|a| {
         let most = a.utilisation.values().max_by(|a, b| a.mean.total_cmp(&b.mean));
         most.copied()
     });
     row(&mut rows, &labels::busiest_link(None), Unit::Share, busiest.collect());
+    let some = |(_, drops): &(&String, &Estimate)| drops.mean > 0.0;
+    let reasons: BTreeSet<&String> = results
+        .aggregate
+        .iter()
+        .flat_map(|a| &a.drops)
+        .filter(some)
+        .map(|(name, _)| name)
+        .collect();
+    for reason in reasons {
+        let drops = results.aggregate.iter().map(|a| a.drops.get(reason).copied()).collect();
+        row(&mut rows, &html(&labels::drops(reason)), Unit::Count, drops);
+    }
     // Flows that did not start are said apart.
     let completed = results
         .aggregate

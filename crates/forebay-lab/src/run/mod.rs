@@ -130,7 +130,7 @@ pub struct RunResult {
     /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
-    /// What a fluid shared max-min fair would have done.
+    /// What a fluid model with max-min fair sharing would have done.
     pub reference: Reference,
 }
 

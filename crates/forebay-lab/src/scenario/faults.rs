@@ -14,11 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most faults that are kept; of more only their number.
 const MOST_KEPT: usize = 10_000;
 
+/// Most names that are lost one by one: each name that is not found is looked for among them.
+const MOST_NAMES: usize = 1_000;
+
 /// The faults of a scenario.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     list: Vec<Fault>,
     more: usize,
+    /// Keys of those that follow from others, and are not told.
+    following: Vec<String>,
 }
 
 impl Faults {
@@ -33,14 +38,18 @@ impl Faults {
     pub fn touch(&self, key: &str) -> bool {
         self.list.iter().any(|fault| fault.key.starts_with(key))
     }
+    /// True if a fault is about this key at the top of the document, or in it.
+    pub fn about(&self, key: &str) -> bool {
+        self.list.iter().any(|fault| top(&fault.key) == key)
+    }
     /// Add one and those that it holds; follow-ups of others are left out.
     pub fn add(&mut self, mut fault: Fault) {
         let others = std::mem::take(&mut fault.others);
-        if !fault.follows {
-            match self.list.len() < MOST_KEPT {
-                true => self.list.push(fault),
-                false => self.more += 1,
-            }
+        match (fault.follows, self.list.len() < MOST_KEPT) {
+            (true, _) if self.following.len() < MOST_KEPT => self.following.push(fault.key),
+            (true, _) => {}
+            (false, true) => self.list.push(fault),
+            (false, false) => self.more += 1,
         }
         others.into_iter().for_each(|other| self.add(other));
     }
@@ -137,18 +146,16 @@ pub(super) struct Lost {
 
 impl Lost {
     pub fn node(&mut self, name: impl Into<String>) {
-        self.nodes.push(name.into());
+        match self.nodes.len() < MOST_NAMES {
+            true => self.nodes.push(name.into()),
+            false => self.any_node = true,
+        }
     }
     pub fn link(&mut self, name: impl Into<String>) {
-        self.links.push(name.into());
-    }
-    /// A node with a name that another has: it was to have one that nobody knows.
-    pub fn another_node(&mut self) {
-        self.any_node = true;
-    }
-    /// The same of a link.
-    pub fn another_link(&mut self) {
-        self.any_link = true;
+        match self.links.len() < MOST_NAMES {
+            true => self.links.push(name.into()),
+            false => self.any_link = true,
+        }
     }
     /// What a whole file or list would have declared.
     pub fn all_names(&mut self) {
@@ -189,7 +196,8 @@ pub(super) fn cut(document: &mut Item, faults: &Faults, known: &[&str], lost: &m
         let unknown = matches!(*fault.problem, Problem::UnknownKey(_));
         (fault.key.as_str(), if unknown { fault.loc } else { None })
     });
-    let wrong: Vec<(&str, Option<Loc>)> = places.collect();
+    let following = faults.following.iter().map(|key| (key.as_str(), None));
+    let wrong: Vec<(&str, Option<Loc>)> = places.chain(following).collect();
     cut_in(document, "", &wrong, known, lost);
 }
 
@@ -216,13 +224,38 @@ fn cut_in(
         Value::Array(items) => {
             for (i, item) in items.iter_mut().enumerate() {
                 let own = format!("{key}[{i}]");
-                if wrong.iter().any(|(at, _)| is_within(at, &own)) {
+                let within = || wrong.iter().filter(|(at, _)| is_within(at, &own));
+                let as_a_whole = within().any(|&(at, _)| at == own || !is_table(item));
+                if as_a_whole {
                     lose_element(key, item, lost);
                     item.value = Value::Removed;
+                } else if within().next().is_some() {
+                    lose_part(key, lost);
+                    hide_in(item, &own, wrong);
                 }
             }
         }
         _ => {}
+    }
+}
+
+fn is_table(item: &Item) -> bool {
+    matches!(item.value, Value::Table(_))
+}
+
+/// Take what is wrong out of an element of a list, but leave its keys: that they are there is right.
+fn hide_in(item: &mut Item, key: &str, wrong: &[(&str, Option<Loc>)]) {
+    let Value::Table(entries) = &mut item.value else { return };
+    for entry in entries {
+        let own = super::fields::join(key, &entry.key);
+        let mut within = wrong.iter().filter(|(at, _)| is_within(at, &own)).peekable();
+        if within.peek().is_none() {
+            continue;
+        }
+        match within.any(|&(at, _)| at == own) || !is_table(&entry.item) {
+            true => entry.item.value = Value::Removed,
+            false => hide_in(&mut entry.item, &own, wrong),
+        }
     }
 }
 

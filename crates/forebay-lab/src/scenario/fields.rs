@@ -17,6 +17,11 @@ pub(super) trait Field: Sized {
     fn write(&self) -> toml::Value;
     /// Its JSON Schema.
     fn schema() -> Json;
+    /// What stands in an element of a list for a value that is wrong, so that the rest of the
+    /// element is checked; None where no value is sane without the one that was meant.
+    fn stand_in() -> Option<Self> {
+        None
+    }
 }
 
 /// A table of the format.
@@ -67,6 +72,9 @@ impl<T: Field> Field for At<T> {
     fn schema() -> Json {
         T::schema()
     }
+    fn stand_in() -> Option<Self> {
+        T::stand_in().map(At::new)
+    }
 }
 
 impl<T: Field> Field for Vec<T> {
@@ -101,8 +109,21 @@ impl Fields<'_> {
     /// The value of a key, if it is there and right.
     pub fn optional<T: Field>(&mut self, key: &'static str) -> Option<At<T>> {
         let entry = self.entries.iter().find(|e| e.key == key)?;
+        if matches!(entry.item.value, Value::Removed) {
+            return self.instead(entry, key);
+        }
         let read = At::<T>::read(&entry.item, &join(self.key, key));
         read.map_err(|fault| note(&mut self.fault, fault)).ok()
+    }
+    /// What stands for a value that is wrong and was told. Without that the table falls, too.
+    fn instead<T: Field>(&mut self, entry: &Entry, key: &'static str) -> Option<At<T>> {
+        let (loc, key) = (entry.item.loc, join(self.key, key));
+        let value = T::stand_in();
+        if value.is_none() {
+            let fault = Fault::at(loc, self.key, Problem::UnknownKey(key.clone()));
+            note(&mut self.fault, fault.following(true));
+        }
+        value.map(|value| At { value, loc, key })
     }
     /// The value of a key that must be there.
     pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<At<T>> {
@@ -268,6 +289,9 @@ macro_rules! choices {
             }
             fn schema() -> serde_json::Value {
                 serde_json::json!({ "enum": [$($text),*] })
+            }
+            fn stand_in() -> Option<Self> {
+                [$($name::$variant),*].into_iter().next()
             }
         }
     )* };

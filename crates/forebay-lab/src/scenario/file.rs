@@ -496,6 +496,10 @@ impl Field for Queue {
         forms.push(GivenLimit::schema());
         json!({ "anyOf": forms })
     }
+    fn stand_in() -> Option<Self> {
+        let limit = GivenLimit::stand_in().map(At::new);
+        Some(Queue { table: QueueTable { limit, ..QueueTable::default() }, params: Vec::new() })
+    }
 }
 
 /// Parameters of algorithms, by protocol; what they hold is the algorithm's business.

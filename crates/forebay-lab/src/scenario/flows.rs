@@ -73,6 +73,8 @@ impl Table<'_> {
         let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
         let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
+        let ends =
+            ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)));
         let class = flow.class.as_ref();
         let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
         let life = both(life::of_group(flow, self.mss_bytes), life::rounds(flow));
@@ -178,12 +180,18 @@ impl Table<'_> {
         Ok(name)
     }
 
+    /// Refuse a flow from a host to itself.
+    fn two(&self, src: NodeId, dst: NodeId, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+        if src != dst {
+            return Ok(());
+        }
+        let name = &self.topology.nodes[src.index()].name;
+        Err(fault(Problem::Conflict(format!("a flow from `{name}` to itself"))))
+    }
+
     fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
         let name = |node: NodeId| self.topology.nodes[node.index()].name.clone();
-        if flow.src == flow.dst {
-            let text = format!("a flow from `{}` to itself", name(flow.src));
-            return Err(fault(Problem::Conflict(text)));
-        }
+        self.two(flow.src, flow.dst, &fault)?;
         if !self.reach.joined(self.topology, flow.src, flow.dst) {
             let (from, to) = (name(flow.src), name(flow.dst));
             let follows = self.topology.lost.any_of_network();

@@ -231,6 +231,26 @@ impl Scenario {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());
+        notes.extend(self.late_notes());
+        notes
+    }
+
+    /// Flows and events that no run reaches, because they begin when it has ended.
+    fn late_notes(&self) -> Vec<String> {
+        let Some(until) = self.until else { return Vec::new() };
+        let end = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let late = self.flows.iter().filter(|flow| flow.start >= until).count();
+        let all = self.flows.len();
+        let mut notes = Vec::new();
+        // If no flow starts, every run has a note that says so.
+        if (1..all).contains(&late) {
+            notes.push(format!(
+                "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
+            ));
+        }
+        if self.events.iter().any(|event| event.at >= until) {
+            notes.push(format!("events at until_s ({end} s) or later never happen"));
+        }
         notes
     }
 
@@ -410,9 +430,12 @@ fn read(
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
     // Packets and caches have a size where all that they are made of is right.
-    let made_of = ["tcp", "ip_version", "protocol", "link_defaults", "inrpp"];
     let lost = &topology.lost;
-    if !made_of.iter().any(|key| faults.touch(key) || lost.has_key(key)) {
+    let wrong = |faults: &Faults, keys: &[&str]| {
+        keys.iter().any(|key| faults.about(key) || lost.has_key(key))
+    };
+    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
+    if !wrong(&faults, &made_of) {
         fits::check(&scenario, &file, &topology, &mut faults);
         if faults.is_empty() {
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
@@ -456,7 +479,8 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
     if let (Some(at), Some(until)) = (&file.measure_from_s, until)
         && from >= until
     {
-        let expected = format!("less than until_s ({})", until.as_secs_f64());
+        let shown = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let expected = format!("less than until_s ({shown})");
         let found = text::shown(&at.value);
         faults.add(at.fault(Problem::OutOfRange { found, expected }));
     }

@@ -1,7 +1,7 @@
 //! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
 use super::error::{Fault, Problem};
-use super::faults::all;
+use super::faults::{all, both};
 use super::fields::{At, Field};
 use super::file::{
     AckRule, DelayedAck, EveryPacket, LossPolicyName, LossRule, NoPacing, NoThreshold, PacingRule,
@@ -19,9 +19,13 @@ const MIN_MSS_BYTES: u16 = 64;
 
 /// The configuration that `[tcp]` stands for.
 pub(super) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
-    let base = preset(tcp)?.map_or(PRESETS[0].config, |preset| preset.config);
+    let preset = preset(tcp);
+    let known = preset.as_ref().ok().copied().flatten();
+    let base = known.map_or(PRESETS[0].config, |preset| preset.config);
     let top = At { value: (), loc: whole(0), key: "tcp".into() };
-    overwritten(tcp, base, &top)
+    // Without its preset, what a table does not give says nothing.
+    let overwritten = overwritten(tcp, base, &top);
+    both(preset, overwritten).map(|(_, config)| config)
 }
 
 /// `base` with what the table at `owner` gives.

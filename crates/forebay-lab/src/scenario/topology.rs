@@ -1,11 +1,11 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
-use super::disciplines;
+use super::disciplines::{self, QueueDiscipline};
 use super::error::{Fault, Problem};
-use super::faults::{Faults, Lost, both};
+use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, numbered};
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, numbered};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::{GivenLimit, MAX_DELAY};
@@ -15,6 +15,7 @@ use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most hosts, and most flows, that a scenario may have.
 pub(super) const MAX_ENTITIES: usize = 1 << 24;
@@ -68,12 +69,15 @@ pub(super) fn expand(
     });
     let links = file.links.as_ref().map_or(0, |at| at.value.len());
     let most = 2 * (links + csv.links.as_ref().map_or(0, |links| links.rows(sources).count()));
-    let mut made = Vec::new();
+    let (mut made, mut lost_groups) = (Vec::new(), Vec::new());
     for group in groups {
         let ends = topology.lost.any_of_network() || faults.keep(check_ends(group, most)).is_some();
         match ends && faults.keep(topology.add_hosts(group)).is_some() {
             true => made.push(group),
-            false => topology.lose_hosts(&group.value),
+            false => {
+                topology.lose_hosts(&group.value);
+                lost_groups.push(group);
+            }
         }
     }
     csv.add_routers(&mut topology, sources, faults);
@@ -86,6 +90,9 @@ pub(super) fn expand(
         if faults.keep(topology.attach(group, defaults)).is_none() {
             topology.lose_hosts(&group.value);
         }
+    }
+    for group in lost_groups {
+        faults.keep(topology.access(group, defaults));
     }
     csv.add_links(&mut topology, sources, defaults, faults);
     csv.add_hosts(&mut topology, sources, defaults, faults);
@@ -189,7 +196,6 @@ impl Topology {
         }
         let id = NodeId(self.nodes.len() as u32);
         if self.by_name.contains_key(&name) {
-            self.lost.another_node();
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
@@ -223,17 +229,29 @@ impl Topology {
     /// The access links of a group.
     fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
-        let Some(router) = &host.attach else { return Ok(()) };
-        let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
-        // A group at one router has one end, whose mistake is that of all.
-        let first = numbers(host.count.as_ref(), host.first.as_ref())?.next().flatten();
-        let (wires, _) = both(wires, self.access_router(router, first))?;
+        let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
             let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
             self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
         }
         Ok(())
+    }
+
+    /// Where the access links of a group lead, and what they are like; None if it has none.
+    fn access<'a>(
+        &self,
+        group: &'a At<HostGroup>,
+        defaults: &LinkParams,
+    ) -> Result<Option<Access<'a>>, Fault> {
+        let host = &group.value;
+        let Some(router) = &host.attach else { return Ok(None) };
+        let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
+        // A group at one router has one end, whose mistake is that of all.
+        let first = numbers(host.count.as_ref(), host.first.as_ref()).map(|mut all| all.next());
+        let first = first.ok().flatten().flatten();
+        let (wires, _) = both(wires, self.access_router(router, first))?;
+        Ok(Some((router, wires)))
     }
 
     /// The router that a host attaches to; "{}" in its name stands for the number of the host.
@@ -312,11 +330,14 @@ impl Topology {
         let a = self.named(&link.a.value, |problem| link.a.fault(problem));
         let b = self.named(&link.b.value, |problem| link.b.fault(problem));
         let wires = self.wires(&link.params, link.reverse.as_ref(), defaults, entry);
-        let ((a, b), wires) = both(both(a, b), wires)?;
-        if a == b {
-            let text = "a link joins two nodes, not one with itself".to_string();
-            return Err(link.b.fault(Problem::Conflict(text)));
-        }
+        let ends = both(a, b).and_then(|(a, b)| match a == b {
+            true => {
+                let text = "a link joins two nodes, not one with itself".to_string();
+                Err(link.b.fault(Problem::Conflict(text)))
+            }
+            false => Ok((a, b)),
+        });
+        let ((a, b), wires) = both(ends, wires)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {
             Some(name) => name.fault(problem),
@@ -337,7 +358,6 @@ impl Topology {
         check_name(&name, &fault)?;
         let index = self.links.len();
         if self.links_by_name.contains_key(&name) {
-            self.lost.another_link();
             return Err(fault(Problem::Duplicate { kind: "link", name }));
         }
         for node in [a, b] {
@@ -405,6 +425,9 @@ pub(super) struct Origin {
     pub mtu: Option<At<()>>,
 }
 
+/// The router of a group of hosts, and both directions of their access links.
+type Access<'a> = (&'a At<String>, [Placed; 2]);
+
 /// One direction, and where its values stand. A group shares one.
 struct Placed {
     wire: Wire,
@@ -431,30 +454,53 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         let problem = Problem::MissingKey { key, meaning: meaning.into() };
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
-    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"))?.value;
-    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"))?;
-    [Some(delay), params.jitter.as_ref()].into_iter().flatten().try_for_each(check_delay)?;
-    let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"))?;
-    let table = &queue.value.table;
-    let limit = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"))?;
+    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"));
+    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"));
+    let delays = [params.delay.as_ref(), params.jitter.as_ref()].into_iter().flatten();
+    let delays = all(delays.map(check_delay));
+    // The limit is checked at any rate; without one there is no link.
+    let bps = rate.as_ref().map_or(Rate::mbps(1000), |rate| rate.value);
+    let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
+    let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
-    if let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) {
-        let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
-        return Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }));
-    }
+    let ((rate, (delay, _)), (queue, ())) =
+        both(both(rate, both(delay, delays)), both(queue, check_mtu(mtu)))?;
+    let (limit, queue, discipline) = queue;
     let wire = Wire {
-        rate,
+        rate: rate.value,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
-        queue: queue_limit(limit, table.rtt.as_ref(), rate)?,
-        discipline: disciplines::resolve(queue)?,
+        queue,
+        discipline,
     };
-    let origin = Rc::new(Origin { limit: limit.place(), mtu: mtu.map(At::place) });
+    let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
+}
+
+/// The limit of a queue and where it stands, and the discipline.
+fn queue_of(
+    queue: &At<Queue>,
+    rate: Rate,
+    missing: &impl Fn(&'static str, &str) -> Fault,
+) -> Result<(At<()>, Limit, Arc<QueueDiscipline>), Fault> {
+    let table = &queue.value.table;
+    let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
+    let limit = given.and_then(|limit| {
+        let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
+        Ok((limit.place(), value))
+    });
+    let ((place, limit), discipline) = both(limit, disciplines::resolve(queue))?;
+    Ok((place, limit, discipline))
+}
+
+fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {
+    let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) else { return Ok(()) };
+    let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
+    Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }))
 }
 
 /// A delay that a link can have.
@@ -468,7 +514,7 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
 
 /// What a limit stands for at the rate of its link.
 fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
-    Ok(match limit.value {
+    let queue = match limit.value {
         GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
         GivenLimit::Packets(packets) => Limit::Packets(packets),
         GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
@@ -485,7 +531,14 @@ fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Re
                 limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
             })?)
         }
-    })
+    };
+    match queue {
+        Limit::Bytes(0) | Limit::Packets(0) => {
+            let expected = "room for a full-sized packet".to_string();
+            Err(limit.fault(Problem::OutOfRange { found: shown(&limit.value), expected }))
+        }
+        _ => Ok(queue),
+    }
 }
 
 /// The CSV files of a network, opened.
@@ -551,9 +604,13 @@ impl CsvPlan {
     ) {
         let Some(csv) = &self.links else { return };
         for row in csv.rows(sources) {
-            let added = row.and_then(|row| self.add_link(topology, &row, defaults));
-            if faults.keep(added).is_none() {
+            let Some(row) = faults.keep(row) else {
                 topology.lost.all_names();
+                continue;
+            };
+            if faults.keep(self.add_link(topology, &row, defaults)).is_none() {
+                let [a, b] = [0, 1].map(|end| format!("{}{}", self.router_prefix, row.text(end)));
+                topology.lost.link(format!("{a}-{b}"));
             }
         }
     }
@@ -590,9 +647,14 @@ impl CsvPlan {
         let wires = topology.wires(&self.access.value, None, defaults, &self.access);
         let Some(wires) = faults.keep(wires) else { return topology.lost.all_names() };
         for row in csv.rows(sources) {
-            let added = row.and_then(|row| self.add_host(topology, &row, &wires));
-            if faults.keep(added).is_none() {
+            let Some(row) = faults.keep(row) else {
                 topology.lost.all_names();
+                continue;
+            };
+            if faults.keep(self.add_host(topology, &row, &wires)).is_none() {
+                let host = format!("{}{}", self.host_prefix, row.text(0));
+                topology.lost.link(format!("{host}-{}{}", self.router_prefix, row.text(1)));
+                topology.lost.node(host);
             }
         }
     }

@@ -183,11 +183,18 @@ impl Field for Rate {
     fn schema() -> Json {
         json!({ "type": "string", "pattern": pattern(RATE_UNITS), "examples": ["10Mbit/s", "1Gbps"] })
     }
+    fn stand_in() -> Option<Self> {
+        Some(Rate::mbps(1000))
+    }
 }
 
 impl Field for Span {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let range = "a time from 0s to 100 years";
+        // A delay of a link, as its keys say; its upper end is checked where the link is made.
+        let range = match key.rsplit('.').next() {
+            Some("delay" | "jitter") => "a time from 0s to 1000s",
+            _ => "a time from 0s to 100 years",
+        };
         let ns =
             read_units(item, key, TIME_UNITS, TIME_EXPECTED).map_err(|f| in_range(f, range))?;
         let span = u64::try_from(ns).ok().map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
@@ -203,6 +210,9 @@ impl Field for Span {
     }
     fn schema() -> Json {
         json!({ "type": "string", "pattern": pattern(TIME_UNITS), "examples": ["5ms", "1.5s"] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Span::from_millis(1))
     }
 }
 
@@ -238,7 +248,9 @@ impl Field for Seconds {
         let ns = self.0.as_nanos();
         match ns % 1_000_000_000 {
             0 => toml::Value::Integer((ns / 1_000_000_000) as i64),
-            _ => toml::Value::Float(self.0.as_secs_f64()),
+            // The nearest float to the decimal, which is the one that was read; a product with 1e-9
+            // need not be.
+            _ => toml::Value::Float(ns as f64 / 1e9),
         }
     }
     fn schema() -> Json {
@@ -273,6 +285,9 @@ impl Field for Bytes {
             { "type": "integer", "minimum": 0 },
             { "type": "string", "pattern": pattern(SIZE_UNITS) }
         ] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Bytes(1))
     }
 }
 
@@ -334,6 +349,9 @@ impl Field for GivenLimit {
     }
     fn schema() -> Json {
         json!({ "type": "string", "examples": ["62500B", "100packets", "50ms", "1.5BDP"] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(GivenLimit::Bytes(1 << 40))
     }
 }
 
@@ -420,6 +438,9 @@ impl Field for Probability {
     }
     fn schema() -> Json {
         json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Probability(0.0))
     }
 }
 
@@ -532,6 +553,12 @@ mod tests {
         assert_eq!(Span::from_micros(1500).write().as_str(), Some("1500us"));
         assert_eq!(Span::from_secs(120).write().as_str(), Some("120s"));
         assert_eq!(Span::ZERO.write().as_str(), Some("0s"));
+        for (given, shown) in
+            [(1e-7, "0.0000001"), (30.5, "30.5"), (0.3, "0.3"), (12.000_000_7, "12.0000007")]
+        {
+            let seconds = read::<Seconds>(Value::Float(given)).unwrap();
+            assert_eq!(crate::scenario::text::shown(&seconds), shown);
+        }
         assert_eq!(text::<Bytes>(Bytes(u64::MAX).write().as_str().unwrap()), Ok(Bytes(u64::MAX)));
     }
 

@@ -61,7 +61,7 @@ fn is_folder(path: &Path) -> bool {
 
 /// Says that a live process writes to a folder, for as long as it is held.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "the open folder carries the lock")] File);
+pub(super) struct Lock(File);
 
 /// What became of an attempt to lock a folder.
 #[derive(Debug)]
@@ -90,19 +90,72 @@ impl Lock {
     pub fn take(_: &Path) -> Taken {
         Taken::Unknown
     }
+    /// True if the folder that is locked is the one at `path` now.
+    #[cfg(unix)]
+    fn is_of(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let number = |found: fs::Metadata| (found.dev(), found.ino());
+        let locked = self.0.metadata().map(number).ok();
+        locked.is_some() && locked == fs::symlink_metadata(path).map(number).ok()
+    }
+    #[cfg(not(unix))]
+    fn is_of(&self, _: &Path) -> bool {
+        true
+    }
 }
 
-/// True if no process of that number is there, or it is this one.
+/// True if no process of that number runs, or it is this one.
 #[cfg(unix)]
 fn is_gone(process: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return true };
     // This process has not made its folder yet: it is that of an earlier one with the same number.
-    process == std::process::id() || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+    process == std::process::id()
+        || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+        || has_ended(process)
+}
+
+/// True if the process has ended and its parent has not asked for its status yet: its number is
+/// taken until then. False where the system has no `/proc`.
+#[cfg(unix)]
+fn has_ended(process: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    // proc_pid_stat(5): the state follows the name, which may hold parentheses itself.
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }
 #[cfg(not(unix))]
 fn is_gone(_: u32) -> bool {
     false
+}
+
+/// Make `folder`, which must not be there, and lock it. A run that clears what killed ones left may
+/// remove it before it has its lock: then it is made again.
+pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
+    for _ in 0..MOST_TRIES {
+        fs::create_dir(folder)?;
+        match Lock::take(folder) {
+            Taken::Here(lock) if lock.is_of(folder) => return Ok(Taken::Here(lock)),
+            Taken::Unknown if folder.exists() => return Ok(Taken::Unknown),
+            // Whoever holds it removes it.
+            Taken::Elsewhere => await_removal(folder),
+            Taken::Here(_) | Taken::Unknown => {}
+        }
+    }
+    Err(std::io::Error::other("another process removes it again and again"))
+}
+
+/// Most times that a folder is made.
+const MOST_TRIES: usize = 100;
+
+#[allow(clippy::disallowed_methods)] // Another process is at it: only time passes here.
+fn await_removal(folder: &Path) {
+    for _ in 0..MOST_TRIES {
+        if !folder.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
 }
 
 /// Remove what killed runs left beside `target`. Errors if a live process writes results to
@@ -110,9 +163,10 @@ fn is_gone(_: u32) -> bool {
 pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
     for (folder, process) in Beside::Partial.all(target)? {
         match Lock::take(&folder) {
-            // Between making its folder and locking it a process is there and holds no lock.
-            Taken::Here(_lock) if is_gone(process) => remove(&folder, is_partial)?,
-            Taken::Here(_) | Taken::Unknown => {}
+            // Its number says nothing: a process that has ended may still have it, and another may
+            // have got it. One that is about to lock its new folder makes it again.
+            Taken::Here(_lock) => remove(&folder, is_partial)?,
+            Taken::Unknown => {}
             Taken::Elsewhere => {
                 return Err(StoreError::InUse { path: target.to_path_buf(), process });
             }
@@ -177,6 +231,51 @@ mod tests {
             clear(&target).unwrap();
             let kept = ["other.partial-7", "out.partial-1999999999", "out.partial-draft"];
             assert_eq!(entries(top).unwrap(), kept);
+        });
+    }
+
+    /// A process that was killed keeps its number until its parent asks for its status, and a new
+    /// process may have the number of an old one.
+    #[test]
+    fn a_folder_without_a_lock_goes_whatever_its_number_says() {
+        in_temporary_folder(|top| {
+            let target = top.join("out");
+            let mut child = std::process::Command::new("true").spawn().unwrap();
+            let alive = std::os::unix::process::parent_id();
+            for process in [child.id(), alive] {
+                folder_with(&Beside::Partial.of(&target, process), &["series-cubic-1.part"]);
+            }
+            clear(&target).unwrap();
+            assert_eq!(entries(top).unwrap(), [""; 0]);
+            while !has_ended(child.id()) {
+                std::thread::yield_now();
+            }
+            folder_with(&Beside::Replaced.of(&target, child.id()), &["summary.json"]);
+            clear(&target).unwrap();
+            assert_eq!(entries(top).unwrap(), ["out"]);
+            child.wait().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_folder_that_is_removed_before_it_has_its_lock_is_made_again() {
+        in_temporary_folder(|top| {
+            let folder = top.join("out.partial-7");
+            let done = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        clear(&top.join("out")).unwrap_or_default();
+                    }
+                });
+                for _ in 0..200 {
+                    let taken = make(&folder).unwrap();
+                    assert!(matches!(&taken, Taken::Here(lock) if lock.is_of(&folder)));
+                    fs::write(folder.join("summary.json"), "x").unwrap();
+                    fs::remove_dir_all(&folder).unwrap();
+                }
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
         });
     }
 

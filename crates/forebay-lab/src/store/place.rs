@@ -1,7 +1,7 @@
 //! A folder that appears whole or not at all.
 
 use super::error::StoreError;
-use super::leftovers::{self, Beside, Lock, Taken};
+use super::leftovers::{self, Beside, Taken};
 use crate::report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -47,6 +47,8 @@ impl Place {
             let why = "is not the name of a folder of its own".into();
             return Err(StoreError::Occupied { path: target.to_path_buf(), why });
         }
+        let real = followed(target)?;
+        let target = real.as_path();
         if target.parent().is_some_and(|p| p.as_os_str().is_empty() || p.is_dir()) {
             leftovers::clear(target)?;
         }
@@ -62,12 +64,12 @@ impl Place {
             _lock: None,
         };
         place.make_parents()?;
-        fs::create_dir(&place.partial).map_err(|source| {
+        let taken = leftovers::make(&place.partial).map_err(|source| {
             // Whoever else has made it keeps it.
             place.settled = true;
             StoreError::Io { what: "create", path: place.partial.clone(), source }
         })?;
-        place._lock = Some(Lock::take(&place.partial));
+        place._lock = Some(taken);
         Ok(place)
     }
     fn make_parents(&mut self) -> Result<(), StoreError> {
@@ -137,6 +139,15 @@ impl Drop for Place {
         for folder in self.made.iter().rev() {
             let _ = fs::remove_dir(folder); // not if something has come into it since
         }
+    }
+}
+
+/// The folder that a symbolic link stands for; any other path as it is.
+fn followed(target: &Path) -> Result<PathBuf, StoreError> {
+    let is_link = fs::symlink_metadata(target).is_ok_and(|found| found.is_symlink());
+    match is_link && target.is_dir() {
+        true => fs::canonicalize(target).map_err(StoreError::io("read", target)),
+        false => Ok(target.to_path_buf()),
     }
 }
 
@@ -249,6 +260,22 @@ mod tests {
                 assert_eq!(fs::read_to_string(target.join("summary.json")).unwrap(), round);
                 assert_eq!(listing(&top.join("deep")), ["results"]);
             }
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_folder_stands_for_the_folder() {
+        in_temporary_folder(|top| {
+            fs::create_dir_all(top.join("disk/results")).unwrap();
+            let link = top.join("link");
+            std::os::unix::fs::symlink(top.join("disk/results"), &link).unwrap();
+            let place = Place::prepare(&link, Existing::Keep).unwrap();
+            fs::write(place.file("summary.json"), "{\"forebay\":1}").unwrap();
+            place.settle().unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(listing(&link), ["summary.json"]);
+            assert_eq!(listing(&top.join("disk")), ["results"]);
         });
     }
 

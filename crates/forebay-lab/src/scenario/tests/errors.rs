@@ -131,6 +131,11 @@ fn duplicate_names() {
         "small.toml:23:8: hosts[1].name: the node `s1` is declared twice",
         "  23 | name = \"s1\"",
         "     |        ^^^^",
+        "",
+        "small.toml:31:7: flows[0].dst: there is no node `d`",
+        "  31 | dst = \"d\"",
+        "     |       ^^^",
+        "hint: one of: left, right, s0, s1",
     ]);
     assert_eq!(message("name = \"d\"", "name = \"s1\""), expected);
     let twice = "[[links]]\na = \"left\"\nb = \"right\"\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\nqueue = \"50ms\"\n\n[[links]]";
@@ -232,7 +237,7 @@ fn absurd_sizes() {
         (
             "delay = \"5ms\"",
             "delay = \"3155760001s\"",
-            "small.toml:11:9: links[0].delay: `3155760001s` is out of range: expected a time from 0s to 100 years",
+            "small.toml:11:9: links[0].delay: `3155760001s` is out of range: expected a time from 0s to 1000s",
         ),
         (
             "delay = \"5ms\"",

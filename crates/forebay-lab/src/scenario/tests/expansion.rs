@@ -280,3 +280,18 @@ fn row(list: &str) -> String {
     let inner = list.trim_start_matches("links = [{").trim_end_matches("}]");
     format!("[[links]]\n{}", inner.split(", ").map(str::trim).collect::<Vec<_>>().join("\n"))
 }
+
+/// Nothing happens at the end of a run or behind it.
+#[test]
+fn flows_and_events_behind_the_end_are_noted() {
+    let late = "[[flows]]\nsrc = \"s1\"\ndst = \"d\"\nbytes = 1000\nstart = \"300ms\"\n";
+    let notes = |set: &[&str]| parse_with(&format!("{SMALL}\n{late}"), set).unwrap().notes();
+    assert_eq!(notes(&["until_s=1.1"]), [""; 0]);
+    assert_eq!(
+        notes(&["until_s=0.3"]),
+        [
+            "1 of 2 flows never start: they are due at until_s (0.3 s) or later",
+            "events at until_s (0.3 s) or later never happen"
+        ]
+    );
+}

@@ -17,7 +17,7 @@ const LINKS: &str = "a,b,rate_bps,delay_ns\n0,1,100000000,5000000\n1,2,100000000
 const HOSTS: &str = "host,router\n0,0\n1,2\n";
 const FLOWS: &str = "start_s,src_host,dst_host,packets\n0.000093378,0,1,40\n1.5,1,0,7\n";
 
-fn folder(links: &str, hosts: &str, flows: &str) -> TempDir {
+pub(super) fn folder(links: &str, hosts: &str, flows: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in
         [("s.toml", WITH_CSV), ("links.csv", links), ("hosts.csv", hosts), ("flows.csv", flows)]
@@ -27,7 +27,7 @@ fn folder(links: &str, hosts: &str, flows: &str) -> TempDir {
     folder
 }
 
-fn load(folder: &TempDir, set: &[&str]) -> Result<Scenario, String> {
+pub(super) fn load(folder: &TempDir, set: &[&str]) -> Result<Scenario, String> {
     let path = folder.path().join("s.toml");
     let set = set.iter().map(ToString::to_string).collect();
     let options = LoadOptions { set, base: None };

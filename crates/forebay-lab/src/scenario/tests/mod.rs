@@ -7,6 +7,7 @@ mod files;
 mod lives;
 mod mutations;
 mod protocols;
+mod together;
 mod variants;
 
 use super::*;
