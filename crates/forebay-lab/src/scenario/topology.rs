@@ -118,6 +118,9 @@ fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
 const NO_LINK_HINT: &str =
     "give the router of an access link with `attach`, or a link under [[links]]";
 
+/// The router that a group of hosts is attached to, and both directions of its links.
+type Access<'a> = (&'a At<String>, [Placed; 2]);
+
 impl Topology {
     /// The node that a value names.
     pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
