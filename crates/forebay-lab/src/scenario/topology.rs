@@ -428,9 +428,6 @@ pub(super) struct Origin {
     pub mtu: Option<At<()>>,
 }
 
-/// The router of a group of hosts, and both directions of their access links.
-type Access<'a> = (&'a At<String>, [Placed; 2]);
-
 /// One direction, and where its values stand. A group shares one.
 struct Placed {
     wire: Wire,
