@@ -246,15 +246,7 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         send_buffer_bytes: some(Bytes(send_buffer_bytes)),
         limited_transmit: some(limited_transmit),
         ecn: some(ecn),
-        pacing: some(match pacing {
-            Pacing::Off => PacingRule::Off(NoPacing::Off),
-            Pacing::Windowed { slow_start_percent, avoidance_percent } => {
-                PacingRule::Windowed(WindowedPacing {
-                    slow_start_percent: At::new(slow_start_percent),
-                    avoidance_percent: At::new(avoidance_percent),
-                })
-            }
-        }),
+        pacing: some(pacing_rule(pacing)),
         dont_fragment: some(dont_fragment),
     }
 }
@@ -303,6 +295,18 @@ fn ack_rule(policy: AckPolicy) -> AckRule {
             timeout: At::new(timeout),
             quick: Some(At::new(quick)),
         }),
+    }
+}
+
+fn pacing_rule(pacing: Pacing) -> PacingRule {
+    match pacing {
+        Pacing::Off => PacingRule::Off(NoPacing::Off),
+        Pacing::Windowed { slow_start_percent, avoidance_percent } => {
+            PacingRule::Windowed(WindowedPacing {
+                slow_start_percent: At::new(slow_start_percent),
+                avoidance_percent: At::new(avoidance_percent),
+            })
+        }
     }
 }
 

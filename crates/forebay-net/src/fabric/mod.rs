@@ -76,6 +76,18 @@ struct Edge {
     armed_transmitter: Time,
 }
 
+impl Edge {
+    /// Those of all directed links, with nothing armed.
+    fn all(spec: &NetSpec, ports: &PortTable) -> Vec<Edge> {
+        let edge = |(i, link): (usize, &LinkSpec)| Edge {
+            from: link.from,
+            in_port: ports.port(LinkId(i as u32).opposite()),
+            armed_transmitter: Time::MAX,
+        };
+        spec.links.iter().enumerate().map(edge).collect()
+    }
+}
+
 /// The way of packets from a link into the node at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -242,12 +254,7 @@ impl<D: Driver> Fabric<D> {
         let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
         let ahead_links = numbers.filter(|link| links[link.index()].way.is_ahead()).collect();
-        let edges = spec.links.iter().enumerate().map(|(i, spec)| Edge {
-            from: spec.from,
-            in_port: network.ports.port(LinkId(i as u32).opposite()),
-            armed_transmitter: Time::MAX,
-        });
-        let edges = edges.collect();
+        let edges = Edge::all(spec, &network.ports);
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
         let ends: Vec<End> = ends.collect();
