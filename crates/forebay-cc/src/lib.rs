@@ -31,4 +31,4 @@ pub use controller::{
     Sibling, Stamp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
-pub use table::{AnyController, AnyFeedback, Entry, Marker, ParamError, Spec, TABLE};
+pub use table::{AnyController, AnyFeedback, Entry, ParamError, Spec, TABLE};

@@ -1,6 +1,7 @@
 //! The table of algorithms. One line here and one `pub mod` in `lib.rs` add one; everything else
 //! follows from the line: the enum variants, the parameters that a scenario may set, the names on
-//! the command line, the legend of a figure, the conformance suite.
+//! the command line, the legend of a figure, the conformance suite. The report derives colour and
+//! marker from the line's place, so new lines go to the end.
 //!
 //! A module that is named here has the type of the variant's name with `new(&Params, Init)`, which
 //! implements [`Controller`]; and `Params`: serde with `default` and `deny_unknown_fields`, every
@@ -20,11 +21,6 @@ pub struct Entry {
     pub name: &'static str,
     /// Name in figures and text.
     pub title: &'static str,
-    /// Colour of its curves, `#rrggbb`: from palettes that the colour-blind can tell apart (Okabe
-    /// and Ito; Tol).
-    pub colour: &'static str,
-    /// Marker of its points; with the colour it is unique.
-    pub marker: Marker,
     /// RFC, draft or DOI.
     pub reference: &'static str,
     /// What it does, in one line.
@@ -40,20 +36,6 @@ impl Entry {
         let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
         lines.map(|line| line.strip_prefix(' ').unwrap_or(line))
     }
-}
-
-/// Marker of a curve's points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Marker {
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
-    Cross,
-    Plus,
-    Star,
-    Pentagon,
 }
 
 /// A parameter is outside its range.
@@ -77,7 +59,7 @@ pub(crate) fn require(
 /// The first argument is a dollar sign, for the macros that this one defines.
 macro_rules! algorithms {
     ($d:tt $($Variant:ident $module:ident $(with $Receiver:ident)? : $name:literal, $title:literal,
-        $colour:literal, $marker:ident, $reference:literal, $summary:literal;)*) => {
+        $reference:literal, $summary:literal;)*) => {
         /// The controllers.
         pub enum AnyController {
             $(#[doc = $summary] $Variant($module::$Variant),)*
@@ -103,8 +85,7 @@ macro_rules! algorithms {
         }
         /// All algorithms, in the order of the table.
         pub const TABLE: &[Entry] = &[$(Entry {
-            name: $name, title: $title, colour: $colour, marker: Marker::$marker,
-            reference: $reference, summary: $summary,
+            name: $name, title: $title, reference: $reference, summary: $summary,
             spec: || Spec::$Variant($module::Params::default()),
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
@@ -162,13 +143,13 @@ macro_rules! algorithms {
 }
 
 algorithms! { $
-    NewReno newreno: "newreno", "NewReno", "#0072B2", Circle, "RFC 5681, RFC 6582",
+    NewReno newreno: "newreno", "NewReno", "RFC 5681, RFC 6582",
         "Additive increase of one segment per round trip, halving on loss.";
-    Cubic cubic: "cubic", "CUBIC", "#D55E00", Square, "RFC 9438",
+    Cubic cubic: "cubic", "CUBIC", "RFC 9438",
         "Window as a cubic of the time since the last loss; HyStart++ slow start.";
-    Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "#009E73", Triangle, "doi:10.1109/TNET.2021.3128384",
+    Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
         "Sends at line rate into the caches of routers, or a packet for each ACK where they ask for it.";
-    Rcp rcp with RcpEcho: "rcp", "RCP", "#CC79A7", Diamond, "doi:10.1007/11499169_22",
+    Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
 }
 
@@ -197,24 +178,16 @@ mod tests {
     use alloc::collections::BTreeSet;
 
     #[test]
-    fn names_and_looks_are_unique_and_well_formed() {
+    fn names_are_unique_and_well_formed() {
         let mut names = BTreeSet::new();
-        let mut looks = BTreeSet::new();
         for entry in TABLE {
             assert!(names.insert(entry.name), "{} twice", entry.name);
-            assert!(
-                looks.insert((entry.colour, entry.marker)),
-                "{} looks like another",
-                entry.name
-            );
             assert!(
                 entry
                     .name
                     .bytes()
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             );
-            let hex = entry.colour.strip_prefix('#').expect("a colour starts with #");
-            assert!(hex.len() == 6 && u32::from_str_radix(hex, 16).is_ok(), "{}", entry.colour);
             assert!(!entry.summary.contains('\n') && entry.summary.ends_with('.'));
             assert!(!entry.reference.is_empty() && !entry.title.is_empty());
         }
@@ -234,12 +207,9 @@ mod tests {
     #[test]
     fn every_algorithm_tells_what_it_is_about_and_what_it_differs_in() {
         for entry in TABLE {
-            assert!(
-                entry
-                    .about()
-                    .next()
-                    .is_some_and(|line| line.contains("RFC") || line.contains("doi"))
-            );
+            // The source stands in the head comment's first paragraphs, wherever lines break.
+            let cited = entry.about().any(|line| line.contains("RFC") || line.contains("doi"));
+            assert!(cited, "the head comment of {} cites no RFC and no doi", entry.name);
             assert!(entry.about().any(|line| line.starts_with("Differs from")), "{}", entry.name);
         }
     }

@@ -1,7 +1,7 @@
 //! Everything that has a name: for `list`, for `explain`, and for suggestions.
 
-use forebay_lab::METRICS;
 use forebay_lab::scenario::{BUILTINS, disciplines};
+use forebay_lab::{Algorithm, METRICS};
 use forebay_transport::PRESETS;
 
 /// What a name stands for.
@@ -56,7 +56,8 @@ pub fn all() -> Vec<Entry> {
         name,
         summary: summary.trim_end_matches('.').to_string(),
     };
-    let protocols = forebay_cc::TABLE.iter().map(|p| entry(Kind::Protocol, p.name, p.summary));
+    let algorithms = Algorithm::all().into_iter();
+    let protocols = algorithms.map(|p| entry(Kind::Protocol, p.name(), p.summary()));
     let disciplines =
         disciplines::lines().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
     let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));

@@ -1,62 +1,8 @@
-//! The command `forebay`: reads what is asked, lets `forebay-lab` do it, and shows the results.
-//!
-//! Standard output has results and nothing else; progress, notes on the way and errors go to standard error.
-//! Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
+//! The command `forebay`.
 #![forbid(unsafe_code)]
 
-mod args;
-mod bench;
-mod catalogue;
-mod explain;
-mod failure;
-mod interrupt;
-mod list;
-mod pages;
-mod report;
-mod reproduce;
-mod run;
-mod schema;
-mod screen;
-
-use args::{Cli, Command};
-use clap::Parser;
-use failure::Failure;
-use screen::Paint;
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(message) => {
-            // Help goes to standard output with code 0, the rest to standard error with code 2.
-            // If nobody reads it, the code has to do.
-            let _ = message.print();
-            return ExitCode::from(message.exit_code() as u8);
-        }
-    };
-    if matches!(cli.command, Command::Run(_) | Command::Reproduce(_) | Command::Bench(_)) {
-        pages::ask_for_huge();
-    }
-    match execute(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => ExitCode::from(failure.report()),
-    }
-}
-
-fn execute(command: Command) -> Result<(), Failure> {
-    let stdout = io::stdout();
-    let paint = Paint::of(&stdout);
-    let mut out = BufWriter::new(stdout);
-    match command {
-        Command::Run(args) => run::run(&args, &mut out, paint),
-        Command::List => list::list(&mut out, paint),
-        Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
-        Command::Schema => schema::schema(&mut out),
-        Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
-        Command::Report(args) => report::report(&args, &mut out),
-        Command::Bench(args) => bench::bench(&args, &mut out, paint),
-    }?;
-    out.flush()?;
-    Ok(())
+    forebay_cli::main()
 }

@@ -5,6 +5,7 @@
 //! [`write_comparison, write_report`] the page that shows them.
 #![forbid(unsafe_code)]
 
+mod algorithms;
 mod bench;
 mod held;
 mod memory;
@@ -22,6 +23,7 @@ mod store;
 mod summary;
 mod sweep;
 
+pub use algorithms::{Algorithm, AlgorithmSpec, RegisterError, RegisteredSpec, Registration};
 pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,

@@ -34,6 +34,8 @@ pub struct Summary {
 pub struct Aggregate {
     /// The protocol.
     pub protocol: String,
+    /// What text and figures call it.
+    pub title: String,
     /// The seeds that finished.
     pub seeds: Vec<u64>,
     /// Flows in all those runs.
@@ -79,7 +81,7 @@ impl Summary {
         }
         let of = |protocol: &&str| {
             let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
-            Aggregate::of(protocol, &runs)
+            Aggregate::of((protocol, &scenario.title(protocol)), &runs)
         };
         let mut aggregate: Vec<Aggregate> = protocols.iter().map(of).collect();
         let same = !scenario.is_random() && seeds_agree(&runs);
@@ -102,7 +104,7 @@ impl Summary {
 
 impl Aggregate {
     /// Means over `runs`, all of one protocol.
-    fn of(protocol: &str, runs: &[&RunResult]) -> Aggregate {
+    fn of((protocol, title): (&str, &str), runs: &[&RunResult]) -> Aggregate {
         let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
@@ -132,6 +134,7 @@ impl Aggregate {
         });
         Aggregate {
             protocol: protocol.to_string(),
+            title: title.to_string(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),

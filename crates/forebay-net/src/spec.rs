@@ -167,6 +167,10 @@ impl SchemeSpec {
 pub struct TransportSpec {
     /// Its name in results.
     pub name: String,
+    /// Its algorithm; another name than its own if it is a variant.
+    pub algorithm: String,
+    /// The class of its flows, for metrics of their own.
+    pub class: String,
     /// Configuration of the connections.
     pub config: Arc<TcpConfig>,
     /// Makes the controller of the sending end of a path.

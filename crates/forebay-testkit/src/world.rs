@@ -84,6 +84,8 @@ impl World {
     ) -> usize {
         self.spec.transports.push(TransportSpec {
             name: name.into(),
+            algorithm: name.into(),
+            class: name.into(),
             config: Arc::new(config),
             controller: Arc::new(controller),
             feedback: Arc::new(feedback),

@@ -2,23 +2,29 @@
 
 use super::params::{paragraphs, parameters, resolve};
 use crate::screen::{Paint, wrap};
-use forebay_lab::{Bundle, PortKind, RouterKind};
+use forebay_lab::{Algorithm, Bundle, PortKind, RouterKind};
 use std::fmt::Write;
 
-/// The explanation of the algorithm `name`, which is in the table.
+/// The explanation of the algorithm `name`, which is in the catalogue.
 pub fn text(name: &str, paint: Paint) -> String {
-    let entry = forebay_cc::TABLE.iter().find(|entry| entry.name == name);
-    let entry = entry.expect("the catalogue is made from the table");
+    let entry = Algorithm::by_name(name).expect("the catalogue has all algorithms");
+    let reference = match entry.reference() {
+        "" => String::new(),
+        reference => format!(" ({reference})"),
+    };
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ =
-        writeln!(text, "{} - congestion control ({})\n", paint.bold(entry.title), entry.reference);
-    text.push_str(&wrap(entry.summary, 0));
-    let _ = writeln!(text, "\n{}", paint.bold("What is implemented"));
-    for paragraph in paragraphs(entry.about()) {
+    let title = paint.bold(entry.title());
+    let _ = writeln!(text, "{title} - congestion control{reference}\n");
+    text.push_str(&wrap(entry.summary(), 0));
+    let about = paragraphs(entry.about().into_iter());
+    if !about.is_empty() {
+        let _ = writeln!(text, "\n{}", paint.bold("What is implemented"));
+    }
+    for paragraph in about {
         text.push_str(&wrap(&paragraph, 2));
     }
-    if let Some(needs) = needs(entry.name) {
+    if let Some(needs) = needs(entry.name()) {
         let _ = writeln!(text, "\n{}", paint.bold("What it needs beside its two ends"));
         text.push_str(&wrap(&needs, 2));
     }

@@ -136,7 +136,7 @@ fn flows(scenario: &Scenario, paint: Paint) -> String {
     let mut table = Table::new(headings.iter().map(ToString::to_string).collect());
     let name = |node: forebay_base::NodeId| &scenario.nodes[node.index()].name;
     for (id, flow) in (1..).zip(scenario.flows.iter().take(SHOWN)) {
-        let Flow { src, dst, start, bytes, life, protocol } = flow;
+        let Flow { src, dst, start, bytes, life, protocol, .. } = flow;
         let life = life.as_deref().cloned().unwrap_or_default();
         let bytes = match (bytes, life.stop) {
             (Some(bytes), _) => bytes.to_string(),

@@ -115,14 +115,14 @@ fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failur
     checked.map_err(|error| no_room(args, error))?;
     let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
     if !args.protocol.is_empty() {
-        scenario.protocols = protocols(&args.protocol)?;
+        scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;
     }
     Ok(scenario)
 }
 
-/// The protocols of `--protocol`, as the table of algorithms spells them.
-fn protocols(names: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let known = || forebay_cc::TABLE.iter().map(|entry| entry.name);
+/// The protocols of `--protocol`, out of those that the scenario can run.
+fn protocols(names: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
+    let known = || known.iter().copied();
     let mut found = Vec::new();
     for name in names {
         let Some(protocol) = known().find(|known| known == name) else {

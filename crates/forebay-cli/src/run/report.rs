@@ -43,7 +43,7 @@ pub fn text(
 
 /// A column per protocol, then one per published result; a row per metric.
 fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Published]) -> Table {
-    let titles = aggregates.iter().map(|a| title(&a.protocol).to_string());
+    let titles = aggregates.iter().map(|a| a.title.clone());
     let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
     let mut table = Table::new(columns);
     let mut add = |label: &str, unit: Unit, values: Vec<Option<Estimate>>| {
@@ -120,7 +120,7 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
             format!("{:.0} ns", cpu_s * 1e9 / hops.max(1) as f64),
             mine().next().map_or_else(String::new, |run| run.trace_hash.clone()),
         ];
-        table.push(title(&aggregate.protocol), cells);
+        table.push(aggregate.title.as_str(), cells);
     }
     table
 }
@@ -155,10 +155,4 @@ fn reference(runs: &[RunResult]) -> Option<String> {
     Some(format!(
         "reference: a fluid model with max-min fair sharing, {kinds}; {dearest_s:.2} s of CPU"
     ))
-}
-
-/// How text calls a protocol.
-fn title(protocol: &str) -> &str {
-    let entry = forebay_cc::TABLE.iter().find(|entry| entry.name == protocol);
-    entry.map_or(protocol, |entry| entry.title)
 }

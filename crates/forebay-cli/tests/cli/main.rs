@@ -6,6 +6,7 @@ mod memory;
 mod mistakes;
 mod names;
 mod out;
+mod outside;
 mod pages;
 mod pcap;
 mod progress;

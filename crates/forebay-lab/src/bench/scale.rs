@@ -36,6 +36,8 @@ pub fn network(flows: usize, seed: u64) -> NetSpec {
     let (sender, receiver) = (Spec::default(), Spec::default());
     spec.transports.push(TransportSpec {
         name: sender.name().into(),
+        algorithm: sender.name().into(),
+        class: sender.name().into(),
         config: Arc::new(config),
         controller: Arc::new(move |init| sender.build(init)),
         feedback: Arc::new(move || receiver.build_feedback()),

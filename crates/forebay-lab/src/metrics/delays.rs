@@ -29,17 +29,6 @@ pub struct Delays {
     pub rtt_p99_ms: Option<f64>,
 }
 
-/// What is reported of the flows of one class. The class of a flow is its protocol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(serde::Deserialize))]
-pub struct ClassMetrics {
-    /// Number of flows.
-    pub flows: usize,
-    /// Delays of their packets.
-    #[serde(flatten)]
-    pub delays: Delays,
-}
-
 /// One-way delays, and round-trip times.
 #[derive(Clone, Default)]
 struct Counted {
@@ -47,19 +36,17 @@ struct Counted {
     round_trips: Histogram,
 }
 
-/// What was counted of each class up to some time, with its number of flows.
-pub(super) struct DelayMark(BTreeMap<String, (usize, Counted)>);
+/// What was counted of each class up to some time.
+pub(super) struct DelayMark(BTreeMap<String, Counted>);
 
 impl DelayMark {
     pub fn of(simulation: &Simulation, spec: &NetSpec) -> DelayMark {
-        let mut classes: BTreeMap<String, (usize, Counted)> = BTreeMap::new();
+        let mut classes: BTreeMap<String, Counted> = BTreeMap::new();
         for (number, transport) in spec.transports.iter().enumerate() {
-            let flows = spec.flows.iter().filter(|flow| flow.transport == number).count();
-            if flows == 0 {
+            if spec.flows.iter().all(|flow| flow.transport != number) {
                 continue;
             }
-            let (all, counted) = classes.entry(transport.name.clone()).or_default();
-            *all += flows;
+            let counted = classes.entry(transport.class.clone()).or_default();
             counted.one_way.add(&simulation.one_way(number));
             counted.round_trips.add(&simulation.round_trips(number));
         }
@@ -67,11 +54,11 @@ impl DelayMark {
     }
 
     /// What was counted from `earlier` to this: of all flows together, and by class.
-    pub fn since(&self, earlier: &DelayMark) -> (Delays, BTreeMap<String, ClassMetrics>) {
+    pub fn since(&self, earlier: &DelayMark) -> (Delays, BTreeMap<String, Delays>) {
         let mut all = Counted::default();
         let mut by_class = BTreeMap::new();
-        for (name, (flows, counted)) in &self.0 {
-            let before = earlier.0.get(name).map(|(_, counted)| counted).cloned();
+        for (name, counted) in &self.0 {
+            let before = earlier.0.get(name).cloned();
             let before = before.unwrap_or_default();
             let window = Counted {
                 one_way: counted.one_way.since(&before.one_way),
@@ -79,8 +66,7 @@ impl DelayMark {
             };
             all.one_way.add(&window.one_way);
             all.round_trips.add(&window.round_trips);
-            let delays = window.delays();
-            by_class.insert(name.clone(), ClassMetrics { flows: *flows, delays });
+            by_class.insert(name.clone(), window.delays());
         }
         (all.delays(), by_class)
     }

@@ -1,7 +1,7 @@
 //! From a simulation to metrics.
 
-use super::delays::DelayMark;
-use super::{FlowResult, Metrics};
+use super::delays::{DelayMark, Delays};
+use super::{ClassMetrics, FlowResult, Metrics};
 use crate::run::LinkNames;
 use crate::scenario::FctClock;
 use crate::statistics::{jain, mean, quantile};
@@ -137,6 +137,7 @@ pub(crate) fn flows_of(
             src: name(flow.src),
             dst: name(flow.dst),
             protocol: spec.transports[flow.transport].name.clone(),
+            class: spec.transports[flow.transport].class.clone(),
             start_s: flow.known_start().or(outcome.opened_at).map(clock_seconds),
             bytes: flow.bytes,
             received_bytes: outcome.received_bytes,
@@ -164,41 +165,81 @@ pub(crate) fn metrics_of(
     (bounds, mark): (&Bounds, &Mark),
     flows: &[FlowResult],
 ) -> Metrics {
-    let now = simulation.now();
-    let received: u64 = flows.iter().map(|f| f.received_bytes).sum();
-    let delivered_bytes = received - mark.received.iter().sum::<u64>();
-    let goodputs: Vec<f64> = flows.iter().filter_map(|f| f.goodput_bps).collect();
-    let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
-    fcts.sort_by(f64::total_cmp);
-    let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(count).sum();
-    let (delays, by_class) = DelayMark::of(simulation, spec).since(&mark.delays);
+    let window = simulation.now().since(mark.at);
+    let (delays, mut by_class) = DelayMark::of(simulation, spec).since(&mark.delays);
+    let of =
+        |flows: &[&FlowResult], delays| of_flows(simulation, spec, (window, mark), flows, delays);
+    let mut classes: BTreeMap<&str, Vec<&FlowResult>> = BTreeMap::new();
+    for flow in flows {
+        classes.entry(&flow.class).or_default().push(flow);
+    }
+    let classes = classes.into_iter().map(|(name, flows)| {
+        let delays = by_class.remove(name).unwrap_or_default();
+        (name.to_string(), of(&flows, delays))
+    });
+    let by_class = classes.collect();
+    let all = of(&flows.iter().collect::<Vec<_>>(), delays);
     let mut metrics = Metrics {
-        delays,
         by_class,
-        afct_s: mean(&fcts),
-        fct_p50_s: quantile(&fcts, 0.5),
-        fct_p99_s: quantile(&fcts, 0.99),
-        all_done_s: all_done(simulation, flows.len(), bounds).map(seconds),
-        jain_goodput: jain(&goodputs),
-        jain_flows: goodputs.len(),
-        goodput_bps: rate_bps(delivered_bytes, now.since(mark.at)),
-        delivered_bytes,
-        retransmits: sum(|f| f.retransmits),
-        timeouts: sum(|f| f.timeouts),
         ce_marks: simulation.drops().ce_marks(),
-        window_s: [clock_seconds(mark.at), clock_seconds(now)],
-        ..Metrics::default()
+        window_s: [clock_seconds(mark.at), clock_seconds(simulation.now())],
+        ..Metrics::from(&all)
     };
+    // A run of several starts counts from the first, jitter included.
+    let first = first_start(simulation, spec, flows.iter());
+    debug_assert!(flows.is_empty() || first == Some(bounds.first_start));
     put_links(&mut metrics, simulation, spec, names, mark);
     metrics
 }
 
-fn all_done(simulation: &Simulation, flows: usize, bounds: &Bounds) -> Option<Span> {
-    let outcomes = (0..flows as u32).map(|i| simulation.flow(FlowId(i)));
+/// When the first of these flows started. One that follows another starts when it opens.
+fn first_start<'a>(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    flows: impl Iterator<Item = &'a FlowResult>,
+) -> Option<Time> {
+    let start = |flow: &FlowResult| {
+        let index = flow.id - 1;
+        let known = spec.flows[index as usize].known_start();
+        known.or_else(|| simulation.flow(FlowId(index)).opened_at)
+    };
+    flows.filter_map(start).min()
+}
+
+/// What is reported of these flows together.
+fn of_flows(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    (window, mark): (Span, &Mark),
+    flows: &[&FlowResult],
+    delays: Delays,
+) -> ClassMetrics {
+    let index = |flow: &FlowResult| flow.id as usize - 1;
+    let before = |flow: &FlowResult| mark.received[index(flow)];
+    let delivered_bytes = flows.iter().map(|f| f.received_bytes - before(f)).sum();
+    let goodputs: Vec<f64> = flows.iter().filter_map(|f| f.goodput_bps).collect();
+    let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
+    fcts.sort_by(f64::total_cmp);
+    let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(|flow| count(flow)).sum();
+    let outcomes = flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
     // Nobody waits for those that will never be.
     let done = outcomes.filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
-    let last = done.collect::<Option<Vec<Time>>>()?.into_iter().max()?;
-    Some(last.since(bounds.first_start))
+    let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
+    let first = first_start(simulation, spec, flows.iter().copied());
+    ClassMetrics {
+        flows: flows.len(),
+        afct_s: mean(&fcts),
+        fct_p50_s: quantile(&fcts, 0.5),
+        fct_p99_s: quantile(&fcts, 0.99),
+        all_done_s: last.zip(first).map(|(last, first)| seconds(last.since(first))),
+        jain_goodput: jain(&goodputs),
+        jain_flows: goodputs.len(),
+        goodput_bps: rate_bps(delivered_bytes, window),
+        delivered_bytes,
+        delays,
+        retransmits: sum(|f| f.retransmits),
+        timeouts: sum(|f| f.timeouts),
+    }
 }
 
 /// Utilisation of the links between routers, and the queue delay of the busiest that leaves a router. In a network without

@@ -8,7 +8,7 @@ mod interfaces;
 mod measure;
 mod table;
 
-pub use delays::{ClassMetrics, Delays};
+pub use delays::Delays;
 pub use interfaces::InterfaceResult;
 pub(crate) use interfaces::{has_left_push, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
@@ -47,7 +47,7 @@ pub struct Metrics {
     /// One-way delays and round-trip times of all flows.
     #[serde(flatten)]
     pub delays: Delays,
-    /// The same of the flows of each class, by its name. The class of a flow is its protocol.
+    /// The same of the flows of each class, by its name.
     pub by_class: BTreeMap<String, ClassMetrics>,
     /// Retransmitted packets with payload, all flows, whole run.
     pub retransmits: u64,
@@ -61,6 +61,38 @@ pub struct Metrics {
     pub window_s: [f64; 2],
 }
 
+/// What is reported of the flows of one class: what [`Metrics`] has of all flows, under the same
+/// names. The class of a flow is what the scenario says, else its protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+pub struct ClassMetrics {
+    /// Number of flows.
+    pub flows: usize,
+    /// Mean flow completion time, in seconds.
+    pub afct_s: Option<f64>,
+    /// Median flow completion time, in seconds.
+    pub fct_p50_s: Option<f64>,
+    /// 99th percentile of flow completion times, in seconds.
+    pub fct_p99_s: Option<f64>,
+    /// From the start of the class's first flow until all its flows had completed, in seconds.
+    pub all_done_s: Option<f64>,
+    /// Jain's index over the goodputs of its flows.
+    pub jain_goodput: Option<f64>,
+    /// Number of flows in `jain_goodput`.
+    pub jain_flows: usize,
+    /// Bytes in order at its receivers in the window of the run, as bits per second.
+    pub goodput_bps: Option<f64>,
+    /// Bytes in order at its receivers in the window.
+    pub delivered_bytes: u64,
+    /// Delays of its packets.
+    #[serde(flatten)]
+    pub delays: Delays,
+    /// Retransmitted packets with payload, whole run.
+    pub retransmits: u64,
+    /// Retransmission timeouts, whole run.
+    pub timeouts: u64,
+}
+
 /// What is reported of one flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowResult {
@@ -72,6 +104,8 @@ pub struct FlowResult {
     pub dst: String,
     /// Its protocol.
     pub protocol: String,
+    /// Its class: what the scenario says, else its protocol.
+    pub class: String,
     /// When its SYN was due, in seconds; None of a flow that follows another and has not started.
     pub start_s: Option<f64>,
     /// Bytes to send; None: endless.

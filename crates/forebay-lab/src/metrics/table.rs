@@ -79,6 +79,11 @@ impl MetricDoc {
         MetricDoc { unit: "ms", scale: 1e-3, ..self }
     }
 
+    /// Of each class of flows, too.
+    const fn of_flows(self) -> MetricDoc {
+        MetricDoc { by_class: true, ..self }
+    }
+
     /// A delay of packets, in milliseconds, of the run and of each class.
     const fn delay(self) -> MetricDoc {
         MetricDoc { by_class: true, ..self.in_ms() }
@@ -98,6 +103,7 @@ pub const METRICS: &[MetricDoc] = &[
         "mean flow completion time of completed flows",
         |m| m.afct_s,
     )
+    .of_flows()
     .more(
         "A flow has completed when its last byte is in order at the receiver; its clock starts when the key fct says. \
          \"AFCT / reference\" (.reference.afct_ratio) is this mean by that of the reference, both over the flows that \
@@ -109,25 +115,29 @@ pub const METRICS: &[MetricDoc] = &[
         Unit::Seconds,
         "median of those times (linear interpolation between ranks)",
         |m| m.fct_p50_s,
-    ),
+    )
+    .of_flows(),
     row(
         ("fct_p99_s", "FCT p99"),
         Unit::Seconds,
         "99th percentile of those times",
         |m| m.fct_p99_s,
-    ),
+    )
+    .of_flows(),
     row(
         ("all_done_s", "all done after"),
         Unit::Seconds,
         "from the first flow's start until all flows had completed",
         |m| m.all_done_s,
-    ),
+    )
+    .of_flows(),
     row(
         ("goodput_bps", "goodput (all flows)"),
         Unit::BitsPerSecond,
         "bytes in order at all receivers in the window, per time",
         |m| m.goodput_bps,
     )
+    .of_flows()
     .more(
         "The sum over all flows, in whichever direction they send: with flows in both directions it can exceed the rate of a link.",
     ),
@@ -136,13 +146,15 @@ pub const METRICS: &[MetricDoc] = &[
         Unit::Bytes,
         "bytes in order at all receivers in the window",
         |m| Some(m.delivered_bytes as f64),
-    ),
+    )
+    .of_flows(),
     row(
         ("jain_goodput", "Jain's index"),
         Unit::Plain,
         "Jain's index over the goodputs of the flows active in the window",
         |m| m.jain_goodput,
     )
+    .of_flows()
     .more(
         "(Σx)² / (n Σx²) over the goodputs x of n flows: 1 if all are equal, 1/n if one has all. It counts every flow that sent \
          its SYN before the end of the run and had not completed before the window (window_s); n is jain_flows. The goodput of a \
@@ -243,22 +255,26 @@ pub const METRICS: &[MetricDoc] = &[
         |m| m.delays.rtt_p99_ms,
     )
     .delay(),
-    aside("by_class", "", "one-way delay and RTT of each class of flows, by name").more(
-        "The class of a flow is its protocol. The keys are those of the run: one_way_delay_mean_ms and so on, and flows, the number \
-         of flows. The table shows classes where a run has several.",
+    aside("by_class", "", "the metrics of each class of flows, by name").more(
+        "The class of a flow is what its key class says, else its protocol. The keys are those of the run, from \
+         afct_s to timeouts, and flows, the number of flows; all of them but those of links. Goodput counts over the \
+         window of the run, so that classes add up; all_done_s counts from the start of the first flow of the class. \
+         The table shows some of them where a run has several classes.",
     ),
     row(
         ("retransmits", "retransmits"),
         Unit::Count,
         "retransmitted packets with payload, whole run",
         |m| Some(m.retransmits as f64),
-    ),
+    )
+    .of_flows(),
     row(
         ("timeouts", "timeouts"),
         Unit::Count,
         "retransmission timeouts, whole run",
         |m| Some(m.timeouts as f64),
-    ),
+    )
+    .of_flows(),
     row(
         ("ce_marks", "CE marks"),
         Unit::Count,
@@ -269,8 +285,17 @@ pub const METRICS: &[MetricDoc] = &[
 ];
 
 /// Metrics that the table and the report show for each class of flows, where a run has several.
-pub const CLASS_ROWS: [&str; 4] =
-    ["one_way_delay_mean_ms", "one_way_delay_p95_ms", "rtt_mean_ms", "rtt_p95_ms"];
+pub const CLASS_ROWS: [&str; 9] = [
+    "afct_s",
+    "fct_p99_s",
+    "goodput_bps",
+    "jain_goodput",
+    "one_way_delay_mean_ms",
+    "one_way_delay_p95_ms",
+    "rtt_mean_ms",
+    "rtt_p95_ms",
+    "retransmits",
+];
 
 /// True if a row of the table and of the report says nothing: one flow is its own mean and in no
 /// contest, what flows that all completed delivered is known before, and queues may mark nothing.
@@ -362,7 +387,7 @@ pub mod labels {
 
     /// A metric of the flows of one class.
     pub fn of_class(label: &str, class: &str) -> String {
-        format!("{label} ({class})")
+        format!("{} ({class})", label.trim_end_matches(" (all flows)"))
     }
 
     /// Packets dropped for `reason`.
@@ -379,12 +404,32 @@ impl Metrics {
     }
 }
 
+impl From<&ClassMetrics> for Metrics {
+    /// The metrics of a run with these flows; none of links.
+    fn from(of: &ClassMetrics) -> Metrics {
+        Metrics {
+            afct_s: of.afct_s,
+            fct_p50_s: of.fct_p50_s,
+            fct_p99_s: of.fct_p99_s,
+            all_done_s: of.all_done_s,
+            jain_goodput: of.jain_goodput,
+            jain_flows: of.jain_flows,
+            goodput_bps: of.goodput_bps,
+            delivered_bytes: of.delivered_bytes,
+            delays: of.delays,
+            retransmits: of.retransmits,
+            timeouts: of.timeouts,
+            ..Metrics::default()
+        }
+    }
+}
+
 impl ClassMetrics {
     /// Its metrics that are one number, by name.
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
-        let metrics = Metrics { delays: self.delays, ..Metrics::default() };
-        let delays = METRICS.iter().filter(|metric| metric.by_class);
-        delays.map(move |metric| (metric.name, metric.of(&metrics)))
+        let metrics = Metrics::from(self);
+        let of_flows = METRICS.iter().filter(|metric| metric.by_class);
+        of_flows.map(move |metric| (metric.name, metric.of(&metrics)))
     }
 }
 

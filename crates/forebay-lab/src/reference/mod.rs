@@ -25,6 +25,7 @@ mod sharing;
 mod ways;
 mod wire;
 
+use crate::algorithms::Algorithm;
 use crate::protocol::Bundle;
 
 pub use known::Known;
@@ -47,10 +48,10 @@ impl Mode {
     }
 }
 
-/// What flows of that protocol are compared with: as its bundle says.
-pub fn mode_of(protocol: &str) -> Mode {
-    let entry = forebay_cc::TABLE.iter().find(|entry| entry.name == protocol);
-    entry.map_or(Mode::SinglePath, |entry| Bundle::of(entry.name).reference)
+/// What flows of that algorithm are compared with: as its bundle says.
+pub fn mode_of(algorithm: &str) -> Mode {
+    let entry = Algorithm::by_name(algorithm);
+    entry.map_or(Mode::SinglePath, |entry| Bundle::of(entry.name()).reference)
 }
 
 /// Why there is no reference.

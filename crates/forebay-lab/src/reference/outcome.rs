@@ -87,7 +87,7 @@ pub(crate) fn fluid_reference(
 ) -> Result<Option<Reference>, SpecError> {
     let spec = wanted.spec;
     let network = Network::build(spec, wanted.seed, false)?;
-    let modes: Vec<Mode> = spec.transports.iter().map(|t| mode_of(&t.name)).collect();
+    let modes: Vec<Mode> = spec.transports.iter().map(|t| mode_of(&t.algorithm)).collect();
     let costs = spec.transports.iter().map(|t| WireCost::of(t, spec.version)).collect();
     let setting = match Setting::new(spec, &network, &modes, costs) {
         Ok(setting) => setting,

@@ -4,7 +4,7 @@
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
-use super::look;
+use super::look::Looks;
 use super::results::{Aggregate, Estimate, Results, Run};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -258,6 +258,10 @@ fn delay(
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
     let mixed = results.aggregate.iter().any(|a| a.by_class.len() > 1);
+    // A class that is a protocol of the page looks like it.
+    let names = results.aggregate.iter().map(|a| a.name.as_str());
+    let classes = results.aggregate.iter().flat_map(|a| a.by_class.keys().map(String::as_str));
+    let looks = Looks::new(names.chain(classes));
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let mut push = |label: String, more: String, look: Look, values: Vec<Option<f64>>| {
             if values.iter().any(Option::is_some) {
@@ -270,7 +274,8 @@ fn delay(
             continue;
         }
         for (class, metrics) in &aggregate.by_class {
-            let class = look(class);
+            let known = results.aggregate.iter().find(|a| a.name == *class);
+            let class = looks.of(class, known.map_or("", |a| a.title.as_str()));
             let of_run = match protocols.len() {
                 1 => String::new(),
                 _ => format!("run of {}", protocol.title),

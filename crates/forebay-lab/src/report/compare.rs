@@ -1,12 +1,13 @@
 //! Several folders of results on one page: what they are called, whether they may be compared, and
 //! how their runs look.
 
+use super::Folder;
 use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
+use super::look::Looks;
 use super::page::{Heading, ranges};
 use super::results::{Aggregate, Results};
-use super::{Folder, look as look_of};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -153,8 +154,8 @@ fn flatten(value: &toml::Value, key: &str, flat: &mut BTreeMap<String, String>) 
 
 /// The look of a protocol of the folder with this number: the colour of the protocol, its shade and
 /// dashes of the folder.
-pub(super) fn look(of: &Aggregate, folder: usize) -> Protocol {
-    let known = look_of(&of.name);
+pub(super) fn look(looks: &Looks, of: &Aggregate, folder: usize) -> Protocol {
+    let known = looks.of(&of.name, &of.title);
     let title = match of.protocol.strip_suffix(&of.name) {
         Some(label) => format!("{label}{}", known.title),
         None => known.title,

@@ -17,6 +17,7 @@ mod error;
 mod escape;
 mod figures;
 mod gather;
+mod look;
 mod page;
 mod panels;
 mod results;
@@ -120,10 +121,12 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let many: usize = folders.iter().map(|folder| folder.results.aggregate.len()).sum();
+    let shown = folders.iter().flat_map(|folder| &folder.results.aggregate);
+    let looks = look::Looks::new(shown.map(|a| a.name.as_str()));
     for (number, Folder { path, results }) in folders.iter().enumerate() {
         let choice = Choice::of(results, many);
         let before = protocols.len();
-        protocols.extend(results.aggregate.iter().map(|a| compare::look(a, number)));
+        protocols.extend(results.aggregate.iter().map(|a| compare::look(&looks, a, number)));
         for note in choice.notes(results) {
             left_out.push(compare::noted(heading.labels.get(number), note));
         }
@@ -139,27 +142,6 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty(), charts };
     Ok(page::page(&heading, &results, &protocols, &plots))
-}
-
-/// Name, colour and marker from the table of algorithms; grey for a name that it does not have.
-fn look(name: &str) -> Protocol {
-    let Some(entry) = forebay_cc::TABLE.iter().find(|entry| entry.name == name) else {
-        let (title, colour) = (name.to_string(), "#888888".to_string());
-        return Protocol { name: name.to_string(), title, colour, marker: "circle", dash: 0 };
-    };
-    use forebay_cc::Marker;
-    let marker = match entry.marker {
-        Marker::Circle => "circle",
-        Marker::Square => "square",
-        Marker::Triangle => "triangle",
-        Marker::Diamond => "diamond",
-        Marker::Cross => "cross",
-        Marker::Plus => "plus",
-        Marker::Star => "star",
-        Marker::Pentagon => "pentagon",
-    };
-    let (title, colour) = (entry.title.to_string(), entry.colour.to_string());
-    Protocol { name: name.to_string(), title, colour, marker, dash: 0 }
 }
 
 /// What of the runs has plots over time.

@@ -73,6 +73,9 @@ pub(super) struct Aggregate {
     /// The protocol in the files.
     #[serde(skip)]
     pub name: String,
+    /// What text calls it; empty in results of older versions.
+    #[serde(default)]
+    pub title: String,
     pub seeds: Vec<u64>,
     pub flows: usize,
     pub completed: usize,

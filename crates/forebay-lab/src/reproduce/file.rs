@@ -272,8 +272,7 @@ fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
         (culprit.map_or(setup.scenario.span(), Spanned::span), error.to_string())
     })?;
     for protocol in &setup.protocols {
-        let mut known = forebay_cc::TABLE.iter().map(|entry| entry.name);
-        if !known.any(|name| name == protocol.get_ref()) {
+        if !scenario.protocol_names().contains(&protocol.get_ref().as_str()) {
             return Err((
                 protocol.span(),
                 format!("there is no protocol `{}`", protocol.get_ref()),

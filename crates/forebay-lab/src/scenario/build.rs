@@ -2,10 +2,9 @@
 
 use super::error::{Fault, ScenarioError};
 use super::source::Sources;
-use super::{Flow, Link, Scenario, Wire, protocols};
+use super::{Flow, Link, Scenario, Wire};
 use crate::protocol::{Bundle, PortKind};
 use forebay_base::{NodeId, Rng, Span, Stream};
-use forebay_cc::Spec;
 use forebay_net::{
     ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, SchemeSpec,
     TransportSpec,
@@ -18,11 +17,12 @@ use std::sync::Arc;
 impl Scenario {
     /// The network under one protocol and one seed. Flows that name a protocol keep it.
     pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
-        let protocol = protocols::find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
+        let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
         let names = self.protocols_under(protocol);
-        let place = |name: &str| {
-            let found = names.iter().position(|&n| n == name);
-            found.expect("every protocol of a flow was listed")
+        let kinds = self.kinds(protocol, &names);
+        let place = |flow: &Flow| {
+            let found = kinds.iter().position(|&kind| kind == kind_of(flow, protocol));
+            found.expect("every kind of flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
         let support = self.support(protocol, &names)?;
@@ -31,25 +31,31 @@ impl Scenario {
             version: self.ip_version,
             nodes: nodes.map(|(id, node)| support.node(id, node)).collect(),
             links: self.links.iter().flat_map(|link| self.directions(link, &support)).collect(),
-            transports: names.iter().map(|name| self.transport(name)).collect(),
-            flows: flows
-                .map(|(flow, id)| self.flow(flow, id, seed, flow.protocol.map_or(0, place)))
-                .collect(),
+            transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
             events: self.events.clone(),
         })
     }
 
-    /// The algorithm of that name with the parameters that the scenario gives it; None if there is no such algorithm.
-    pub fn spec(&self, protocol: &str) -> Option<Spec> {
-        let given = self.specs.iter().find(|spec| spec.name() == protocol);
-        given.cloned().or_else(|| Spec::by_name(protocol))
+    /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
+    fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
+        let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
+        for flow in self.flows.iter().filter(|flow| flow.class.is_some()) {
+            let kind = kind_of(flow, protocol);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
     }
 
-    fn transport(&self, name: &'static str) -> TransportSpec {
+    fn transport(&self, (name, class): FlowKind) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
         let receiver = spec.clone();
         TransportSpec {
             name: name.to_string(),
+            algorithm: spec.name().to_string(),
+            class: class.to_string(),
             config: Arc::new(self.tcp_for(name)),
             controller: Arc::new(move |init| spec.build(init)),
             feedback: Arc::new(move || receiver.build_feedback()),
@@ -62,7 +68,7 @@ impl Scenario {
         protocol: &'static str,
         names: &[&'static str],
     ) -> Result<Support, ScenarioError> {
-        let bundles: Vec<Bundle> = names.iter().map(|name| Bundle::of(name)).collect();
+        let bundles: Vec<Bundle> = names.iter().map(|name| self.bundle(name)).collect();
         let inrpp_routers = self.inrpp_routers(protocol);
         let checked = self.check_caches(&inrpp_routers);
         checked.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
@@ -114,6 +120,14 @@ impl Scenario {
             paths: Vec::new(),
         }
     }
+}
+
+/// A protocol and a class.
+type FlowKind = (&'static str, &'static str);
+
+fn kind_of(flow: &Flow, protocol: &'static str) -> FlowKind {
+    let protocol = flow.protocol.unwrap_or(protocol);
+    (protocol, flow.class.unwrap_or(protocol))
 }
 
 /// What the network of a run has beside plain routers and queues: the union of what its protocols need.

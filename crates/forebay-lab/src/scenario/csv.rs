@@ -59,6 +59,7 @@ columns! {
         "rate_bps": "may be empty: rate at which it writes, in bit/s, or with unit: 1e6, 1Mbit/s",
         "after": "in place of start_s: row (from 1 on) of an earlier flow of src, which it follows",
         "think_s": "may be empty: time from that end to the start, in seconds, or with unit",
+        "class": "class of the flow in results; an empty cell: its protocol",
     }
 }
 
@@ -68,6 +69,7 @@ pub(super) const STOP: usize = 7;
 pub(super) const RATE: usize = 8;
 pub(super) const AFTER: usize = 9;
 pub(super) const THINK: usize = 10;
+pub(super) const CLASS: usize = 11;
 
 /// A file of rows, its columns put into the order that was asked for.
 pub(super) struct Csv {

@@ -230,6 +230,8 @@ sections! {
             rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
+            /// Class of the flow: results have all metrics of flows for each class, too. Default: its protocol.
+            class: String,
         }
     }
     /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a router (`restart`) or to a route.
@@ -508,6 +510,10 @@ pub(super) struct Protocols(pub Vec<ProtocolTable>);
 #[derive(Clone, Debug)]
 pub(super) struct ProtocolTable {
     pub name: At<String>,
+    /// The algorithm that it is a variant of.
+    pub of: Option<At<String>>,
+    /// What text calls it.
+    pub title: Option<At<String>>,
     pub params: Vec<Param>,
 }
 
@@ -528,7 +534,11 @@ impl Field for Protocols {
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {
+            let text = |at: &At<String>| toml::Value::String(at.value.clone());
+            let own = [("of", &table.of), ("title", &table.title)];
+            let own = own.map(|(key, at)| Some((key.to_string(), text(at.as_ref()?))));
             let params = table.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
+            let params = own.into_iter().flatten().chain(params);
             (table.name.value.clone(), toml::Value::Table(params.collect()))
         });
         toml::Value::Table(tables.collect())
@@ -543,9 +553,16 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let Value::Table(params) = &entry.item.value else {
         return Err(entry.item.expected(&key, "a table of parameters"));
     };
-    let params = params.iter().map(|entry| param(entry, &key));
+    let named = |name: &str| -> Result<Option<At<String>>, Fault> {
+        let found = params.iter().find(|p| p.key == name);
+        found.map(|p| At::<String>::read(&p.item, &join(&key, name))).transpose()
+    };
+    let (of, title) = (named("of")?, named("title")?);
+    let params = params.iter().filter(|p| !matches!(p.key.as_str(), "of" | "title"));
+    let params = params.map(|entry| param(entry, &key));
     let params = params.collect();
-    Ok(ProtocolTable { name: At { value: entry.key.clone(), loc: entry.key_loc, key }, params })
+    let name = At { value: entry.key.clone(), loc: entry.key_loc, key };
+    Ok(ProtocolTable { name, of, title, params })
 }
 
 /// One parameter of the table that is called `key`.

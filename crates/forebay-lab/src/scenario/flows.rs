@@ -7,16 +7,24 @@ use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
 use super::life::{self, Waiting};
+use super::protocols::Names;
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
+use crate::algorithms::{is_name, kept};
 use forebay_base::{NodeId, Span, Time};
 use forebay_net::Law;
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Most classes of flows in a scenario: each has distributions of delays of its own.
+const MOST_CLASSES: usize = 100;
 
 /// Makes flows, each with a route there and back.
 struct Table<'a> {
     topology: &'a Topology,
+    names: &'a Names,
+    classes: BTreeSet<&'static str>,
     reach: Reach,
     mss_bytes: u64,
     flows: Vec<Flow>,
@@ -25,14 +33,16 @@ struct Table<'a> {
 /// Expand all that the file and its CSV file say of flows.
 pub(super) fn expand(
     file: &File,
-    topology: &Topology,
+    (topology, names): (&Topology, &Names),
     mss_bytes: u16,
     (sources, base): (&mut Sources, &Path),
     faults: &mut Faults,
 ) -> Vec<Flow> {
     let before = faults.len();
     let reach = Reach::new(topology);
-    let mut table = Table { topology, reach, mss_bytes: mss_bytes.into(), flows: Vec::new() };
+    let mss_bytes = mss_bytes.into();
+    let classes = BTreeSet::new();
+    let mut table = Table { topology, names, classes, reach, mss_bytes, flows: Vec::new() };
     let mut waiting = Waiting::default();
     for group in file.flows.iter().flat_map(|at| &at.value) {
         let first = table.flows.len();
@@ -60,14 +70,16 @@ impl Table<'_> {
     /// Add the flows of a group; the rounds of each of its users.
     fn add_group(&mut self, group: &At<FlowGroup>) -> Result<usize, Fault> {
         let flow = &group.value;
-        let protocol = flow.protocol.as_ref().map(super::protocols::lookup).transpose();
+        let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
         let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
         let ends =
             ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)));
+        let class = flow.class.as_ref();
+        let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
         let life = both(life::of_group(flow, self.mss_bytes), life::rounds(flow));
-        let values = both(both(self.size(group), protocol), life);
-        let (((bytes, protocol), (life, rounds)), _) = both(values, ends)?;
+        let values = both(both(self.size(group), both(protocol, class)), life);
+        let (((bytes, (protocol, class)), (life, rounds)), _) = both(values, ends)?;
         let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
@@ -86,7 +98,7 @@ impl Table<'_> {
             let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
             let life = life.clone().map(Box::new);
-            let mut made = Flow { src, dst, start, bytes, life, protocol };
+            let mut made = Flow { src, dst, start, bytes, life, protocol, class };
             for round in 0..rounds {
                 if round > 0 {
                     if made.is_endless() {
@@ -147,6 +159,25 @@ impl Table<'_> {
         let name = &self.topology.nodes[node.index()].name;
         let text = format!("`{name}` is a router: flows run between hosts");
         Err(fault(Problem::Conflict(text)))
+    }
+
+    /// The class of that name.
+    fn class(
+        &mut self,
+        name: &str,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<&'static str, Fault> {
+        let out_of_range =
+            |expected: String| fault(Problem::OutOfRange { found: name.to_string(), expected });
+        if !is_name(name) {
+            return Err(out_of_range("1 to 40 lower-case letters, digits and `-`".to_string()));
+        }
+        if self.classes.len() >= MOST_CLASSES && !self.classes.contains(name) {
+            return Err(out_of_range(format!("at most {MOST_CLASSES} classes")));
+        }
+        let name = kept(name);
+        self.classes.insert(name);
+        Ok(name)
     }
 
     /// Refuse a flow from a host to itself.
@@ -220,10 +251,14 @@ impl Table<'_> {
             _ => row.bytes(size),
         };
         let hosts = both(end(ends[0]), end(ends[1]));
-        let values = both(bytes, life::of_row(row, before, self.mss_bytes));
-        let ((src, dst), (bytes, (start, life, after))) = both(hosts, values)?;
+        let class = row.has(csv::CLASS).then(|| row.text(csv::CLASS));
+        let class = class.map(|name| self.class(name, |problem| row.fault(csv::CLASS, problem)));
+        let class = class.transpose();
+        let values = both(both(bytes, class), life::of_row(row, before, self.mss_bytes));
+        let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
         let (bytes, start) = (Some(bytes), Time::ZERO + start);
-        let flow = Flow { src, dst, start, bytes, life: life.map(Box::new), protocol: None };
+        let life = life.map(Box::new);
+        let flow = Flow { src, dst, start, bytes, life, protocol: None, class };
         self.push(flow, |problem| row.fault(ends[1], problem))?;
         // Where a row before this one is wrong, rows are not known by their numbers.
         let flow = self.flows.len() - 1;

@@ -8,7 +8,7 @@ use super::text::shown;
 use super::topology::Topology;
 use super::units::{Number, Room};
 use super::{Scenario, fits};
-use crate::protocol::{Bundle, RouterKind};
+use crate::protocol::RouterKind;
 use forebay_base::{LinkId, NodeId, Span};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -264,7 +264,7 @@ pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
 impl Scenario {
     /// Routers that run INRPP in a run under `protocol`.
     pub(crate) fn inrpp_routers(&self, protocol: &'static str) -> BTreeSet<NodeId> {
-        let runs = |name: &'static str| Bundle::of(name).routers == RouterKind::Inrpp;
+        let runs = |name: &'static str| self.bundle(name).routers == RouterKind::Inrpp;
         match &self.inrpp.routers {
             Some(routers) => routers.iter().copied().collect(),
             None if self.protocols_under(protocol).into_iter().any(runs) => self.all_routers(),

@@ -46,6 +46,7 @@ pub use file::FctClock;
 pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use outline::Outline;
+pub use protocols::ProtocolSpec;
 pub use schema::schema;
 
 use disciplines::QueueDiscipline;
@@ -54,7 +55,6 @@ use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_cc::Spec;
 use forebay_net::{EventSpec, NetEvent};
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
@@ -67,7 +67,7 @@ use std::sync::Arc;
 pub struct Scenario {
     /// What it shows, for people; may be empty.
     pub description: String,
-    /// Protocols to compare, as the table of algorithms spells them; at least one, each once.
+    /// Protocols to compare: algorithms and variants; at least one, each once.
     pub protocols: Vec<&'static str>,
     /// When a run ends; None: when all flows end.
     pub until: Option<Time>,
@@ -89,8 +89,9 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
-    /// Algorithms whose parameters the scenario gives; the others have their defaults.
-    pub specs: Vec<Spec>,
+    /// Protocols whose parameters the scenario gives, variants among them; the others have their
+    /// defaults.
+    pub specs: Vec<ProtocolSpec>,
     /// Nodes; [`NodeId`] is the index.
     pub nodes: Vec<Node>,
     /// Links; link k has the directed links 2k (from a to b) and 2k + 1.
@@ -166,6 +167,8 @@ pub struct Flow {
     pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
+    /// Its class in results; None: its protocol.
+    pub class: Option<&'static str>,
 }
 
 impl Flow {
@@ -390,12 +393,14 @@ fn read(
     let no_keys = file::Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
-    let flows = flows::expand(&file, &topology, tcp.mss_bytes, (sources, base), &mut faults);
+    let names = protocols::Names::of(&file);
+    let mss_bytes = tcp.mss_bytes;
+    let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = events::expand(&file, &topology, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
-    let protocols = protocols::compared(file.protocols.as_ref(), &mut faults);
+    let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
         faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
@@ -422,7 +427,8 @@ fn read(
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    scenario.tcp_of = tcp_of::resolve(&scenario, &topology, file.tcp_of.as_ref(), &mut faults);
+    let tables = file.tcp_of.as_ref();
+    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let lost = &topology.lost;
     let wrong = |faults: &Faults, keys: &[&str]| {

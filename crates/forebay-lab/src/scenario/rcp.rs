@@ -8,7 +8,7 @@ use super::fields::{
 use super::item::{Item, Value, whole};
 use super::text::shown;
 use super::units::Number;
-use crate::protocol::{Bundle, PortKind};
+use crate::protocol::PortKind;
 use forebay_base::Span;
 use forebay_queue::RcpPortParams;
 
@@ -105,7 +105,7 @@ pub(super) fn describe(scenario: &Scenario) -> Option<RcpTable> {
         Some(At::new(value))
     }
     let names = scenario.named_protocols().into_iter();
-    let mut names = names.filter(|name| Bundle::of(name).ports == PortKind::Rcp);
+    let mut names = names.filter(|name| scenario.bundle(name).ports == PortKind::Rcp);
     if scenario.rcp == DEFAULT && names.next().is_none() {
         return None;
     }

@@ -1,7 +1,7 @@
 //! `[tcp_of.NAME]`: what is different in the transport of one protocol.
 //!
 //! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than its own, so one `[tcp]` does not
-//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`Bundle`], room for
+//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for
 //! options); what `[tcp_of.NAME]` says.
 
 use super::buffers::Needed;
@@ -10,11 +10,12 @@ use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
 use super::file::Tcp;
 use super::item::{Item, Value};
+use super::protocols::Names;
 use super::topology::Topology;
-use super::{Scenario, buffers, protocols, tcp};
-use crate::protocol::Bundle;
+use super::{Scenario, buffers, tcp};
+use crate::algorithms::Algorithm;
 use forebay_base::{Rng, Stream};
-use forebay_cc::{Controller, Init, TABLE};
+use forebay_cc::{Controller, Init};
 use forebay_transport::{TcpConfig, data_option_bytes};
 use serde_json::{Map, Value as Json, json};
 
@@ -39,9 +40,10 @@ impl Field for TcpOf {
         toml::Value::Table(tables.collect())
     }
     fn schema() -> Json {
-        let tables: Map<String, Json> =
-            TABLE.iter().map(|entry| (entry.name.to_string(), Tcp::schema())).collect();
-        json!({ "type": "object", "properties": tables, "additionalProperties": false })
+        let names = Algorithm::all().into_iter().map(|entry| entry.name().to_string());
+        let tables: Map<String, Json> = names.map(|name| (name, Tcp::schema())).collect();
+        // Further names are those of variants.
+        json!({ "type": "object", "properties": tables, "additionalProperties": Tcp::schema() })
     }
 }
 
@@ -59,7 +61,7 @@ impl Scenario {
         let plain = data_option_bytes(config.timestamps, 0);
         let more = data_option_bytes(config.timestamps, self.stamped_bytes(protocol)) - plain;
         config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
-        if Bundle::of(protocol).buffers_hold_a_flow {
+        if self.bundle(protocol).buffers_hold_a_flow {
             let most = tcp::MAX_SEND_BUFFER_BYTES;
             let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
             let largest = sizes.max().unwrap_or(0);
@@ -93,14 +95,14 @@ impl Scenario {
 /// The configurations that tables are given for, by name.
 pub(super) fn resolve(
     scenario: &Scenario,
-    topology: &Topology,
+    (topology, names): (&Topology, &Names),
     given: Option<&At<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {
     let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
-        let protocol = protocols::lookup(name)?;
+        let protocol = names.lookup(name)?;
         let mut start = scenario.tcp;
         if let Some(preset) = tcp::preset(table)? {
             start = preset.config;

@@ -7,7 +7,7 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
-use super::{Flow, Link, Scenario, Wire, events, inrpp, life, protocols, rcp, tcp, tcp_of};
+use super::{Flow, Link, ProtocolSpec, Scenario, Wire, events, inrpp, life, rcp, tcp, tcp_of};
 use forebay_base::Time;
 use forebay_queue::Limit;
 use std::fmt::Write;
@@ -96,9 +96,14 @@ fn file(scenario: &Scenario) -> File {
     }
 }
 
-fn protocol(spec: &forebay_cc::Spec) -> ProtocolTable {
-    let name = At::new(spec.name().to_string());
-    ProtocolTable { name, params: given(&protocols::params_of(spec)) }
+fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
+    let of = spec.algorithm.name();
+    ProtocolTable {
+        name: At::new(spec.name.to_string()),
+        of: (of != spec.name).then(|| At::new(of.to_string())),
+        title: spec.title.clone().map(At::new),
+        params: given(&spec.algorithm.params()),
+    }
 }
 
 /// Parameters as they would be given.
@@ -151,6 +156,7 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         bytes: flow.bytes.map(|bytes| At::new(Bytes(bytes))),
         endless: flow.bytes.is_none().then(|| At::new(true)),
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
+        class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
     if let Some(life) = &flow.life {

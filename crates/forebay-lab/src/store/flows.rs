@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 20] {
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 21] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
@@ -38,6 +38,7 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 20] {
         ("src", texts(|f| &f.src)),
         ("dst", texts(|f| &f.dst)),
         ("protocol", texts(|f| &f.protocol)),
+        ("class", texts(|f| &f.class)),
         ("start_s", reals(|f| f.start_s)),
         ("bytes", Column::SomeIntegers(bytes.collect())),
         ("received_bytes", counts(|f| f.received_bytes)),

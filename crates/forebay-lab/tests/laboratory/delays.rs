@@ -210,3 +210,40 @@ fn classes_are_the_protocols_of_flows_and_make_up_the_run() {
     let cubic = &json["metrics"]["by_class"]["cubic"];
     assert!(cubic["flows"] == 1 && cubic["rtt_p95_ms"].is_number(), "{cubic}");
 }
+
+#[test]
+fn classes_of_one_protocol_have_metrics_of_their_own() {
+    let text = crate::SMALL.replace(
+        "flows = [{ src = \"s{}\", dst = \"d{}\", count = 2, bytes = 200_000 }]",
+        "flows = [{ src = \"s0\", dst = \"d0\", bytes = 200_000, class = \"long\" }, \
+         { src = \"s1\", dst = \"d1\", bytes = 20_000, class = \"short\", start = \"1s\" }, \
+         { src = \"s1\", dst = \"d1\", bytes = 20_000, class = \"short\", start = \"2s\" }]",
+    );
+    let parse = |text: &str| Scenario::parse(text, "classes.toml", &LoadOptions::default());
+    let scenario = parse(&text).unwrap();
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+    let result = run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap();
+    let classes = &result.metrics.by_class;
+    assert_eq!(classes.keys().collect::<Vec<_>>(), ["long", "short"]);
+    let (long, short) = (&classes["long"], &classes["short"]);
+    assert_eq!((long.flows, short.flows), (1, 2));
+    assert_eq!((long.delivered_bytes, short.delivered_bytes), (200_000, 40_000));
+    let fct = |flow: usize| result.per_flow[flow].fct_s.unwrap();
+    let close = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9 * b;
+    assert!(close(long.afct_s, fct(0)) && close(short.afct_s, (fct(1) + fct(2)) / 2.0));
+    // From the start of the first short flow, at 1 s or so, to the end of the second.
+    let starts = |flow: usize| result.per_flow[flow].start_s.unwrap();
+    assert!(close(short.all_done_s, starts(2) + fct(2) - starts(1)));
+    let all = result.metrics.goodput_bps.unwrap();
+    assert!(close(Some(long.goodput_bps.unwrap() + short.goodput_bps.unwrap()), all));
+    assert_eq!(result.metrics.retransmits, long.retransmits + short.retransmits);
+    assert!(long.delays.one_way_delay_mean_ms > short.delays.one_way_delay_mean_ms);
+    // Classes change nothing of what happens.
+    let plain = ["long", "short"]
+        .iter()
+        .fold(text.clone(), |text, class| text.replace(&format!(", class = \"{class}\""), ""));
+    let plain = run_one(&parse(&plain).unwrap(), "newreno", 1, &RunOptions::default()).unwrap();
+    assert_eq!(plain.trace_hash, result.trace_hash);
+    let error = parse(&text.replace("\"long\"", "\"Long one\"")).unwrap_err().to_string();
+    assert!(error.contains("class: `Long one` is out of range: expected 1 to 40"), "{error}");
+}

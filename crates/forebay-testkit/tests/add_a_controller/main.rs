@@ -1,6 +1,7 @@
 //! The worked example of CONTRIBUTING.md, compiled and run: the page cannot rot.
 
 mod aimd;
+mod page;
 
 use aimd::{Aimd, Params};
 use forebay_base::{Rng, Span, Stream, Time};
@@ -136,5 +137,9 @@ fn contributing_shows_this_code() {
 
 /// The example as it stands in the crate itself.
 fn inside_the_crate(code: &str) -> String {
-    code.replace("use forebay_cc::{", "use crate::{")
+    let (outside, used) = ("use forebay_base::Time;\nuse forebay_cc::{", "};\nuse serde");
+    let inside = code.replace(outside, "use crate::{");
+    let inside = inside.replace(used, "};\nuse forebay_base::Time;\nuse serde");
+    let schema = "#[cfg_attr(feature = \"schema\", derive(schemars::JsonSchema))]\n";
+    inside.replace("#[serde(default,", &format!("{schema}#[serde(default,"))
 }

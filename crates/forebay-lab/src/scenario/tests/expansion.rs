@@ -209,9 +209,9 @@ fn set_changes_what_it_names() {
     assert_eq!(scenario.tcp.pacing, windowed);
     assert_eq!(scenario.protocols, ["cubic", "newreno"]);
     assert_eq!(scenario.description, "as set");
-    let params = toml::Value::try_from(scenario.spec("cubic")).expect("plain values");
-    assert_eq!(params["cubic"]["beta"], toml::Value::Float(0.5));
-    assert_eq!(scenario.spec("newreno"), Spec::by_name("newreno"));
+    let params = scenario.spec("cubic").unwrap().params();
+    assert_eq!(params["beta"], toml::Value::Float(0.5));
+    assert_eq!(scenario.spec("newreno"), Algorithm::by_name("newreno").map(Algorithm::spec));
 }
 
 #[test]

@@ -8,8 +8,11 @@ mod lives;
 mod mutations;
 mod protocols;
 mod together;
+mod variants;
 
 use super::*;
+use crate::algorithms::{Algorithm, AlgorithmSpec};
+use forebay_cc::Spec;
 
 /// A small valid scenario; lines are replaced to break it.
 const SMALL: &str = r#"until_s = 5

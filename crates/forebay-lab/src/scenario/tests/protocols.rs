@@ -45,7 +45,7 @@ fn a_preset_of_one_protocol_takes_the_place_of_tcp() {
 fn a_preset_brings_the_parameters_of_its_controllers() {
     use forebay_cc::hystart::SlowStartKind;
     let cubic = |scenario: &Scenario| match scenario.spec("cubic") {
-        Some(Spec::Cubic(params)) => params,
+        Some(AlgorithmSpec::Table(Spec::Cubic(params))) => params,
         other => panic!("{other:?}"),
     };
     let defaults = forebay_cc::cubic::Params::default();
@@ -62,7 +62,7 @@ fn a_preset_brings_the_parameters_of_its_controllers() {
     assert_eq!(cubic(&one), defaults);
     let other = small(&["tcp_of.cubic.preset=linux-6.18"]);
     assert_eq!(cubic(&other), linux);
-    assert_eq!(other.spec("newreno"), Spec::by_name("newreno"));
+    assert_eq!(other.spec("newreno"), Algorithm::by_name("newreno").map(Algorithm::spec));
     for scenario in [own, one, other] {
         assert_eq!(parse(&scenario.to_toml()), scenario, "the expanded text holds them");
     }

@@ -1,0 +1,78 @@
+//! The command `forebay`: reads what is asked, lets `forebay-lab` do it, and shows the results.
+//!
+//! A program with algorithms of its own registers them and has the whole command: see [`Registration`]
+//! and `examples/aimd.rs`.
+//!
+//! Standard output has results and nothing else; progress, notes on the way and errors go to standard error.
+//! Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod catalogue;
+mod explain;
+mod failure;
+mod interrupt;
+mod list;
+mod pages;
+mod report;
+mod reproduce;
+mod run;
+mod schema;
+mod screen;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use screen::Paint;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+pub use forebay_lab::{RegisterError, Registration};
+
+/// The command: reads the arguments of the process, and does what they ask. Algorithms that are
+/// registered before are known as those of the table are.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(message) => {
+            // Help goes to standard output with code 0, the rest to standard error with code 2.
+            // If nobody reads it, the code has to do.
+            let _ = message.print();
+            return ExitCode::from(message.exit_code() as u8);
+        }
+    };
+    if matches!(cli.command, Command::Run(_) | Command::Reproduce(_) | Command::Bench(_)) {
+        pages::ask_for_huge();
+    }
+    match execute(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => ExitCode::from(failure.report()),
+    }
+}
+
+/// [`main`] after `register` has registered what the program brings. An error of it ends the
+/// process with exit code 2.
+pub fn main_with(register: impl FnOnce() -> Result<(), RegisterError>) -> ExitCode {
+    match register() {
+        Ok(()) => main(),
+        Err(error) => ExitCode::from(Failure::input(error).report()),
+    }
+}
+
+fn execute(command: Command) -> Result<(), Failure> {
+    let stdout = io::stdout();
+    let paint = Paint::of(&stdout);
+    let mut out = BufWriter::new(stdout);
+    match command {
+        Command::Run(args) => run::run(&args, &mut out, paint),
+        Command::List => list::list(&mut out, paint),
+        Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
+        Command::Schema => schema::schema(&mut out),
+        Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
+        Command::Report(args) => report::report(&args, &mut out),
+        Command::Bench(args) => bench::bench(&args, &mut out, paint),
+    }?;
+    out.flush()?;
+    Ok(())
+}
