@@ -19,6 +19,7 @@ mod ring;
 mod rng;
 mod seq;
 pub mod signal;
+mod table;
 mod time;
 mod words;
 
@@ -37,4 +38,5 @@ pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
 pub use rng::{Rng, Stream};
 pub use seq::{narrow, seq_lt, widen};
+pub use table::{ParamError, head_comment};
 pub use time::{Span, Time};

@@ -27,13 +27,14 @@
 //! ticks; and, unless they are given, C is 0.4 and not 410/1024, beta 0.7 and not 717/1024. The preset
 //! linux-6.18 gives them all.
 
+use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
     Timeout,
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::silence::Silence;
-use crate::table::{ParamError, require};
+use crate::table::require;
 use crate::ticks::Ticks;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};

@@ -38,13 +38,14 @@
 //! more than two are kept, so that a pause is not followed by a burst; a host with several flows
 //! shares its link between them.
 
+use crate::ParamError;
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, LossPolicy, NextPacket,
     Observation, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
-use crate::table::{ParamError, require};
+use crate::table::require;
 use alloc::boxed::Box;
 use forebay_base::signal::inrpp::{
     Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce,

@@ -31,4 +31,5 @@ pub use controller::{
     Sibling, Stamp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
-pub use table::{AnyController, AnyFeedback, Entry, ParamError, Spec, TABLE};
+pub use forebay_base::ParamError;
+pub use table::{AnyController, AnyFeedback, Entry, Spec, TABLE};

@@ -22,12 +22,13 @@
 //! and larger flight; slow start stops at ssthresh and the rest of the ACK counts for
 //! congestion avoidance (as Linux); `abc_l` holds after a timeout too.
 
+use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
     Timeout,
 };
 use crate::silence::Silence;
-use crate::table::{ParamError, require};
+use crate::table::require;
 use forebay_base::Time;
 use serde::{Deserialize, Serialize};
 

@@ -25,13 +25,13 @@
 //! pause a flow goes on at the last rate. Routers count the bytes of their links, some more than
 //! those of IP.
 
+use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, Controller, Init, Limits, NextPacket, Observation, Recovered, RecoveryOwner,
     RttView, Sent, Stamp, Tag, Timeout,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
-use crate::table::ParamError;
 use alloc::boxed::Box;
 use forebay_base::signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};

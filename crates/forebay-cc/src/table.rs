@@ -12,6 +12,7 @@ use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
 use crate::{cubic, inrpp, newreno, rcp};
 use alloc::boxed::Box;
+use forebay_base::{ParamError, head_comment};
 use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of an algorithm.
@@ -33,18 +34,8 @@ pub struct Entry {
 impl Entry {
     /// The head comment of the algorithm's file, line by line: what it implements, its equations, and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
-        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
-        lines.map(|line| line.strip_prefix(' ').unwrap_or(line))
+        head_comment(self.source)
     }
-}
-
-/// A parameter is outside its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// Name of the parameter.
-    pub param: &'static str,
-    /// What is allowed, in words.
-    pub allowed: &'static str,
 }
 
 /// `Ok` if `holds`, else the error that names the parameter and its range.

@@ -6,11 +6,11 @@
 //!
 //! Differs from the bfifo and pfifo of Linux in: the packet in transmission is not counted, nor any that a driver holds.
 
+use crate::ParamError;
 use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
-use crate::table::ParamError;
 use forebay_base::{DropReason, Packet};
 use serde::{Deserialize, Serialize};
 

@@ -10,6 +10,7 @@ use crate::discipline::Discipline;
 use crate::droptail;
 use crate::port::PortInit;
 use alloc::boxed::Box;
+use forebay_base::{ParamError, head_comment};
 use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of a discipline.
@@ -31,18 +32,8 @@ pub struct DisciplineEntry {
 impl DisciplineEntry {
     /// The head comment of the discipline's file, line by line: what it implements, its equations, and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
-        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
-        lines.map(|line| line.strip_prefix(' ').unwrap_or(line))
+        head_comment(self.source)
     }
-}
-
-/// A parameter is outside its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// Name of the parameter.
-    pub param: &'static str,
-    /// What is allowed, in words.
-    pub allowed: &'static str,
 }
 
 /// The first argument is a dollar sign, for the macro that this one defines.

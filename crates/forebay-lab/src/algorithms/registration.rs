@@ -1,6 +1,7 @@
 //! The door for algorithms of other crates.
 
 use super::is_name;
+use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError, TABLE};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -210,11 +211,8 @@ impl fmt::Debug for Registered {
 
 impl Registered {
     pub fn about(&self) -> Vec<&'static str> {
-        let head = || self.about.lines().map_while(|line| line.strip_prefix("//!"));
-        match head().next() {
-            Some(_) => head().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect(),
-            None => self.about.lines().collect(),
-        }
+        let head: Vec<&str> = head_comment(self.about).collect();
+        if head.is_empty() { self.about.lines().collect() } else { head }
     }
 
     pub fn spec(&'static self) -> RegisteredSpec {
