@@ -1,9 +1,9 @@
 //! From a spec to machines: addresses, static shortest-path routes, hosts, links.
 
 use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
-use crate::feeders::Feeders;
 use crate::host::Host;
 use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
+use crate::single_upstream::Upstreams;
 use crate::spec::ForwardingSpec;
 use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, SchemeSpec, SpecError};
 use crate::workload::{PathPlan, PortAllocator, Workload};
@@ -95,7 +95,7 @@ pub struct Network {
     pub addresses: Arc<Vec<Vec<Addr>>>,
     /// By link: the only other one that its packets come from, if that is sure for the whole run and its departures are known when
     /// packets are queued.
-    pub feeders: Arc<Vec<Option<LinkId>>>,
+    pub single_upstream: Arc<Vec<Option<LinkId>>>,
 }
 
 impl Network {
@@ -112,15 +112,25 @@ impl Network {
         shortest_paths(spec, &ports, &mut routes);
         let mut nodes = build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = build_flows(spec, seed, &addresses, &mut nodes);
-        let feeders = walk_routes(spec, &ports, &routes, &workload)?;
+        let upstreams = walk_routes(spec, &ports, &routes, &workload)?;
         if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();
         let links = build_links(spec, seed, all_queued);
-        let feeders = Arc::new(feeders.only(spec, &links));
+        let single_upstream = Arc::new(upstreams.only(spec, &links));
         let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
-        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, feeders })
+        Ok(Network {
+            nodes,
+            links,
+            ports,
+            routes,
+            plan,
+            workload,
+            ends,
+            addresses,
+            single_upstream,
+        })
     }
 
     /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
@@ -136,7 +146,7 @@ impl Network {
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),
-            feeders: Arc::clone(&self.feeders),
+            single_upstream: Arc::clone(&self.single_upstream),
         };
         let mut networks: Vec<Network> = (0..parts).map(empty).collect();
         for (node, &here) in self.nodes.into_iter().zip(owner) {
@@ -361,8 +371,8 @@ fn walk_routes(
     ports: &PortTable,
     routes: &Routes,
     workload: &Workload,
-) -> Result<Feeders, SpecError> {
-    let mut feeders = Feeders::new(spec.links.len());
+) -> Result<Upstreams, SpecError> {
+    let mut upstreams = Upstreams::new(spec.links.len());
     let mut reaches = |from: NodeId, port: PortId, to: NodeId, addr: Addr| {
         let mut link = ports.link(from, port);
         for _ in 0..spec.nodes.len() {
@@ -375,7 +385,7 @@ fn walk_routes(
             }
             let Some(port) = routes.port(at, addr) else { return false };
             let next = ports.link(at, port);
-            feeders.note(link, next);
+            upstreams.note(link, next);
             link = next;
         }
         false
@@ -391,7 +401,7 @@ fn walk_routes(
             }
         }
     }
-    Ok(feeders)
+    Ok(upstreams)
 }
 
 /// Links that an event of the network changes or fails.

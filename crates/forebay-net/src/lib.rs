@@ -10,13 +10,13 @@ mod app;
 mod build;
 mod channel;
 mod fabric;
-mod feeders;
-mod few;
 mod host;
+mod inline_one;
 mod ip_ids;
 mod life;
 mod link;
 mod reassembly;
+mod single_upstream;
 mod spec;
 mod workload;
 

@@ -8,13 +8,13 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod assignment;
 mod barrier;
 mod division;
-mod foresight;
+mod horizon;
 mod observe;
 mod outcome;
 mod part;
-mod roster;
 mod trace;
 mod windows;
 mod world;

@@ -67,8 +67,8 @@ pub trait Driver {
     fn observes(&self) -> bool {
         false
     }
-    /// True if the fabric may be told a horizon: see [`crate::Fabric::foresee`]. Asked once.
-    fn foresees(&self) -> bool {
+    /// True if the fabric may be told a horizon: see [`crate::Fabric::extend_horizon`]. Asked once.
+    fn looks_ahead(&self) -> bool {
         false
     }
     /// True if [`Driver::passed`] looks at signatures.
