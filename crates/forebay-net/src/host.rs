@@ -1,7 +1,7 @@
 //! A host: sockets behind interfaces, reassembly, and a round robin over the sockets that have something to send.
 
 use crate::app::App;
-use crate::fabric::EndId;
+use crate::ids::EndId;
 use crate::inline_one::InlineOne;
 use crate::ip_ids::IpIds;
 use crate::reassembly::Reassembly;

@@ -11,6 +11,7 @@ mod build;
 mod channel;
 mod fabric;
 mod host;
+mod ids;
 mod inline_one;
 mod ip_ids;
 mod life;
@@ -22,8 +23,9 @@ mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
-pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
+pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use host::{Host, HostContext, Socket, Taken};
+pub use ids::EndId;
 pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use reassembly::Reassembly;

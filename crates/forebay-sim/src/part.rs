@@ -2,9 +2,9 @@
 
 use crate::agenda::{Agenda, Entity, INDEX_BITS};
 use crate::horizon::Horizon;
+use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::trace::TraceSum;
-use crate::world::Injection;
 use forebay_base::{Arena, LinkId, NodeId, Packet, Signature, Time};
 use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, PacketEvent};
 use std::collections::VecDeque;

@@ -24,11 +24,12 @@ mod mail;
 mod routers;
 mod transit;
 
-pub use driver::{Deadline, Driver, EndId, PacketEvent};
+pub use driver::{Deadline, Driver, PacketEvent};
 pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
+use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
