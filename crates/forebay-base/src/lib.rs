@@ -18,7 +18,6 @@ mod rate;
 mod ring;
 mod rng;
 mod seq;
-pub mod signal;
 mod table;
 mod time;
 mod words;

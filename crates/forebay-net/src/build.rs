@@ -12,11 +12,11 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Addr, FlowId, IpVersion, LinkId, NodeId, PortId, Rng, SocketId, Stream};
 use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
 use forebay_router::inrpp::{Inrpp, PortInfo};
 use forebay_router::{AnyForwarding, PlainIp, Routes};
+use forebay_signal::inrpp::RouterId;
 use forebay_transport::Role;
 use forebay_wire::AddressPlan;
 
