@@ -31,3 +31,8 @@ pub use controller::{
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
 pub use table::{AnyController, AnyFeedback, Entry, Marker, ParamError, Spec, TABLE};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
