@@ -12,8 +12,9 @@ mod fragment;
 mod histogram;
 mod ids;
 mod options;
+mod packed_fields;
 mod packet;
-mod parcel;
+mod packet_transfer;
 mod rate;
 mod ring;
 mod rng;
@@ -21,7 +22,6 @@ mod seq;
 pub mod signal;
 mod table;
 mod time;
-mod words;
 
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
@@ -33,7 +33,7 @@ pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{Kind, MAX_TTL, Packet, Signature, TcpFields, TcpFlags};
-pub use parcel::Parcel;
+pub use packet_transfer::PacketTransfer;
 pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
 pub use rng::{Rng, Stream};

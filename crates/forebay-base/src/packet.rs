@@ -7,8 +7,8 @@ use crate::arena::{Arena, Cold, Handle};
 use crate::digest::mix64;
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
+use crate::packed_fields::{Pair, Sizes, Small, TTL_SHIFT};
 use crate::time::Time;
-use crate::words::{Pair, Sizes, Small, TTL_SHIFT};
 use core::fmt;
 
 /// The time to live that hosts send with.

@@ -14,7 +14,7 @@ mod table;
 mod any;
 mod controller;
 mod feedback;
-mod silence;
+mod idle_restart;
 #[cfg(test)]
 mod testbed;
 mod ticks;

@@ -1,8 +1,8 @@
 //! A host: sockets behind interfaces, reassembly, and a round robin over the sockets that have something to send.
 
 use crate::app::App;
-use crate::fabric::EndId;
-use crate::few::Few;
+use crate::ids::EndId;
+use crate::inline_one::InlineOne;
 use crate::ip_ids::IpIds;
 use crate::reassembly::Reassembly;
 use crate::workload::{FIRST_PORT, Workload, index_of};
@@ -117,7 +117,7 @@ struct Interface {
     /// The first of its addresses.
     addr: Addr,
     /// Local ports in order.
-    entries: Few<Entry>,
+    entries: InlineOne<Entry>,
     /// Entries that may have something to send, served in turn.
     ready: VecDeque<u32>,
 }
@@ -142,7 +142,7 @@ pub(crate) trait Outlet {
 }
 
 /// The only socket of a host has taken a packet.
-pub(crate) struct Heard {
+pub(crate) struct SingleReceived {
     /// It may have something to send.
     ready: bool,
     /// Nothing of the packet was taken: it is dropped for this reason.
@@ -150,7 +150,7 @@ pub(crate) struct Heard {
 }
 
 /// It has sent what it could.
-pub(crate) struct Spoken {
+pub(crate) struct SingleTransmitted {
     /// Which end of a flow it is.
     pub end: EndId,
     /// When to ask it again, because there is room.
@@ -163,7 +163,7 @@ pub(crate) struct Spoken {
 
 /// An entry that would be asked for a packet when the interface has room, and whose answer is known.
 #[derive(Clone, Copy)]
-struct Parked {
+struct Deferred {
     /// When the interface has room.
     at: Time,
     entry: u32,
@@ -172,10 +172,10 @@ struct Parked {
 /// See the module. The interface of index i is port i of the node.
 #[derive(Default)]
 pub struct Host {
-    interfaces: Few<Interface>,
-    sockets: Few<Socket>,
-    /// Of a host with one interface, at a time when no entry is ready: see [`Host::park`].
-    parked: Option<Parked>,
+    interfaces: InlineOne<Interface>,
+    sockets: InlineOne<Socket>,
+    /// Of a host with one interface, at a time when no entry is ready: see [`Host::defer_until_window`].
+    deferred: Option<Deferred>,
     reassembly: Reassembly,
     /// Made at the first packet that routers may cut.
     ip_ids: Option<Box<IpIds>>,
@@ -184,7 +184,11 @@ pub struct Host {
 impl Host {
     /// Add the next interface, whose addresses start at `addr`.
     pub(crate) fn add_interface(&mut self, addr: Addr) {
-        self.interfaces.push(Interface { addr, entries: Few::default(), ready: VecDeque::new() });
+        self.interfaces.push(Interface {
+            addr,
+            entries: InlineOne::default(),
+            ready: VecDeque::new(),
+        });
     }
     /// Add one end of a flow.
     pub(crate) fn add_socket(&mut self, flow: FlowId, role: Role, transport: u16) -> SocketId {
@@ -210,7 +214,7 @@ impl Host {
     pub fn sockets(&self) -> &[Socket] {
         &self.sockets
     }
-    /// True if it has one socket and one interface: [`Host::hear`] and [`Host::speak`] are for it.
+    /// True if it has one socket and one interface: [`Host::receive_single`] and [`Host::transmit_single`] are for it.
     pub(crate) fn is_single(&self) -> bool {
         let entries = self.interfaces.first().map_or(0, |interface| interface.entries.len());
         self.sockets.len() == 1 && self.interfaces.len() == 1 && entries == 1
@@ -222,12 +226,12 @@ impl Host {
 
     /// A packet came. The socket that took it, if one did.
     pub fn on_packet(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
-        self.unpark_at_arrival(cx.now);
+        self.end_deferral_at_arrival(cx.now);
         let (socket, refused) = match packet.kind() {
             Kind::Tcp => {
-                let heard = self.on_datagram(&packet, true, cx);
-                end_heard(packet, 1, heard, cx);
-                heard?
+                let received = self.on_datagram(&packet, true, cx);
+                end_received(packet, 1, received, cx);
+                received?
             }
             Kind::Piece => self.on_fragment(packet, cx)?,
             Kind::Opaque => {
@@ -242,7 +246,7 @@ impl Host {
     /// nothing has happened to it, if there is no socket for it.
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Taken> {
-        self.unpark_at_arrival(cx.now);
+        self.end_deferral_at_arrival(cx.now);
         let (socket, refused) = self.on_datagram(packet, true, cx)?;
         *cx.delivered += u64::from(refused.is_none());
         Some(Taken { socket, ready: self.any_ready(), refused })
@@ -259,9 +263,13 @@ impl Host {
         self.sockets.first().and_then(Socket::next_timeout).unwrap_or(Time::MAX)
     }
     /// The only socket takes a packet, which the caller ends. None, and nothing has happened to it, if that is not for it alone.
-    /// [`Host::speak`] must follow.
+    /// [`Host::transmit_single`] must follow.
     #[inline(always)]
-    pub(crate) fn hear(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Heard> {
+    pub(crate) fn receive_single(
+        &mut self,
+        packet: &Packet,
+        cx: &mut HostContext<'_>,
+    ) -> Option<SingleReceived> {
         // The first port of the only interface is that of the only socket.
         let named = Some((packet.dst(), packet.ports()?.1)) == self.only_end();
         if !named || packet.kind() != Kind::Tcp {
@@ -273,9 +281,9 @@ impl Host {
         }
         let connection = socket.connection.as_mut()?;
         let mut ready = false;
-        if let Some(parked) = self.parked.take() {
-            // As in `unpark_at_arrival`: an interface that has room now has none yet.
-            match parked.at < cx.now {
+        if let Some(deferred) = self.deferred.take() {
+            // As in `end_deferral_at_arrival`: an interface that has room now has none yet.
+            match deferred.at < cx.now {
                 true => connection.note_window_full(0),
                 false => ready = true,
             }
@@ -288,35 +296,37 @@ impl Host {
             *cx.delivered += 1;
             cx.note_one_way(socket.transport, packet);
         }
-        Some(Heard { ready: ready || !connection.is_silent(0), refused })
+        Some(SingleReceived { ready: ready || !connection.is_silent(0), refused })
     }
     /// The same where there is only room, for a socket that has waited for it.
     #[inline]
-    pub(crate) fn hear_nothing(&self) -> Option<Heard> {
-        self.interfaces[0].entries[0].queued.then_some(Heard { ready: false, refused: None })
+    pub(crate) fn resume_single(&self) -> Option<SingleReceived> {
+        self.interfaces[0].entries[0]
+            .queued
+            .then_some(SingleReceived { ready: false, refused: None })
     }
     /// The only socket sends while there is room. `refused` is what its outlet gave back, if it did: the socket may have more to
     /// send then.
     #[inline(always)]
-    pub(crate) fn speak(
+    pub(crate) fn transmit_single(
         &mut self,
         now: Time,
-        heard: Heard,
+        received: SingleReceived,
         arena: &mut Arena,
         workload: &Workload,
         outlet: &mut impl Outlet,
         refused: &mut Option<Packet>,
-    ) -> Spoken {
+    ) -> SingleTransmitted {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
         let end = socket.end();
-        let connection = socket.connection.as_mut().expect("it has heard something");
+        let connection = socket.connection.as_mut().expect("it has received something");
         let mut wake_at = None;
-        let mut ready = heard.ready || interface.entries[0].queued;
+        let mut ready = received.ready || interface.entries[0].queued;
         while ready {
             if let Some(at) = outlet.room_at(now) {
-                // See `park`.
+                // See [`Host::defer_until_window`].
                 if connection.awaits_window(now, 0) {
-                    self.parked = Some(Parked { at, entry: 0 });
+                    self.deferred = Some(Deferred { at, entry: 0 });
                     ready = false;
                 } else {
                     wake_at = Some(at);
@@ -348,7 +358,7 @@ impl Host {
             interface.entries[0].queued = false;
             interface.ready.clear();
         }
-        Spoken { end, wake_at, timeout, ended }
+        SingleTransmitted { end, wake_at, timeout, ended }
     }
 
     fn on_fragment(
@@ -377,9 +387,9 @@ impl Host {
         }
         // Of pieces that came as bytes nothing else says it.
         whole.set_left_host_at(left_host_at);
-        let heard = self.on_datagram(&whole, false, cx);
-        end_heard(whole, pieces, heard, cx);
-        heard
+        let received = self.on_datagram(&whole, false, cx);
+        end_received(whole, pieces, received, cx);
+        received
     }
 
     /// The (interface, entry) that a packet's destination address and port name.
@@ -512,7 +522,7 @@ impl Host {
     /// The only interface has room at `at` and not before. True if it need not be asked then: the one entry that is ready
     /// would only note that its window is full. That is made up for when something else happens here.
     #[inline]
-    pub fn park(&mut self, at: Time, now: Time) -> bool {
+    pub fn defer_until_window(&mut self, at: Time, now: Time) -> bool {
         let [interface] = &mut *self.interfaces else { return false };
         let [entry] = *interface.ready.make_contiguous() else { return false };
         let Entry { socket, path, .. } = interface.entries[entry as usize];
@@ -522,12 +532,12 @@ impl Host {
         }
         interface.entries[entry as usize].queued = false;
         interface.ready.clear();
-        self.parked = Some(Parked { at, entry });
+        self.deferred = Some(Deferred { at, entry });
         true
     }
-    /// Whether the interface has had room for the parked entry, or it is ready again.
+    /// Whether the interface has had room for the deferred entry, or it is ready again.
     #[inline]
-    fn unpark(&mut self, Parked { entry, .. }: Parked, had_room: bool) {
+    fn end_deferral(&mut self, Deferred { entry, .. }: Deferred, had_room: bool) {
         let interface = &mut self.interfaces[0];
         if !had_room {
             return interface.mark_ready(entry as usize);
@@ -539,15 +549,15 @@ impl Host {
     }
     /// Arrivals go first at equal times: an interface that has room at `now` has none yet.
     #[inline]
-    fn unpark_at_arrival(&mut self, now: Time) {
-        if let Some(parked) = self.parked.take() {
-            self.unpark(parked, parked.at < now);
+    fn end_deferral_at_arrival(&mut self, now: Time) {
+        if let Some(deferred) = self.deferred.take() {
+            self.end_deferral(deferred, deferred.at < now);
         }
     }
     /// It is `now`: an interface that has room by now has it before whatever is to happen.
     pub fn pass_time(&mut self, now: Time) {
-        if let Some(parked) = self.parked.take() {
-            self.unpark(parked, parked.at <= now);
+        if let Some(deferred) = self.deferred.take() {
+            self.end_deferral(deferred, deferred.at <= now);
         }
     }
     #[inline]
@@ -596,14 +606,14 @@ fn poll_other(
     Some(packet)
 }
 
-/// A TCP segment that came in `pieces` ends: `heard` is what [`Host::on_datagram`] made of it.
-fn end_heard(
+/// A TCP segment that came in `pieces` ends: `received` is what [`Host::on_datagram`] made of it.
+fn end_received(
     packet: Packet,
     pieces: u64,
-    heard: Option<(SocketId, Option<DropReason>)>,
+    received: Option<(SocketId, Option<DropReason>)>,
     cx: &mut HostContext<'_>,
 ) {
-    match heard {
+    match received {
         Some((_, None)) => {
             *cx.delivered += pieces;
             cx.arena.free(packet);

@@ -43,14 +43,14 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Restart(node) => self.restart(node),
             NetEvent::Route { node, dst, via } => {
-                let fixed = self.links.iter().any(|slot| slot.inlet().is_alone());
+                let fixed = self.links.iter().any(|slot| slot.upstream_gate().is_single());
                 assert!(!fixed, "routes change only in a network whose event list says so");
                 for &addr in &self.addresses[dst.index()] {
                     self.routes.redirect(node, addr, via);
                 }
             }
         }
-        self.do_early();
+        self.process_early_arrivals();
     }
 
     fn queued(&mut self, link: LinkId) -> &mut QueuedLink {

@@ -1,9 +1,9 @@
 //! Hosts: packets for their sockets, and the pump that lets sockets send.
 
-use super::wires::{FirstLink, Maps, Wires, wires};
-use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Way};
+use super::link_set::{FirstLink, LinkSet, Maps, link_set};
+use super::{ArrivalPath, Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
-use crate::host::{Heard, Host, HostContext, Taken};
+use crate::host::{Host, HostContext, SingleReceived, Taken};
 use crate::link::AnyLink;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -38,7 +38,7 @@ impl<D: Driver> Fabric<D> {
         call(host, &mut host_context!(self))
     }
 
-    /// [`Fabric::pass_any`] of [`Way::Host`] and, where the host is `single`, [`Way::HostAhead`].
+    /// [`Fabric::pass_any`] of [`ArrivalPath::Host`] and, where the host is `single`, [`ArrivalPath::HostLookAhead`].
     #[inline(always)]
     pub(super) fn pass_to_host(&mut self, now: Time, link: LinkId, single: bool) {
         let slot = &self.links[link.index()];
@@ -102,15 +102,15 @@ impl<D: Driver> Fabric<D> {
         let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else { return };
         let Some(packet) = fifo.first() else { return };
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        match host.hear(packet, &mut host_context!(self)) {
+        match host.receive_single(packet, &mut host_context!(self)) {
             None => self.host_takes_first(holder, node),
-            Some(heard) => {
-                match heard.refused {
+            Some(received) => {
+                match received.refused {
                     None => fifo.end_first(&mut self.arena),
                     Some(reason) => self.drop_first(holder, reason),
                 }
                 self.arm_next_arrival(holder);
-                self.answer(node, link.opposite(), heard);
+                self.answer(node, link.opposite(), received);
             }
         }
     }
@@ -118,29 +118,30 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn serve_single_with(&mut self, link: LinkId, packet: Packet) {
         let node = self.links[link.index()].to;
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        match host.hear(&packet, &mut host_context!(self)) {
+        match host.receive_single(&packet, &mut host_context!(self)) {
             None => self.host_packet(node, packet),
-            Some(heard) => {
-                match heard.refused {
+            Some(received) => {
+                match received.refused {
                     None => self.arena.free(packet),
                     Some(reason) => self.drops.record(packet, reason, &mut self.arena),
                 }
-                self.answer(node, link.opposite(), heard);
+                self.answer(node, link.opposite(), received);
             }
         }
     }
     /// The only socket of `node` has taken a packet, and may have something to send over `link`.
     #[inline(always)]
-    fn answer(&mut self, node: NodeId, link: LinkId, heard: Heard) {
+    fn answer(&mut self, node: NodeId, link: LinkId, received: SingleReceived) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let mut first = FirstLink { wires: wires!(self), link, sent: &mut self.count.sent };
+        let mut first = FirstLink { links: link_set!(self), link, sent: &mut self.count.sent };
         let mut refused = None;
         let (now, arena) = (self.now, &mut self.arena);
-        let spoken = host.speak(now, heard, arena, &self.workload, &mut first, &mut refused);
-        if let Some(at) = spoken.wake_at {
+        let transmitted =
+            host.transmit_single(now, received, arena, &self.workload, &mut first, &mut refused);
+        if let Some(at) = transmitted.wake_at {
             self.arm_transmitter(link, at);
         }
-        self.sync_end(spoken.end, spoken.timeout, spoken.ended);
+        self.sync_end(transmitted.end, transmitted.timeout, transmitted.ended);
         if let Some(packet) = refused {
             self.send_new(node, link, Some(packet));
             self.pump(node, SocketId(0));
@@ -167,7 +168,7 @@ impl<D: Driver> Fabric<D> {
     /// A client opens, or a connection's time may have come. False if it was put off since it was armed.
     pub fn on_socket(&mut self, now: Time, end: EndId) -> bool {
         let due = self.socket_due(now, end);
-        self.do_early();
+        self.process_early_arrivals();
         due
     }
     pub(super) fn socket_due(&mut self, now: Time, end: EndId) -> bool {
@@ -203,7 +204,7 @@ impl<D: Driver> Fabric<D> {
 
     /// An interface of a host may have room.
     pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
-        if self.links[link.opposite().index()].way == Way::HostAhead {
+        if self.links[link.opposite().index()].arrival_path == ArrivalPath::HostLookAhead {
             return self.feed_single(node, link);
         }
         self.with_host(node, |host, cx| host.pass_time(cx.now));
@@ -215,8 +216,8 @@ impl<D: Driver> Fabric<D> {
     fn feed_single(&mut self, node: NodeId, link: LinkId) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         host.pass_time(self.now);
-        if let Some(heard) = host.hear_nothing() {
-            self.answer(node, link, heard);
+        if let Some(received) = host.resume_single() {
+            self.answer(node, link, received);
         }
     }
 
@@ -237,8 +238,8 @@ impl<D: Driver> Fabric<D> {
                 // Woken when what waits starts; a link that is down says so when it is up again.
                 if let Some(at) = slot.link.next_start() {
                     // A link of two events per packet wakes it anyway.
-                    let parked = slot.link.is_fifo() && host.park(at, self.now);
-                    if !parked {
+                    let deferred = slot.link.is_fifo() && host.defer_until_window(at, self.now);
+                    if !deferred {
                         self.arm_transmitter(link, at);
                     }
                 }

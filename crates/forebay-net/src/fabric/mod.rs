@@ -9,30 +9,30 @@
 //!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
 //!
-//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::foresee`].
+//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::extend_horizon`].
 //!
 //! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
 //! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
 
-mod ahead;
 mod driver;
 mod events;
 mod hosts;
 mod ledger;
+mod link_set;
+mod look_ahead;
 mod mail;
 mod routers;
 mod transit;
-mod wires;
 
-pub use driver::{Deadline, Driver, EndId, PacketEvent};
+pub use driver::{Deadline, Driver, PacketEvent};
 pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
-use crate::link::{AnyLink, Inlet};
+use crate::ids::EndId;
+use crate::link::{AnyLink, UpstreamGate};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
-use ahead::Early;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -45,6 +45,7 @@ use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
+use look_ahead::EarlyArrival;
 
 /// A link, where it leads, and what is armed for it: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache
@@ -52,18 +53,18 @@ struct Slot {
     armed_arrival: Time,
     to: NodeId,
     mtu_bytes: u16,
-    way: Way,
+    arrival_path: ArrivalPath,
     link: AnyLink,
 }
 
 const _: () = assert!(size_of::<Slot>() <= 3 * 64);
 
 impl Slot {
-    /// See [`Inlet`].
-    fn inlet(&self) -> Inlet {
+    /// See [`UpstreamGate`].
+    fn upstream_gate(&self) -> UpstreamGate {
         match &self.link {
-            AnyLink::Fifo(fifo) => fifo.inlet,
-            AnyLink::Queued(_) => Inlet::default(),
+            AnyLink::Fifo(fifo) => fifo.upstream_gate,
+            AnyLink::Queued(_) => UpstreamGate::default(),
         }
     }
 }
@@ -90,36 +91,36 @@ impl Edge {
 
 /// The way of packets from a link into the node at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ArrivalPath {
     /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
     Forward,
-    /// The same, and links behind that router have packets from nowhere else: see [`ahead`].
-    ForwardAhead,
+    /// The same, and links behind that router have packets from nowhere else: see [`look_ahead`].
+    ForwardLookAhead,
     /// From such a link into a host, and nobody looks on.
     Host,
-    /// The same, and the host has one socket and nothing else to do: see [`ahead`].
-    HostAhead,
+    /// The same, and the host has one socket and nothing else to do: see [`look_ahead`].
+    HostLookAhead,
     /// Any other.
     General,
 }
 
-impl Way {
+impl ArrivalPath {
     /// `ahead`: some link behind a router has packets from nowhere else; a host has one socket, and its links are of that kind.
-    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> Way {
+    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> ArrivalPath {
         match to {
-            _ if observed || !link.is_fifo() => Way::General,
-            Node::Router(AnyForwarding::PlainIp(_)) if ahead => Way::ForwardAhead,
-            Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
-            Node::Router(_) => Way::General,
-            Node::Host(_) if ahead => Way::HostAhead,
-            Node::Host(_) => Way::Host,
-            Node::Elsewhere => Way::General,
+            _ if observed || !link.is_fifo() => ArrivalPath::General,
+            Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
+            Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
+            Node::Router(_) => ArrivalPath::General,
+            Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
+            Node::Host(_) => ArrivalPath::Host,
+            Node::Elsewhere => ArrivalPath::General,
         }
     }
     /// True if packets may leave it before their time.
     #[inline(always)]
-    fn is_ahead(self) -> bool {
-        matches!(self, Way::ForwardAhead | Way::HostAhead)
+    fn looks_ahead(self) -> bool {
+        matches!(self, ArrivalPath::ForwardLookAhead | ArrivalPath::HostLookAhead)
     }
 }
 
@@ -169,12 +170,12 @@ pub struct Fabric<D> {
     spare: Work,
     observed: bool,
     /// Links that packets may leave before their time.
-    ahead_links: Vec<LinkId>,
-    /// See [`Fabric::foresee`].
+    look_ahead_links: Vec<LinkId>,
+    /// See [`Fabric::extend_horizon`].
     horizon: Time,
     /// What comes to hosts before its time, in the order in which that was found out.
-    early: VecDeque<Early>,
-    early_events: u64,
+    early_arrivals: VecDeque<EarlyArrival>,
+    look_ahead_events: u64,
     /// The time of the last of what has happened before its time.
     latest: Time,
 }
@@ -201,7 +202,7 @@ impl<D: Driver> Fabric<D> {
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
             let begins_here = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
-            let mut fabric = Fabric::with_feeders(network, spec, driver(), begins_here);
+            let mut fabric = Fabric::with_upstreams(network, spec, driver(), begins_here);
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
@@ -219,25 +220,26 @@ impl<D: Driver> Fabric<D> {
 
     /// The fabric of a network that was built of `spec`.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
-        Fabric::with_feeders(network, spec, driver, |_| true)
+        Fabric::with_upstreams(network, spec, driver, |_| true)
     }
     /// The same; `here` says of a link whether it begins here.
-    fn with_feeders(
+    fn with_upstreams(
         network: Network,
         spec: &NetSpec,
         driver: D,
         here: impl Fn(LinkId) -> bool,
     ) -> Fabric<D> {
-        let (observed, foresees) = (driver.observes(), driver.foresees());
+        let (observed, looks_ahead) = (driver.observes(), driver.looks_ahead());
         // Where packets come from another partition, they come one by one, and may overtake each other.
-        let feeder = |link: usize| network.feeders[link].filter(|&from| foresees && here(from));
+        let upstream =
+            |link: usize| network.single_upstream[link].filter(|&from| looks_ahead && here(from));
         let mut leads = vec![false; spec.links.len()];
-        (0..leads.len()).filter_map(feeder).for_each(|from| leads[from.index()] = true);
+        (0..leads.len()).filter_map(upstream).for_each(|from| leads[from.index()] = true);
         // Links both ways whose departures are known, and one socket.
         let single = |link: usize| match &network.nodes[spec.links[link].to.index()] {
             Node::Host(host) if here(LinkId(link as u32)) => {
                 let first = network.ports.link(spec.links[link].to, PortId(0));
-                foresees && host.is_single() && network.links[first.index()].is_fifo()
+                looks_ahead && host.is_single() && network.links[first.index()].is_fifo()
             }
             Node::Host(_) | Node::Router(_) | Node::Elsewhere => false,
         };
@@ -245,15 +247,18 @@ impl<D: Driver> Fabric<D> {
         let slot = |(number, mut link): (usize, AnyLink)| {
             let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
             if let AnyLink::Fifo(fifo) = &mut link {
-                fifo.inlet = feeder(number).map_or(Inlet::default(), |_| Inlet::ALONE);
+                fifo.upstream_gate =
+                    upstream(number).map_or(UpstreamGate::default(), |_| UpstreamGate::SINGLE);
             }
             let node = &network.nodes[to.index()];
-            let way = Way::of(&link, node, observed, leads[number] || single[number]);
-            Slot { armed_arrival: Time::MAX, to, mtu_bytes, way, link }
+            let arrival_path =
+                ArrivalPath::of(&link, node, observed, leads[number] || single[number]);
+            Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
         let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
-        let ahead_links = numbers.filter(|link| links[link.index()].way.is_ahead()).collect();
+        let look_ahead_links =
+            numbers.filter(|link| links[link.index()].arrival_path.looks_ahead()).collect();
         let edges = Edge::all(spec, &network.ports);
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
@@ -281,10 +286,10 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
-            ahead_links,
+            look_ahead_links,
             horizon: Time::ZERO,
-            early: VecDeque::new(),
-            early_events: 0,
+            early_arrivals: VecDeque::new(),
+            look_ahead_events: 0,
             latest: Time::ZERO,
         }
     }

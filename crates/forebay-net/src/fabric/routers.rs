@@ -195,7 +195,7 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.with_forwarding(node, |f, cx| f.on_timeout(cx));
         self.serve(node);
-        self.do_early();
+        self.process_early_arrivals();
     }
 
     /// The link behind a port of a router has failed, or works again.

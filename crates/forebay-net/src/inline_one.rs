@@ -5,47 +5,47 @@ use core::ops::{Deref, DerefMut};
 
 /// A list whose only item, while there is one, lies in the list itself: who looks at it need not look further into memory.
 #[derive(Debug)]
-pub(crate) enum Few<T> {
+pub(crate) enum InlineOne<T> {
     One(T),
     /// None, or several.
     Many(Vec<T>),
 }
 
-impl<T> Default for Few<T> {
-    fn default() -> Few<T> {
-        Few::Many(Vec::new())
+impl<T> Default for InlineOne<T> {
+    fn default() -> InlineOne<T> {
+        InlineOne::Many(Vec::new())
     }
 }
 
-impl<T> Few<T> {
+impl<T> InlineOne<T> {
     pub fn push(&mut self, item: T) {
         *self = match core::mem::take(self) {
-            Few::Many(mut many) if !many.is_empty() => {
+            InlineOne::Many(mut many) if !many.is_empty() => {
                 many.push(item);
-                Few::Many(many)
+                InlineOne::Many(many)
             }
-            Few::Many(_) => Few::One(item),
-            Few::One(first) => Few::Many(Vec::from([first, item])),
+            InlineOne::Many(_) => InlineOne::One(item),
+            InlineOne::One(first) => InlineOne::Many(Vec::from([first, item])),
         };
     }
 }
 
-impl<T> Deref for Few<T> {
+impl<T> Deref for InlineOne<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
         match self {
-            Few::One(one) => core::slice::from_ref(one),
-            Few::Many(many) => many,
+            InlineOne::One(one) => core::slice::from_ref(one),
+            InlineOne::Many(many) => many,
         }
     }
 }
-impl<T> DerefMut for Few<T> {
+impl<T> DerefMut for InlineOne<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
-            Few::One(one) => core::slice::from_mut(one),
-            Few::Many(many) => many,
+            InlineOne::One(one) => core::slice::from_mut(one),
+            InlineOne::Many(many) => many,
         }
     }
 }
@@ -56,15 +56,15 @@ mod tests {
 
     #[test]
     fn it_is_a_list() {
-        let mut few = Few::default();
+        let mut inline = InlineOne::default();
         let mut list = Vec::new();
         for item in 0..5 {
-            assert_eq!(*few, *list);
-            few.push(item);
+            assert_eq!(*inline, *list);
+            inline.push(item);
             list.push(item);
-            few[0] = 7;
+            inline[0] = 7;
             list[0] = 7;
         }
-        assert_eq!(*few, *list);
+        assert_eq!(*inline, *list);
     }
 }

@@ -8,7 +8,7 @@ use forebay_base::LinkId;
 
 /// What is known of the link that packets come from onto another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Feeder {
+enum Upstream {
     /// No flow uses the link, or it is the first of all its flows.
     None,
     /// All come from this one.
@@ -18,22 +18,22 @@ enum Feeder {
 }
 
 /// By link: where its packets come from.
-pub(crate) struct Feeders {
-    of: Vec<Feeder>,
+pub(crate) struct Upstreams {
+    of: Vec<Upstream>,
 }
 
-impl Feeders {
+impl Upstreams {
     /// Of a network with so many links, before any way was walked.
-    pub fn new(links: usize) -> Feeders {
-        Feeders { of: vec![Feeder::None; links] }
+    pub fn new(links: usize) -> Upstreams {
+        Upstreams { of: vec![Upstream::None; links] }
     }
     /// Packets go from one link to another.
     pub fn note(&mut self, from: LinkId, to: LinkId) {
-        let feeder = &mut self.of[to.index()];
-        *feeder = match *feeder {
-            Feeder::None => Feeder::Only(from),
-            Feeder::Only(only) if only == from => Feeder::Only(from),
-            Feeder::Only(_) | Feeder::Many => Feeder::Many,
+        let upstream = &mut self.of[to.index()];
+        *upstream = match *upstream {
+            Upstream::None => Upstream::Only(from),
+            Upstream::Only(only) if only == from => Upstream::Only(from),
+            Upstream::Only(_) | Upstream::Many => Upstream::Many,
         };
     }
     /// By link: the only one that its packets come from, where it is sure that this does not change: routers forward by static
@@ -45,8 +45,8 @@ impl Feeders {
         let fixed = spec.nodes.iter().all(|node| plain(&node.kind))
             && spec.flows.iter().all(|flow| flow.paths.len() <= 1)
             && !spec.events.iter().any(|e| matches!(e.event, NetEvent::Route { .. }));
-        let of = |(feeder, link): (&Feeder, &AnyLink)| match *feeder {
-            Feeder::Only(from) if fixed && link.is_fifo() => Some(from),
+        let of = |(upstream, link): (&Upstream, &AnyLink)| match *upstream {
+            Upstream::Only(from) if fixed && link.is_fifo() => Some(from),
             _ => None,
         };
         self.of.iter().zip(links).map(of).collect()
@@ -60,12 +60,12 @@ mod tests {
     #[test]
     fn a_link_has_none_one_or_many() {
         let [a, b, c] = [0, 1, 2].map(LinkId);
-        let mut feeders = Feeders::new(3);
-        feeders.note(a, c);
-        feeders.note(a, c);
-        assert_eq!(feeders.of, [Feeder::None, Feeder::None, Feeder::Only(a)]);
-        feeders.note(b, c);
-        feeders.note(a, c);
-        assert_eq!(feeders.of, [Feeder::None, Feeder::None, Feeder::Many]);
+        let mut upstreams = Upstreams::new(3);
+        upstreams.note(a, c);
+        upstreams.note(a, c);
+        assert_eq!(upstreams.of, [Upstream::None, Upstream::None, Upstream::Only(a)]);
+        upstreams.note(b, c);
+        upstreams.note(a, c);
+        assert_eq!(upstreams.of, [Upstream::None, Upstream::None, Upstream::Many]);
     }
 }

@@ -11,8 +11,8 @@ const LEAST: Span = Span::from_millis(2);
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.
-pub(crate) struct Foresight {
-    /// There is something to foresee.
+pub(crate) struct Horizon {
+    /// Look-ahead is possible in this partition.
     useful: bool,
     /// When the last flow starts of those whose start is known: before that they cannot all have
     /// ended.
@@ -22,27 +22,27 @@ pub(crate) struct Foresight {
     /// When to look for another horizon.
     review_at: Time,
     /// Flows that begin here, the ones that have most to send last.
-    witnesses: Vec<FlowId>,
+    unfinished_flows: Vec<FlowId>,
 }
 
-impl Foresight {
+impl Horizon {
     /// Of a partition of a run; `here` says of a flow whether it begins there.
     pub fn new<D: Driver>(
         fabric: &Fabric<D>,
         last_start: Time,
         here: impl Fn(FlowId) -> bool,
-    ) -> Foresight {
+    ) -> Horizon {
         let flows = fabric.workload().flows();
-        let (useful, mut witnesses) = (fabric.looks_ahead(), Vec::new());
+        let (useful, mut unfinished_flows) = (fabric.looks_ahead(), Vec::new());
         if useful {
-            witnesses.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
+            unfinished_flows.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
             // Behind them those that wait for others, for they end behind those.
-            witnesses.sort_by_key(|flow| {
+            unfinished_flows.sort_by_key(|flow| {
                 let flow = &flows[flow.index()];
                 (flow.after().is_some(), flow.bytes.unwrap_or(u64::MAX))
             });
         }
-        Foresight { useful, last_start, look: Time::ZERO, review_at: Time::MAX, witnesses }
+        Horizon { useful, last_start, look: Time::ZERO, review_at: Time::MAX, unfinished_flows }
     }
     /// Nobody looks before `look`.
     pub fn look_not_before(&mut self, look: Time) {
@@ -50,7 +50,7 @@ impl Foresight {
             (self.look, self.review_at) = (look, Time::ZERO);
         }
     }
-    /// When [`Foresight::review`] is due.
+    /// When [`Horizon::review`] is due.
     #[inline]
     pub fn review_at(&self) -> Time {
         self.review_at
@@ -66,17 +66,17 @@ impl Foresight {
         let ahead = horizon.since(now);
         self.review_at = if horizon == self.look { Time::MAX } else { now + ahead.max(LEAST) / 2 };
         if ahead >= LEAST {
-            fabric.foresee(horizon);
+            fabric.extend_horizon(horizon);
         }
     }
     /// A time before which the flows that begin here cannot all have ended.
     fn lasts_until<D: Driver>(&mut self, fabric: &Fabric<D>, now: Time) -> Time {
-        while let Some(&flow) = self.witnesses.last() {
+        while let Some(&flow) = self.unfinished_flows.last() {
             let until = flow_lasts_until(fabric, flow, now);
             if until > now + LEAST {
                 return until;
             }
-            self.witnesses.pop();
+            self.unfinished_flows.pop();
         }
         now
     }

@@ -1,6 +1,6 @@
 //! The links of a fabric with all that it takes to put packets on them, apart from the nodes.
 
-use super::ahead::{Early, Travel, chain};
+use super::look_ahead::{EarlyArrival, Travel, chain};
 use super::{Deadline, Driver, Slot};
 use crate::build::PortTable;
 use crate::host::Outlet;
@@ -26,31 +26,31 @@ impl Maps<'_> {
 }
 
 /// See the module.
-pub(super) struct Wires<'a, D> {
+pub(super) struct LinkSet<'a, D> {
     pub links: &'a mut [Slot],
     pub maps: Maps<'a>,
     pub driver: &'a mut D,
-    pub early: &'a mut VecDeque<Early>,
-    pub early_events: &'a mut u64,
+    pub early_arrivals: &'a mut VecDeque<EarlyArrival>,
+    pub look_ahead_events: &'a mut u64,
     pub horizon: Time,
 }
 
 /// The wires of a fabric. A macro, for it borrows fields beside those of the nodes.
-macro_rules! wires {
+macro_rules! link_set {
     ($fabric:ident) => {
-        Wires {
+        LinkSet {
             links: &mut $fabric.links,
             maps: Maps { routes: &$fabric.routes, ports: &$fabric.ports },
             driver: &mut $fabric.driver,
-            early: &mut $fabric.early,
-            early_events: &mut $fabric.early_events,
+            early_arrivals: &mut $fabric.early_arrivals,
+            look_ahead_events: &mut $fabric.look_ahead_events,
             horizon: $fabric.horizon,
         }
     };
 }
-pub(super) use wires;
+pub(super) use link_set;
 
-impl<D: Driver> Wires<'_, D> {
+impl<D: Driver> LinkSet<'_, D> {
     #[inline(always)]
     pub fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
@@ -62,19 +62,19 @@ impl<D: Driver> Wires<'_, D> {
 
     /// [`chain`] of a packet that was queued on a link.
     #[inline(always)]
-    pub fn go_ahead(&mut self, travel: &mut Travel) -> bool {
+    pub fn advance(&mut self, travel: &mut Travel) -> bool {
         let (passed, to_host) = chain(self.links, self.maps, self.driver, travel, self.horizon);
-        *self.early_events += passed;
+        *self.look_ahead_events += passed;
         to_host
     }
 
     /// A packet that is in no ring was queued on a link: it goes on from there as far as it can.
     #[inline(always)]
-    pub fn send_ahead(&mut self, mut packet: Packet, mut travel: Travel) {
-        if self.go_ahead(&mut travel) {
+    pub fn look_ahead_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
+        if self.advance(&mut travel) {
             packet.set_ttl(travel.ttl);
             let (link, arrival) = (travel.link, travel.arrival);
-            return self.early.push_back(Early { link, arrival, packet });
+            return self.early_arrivals.push_back(EarlyArrival { link, arrival, packet });
         }
         self.lay(packet, travel.link, travel.arrival, travel.ttl);
     }
@@ -122,9 +122,9 @@ impl<D: Driver> Wires<'_, D> {
             return Err(packet);
         }
         let arrival = fifo.schedule(now, wire_len);
-        if slot.way.is_ahead() {
+        if slot.arrival_path.looks_ahead() {
             let travel = Travel::new(&packet, link, arrival, (self.driver, arena));
-            self.send_ahead(packet, travel);
+            self.look_ahead_from_hand(packet, travel);
         } else {
             let ttl = packet.ttl();
             self.lay(packet, link, arrival, ttl);
@@ -135,7 +135,7 @@ impl<D: Driver> Wires<'_, D> {
 
 /// The first link of a host with one interface.
 pub(super) struct FirstLink<'a, D> {
-    pub wires: Wires<'a, D>,
+    pub links: LinkSet<'a, D>,
     pub link: LinkId,
     pub sent: &'a mut u64,
 }
@@ -143,13 +143,13 @@ pub(super) struct FirstLink<'a, D> {
 impl<D: Driver> Outlet for FirstLink<'_, D> {
     #[inline(always)]
     fn room_at(&mut self, now: Time) -> Option<Time> {
-        let slot = &mut self.wires.links[self.link.index()];
+        let slot = &mut self.links.links[self.link.index()];
         let AnyLink::Fifo(fifo) = &mut slot.link else { return Some(Time::MAX) };
         (fifo.waiting_packets(now) > 0).then(|| fifo.next_start()).flatten()
     }
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {
-        self.wires.send(now, self.link, packet, arena)?;
+        self.links.send(now, self.link, packet, arena)?;
         *self.sent += 1;
         Ok(())
     }

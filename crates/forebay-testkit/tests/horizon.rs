@@ -24,7 +24,7 @@ fn run(spec: &NetSpec, options: Options, looks: &[Time]) -> (Vec<Reading>, u64) 
         read(&sim, status, spec)
     };
     let readings = looks.iter().map(read_at).collect();
-    (readings, sim.events_ahead())
+    (readings, sim.look_ahead_events())
 }
 
 /// Readings of the simple engine, which those of the usual one must be, in one thread and in two.
@@ -196,7 +196,7 @@ fn not_all_is_done_in_one_call() {
     sim.look_not_before(Time::from_secs(100));
     sim.run_until(Time::from_millis(100)).unwrap();
     // 1000 packets a second, as many times that the interface has room, and an ACK of every other packet: of 1.1 s at most.
-    let ahead = sim.events_ahead();
+    let ahead = sim.look_ahead_events();
     assert!((1_000..2_750).contains(&ahead), "{ahead} events");
 }
 

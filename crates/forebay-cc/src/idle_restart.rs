@@ -1,4 +1,4 @@
-//! Silence of the sender: RFC 5681 section 4.1 has a window that was built up before it cut back to
+//! Restart after idle: RFC 5681 section 4.1 has a window that was built up before it cut back to
 //! the restart window, since the ACK clock is gone.
 
 use crate::controller::RttView;
@@ -6,17 +6,17 @@ use forebay_base::{Span, Time};
 
 /// Knows how long the sender has been silent, and for how long it may be.
 #[derive(Clone, Debug)]
-pub(crate) struct Silence {
+pub(crate) struct IdleRestart {
     last_sent: Time,
     /// SRTT + 4 RTTVAR (RFC 6298 eq. 2.3), zero before the first sample.
     timeout: Span,
     floor_ms: u32,
 }
 
-impl Silence {
+impl IdleRestart {
     /// `floor_ms` is the shortest silence that counts, in milliseconds; 0: none does.
-    pub(crate) fn new(floor_ms: u32) -> Silence {
-        Silence { last_sent: Time::ZERO, timeout: Span::ZERO, floor_ms }
+    pub(crate) fn new(floor_ms: u32) -> IdleRestart {
+        IdleRestart { last_sent: Time::ZERO, timeout: Span::ZERO, floor_ms }
     }
     /// The longest silence that does not count.
     fn limit(&self) -> Span {
@@ -54,24 +54,24 @@ mod tests {
 
     #[test]
     fn only_an_idle_path_that_was_silent_for_more_than_the_timeout_counts() {
-        let mut silence = Silence::new(200);
-        assert!(!silence.on_sent(Time::from_secs(5), true), "the first packet");
-        silence.on_rtt(&estimate(100, 50));
+        let mut idle_restart = IdleRestart::new(200);
+        assert!(!idle_restart.on_sent(Time::from_secs(5), true), "the first packet");
+        idle_restart.on_rtt(&estimate(100, 50));
         assert!(
-            !silence.on_sent(Time::from_millis(5_300), true),
+            !idle_restart.on_sent(Time::from_millis(5_300), true),
             "300 ms is the timeout, not more"
         );
-        assert!(!silence.on_sent(Time::from_millis(5_900), false), "something was in flight");
-        assert!(silence.on_sent(Time::from_millis(6_201), true));
-        silence.on_rtt(&estimate(10, 1));
-        assert!(!silence.on_sent(Time::from_millis(6_401), true), "the floor of 200 ms");
-        assert!(silence.on_sent(Time::from_millis(6_602), true));
+        assert!(!idle_restart.on_sent(Time::from_millis(5_900), false), "something was in flight");
+        assert!(idle_restart.on_sent(Time::from_millis(6_201), true));
+        idle_restart.on_rtt(&estimate(10, 1));
+        assert!(!idle_restart.on_sent(Time::from_millis(6_401), true), "the floor of 200 ms");
+        assert!(idle_restart.on_sent(Time::from_millis(6_602), true));
     }
 
     #[test]
     fn a_floor_of_zero_turns_it_off() {
-        let mut silence = Silence::new(0);
-        silence.on_sent(Time::from_secs(1), true);
-        assert!(!silence.on_sent(Time::from_secs(1_000), true));
+        let mut idle_restart = IdleRestart::new(0);
+        idle_restart.on_sent(Time::from_secs(1), true);
+        assert!(!idle_restart.on_sent(Time::from_secs(1_000), true));
     }
 }

@@ -1,7 +1,7 @@
 //! Which thread runs which partitions in the next window.
 
 /// All threads keep one, tell it the same, and so agree without a word.
-pub(crate) struct Roster {
+pub(crate) struct Assignment {
     /// By partition.
     thread: Vec<usize>,
     threads: usize,
@@ -13,16 +13,16 @@ pub(crate) struct Roster {
     candidate: Vec<usize>,
 }
 
-/// A new roster must be so much better in percent than the old one, or who has a partition in its cache keeps it.
+/// A new assignment must be so much better in percent than the old one, or who has a partition in its cache keeps it.
 const WORTH_PERCENT: u64 = 5;
 
-impl Roster {
+impl Assignment {
     /// Each partition with one of the threads.
-    pub fn new(parts: usize, threads: usize) -> Roster {
+    pub fn new(parts: usize, threads: usize) -> Assignment {
         assert!(threads > 0);
         let thread: Vec<usize> = (0..parts).map(|part| part % threads).collect();
         let (expected, mine, order) = (Vec::new(), Vec::new(), (0..parts).collect());
-        Roster { candidate: thread.clone(), thread, threads, expected, mine, order }
+        Assignment { candidate: thread.clone(), thread, threads, expected, mine, order }
     }
 
     /// Settle the next window, of which so much is expected by partition: the partitions of thread `me`. What is longest goes
@@ -31,7 +31,7 @@ impl Roster {
         self.expected.clear();
         // A partition costs something even if nothing happens.
         self.expected.extend(expected.map(|events| events + 1));
-        let Roster { expected, order, candidate, .. } = self;
+        let Assignment { expected, order, candidate, .. } = self;
         order.sort_unstable_by_key(|&part| (std::cmp::Reverse(expected[part]), part));
         let mut loads = vec![0; self.threads];
         for &part in &*order {
@@ -61,32 +61,32 @@ impl Roster {
 mod tests {
     use super::*;
 
-    fn settle(roster: &mut Roster, expected: &[u64]) -> Vec<Vec<usize>> {
-        let threads = roster.threads;
+    fn settle(assignment: &mut Assignment, expected: &[u64]) -> Vec<Vec<usize>> {
+        let threads = assignment.threads;
         // Each thread has its own; here one is asked for all.
-        (0..threads).map(|me| roster.settle(expected.iter().copied(), me).to_vec()).collect()
+        (0..threads).map(|me| assignment.settle(expected.iter().copied(), me).to_vec()).collect()
     }
 
     #[test]
     fn the_longest_first_each_to_who_has_least() {
-        let mut roster = Roster::new(5, 2);
+        let mut assignment = Assignment::new(5, 2);
         // By hand, each counted with one more: 91 to the first; 81 and 71 to the second (152); 21 and 11 to the first (123).
-        assert_eq!(settle(&mut roster, &[90, 10, 80, 20, 70]), [vec![0, 1, 3], vec![2, 4]]);
+        assert_eq!(settle(&mut assignment, &[90, 10, 80, 20, 70]), [vec![0, 1, 3], vec![2, 4]]);
     }
 
     #[test]
     fn who_has_a_partition_keeps_it_unless_it_matters() {
-        let mut roster = Roster::new(4, 2);
+        let mut assignment = Assignment::new(4, 2);
         let first = [vec![0, 2], vec![1, 3]];
-        assert_eq!(settle(&mut roster, &[100, 100, 100, 100]), first);
-        assert_eq!(settle(&mut roster, &[104, 100, 100, 99]), first, "3 % are not worth it");
+        assert_eq!(settle(&mut assignment, &[100, 100, 100, 100]), first);
+        assert_eq!(settle(&mut assignment, &[104, 100, 100, 99]), first, "3 % are not worth it");
         // 301 before; 201 to the first, 101 and 100 to the second, then 11 to the smaller number of two equals.
-        assert_eq!(settle(&mut roster, &[200, 100, 99, 10]), [vec![0, 3], vec![1, 2]]);
+        assert_eq!(settle(&mut assignment, &[200, 100, 99, 10]), [vec![0, 3], vec![1, 2]]);
     }
 
     #[test]
     fn every_partition_has_one_thread() {
-        let mut rosters = [0, 1, 2].map(|_| Roster::new(7, 3));
+        let mut assignments = [0, 1, 2].map(|_| Assignment::new(7, 3));
         let mut state = 1u64;
         for _ in 0..100 {
             let expected: Vec<u64> = (0..7)
@@ -96,8 +96,8 @@ mod tests {
                 })
                 .collect();
             let mut all: Vec<usize> = Vec::new();
-            for (me, roster) in rosters.iter_mut().enumerate() {
-                all.extend(roster.settle(expected.iter().copied(), me));
+            for (me, assignment) in assignments.iter_mut().enumerate() {
+                all.extend(assignment.settle(expected.iter().copied(), me));
             }
             all.sort_unstable();
             assert_eq!(all, [0, 1, 2, 3, 4, 5, 6]);

@@ -8,10 +8,10 @@
 //!
 //! Nothing that anybody can see depends on it up to the horizon, the time before which nobody looks: what would happen later than that
 //! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
-//! ([`Inlet`](crate::link::Inlet)).
+//! ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::wires::{Maps, Wires, wires};
-use super::{Driver, Fabric, Slot, Way};
+use super::link_set::{LinkSet, Maps, link_set};
+use super::{ArrivalPath, Driver, Fabric, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
 use alloc::vec::Vec;
@@ -48,7 +48,7 @@ impl Travel {
 }
 
 /// A packet that will have come to the host at the end of `link` at `arrival`, and nothing else will before it.
-pub(super) struct Early {
+pub(super) struct EarlyArrival {
     pub link: LinkId,
     pub arrival: Time,
     pub packet: Packet,
@@ -68,9 +68,9 @@ pub(super) fn chain<D: Driver>(
     let mut passed = 0;
     loop {
         let slot = &links[travel.link.index()];
-        match (slot.way, &slot.link) {
-            (Way::ForwardAhead, _) => {}
-            (Way::HostAhead, AnyLink::Fifo(fifo)) => {
+        match (slot.arrival_path, &slot.link) {
+            (ArrivalPath::ForwardLookAhead, _) => {}
+            (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
                 return (passed, travel.arrival <= horizon && fifo.is_empty());
             }
             _ => return (passed, false),
@@ -80,9 +80,9 @@ pub(super) fn chain<D: Driver>(
         };
         let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
         let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
-        if !fifo.inlet.is_open() || !step(slot, driver, travel, (next, horizon)) {
+        if !fifo.upstream_gate.is_open() || !step(slot, driver, travel, (next, horizon)) {
             if let AnyLink::Fifo(fifo) = &mut slot.link {
-                fifo.inlet.await_one();
+                fifo.upstream_gate.expect_one();
             }
             return (passed, false);
         }
@@ -115,54 +115,54 @@ fn step<D: Driver>(
 impl<D: Driver> Fabric<D> {
     /// Nobody looks at anything before `horizon`, and no run ends before it: what is certain to happen until then may be done at
     /// once. An earlier horizon than one that was told before changes nothing.
-    pub fn foresee(&mut self, horizon: Time) {
+    pub fn extend_horizon(&mut self, horizon: Time) {
         if horizon <= self.horizon {
             return;
         }
         self.horizon = horizon;
-        for number in 0..self.ahead_links.len() {
-            self.resume(self.ahead_links[number]);
+        for number in 0..self.look_ahead_links.len() {
+            self.resume(self.look_ahead_links[number]);
         }
-        self.do_early();
+        self.process_early_arrivals();
     }
     /// True if anything can be done before its time here.
     pub fn looks_ahead(&self) -> bool {
-        !self.ahead_links.is_empty()
+        !self.look_ahead_links.is_empty()
     }
     /// What has happened before its time, in events; and the time of the last of it.
     #[inline]
-    pub fn done_ahead(&self) -> (u64, Time) {
-        (self.early_events, self.latest)
+    pub fn look_ahead_done(&self) -> (u64, Time) {
+        (self.look_ahead_events, self.latest)
     }
 
     /// The first packet of `from` was queued on another link: it goes on from there as far as it can.
     #[inline(never)]
-    pub(super) fn move_ahead(&mut self, from: LinkId, mut travel: Travel) {
-        if wires!(self).go_ahead(&mut travel) {
-            self.come_to_host(&travel);
+    pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
+        if link_set!(self).advance(&mut travel) {
+            self.advance_host_to(&travel);
             return self.serve_single(from, travel.link);
         }
-        wires!(self).move_first(from, &travel);
+        link_set!(self).move_first(from, &travel);
     }
     /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that
-    /// each verb does that lets hosts send; not what `settle` calls, which is within one.
+    /// each verb does that lets hosts send; not what `run_host_until` calls, which is within one.
     #[inline(always)]
-    pub(super) fn do_early(&mut self) {
-        if !self.early.is_empty() {
-            self.do_all_early();
+    pub(super) fn process_early_arrivals(&mut self) {
+        if !self.early_arrivals.is_empty() {
+            self.process_all_early_arrivals();
         }
     }
     #[inline(never)]
-    fn do_all_early(&mut self) {
-        while let Some(Early { link, arrival, packet }) = self.early.pop_front() {
+    fn process_all_early_arrivals(&mut self) {
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
             let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
-            self.come_to_host(&travel);
+            self.advance_host_to(&travel);
             self.serve_single_with(link, packet);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
     #[inline(always)]
-    fn come_to_host(&mut self, travel: &Travel) {
+    fn advance_host_to(&mut self, travel: &Travel) {
         let node = self.links[travel.link.index()].to;
         // Its only link.
         let back = travel.link.opposite();
@@ -171,17 +171,17 @@ impl<D: Driver> Fabric<D> {
             Node::Router(_) | Node::Elsewhere => Time::MAX,
         };
         if acts_at.min(self.edges[back.index()].armed_transmitter) < travel.arrival {
-            self.settle(node, back, travel.arrival);
+            self.run_host_until(node, back, travel.arrival);
         }
         self.now = travel.arrival;
         self.latest = self.latest.max(travel.arrival);
-        self.early_events += 1;
+        self.look_ahead_events += 1;
         self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
     }
     /// What the host `node`, which has one socket and one interface, does by itself before `until`. At equal times arrivals are the
     /// first, then transmitters, then sockets.
     #[inline(never)]
-    fn settle(&mut self, node: NodeId, link: LinkId, until: Time) {
+    fn run_host_until(&mut self, node: NodeId, link: LinkId, until: Time) {
         loop {
             let Node::Host(host) = &self.nodes[node.index()] else { return };
             let [socket] = host.sockets() else { return };
@@ -192,7 +192,7 @@ impl<D: Driver> Fabric<D> {
             if wakes.min(times_out) >= until {
                 return;
             }
-            self.early_events += 1;
+            self.look_ahead_events += 1;
             if wakes <= times_out {
                 self.edges[link.index()].armed_transmitter = Time::MAX;
                 self.transmitter_due(wakes, link);
@@ -206,15 +206,19 @@ impl<D: Driver> Fabric<D> {
     /// There is a new horizon: what waits on `link` may go on.
     fn resume(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        let (way, node, horizon) = (slot.way, slot.to, self.horizon);
+        let (path, node, horizon) = (slot.arrival_path, slot.to, self.horizon);
         let AnyLink::Fifo(fifo) = &mut slot.link else { return };
         if fifo.next_arrival().is_none_or(|first| first > horizon) {
             return;
         }
         slot.armed_arrival = Time::MAX;
-        if let Way::HostAhead = way {
+        if let ArrivalPath::HostLookAhead = path {
             while let Some(packet) = fifo.take_arrival(horizon) {
-                self.early.push_back(Early { link, arrival: packet.stamp(), packet });
+                self.early_arrivals.push_back(EarlyArrival {
+                    link,
+                    arrival: packet.stamp(),
+                    packet,
+                });
             }
         } else {
             let mut stuck = Vec::new();
@@ -235,14 +239,14 @@ impl<D: Driver> Fabric<D> {
         let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
         if let Some(next) = next
             && let slot = &mut self.links[next.index()]
-            && slot.inlet().is_alone()
+            && slot.upstream_gate().is_single()
         {
             if step(slot, &mut self.driver, &mut travel, (next, self.horizon)) {
-                self.early_events += 1;
+                self.look_ahead_events += 1;
                 if let AnyLink::Fifo(fifo) = &mut slot.link {
-                    fifo.inlet.let_in();
+                    fifo.upstream_gate.admit_expected();
                 }
-                return wires!(self).send_ahead(packet, travel);
+                return link_set!(self).look_ahead_from_hand(packet, travel);
             }
             stuck.push(next);
         }

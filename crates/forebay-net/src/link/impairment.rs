@@ -3,7 +3,7 @@
 use forebay_base::{Rng, Span};
 
 /// What becomes of one packet.
-pub(crate) enum Fate {
+pub(crate) enum Propagation {
     /// It arrives, so much later than the delay of the wire.
     Arrives(Span),
     /// It is lost.
@@ -33,13 +33,13 @@ impl Impairment {
         self.reorder || !self.jitter.is_zero()
     }
     /// Draw for the next packet: one number for loss if there is any, one for jitter if there is any.
-    pub(crate) fn draw(&mut self) -> Fate {
+    pub(crate) fn draw(&mut self) -> Propagation {
         if self.loss > 0.0 && self.rng.chance(self.loss) {
-            return Fate::Lost;
+            return Propagation::Lost;
         }
         if self.jitter.is_zero() {
-            return Fate::Arrives(Span::ZERO);
+            return Propagation::Arrives(Span::ZERO);
         }
-        Fate::Arrives(Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1)))
+        Propagation::Arrives(Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1)))
     }
 }

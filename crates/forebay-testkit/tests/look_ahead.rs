@@ -242,7 +242,7 @@ fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64
         let status = sim.run_until(look).unwrap();
         readings.push(read(&sim, status, spec));
     }
-    (sim.events_ahead(), Run { readings, statuses })
+    (sim.look_ahead_events(), Run { readings, statuses })
 }
 
 fn simple() -> Options {

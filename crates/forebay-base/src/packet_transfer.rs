@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 
 /// Packets in order, with all that they carry; they belong to no arena. Its memory is used again.
 #[derive(Debug, Default)]
-pub struct Parcel {
+pub struct PacketTransfer {
     /// One that has a cold part has a handle that means nothing any more.
     packets: PacketRing,
     /// Of those packets, in their order; that of a piece is followed by that of the datagram it was cut from.
@@ -16,7 +16,7 @@ pub struct Parcel {
     pub(crate) datagrams: VecDeque<(u64, Packet)>,
 }
 
-impl Parcel {
+impl PacketTransfer {
     /// Number of packets.
     pub fn len(&self) -> usize {
         self.packets.len()
@@ -79,21 +79,21 @@ mod tests {
         let (first, rest) = split_ipv4(cuttable(3, &mut here), 600, &mut here).unwrap();
         let packets = [segment(1), with_options, first, rest, segment(4)];
         let digests: Vec<u64> = packets.iter().map(|p| p.digest(&here)).collect();
-        let (mut parcel, mut ring) = (Parcel::default(), PacketRing::default());
+        let (mut transfer, mut ring) = (PacketTransfer::default(), PacketRing::default());
         let mut packets = packets.into_iter();
-        parcel.pack(packets.next().unwrap(), &mut here);
+        transfer.pack(packets.next().unwrap(), &mut here);
         for packet in packets {
             ring.push_back(packet);
         }
-        parcel.pack_all(&mut ring, &mut here);
-        assert_eq!((parcel.len(), ring.len(), here.live()), (5, 0, 0));
+        transfer.pack_all(&mut ring, &mut here);
+        assert_eq!((transfer.len(), ring.len(), here.live()), (5, 0, 0));
         // Slots of the other arena are in use: handles must not be taken over.
         let other = cuttable(9, &mut there);
-        let came: Vec<Packet> = core::iter::from_fn(|| parcel.unpack(&mut there)).collect();
+        let came: Vec<Packet> = core::iter::from_fn(|| transfer.unpack(&mut there)).collect();
         assert_eq!(came.iter().map(|p| p.digest(&there)).collect::<Vec<_>>(), digests);
         came.into_iter().for_each(|p| there.free(p));
         there.free(other);
-        assert_eq!((there.live(), parcel.is_empty()), (0, true));
+        assert_eq!((there.live(), transfer.is_empty()), (0, true));
     }
 
     #[test]
@@ -101,9 +101,9 @@ mod tests {
         let mut arenas = [0, 1, 2].map(Arena::of_partition);
         let [home, way, end] = &mut arenas;
         let carry = |packet, from: &mut Arena, to: &mut Arena| {
-            let mut parcel = Parcel::default();
-            parcel.pack(packet, from);
-            parcel.unpack(to).unwrap()
+            let mut transfer = PacketTransfer::default();
+            transfer.pack(packet, from);
+            transfer.unpack(to).unwrap()
         };
         // Slots are taken, in both, by datagrams with the same slot number as the one that comes.
         let others = [
