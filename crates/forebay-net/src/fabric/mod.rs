@@ -16,12 +16,14 @@
 
 mod driver;
 mod events;
-mod hosts;
+mod host_arrivals;
+mod host_transmit;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod routers;
+mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};
