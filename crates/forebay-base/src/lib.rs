@@ -19,7 +19,6 @@ mod rate;
 mod ring;
 mod rng;
 mod seq;
-pub mod signal;
 mod table;
 mod time;
 
@@ -40,3 +39,8 @@ pub use rng::{Rng, Stream};
 pub use seq::{narrow, seq_lt, widen};
 pub use table::{ParamError, head_comment};
 pub use time::{Span, Time};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

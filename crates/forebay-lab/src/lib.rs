@@ -46,3 +46,8 @@ pub use statistics::{Interval, jain, mean_and_interval, quantile};
 pub use store::{Store, StoreError};
 pub use summary::{Aggregate, Missing, Summary};
 pub use sweep::{RunKey, Sweep, SweepMemory, SweepOptions, SweepPlan, SweepProgress, sweep};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

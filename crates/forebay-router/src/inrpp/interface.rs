@@ -27,8 +27,8 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 /// Flows that are remembered as asked to slow down; of more, some hear of the end from the next interface or by time.
 const MAX_ASKED: usize = 1 << 16;

@@ -9,17 +9,21 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-base", &[]),
     ("forebay-wire", &["base"]),
-    ("forebay-cc", &["base"]),
-    ("forebay-queue", &["base"]),
-    ("forebay-router", &["base", "queue"]),
+    ("forebay-signal", &["base"]),
+    ("forebay-cc", &["base", "signal"]),
+    ("forebay-queue", &["base", "signal"]),
+    ("forebay-router", &["base", "signal", "queue"]),
     ("forebay-transport", &["base", "wire", "cc"]),
-    ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
+    ("forebay-net", &["base", "wire", "signal", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
-    ("forebay-lab", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim"]),
+    (
+        "forebay-lab",
+        &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim"],
+    ),
     ("forebay-cli", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"]),
     (
         "forebay-testkit",
-        &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"],
+        &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim", "lab"],
     ),
 ];
 
