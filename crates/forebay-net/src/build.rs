@@ -3,9 +3,9 @@
 use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
 use crate::host::Host;
 use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
-use crate::single_upstream::Upstreams;
+use crate::look_ahead::{Guards, LookAheadPlan, Upstreams, Ways, changed_links};
 use crate::spec::ForwardingSpec;
-use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, SchemeSpec, SpecError};
+use crate::spec::{ChannelSpec, LinkSpec, NetEvent, NetSpec, NodeKind, SpecError};
 use crate::workload::{PathPlan, PortAllocator, Workload};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -93,9 +93,8 @@ pub struct Network {
     pub ends: Vec<[(NodeId, SocketId); 2]>,
     /// Per node the first address of each interface.
     pub addresses: Arc<Vec<Vec<Addr>>>,
-    /// By link: the only other one that its packets come from, if that is sure for the whole run and its departures are known when
-    /// packets are queued.
-    pub single_upstream: Arc<Vec<Option<LinkId>>>,
+    /// Which links may look ahead.
+    pub look_ahead: Arc<LookAheadPlan>,
 }
 
 impl Network {
@@ -103,6 +102,14 @@ impl Network {
     ///
     /// Routes are by hop count; between equal ones the port declared first.
     pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
+        Network::build_guarded(spec, seed, (all_queued, Guards::ALL))
+    }
+    /// The same with the conditions of look-ahead that a test has left on.
+    pub fn build_guarded(
+        spec: &NetSpec,
+        seed: u64,
+        (all_queued, guards): (bool, Guards),
+    ) -> Result<Network, SpecError> {
         assert!(spec.links.len().is_multiple_of(2), "links come in pairs");
         let ports = PortTable::new(spec);
         check_flows(spec, &ports)?;
@@ -112,25 +119,26 @@ impl Network {
         shortest_paths(spec, &ports, &mut routes);
         let mut nodes = build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = build_flows(spec, seed, &addresses, &mut nodes);
-        let upstreams = walk_routes(spec, &ports, &routes, &workload)?;
+        let mut upstreams = walk_routes(spec, &ports, &routes, &workload)?;
         if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();
-        let links = build_links(spec, seed, all_queued);
-        let single_upstream = Arc::new(upstreams.only(spec, &links));
+        let mut look_ahead = LookAheadPlan::new(spec, &nodes, (all_queued, guards));
+        let links = build_links(spec, seed, all_queued, &mut look_ahead);
+        let ways = Ways {
+            spec,
+            ports: &ports,
+            routes: &routes,
+            nodes: &nodes,
+            workload: &workload,
+            guards,
+        };
+        upstreams.add_other_ways(&ways);
+        look_ahead.find_upstreams(spec, &nodes, &upstreams);
+        let look_ahead = Arc::new(look_ahead);
         let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
-        Ok(Network {
-            nodes,
-            links,
-            ports,
-            routes,
-            plan,
-            workload,
-            ends,
-            addresses,
-            single_upstream,
-        })
+        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, look_ahead })
     }
 
     /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
@@ -146,7 +154,7 @@ impl Network {
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),
-            single_upstream: Arc::clone(&self.single_upstream),
+            look_ahead: Arc::clone(&self.look_ahead),
         };
         let mut networks: Vec<Network> = (0..parts).map(empty).collect();
         for (node, &here) in self.nodes.into_iter().zip(owner) {
@@ -404,56 +412,27 @@ fn walk_routes(
     Ok(upstreams)
 }
 
-/// Links that an event of the network changes or fails.
-fn changed_links(spec: &NetSpec) -> Vec<bool> {
-    let mut changed = vec![false; spec.links.len()];
-    for event in &spec.events {
-        match event.event {
-            NetEvent::Rate(l, _)
-            | NetEvent::Delay(l, _)
-            | NetEvent::Loss(l, _)
-            | NetEvent::Down(l)
-            | NetEvent::Up(l) => changed[l.index()] = true,
-            NetEvent::Restart(_) | NetEvent::Route { .. } => {}
-        }
-    }
-    changed
-}
-
-/// Nodes whose forwarding wants to know when a link has room, or may lose what is queued.
-fn pulling_nodes(spec: &NetSpec) -> Vec<bool> {
-    let pulls = |kind: &NodeKind| {
-        matches!(kind, NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_)))
-    };
-    let mut nodes: Vec<bool> = spec.nodes.iter().map(|node| pulls(&node.kind)).collect();
-    for event in &spec.events {
-        if let NetEvent::Restart(node) = event.event {
-            nodes[node.index()] = true;
-        }
-    }
-    nodes
-}
-
-fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
-    let (changed, pulling) = (changed_links(spec), pulling_nodes(spec));
+fn build_links(
+    spec: &NetSpec,
+    seed: u64,
+    all_queued: bool,
+    plan: &mut LookAheadPlan,
+) -> Vec<AnyLink> {
+    let changed = changed_links(spec);
     let build = |(i, link): (usize, &LinkSpec)| {
         let id = LinkId(i as u32);
-        let steady = !all_queued && !changed[i] && link.loss == 0.0;
-        let simple = steady && !pulling[link.from.index()] && link.jitter.is_zero();
         let discipline = link.queue.build(port_init(link, id, seed, Stream::Discipline));
-        match (&link.channel, &link.scheme, discipline) {
-            (ChannelSpec::Constant(rate), SchemeSpec::None, AnyDiscipline::DropTail(queue))
-                if simple =>
-            {
-                let limit = queue.limit();
-                AnyLink::Fifo(FifoLink::new(*rate, link.delay, limit, link.overhead_bytes))
+        if plan.departures(id).is_ok() {
+            if let AnyDiscipline::DropTail(queue) = &discipline {
+                let (rate, limit) = (link.channel.rate(), queue.limit());
+                return AnyLink::Fifo(FifoLink::new(rate, link.delay, limit, link.overhead_bytes));
             }
-            (_, scheme, discipline) => {
-                let scheme = scheme.build(port_init(link, id, seed, Stream::PortScheme));
-                let pipeline = Pipeline::new(scheme, discipline);
-                AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
-            }
+            plan.is_not_drop_tail(id);
         }
+        let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
+        let pipeline = Pipeline::new(scheme, discipline);
+        let steady = !all_queued && !changed[i] && link.loss == 0.0;
+        AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
     };
     spec.links.iter().enumerate().map(build).collect()
 }

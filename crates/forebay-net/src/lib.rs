@@ -15,8 +15,8 @@ mod inline_one;
 mod ip_ids;
 mod life;
 mod link;
+mod look_ahead;
 mod reassembly;
-mod single_upstream;
 mod spec;
 mod workload;
 
@@ -26,6 +26,7 @@ pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEven
 pub use host::{Host, HostContext, Socket, Taken};
 pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
+pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use reassembly::Reassembly;
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,

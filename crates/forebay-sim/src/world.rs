@@ -2,14 +2,13 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
-use crate::horizon::Horizon;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
 use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;

@@ -1,10 +1,11 @@
 //! Hosts: packets for their sockets, and the pump that lets sockets send.
 
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
-use super::{ArrivalPath, Deadline, Driver, EndId, Fabric, PacketEvent};
+use super::{Deadline, Driver, EndId, Fabric, PacketEvent};
 use crate::build::Node;
 use crate::host::{Host, HostContext, SingleReceived, Taken};
 use crate::link::AnyLink;
+use crate::look_ahead::{ArrivalPath, Guard};
 use alloc::sync::Arc;
 use alloc::vec;
 use forebay_base::{DropReason, Kind, LinkId, NodeId, Packet, PortId, SocketId, Time};
@@ -278,7 +279,8 @@ impl<D: Driver> Fabric<D> {
         if let Some(at) = timeout {
             let at = at.max(self.now);
             // What is armed lies behind the clock of a host that is ahead of the others: it is noticed now, not then.
-            let overdue = at == self.now && end.armed < at;
+            let overdue =
+                at == self.now && end.armed < at && self.driver.guards().has(Guard::Overdue);
             if at < end.armed || overdue {
                 end.armed = at;
                 self.driver.arm(Deadline::Socket(id), at);
