@@ -296,7 +296,7 @@ impl Host {
             *cx.delivered += 1;
             cx.note_one_way(socket.transport, packet);
         }
-        Some(SingleReceived { ready: ready || !connection.is_silent(0), refused })
+        Some(SingleReceived { ready: ready || !connection.has_nothing_to_send(0), refused })
     }
     /// The same where there is only room, for a socket that has waited for it.
     #[inline]
@@ -333,7 +333,7 @@ impl Host {
                 }
                 break;
             }
-            let packet = match connection.poll_plain(now) {
+            let packet = match connection.poll_fast(now) {
                 None => {
                     let ids = &mut self.ip_ids;
                     poll_other(connection, now, (interface.addr, ids), workload, arena)
@@ -344,7 +344,7 @@ impl Host {
                 ready = false;
                 break;
             };
-            ready = !connection.is_silent(0);
+            ready = !connection.has_nothing_to_send(0);
             if let Err(packet) = outlet.send(now, packet, arena) {
                 *refused = Some(packet);
                 break;
@@ -442,7 +442,7 @@ impl Host {
         }
         if connection.paths() > 1 {
             self.mark_all_ready(entry.socket);
-        } else if !connection.is_silent(path) {
+        } else if !connection.has_nothing_to_send(path) {
             self.interfaces[i].mark_ready(e);
         }
         Some((entry.socket, refused))
@@ -510,7 +510,7 @@ impl Host {
             let ids = self.ip_ids.get_or_insert_default();
             ids.give(interface.addr, packet, cx.workload, cx.arena);
         }
-        if packet.is_none() || connection.is_silent(path) {
+        if packet.is_none() || connection.has_nothing_to_send(path) {
             entry.queued = false;
             interface.ready.pop_front();
         } else if interface.ready.len() > 1 {
@@ -599,7 +599,7 @@ fn poll_other(
     workload: &Workload,
     arena: &mut Arena,
 ) -> Option<Packet> {
-    let mut packet = connection.poll_any(now, 0, arena)?;
+    let mut packet = connection.poll_general(now, 0, arena)?;
     if !packet.dont_fragment() {
         ids.get_or_insert_default().give(host, &mut packet, workload, arena);
     }
