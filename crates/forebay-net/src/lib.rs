@@ -12,11 +12,9 @@ mod channel;
 mod fabric;
 mod host;
 mod ids;
-
 mod life;
 mod link;
-
-mod single_upstream;
+mod look_ahead;
 mod spec;
 mod workload;
 
@@ -27,7 +25,7 @@ pub use host::{Host, HostContext, Reassembly, Received, Socket};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
-
+pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
     NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,

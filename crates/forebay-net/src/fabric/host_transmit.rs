@@ -2,9 +2,10 @@
 
 use super::host_arrivals::host_context;
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
-use super::{ArrivalPath, Driver, Fabric, PacketEvent};
+use super::{Driver, Fabric, PacketEvent};
 use crate::build::Node;
 use crate::host::{HostContext, SingleReceived};
+use crate::look_ahead::ArrivalPath;
 use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId};
 
 impl<D: Driver> Fabric<D> {

@@ -12,9 +12,10 @@
 
 use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
-use super::{ArrivalPath, Driver, Fabric, Slot};
+use super::{Driver, Fabric, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
+use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
 use alloc::vec::Vec;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
 
@@ -72,7 +73,8 @@ pub(super) fn chain<D: Driver>(
         match (slot.arrival_path, &slot.link) {
             (ArrivalPath::ForwardLookAhead, _) => {}
             (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
-                return (passed, travel.arrival <= horizon && fifo.is_empty());
+                let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
+                return (passed, travel.arrival <= horizon && first);
             }
             _ => return (passed, false),
         }
@@ -81,7 +83,9 @@ pub(super) fn chain<D: Driver>(
         };
         let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
         let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
-        if !fifo.upstream_gate.is_open() || !step(slot, driver, travel, (next, horizon)) {
+        let open = fifo.upstream_gate.is_open()
+            || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
+        if !open || !step(slot, driver, travel, (next, horizon)) {
             if let AnyLink::Fifo(fifo) = &mut slot.link {
                 fifo.upstream_gate.expect_one();
             }
@@ -100,7 +104,7 @@ fn step<D: Driver>(
     (next, horizon): (LinkId, Time),
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let goes = travel.arrival <= horizon
+    let goes = (travel.arrival <= horizon || !driver.guards().has(Guard::Horizon))
         && travel.wire_len <= slot.mtu_bytes
         && fifo.admits(travel.arrival, travel.wire_len);
     if !goes {
@@ -129,6 +133,19 @@ impl<D: Driver> Fabric<D> {
     /// True if anything can be done before its time here.
     pub fn looks_ahead(&self) -> bool {
         !self.look_ahead_links.is_empty()
+    }
+    /// What a link may do ahead of time here, and why not.
+    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+        let setting = Setting {
+            plan: &self.look_ahead,
+            nodes: &self.nodes,
+            ports: &self.ports,
+            ends: &|link| self.link_nodes(link),
+            observed: self.observed,
+            horizon: self.driver.looks_ahead(),
+        };
+        let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardLookAhead;
+        LinkLookAhead { upstream: setting.upstream(link), arrivals: setting.arrivals(link, leads) }
     }
     /// What has happened before its time, in events; and the time of the last of it.
     #[inline]
@@ -171,7 +188,8 @@ impl<D: Driver> Fabric<D> {
             Node::Host(host) => host.times_out_at(),
             Node::Router(_) | Node::Elsewhere => Time::MAX,
         };
-        if acts_at.min(self.edges[back.index()].armed_transmitter) < travel.arrival {
+        let acts_at = acts_at.min(self.edges[back.index()].armed_transmitter);
+        if acts_at < travel.arrival && self.driver.guards().has(Guard::HostFirst) {
             self.run_host_until(node, back, travel.arrival);
         }
         self.now = travel.arrival;

@@ -2,6 +2,7 @@
 
 use super::{Deadline, Driver, EndId, Fabric};
 use crate::build::Node;
+use crate::look_ahead::Guard;
 use alloc::sync::Arc;
 use alloc::vec;
 use forebay_base::{NodeId, SocketId, Time};
@@ -51,7 +52,8 @@ impl<D: Driver> Fabric<D> {
             let at = at.max(self.now);
             // What is armed lies behind the clock of a host that is ahead of the others: it is
             // noticed now, not then.
-            let overdue = at == self.now && end.armed < at;
+            let overdue =
+                at == self.now && end.armed < at && self.driver.guards().has(Guard::Overdue);
             if at < end.armed || overdue {
                 end.armed = at;
                 self.driver.arm(Deadline::Socket(id), at);

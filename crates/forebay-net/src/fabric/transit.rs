@@ -3,9 +3,10 @@
 use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::look_ahead::Travel;
-use super::{ArrivalPath, Deadline, Driver, Fabric, PacketEvent, Slot};
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
+use crate::look_ahead::ArrivalPath;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
