@@ -9,8 +9,8 @@ use super::cache::Holds;
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::Nonce;
 use forebay_base::{Span, Time};
+use forebay_signal::inrpp::Nonce;
 
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
 const MAX_NONCES: usize = 4096;

@@ -28,8 +28,8 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 use forebay_base::{Rng, Span, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
 /// Packets that an ACK with an allowance is worth: as many as a sender in its ramp lets go.
 const RAMP_PACKETS: u8 = 2;

@@ -5,8 +5,8 @@ use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Stream, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const LIMITS: CacheLimits =
     CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };

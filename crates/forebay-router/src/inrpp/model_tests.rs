@@ -10,8 +10,8 @@ use super::settings::{CacheLimits, Settings};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Stream, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const PLAIN_ROOM: u64 = 4_000;
 
