@@ -278,7 +278,7 @@ impl<T> Cache<T> {
         }
     }
     /// To the end of the round.
-    fn to_ring(&mut self, slot: u32) {
+    fn queue_up(&mut self, slot: u32) {
         self.leave(slot);
         self.queue_mut(slot).place = Place::Ring;
         self.ring.push(&mut self.slots, slot);
@@ -384,7 +384,7 @@ impl<T> Cache<T> {
         let wire_len = queue.packets.front().expect("who may send has packets").wire_len;
         if queue.deficit_bytes < wire_len as u32 {
             queue.deficit_bytes += quantum_bytes;
-            self.to_ring(slot);
+            self.queue_up(slot);
             return None;
         }
         queue.deficit_bytes -= wire_len as u32;
@@ -393,7 +393,7 @@ impl<T> Cache<T> {
         let (was_new, empty) = (queue.place == Place::New, queue.packets.is_empty());
         self.resize(slot, |before| before - wire_len as u64);
         match (empty, was_new) {
-            (true, true) => self.to_ring(slot),
+            (true, true) => self.queue_up(slot),
             (true, false) => self.close(slot),
             (false, _) => {}
         }
@@ -443,7 +443,7 @@ impl<T> Cache<T> {
         self.queue_mut(slot).credit.take_if(|credit| holder != Some(credit.0))
     }
     fn unpark(&mut self, slot: u32) {
-        self.to_ring(slot);
+        self.queue_up(slot);
         self.queue_mut(slot).deficit_bytes = self.quantum_bytes;
     }
 

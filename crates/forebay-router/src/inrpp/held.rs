@@ -12,6 +12,10 @@ use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 use forebay_signal::inrpp::Nonce;
 
+/// A flow without ACKs for so long has ended, as far as is known here.
+pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
+/// Of fewer flows, those that have ended are not looked for.
+pub(super) const SMALL_CROWD: usize = 1024;
 /// No ACK is believed to tell of more than this, in bytes.
 const MAX_NEWS: i32 = 1 << 17;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
@@ -59,6 +63,8 @@ struct Said {
     /// Under which nonce it is held; None: nobody asks it.
     under: Option<Nonce>,
     arrived: Arrived,
+    /// The time of its last ACK.
+    at: Time,
 }
 
 /// A congested interface downstream.
@@ -111,6 +117,8 @@ pub(super) struct Held {
     nonces: BTreeMap<Nonce, Hold>,
     /// What the last ACK of a flow said.
     flows: BTreeMap<FlowKey, Said>,
+    /// So many flows are looked through for those that have ended.
+    crowd: usize,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
     due: Time,
 }
@@ -118,7 +126,13 @@ pub(super) struct Held {
 impl Held {
     /// Nothing is held.
     pub fn new(patience: Patience) -> Held {
-        Held { patience, nonces: BTreeMap::new(), flows: BTreeMap::new(), due: Time::MAX }
+        Held {
+            patience,
+            nonces: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            crowd: SMALL_CROWD,
+            due: Time::MAX,
+        }
     }
     /// Forget everything.
     pub fn clear(&mut self) {
@@ -148,16 +162,31 @@ impl Held {
         };
         self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
         let Some(said) = self.flows.get_mut(&flow) else {
-            let room = self.flows.len() < MAX_FLOWS;
-            if room {
-                self.flows.insert(flow, Said { under: Some(nonce), arrived });
-            }
-            return Heard { forgotten, moved: room, news: None };
+            let moved = self.know(flow, Said { under: Some(nonce), arrived, at: now });
+            return Heard { forgotten, moved, news: None };
         };
+        said.at = now;
         let news = Some(arrived.since(said.arrived));
         said.arrived.join(arrived);
         let moved = said.under.replace(nonce) != Some(nonce);
         Heard { forgotten, moved, news }
+    }
+    /// Remember what the first ACK of a flow says. False if there is no room.
+    fn know(&mut self, flow: FlowKey, said: Said) -> bool {
+        if self.flows.len() >= self.crowd {
+            self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);
+            self.crowd = (2 * self.flows.len()).max(SMALL_CROWD);
+        }
+        let room = self.flows.len() < MAX_FLOWS;
+        if room {
+            self.flows.insert(flow, said);
+        }
+        room
+    }
+    /// Flows of which something is known.
+    #[cfg(test)]
+    pub fn known(&self) -> usize {
+        self.flows.len()
     }
     /// Packets under `nonce` may leave for so much more, in twice their bytes.
     pub fn pay(&mut self, nonce: Nonce, halves: u64) {
@@ -187,16 +216,15 @@ impl Held {
     }
     /// An ACK says that nobody downstream asks `flow`.
     #[inline]
-    pub fn let_be(&mut self, flow: FlowKey, arrived: Arrived) -> Freed {
+    pub fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) -> Freed {
         if self.nonces.is_empty() {
             return Freed { moved: false, from: None };
         }
         let Some(said) = self.flows.get_mut(&flow) else {
-            if self.flows.len() < MAX_FLOWS {
-                self.flows.insert(flow, Said { under: None, arrived });
-            }
+            self.know(flow, Said { under: None, arrived, at: now });
             return Freed { moved: true, from: None };
         };
+        said.at = now;
         let news = arrived.since(said.arrived);
         said.arrived.join(arrived);
         let from = said.under.take().map(|nonce| (nonce, news));

@@ -23,7 +23,7 @@
 
 use super::cache::{Cache, Cached, Holds};
 use super::earliest;
-use super::held::{Arrived, Held, Late, Patience};
+use super::held::{Arrived, ENDED_AFTER, Held, Late, Patience, SMALL_CROWD};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
@@ -84,6 +84,8 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
+    /// So many of them are looked through for those that have ended.
+    crowd: usize,
     /// The longest time between two ACKs of one of them.
     longest_gap: Span,
     /// DB ends.
@@ -120,6 +122,7 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
+            crowd: SMALL_CROWD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             cache: Cache::new(settings.quantum_bytes),
@@ -387,7 +390,7 @@ impl<T> Interface<T> {
     /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that has nothing downstream gets
     /// no ACK that could free it: so each that is freed lets another ask.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) {
-        let freed = self.held.let_be(flow, arrived);
+        let freed = self.held.let_be(now, flow, arrived);
         if freed.moved {
             self.reconsider(flow);
         }
@@ -412,7 +415,13 @@ impl<T> Interface<T> {
         if let Some(last) = self.asked.get_mut(&flow) {
             self.longest_gap = self.longest_gap.max(now.since(*last));
             *last = now;
-        } else if self.asked.len() < MAX_ASKED {
+            return;
+        }
+        if self.asked.len() >= self.crowd {
+            self.asked.retain(|_, last| *last + ENDED_AFTER > now);
+            self.crowd = (2 * self.asked.len()).max(SMALL_CROWD);
+        }
+        if self.asked.len() < MAX_ASKED {
             self.asked.insert(flow, now);
         }
     }
@@ -452,6 +461,11 @@ impl<T> Interface<T> {
         self.state = next;
     }
 
+    /// Flows of which something is remembered: what their ACKs said, and what they were asked.
+    #[cfg(test)]
+    pub fn remembered(&self) -> (usize, usize) {
+        (self.held.known(), self.asked.len())
+    }
     /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In the past only until it is called.
     pub fn next_timeout(&self) -> Option<Time> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);

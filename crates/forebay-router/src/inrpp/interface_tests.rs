@@ -463,7 +463,8 @@ fn what_is_sent_again_goes_ahead_of_what_waits_of_its_flow_and_of_no_other() {
         let cached = Cached { seq, ..packet(seq) };
         b.interface.keep(ms(0), flow(n), cached, 0, &mut b.rng);
     };
-    [(1, 50), (1, 51), (2, 60), (1, 10), (1, 11), (1, 52)].map(|(n, seq)| put(n, seq));
+    let order = [(1, 50), (1, 51), (2, 60), (1, 10), (1, 11), (1, 52)];
+    order.into_iter().for_each(|(n, seq)| put(n, seq));
     let order: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
     assert_eq!(order, [10, 60, 11, 50, 51, 52]);
 }
@@ -475,7 +476,7 @@ fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over(
     for n in [1, 1, 2, 2, 3, 3] {
         b.put(ms(0), n, 0);
     }
-    let mut next = |b: &mut Bench| b.pull(ms(0)).expect("all may leave").0;
+    let next = |b: &mut Bench| b.pull(ms(0)).expect("all may leave").0;
     assert_eq!([0; 3].map(|_| next(&mut b)), [1, 2, 3].map(flow));
     b.put(ms(0), 4, 0);
     assert_eq!(next(&mut b), flow(4), "first");
@@ -488,4 +489,22 @@ fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over(
     b.put(ms(0), 4, 0);
     b.put(ms(0), 6, 0);
     assert_eq!((next(&mut b), next(&mut b)), (flow(4), flow(6)), "the round is over");
+}
+
+#[test]
+fn what_is_known_of_flows_that_have_ended_is_forgotten() {
+    let mut b = Bench::with(ROOMY);
+    (0..81).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    // Back-pressure of its own, and from downstream, for hours: 100 flows come each second, and have one ACK.
+    for n in 0..200_000 {
+        let at = ms(u64::from(n) * 10);
+        b.interface.on_timeout(at, &mut b.rng);
+        let told = b.ack(at, 1_000 + n, asks(Ask::SlowDown, 5));
+        assert_eq!(told.ask, Ask::Nothing);
+        b.ack(at, 1_000_000 + n, BackPressure::default());
+    }
+    assert_eq!((b.state(), b.interface.nonces()), (State::BackPressure, 1));
+    // 30 s of them, and as much again before they are looked for.
+    let (known, asked) = b.interface.remembered();
+    assert!(known < 2 * 2 * 3_100 && asked < 2 * 2 * 3_100, "{known} and {asked}");
 }
