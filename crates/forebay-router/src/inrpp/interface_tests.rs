@@ -1,7 +1,7 @@
 //! The interface machine by hand: each sequence is worked out from the rules of the paper, as corrected in the module.
 
 use super::cache::Cached;
-use super::held::Arrived;
+use super::credits::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};

@@ -4,7 +4,7 @@
 //! The model does not say which of several packets leaves next, only which may; turns have tests of their own below.
 
 use super::cache::Cached;
-use super::held::Arrived;
+use super::credits::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -124,7 +124,7 @@ impl Model {
         let (all, plain_flows) =
             (flows.len() as u64, flows.iter().filter(|flow| is_plain(flow)).count() as u64);
         let room = match plain {
-            true => (PLAIN_ROOM * plain_flows / all).max(3 * 1500 * plain_flows),
+            true => (PLAIN_ROOM * plain_flows / all).max(2 * 1500 * plain_flows),
             false => self.limits.total_bytes,
         };
         let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;

@@ -1,9 +1,9 @@
 //! The router: what comes in is read, kept or passed on; what a port has room for is taken from caches.
 
 use super::cache::Cached;
+use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
-use super::held::Arrived;
 use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};

@@ -112,7 +112,7 @@ pub(super) struct Freed {
 
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Held {
+pub(super) struct Credits {
     patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
     /// What the last ACK of a flow said.
@@ -123,10 +123,10 @@ pub(super) struct Held {
     due: Time,
 }
 
-impl Held {
+impl Credits {
     /// Nothing is held.
-    pub fn new(patience: Patience) -> Held {
-        Held {
+    pub fn new(patience: Patience) -> Credits {
+        Credits {
             patience,
             nonces: BTreeMap::new(),
             flows: BTreeMap::new(),
@@ -136,7 +136,7 @@ impl Held {
     }
     /// Forget everything.
     pub fn clear(&mut self) {
-        *self = Held::new(self.patience);
+        *self = Credits::new(self.patience);
     }
     /// True if nothing is held.
     #[inline]
@@ -274,7 +274,7 @@ impl Held {
     }
 }
 
-impl Holds for Held {
+impl Holds for Credits {
     #[inline]
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce> {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
