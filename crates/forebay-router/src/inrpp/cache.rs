@@ -53,6 +53,8 @@ struct Queue<T> {
     place: Place,
     turn: Links,
     rank: Links,
+    /// It is listed by length for less than this; 0: it is not listed.
+    below_bytes: u64,
 }
 
 /// The links of turns.
@@ -77,6 +79,8 @@ const REPAIR_LOOK: usize = 64;
 
 /// Which interfaces downstream hold what passes here.
 pub(super) trait Holds {
+    /// True if there are any.
+    fn any(&self) -> bool;
     /// Under which nonce a packet of `flow` with this echo is held; None if it is not.
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce>;
     /// A packet of so much payload leaves under `nonce`, for what has arrived downstream.
@@ -99,6 +103,8 @@ pub(super) struct Cache<T> {
     /// Flows in turn. Those without packets keep their place until it is theirs.
     ring: List,
     parked: BTreeMap<Nonce, List>,
+    /// Under which nonce the first packet of the flow is held whose turn it is.
+    head_holder: Option<Nonce>,
     /// By length: pooled and tagged, plain.
     ranks: [Ranks; 2],
     quantum_bytes: u32,
@@ -127,6 +133,7 @@ impl<T> Cache<T> {
             ring: List::default(),
             ranks: <[Ranks; 2]>::default(),
             parked: BTreeMap::new(),
+            head_holder: None,
             quantum_bytes,
             bytes: 0,
             plain_bytes: 0,
@@ -213,21 +220,38 @@ impl<T> Cache<T> {
             Some(at) => queue.packets.insert(at, packet),
             None => queue.packets.push_back(packet),
         }
-        self.resize(slot, |before| before + bytes);
+        let before = queue.bytes;
+        queue.bytes += bytes;
+        let longer = queue.bytes >= queue.below_bytes;
+        self.counts[kind(flow)] += u64::from(before == 0);
+        if longer {
+            self.rank(slot);
+        }
         at == Some(0)
     }
-    /// What waits of a flow has changed.
-    fn resize(&mut self, slot: u32, change: impl Fn(u64) -> u64) {
+    /// List a flow by its length.
+    #[inline(never)]
+    fn rank(&mut self, slot: u32) {
+        self.unrank(slot);
+        let (kind, bytes) = (kind(self.queue(slot).key), self.queue(slot).bytes);
+        let below = self.ranks[kind].put(&mut ByRank(&mut self.slots), slot, bytes);
+        self.queue_mut(slot).below_bytes = below;
+    }
+    fn unrank(&mut self, slot: u32) {
         let queue = self.queue_mut(slot);
-        let (before, kind) = (queue.bytes, kind(queue.key));
-        let bytes = change(before);
-        queue.bytes = bytes;
-        match (before, bytes) {
-            (0, 1..) => self.counts[kind] += 1,
-            (1.., 0) => self.counts[kind] -= 1,
-            _ => {}
+        let (kind, below) = (kind(queue.key), core::mem::take(&mut queue.below_bytes));
+        if below > 0 {
+            self.ranks[kind].take(&mut ByRank(&mut self.slots), slot, below);
         }
-        self.ranks[kind].change(&mut ByRank(&mut self.slots), slot, before, bytes);
+    }
+    /// Bytes of a flow are gone.
+    fn shrink(&mut self, slot: u32, bytes: u64) {
+        let queue = self.queue_mut(slot);
+        queue.bytes -= bytes;
+        if queue.bytes == 0 {
+            let kind = kind(queue.key);
+            self.counts[kind] -= 1;
+        }
     }
     /// A flow without packets gets its first.
     fn open(&mut self, key: FlowKey, ahead: bool) -> u32 {
@@ -240,6 +264,7 @@ impl<T> Cache<T> {
             place: if ahead { Place::New } else { Place::Ring },
             turn: Links::default(),
             rank: Links::default(),
+            below_bytes: 0,
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -258,6 +283,7 @@ impl<T> Cache<T> {
     /// A flow without packets has no turn any more.
     fn close(&mut self, slot: u32) {
         self.leave(slot);
+        self.unrank(slot);
         let queue = self.slots[slot as usize].take().expect("closed once");
         debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
         self.index.remove(&queue.key);
@@ -279,18 +305,25 @@ impl<T> Cache<T> {
     }
     /// To the end of the round.
     fn queue_up(&mut self, slot: u32) {
+        if self.ring.is_only(slot) {
+            return;
+        }
         self.leave(slot);
         self.queue_mut(slot).place = Place::Ring;
         self.ring.push(&mut self.slots, slot);
     }
-    /// Whose turn it is.
+    /// Whose turn it is; [`NONE`]: nobody's.
     #[inline]
-    fn head(&self) -> u32 {
+    pub fn head(&self) -> u32 {
         if self.new.first == NONE { self.ring.first } else { self.new.first }
     }
 
     /// Under which nonce the first packet of a flow is held; None if it is not.
+    #[inline]
     fn holder(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
+        if !holds.any() {
+            return None;
+        }
         let queue = self.queue(slot);
         let echo = queue.packets.front().and_then(|first| first.echo);
         match queue.key.class() {
@@ -298,25 +331,31 @@ impl<T> Cache<T> {
             Class::Tagged | Class::Plain => None,
         }
     }
-    /// Under which nonce the first packet of a flow may not leave; None if it may.
-    fn barred(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
-        let holder = self.holder(slot, holds)?;
-        let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == holder);
-        let may = own || holds.may_take(holder);
-        (!may).then_some(holder)
+    /// True if the first packet of a flow may leave, given under which nonce it is held.
+    #[inline]
+    fn may_send(&self, slot: u32, holder: Option<Nonce>, holds: &impl Holds) -> bool {
+        holder.is_none_or(|holder| {
+            let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == holder);
+            own || holds.may_take(holder)
+        })
     }
     /// Park flows whose turn it is until one may send. To be called after whatever may change who may.
     pub fn settle(&mut self, holds: &mut impl Holds) {
         loop {
             let slot = self.head();
             if slot == NONE {
+                self.head_holder = None;
                 return;
             }
             if self.queue(slot).packets.is_empty() {
                 self.close(slot);
                 continue;
             }
-            let Some(nonce) = self.barred(slot, holds) else { return };
+            let holder = self.holder(slot, holds);
+            self.head_holder = holder;
+            let Some(nonce) = holder.filter(|_| !self.may_send(slot, holder, holds)) else {
+                return;
+            };
             self.leave(slot);
             self.queue_mut(slot).place = Place::Parked(nonce);
             self.parked.entry(nonce).or_default().push(&mut self.slots, slot);
@@ -330,12 +369,20 @@ impl<T> Cache<T> {
     }
     /// The first flow in turn that may send now on a detour.
     fn first_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> Option<u32> {
+        let head = self.head();
+        if head == NONE || self.may_detour(head, max_wire_len) {
+            return (head != NONE).then_some(head);
+        }
         let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
         let listed = |list: List| core::iter::successors(Some(list.first), after);
         let turns = listed_while(listed(self.new)).chain(listed_while(listed(self.ring)));
         turns
             .take(DETOUR_LOOK)
-            .find(|&slot| self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none())
+            .find(|&slot| self.may_detour(slot, max_wire_len) && self.may_leave(slot, holds))
+    }
+    /// True if the first packet of a flow may leave.
+    fn may_leave(&self, slot: u32, holds: &impl Holds) -> bool {
+        self.may_send(slot, self.holder(slot, holds), holds)
     }
     /// True if a flow may send now on a detour.
     pub fn has_eligible_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> bool {
@@ -377,7 +424,9 @@ impl<T> Cache<T> {
     }
     /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
     fn serve(&mut self, slot: u32, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
-        let holder = self.holder(slot, holds);
+        let is_head = slot == self.head();
+        let holder = if is_head { self.head_holder } else { self.holder(slot, holds) };
+        debug_assert_eq!(holder, self.holder(slot, holds), "settled after what changes it");
         let quantum_bytes = self.quantum_bytes;
         let queue = self.queue_mut(slot);
         let key = queue.key;
@@ -391,7 +440,7 @@ impl<T> Cache<T> {
         let credit = queue.credit.take();
         let packet = queue.packets.pop_front().expect("just seen");
         let (was_new, empty) = (queue.place == Place::New, queue.packets.is_empty());
-        self.resize(slot, |before| before - wire_len as u64);
+        self.shrink(slot, wire_len as u64);
         match (empty, was_new) {
             (true, true) => self.queue_up(slot),
             (true, false) => self.close(slot),
@@ -448,9 +497,16 @@ impl<T> Cache<T> {
     }
 
     /// The longest flow, in bytes, of those that are plain or of those that are not, to within a packet.
-    pub fn longest(&self, plain: bool) -> Option<(FlowKey, u64)> {
-        let queue = self.queue(self.ranks[usize::from(plain)].longest()?);
-        Some((queue.key, queue.bytes))
+    pub fn longest(&mut self, plain: bool) -> Option<(FlowKey, u64)> {
+        loop {
+            let (slot, from_bytes) = self.ranks[usize::from(plain)].first()?;
+            let (key, bytes) = (self.queue(slot).key, self.queue(slot).bytes);
+            match bytes {
+                0 => self.unrank(slot),
+                bytes if bytes < from_bytes => self.rank(slot),
+                bytes => return Some((key, bytes)),
+            }
+        }
     }
     /// Take the last packet of a flow that has some, and a credit that the flow has no use for any more.
     pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<(Nonce, u16)>) {
@@ -462,7 +518,7 @@ impl<T> Cache<T> {
         if empty {
             unused = queue.credit.take();
         }
-        self.resize(slot, |before| before - packet.wire_len as u64);
+        self.shrink(slot, packet.wire_len as u64);
         if empty {
             self.close(slot);
         }

@@ -81,6 +81,15 @@ struct Hold {
     pool: i64,
 }
 
+impl Patience {
+    fn forgets_at(self, hold: &Hold) -> Time {
+        hold.heard + self.forget_after.max(hold.gap * 4)
+    }
+    fn starves_at(self, hold: &Hold) -> Time {
+        hold.credited + self.watchdog.max(hold.gap * 2)
+    }
+}
+
 /// What is to be done about a nonce of which nothing is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
@@ -150,17 +159,21 @@ impl Credits {
     /// `nonce` asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> Heard {
         let forgotten = match self.refresh(now, nonce) {
-            true => None,
-            false => {
+            Some(forgets_at) => {
+                self.due = self.due.min(forgets_at);
+                None
+            }
+            None => {
                 let full = self.nonces.len() >= MAX_NONCES;
                 let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
                 let (gap, pool) = (Span::ZERO, 0);
-                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool });
+                let hold = Hold { heard: now, gap, credited: now, pool };
+                self.due = self.due.min(self.patience.forgets_at(&hold));
+                self.nonces.insert(nonce, hold);
                 silent
             }
         };
-        self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
         let Some(said) = self.flows.get_mut(&flow) else {
             let moved = self.know(flow, Said { under: Some(nonce), arrived, at: now });
             return Heard { forgotten, moved, news: None };
@@ -200,19 +213,24 @@ impl Credits {
             hold.pool = hold.pool.max(0) + 1;
         }
     }
-    /// A packet under `nonce` got a credit for an ACK, or for want of one.
+    /// A packet under `nonce` may have got a credit for an ACK, or for want of one.
     pub fn credited(&mut self, now: Time, nonce: Nonce) {
         if let Some(hold) = self.nonces.get_mut(&nonce) {
             hold.credited = now;
         }
     }
-    /// `nonce` was heard. False if it is not known.
-    fn refresh(&mut self, now: Time, nonce: Nonce) -> bool {
-        let Some(hold) = self.nonces.get_mut(&nonce) else { return false };
+    /// False if something is due before a flow under a nonce with a credit of `now` could starve.
+    #[inline]
+    pub fn starves_first(&self, now: Time) -> bool {
+        now + self.patience.watchdog < self.due
+    }
+    /// `nonce` was heard. When it is to be forgotten; None if it is not known.
+    fn refresh(&mut self, now: Time, nonce: Nonce) -> Option<Time> {
+        let hold = self.nonces.get_mut(&nonce)?;
         let gap = now.since(hold.heard);
         hold.gap = (hold.gap * 7 + gap) / 8;
         hold.heard = now;
-        true
+        Some(self.patience.forgets_at(hold))
     }
     /// An ACK says that nobody downstream asks `flow`.
     #[inline]
@@ -242,12 +260,6 @@ impl Credits {
         known
     }
 
-    fn forgets_at(&self, hold: &Hold) -> Time {
-        hold.heard + self.patience.forget_after.max(hold.gap * 4)
-    }
-    fn starves_at(&self, hold: &Hold) -> Time {
-        hold.credited + self.patience.watchdog.max(hold.gap * 2)
-    }
     /// When something may be late; not later than that.
     #[inline]
     pub fn due(&self) -> Option<Time> {
@@ -258,23 +270,28 @@ impl Credits {
         if now < self.due {
             return Vec::new();
         }
-        let late = |(&nonce, hold): (&Nonce, &Hold)| match now >= self.forgets_at(hold) {
+        let late = |(&nonce, hold): (&Nonce, &Hold)| match now >= self.patience.forgets_at(hold) {
             true => Some(Late::Forget(nonce)),
-            false => (now >= self.starves_at(hold) && waits(nonce)).then_some(Late::LetGo(nonce)),
+            false => (now >= self.patience.starves_at(hold) && waits(nonce))
+                .then_some(Late::LetGo(nonce)),
         };
         self.nonces.iter().filter_map(late).collect()
     }
     /// What was late has been seen to.
     pub fn rearm(&mut self, waits: impl Fn(Nonce) -> bool) {
         let at = |(&nonce, hold): (&Nonce, &Hold)| match waits(nonce) {
-            true => self.forgets_at(hold).min(self.starves_at(hold)),
-            false => self.forgets_at(hold),
+            true => self.patience.forgets_at(hold).min(self.patience.starves_at(hold)),
+            false => self.patience.forgets_at(hold),
         };
         self.due = self.nonces.iter().map(at).min().unwrap_or(Time::MAX);
     }
 }
 
 impl Holds for Credits {
+    #[inline]
+    fn any(&self) -> bool {
+        !self.nonces.is_empty()
+    }
     #[inline]
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce> {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
@@ -295,7 +312,7 @@ impl Holds for Credits {
     }
     fn waits_now(&mut self, nonce: Nonce) {
         if let Some(hold) = self.nonces.get(&nonce) {
-            self.due = self.due.min(self.starves_at(hold));
+            self.due = self.due.min(self.patience.starves_at(hold));
         }
     }
 }

@@ -189,14 +189,22 @@ impl<T> Interface<T> {
         };
         match self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
             true => {
+                let head = self.cache.head();
                 let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
-                if self.cache.push(flow, packet, ahead) {
+                let first = self.cache.push(flow, packet, ahead);
+                if first {
                     self.reconsider(flow);
                 }
+                // Who may send has not changed where nobody else has the turn, and who has it the same first packet.
+                if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
+                    self.cache.settle(&mut self.credits);
+                }
             }
-            false => kept.refused = Some(packet.what),
+            false => {
+                kept.refused = Some(packet.what);
+                self.cache.settle(&mut self.credits);
+            }
         }
-        self.cache.settle(&mut self.credits);
         self.move_on(now, rng);
         kept
     }
@@ -256,6 +264,11 @@ impl<T> Interface<T> {
         self.cache.has_eligible_for_detour(max_wire_len, &self.credits)
     }
 
+    /// False if an ACK with this option lets nothing go, whatever has arrived, for nobody is held.
+    #[inline]
+    pub fn reads_arrived(&self, option: &BackPressure) -> bool {
+        option.nonce.is_some() || !self.credits.is_empty()
+    }
     /// An ACK of `flow` came in over this interface with this option, and says what has arrived: what it carries on.
     ///
     /// What downstream asks is read first; what this interface asks is written last. It asks flows that have their share of
@@ -269,6 +282,7 @@ impl<T> Interface<T> {
         mut option: BackPressure,
     ) -> BackPressure {
         option.routers = option.routers.saturating_add(1);
+        let held = !self.credits.is_empty();
         let worth = match (option.ask, option.allowance) {
             (Ask::SlowDown, _) => Some(Worth::Same),
             (Ask::Pause, _) => Some(Worth::Nothing),
@@ -286,15 +300,18 @@ impl<T> Interface<T> {
         if self.state != State::BackPressure {
             option.allowance = 0;
         }
-        self.cache.settle(&mut self.credits);
+        if held || !self.credits.is_empty() {
+            self.cache.settle(&mut self.credits);
+        }
         self.write(now, flow, option)
     }
     /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
     fn write(&mut self, now: Time, flow: FlowKey, option: BackPressure) -> BackPressure {
         match (self.state, option.ask, option.nonce) {
             (State::BackPressure, Ask::Nothing | Ask::Cancel, nonce) => {
-                let room = self.room_for(flow);
-                let ask = if room == 0 { self.ask_of(flow) } else { Ask::Nothing };
+                let own = self.cache.flow_bytes(flow);
+                let room = self.room_for(own);
+                let ask = if room == 0 { self.ask_of(own) } else { Ask::Nothing };
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
                 // Those upstream hold it under the nonce that it carries. But someone else's cancellation does not end this:
@@ -310,7 +327,8 @@ impl<T> Interface<T> {
                 let first = self.asked.remove(&flow).is_some();
                 match first || nonce.is_none() || nonce == self.nonce {
                     true => {
-                        let (ask, allowance) = (Ask::Cancel, self.room_for(flow).max(1));
+                        let (ask, allowance) =
+                            (Ask::Cancel, self.room_for(self.cache.flow_bytes(flow)).max(1));
                         BackPressure { ask, allowance, nonce: self.nonce, ..option }
                     }
                     false => option,
@@ -319,24 +337,22 @@ impl<T> Interface<T> {
             _ => option,
         }
     }
-    /// The share of each flow in `bytes` here, and what waits of `flow`, in bytes.
-    fn share_of(&self, flow: FlowKey, bytes: u64) -> (u64, u64) {
-        let own = self.cache.flow_bytes(flow);
-        let flows = self.cache.pooled_flows() + u64::from(own == 0);
-        (bytes / flows, own)
+    /// The share in `bytes` here of each flow, one of which has `own` bytes here.
+    fn share_of(&self, own: u64, bytes: u64) -> u64 {
+        bytes / (self.cache.pooled_flows() + u64::from(own == 0))
     }
-    /// Packets of `flow` for which there is room: up to its share in a quarter of S_high, and in what is left of the cache.
-    /// 0 where it has that.
-    fn room_for(&self, flow: FlowKey) -> u8 {
+    /// Packets of a flow with `own` bytes here for which there is room: up to its share in a quarter of S_high, and in what is
+    /// left of the cache. 0 where it has that.
+    fn room_for(&self, own: u64) -> u8 {
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
-        let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / RAMP_SHARE));
+        let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
         let packets = share.saturating_sub(own) / PACKET_BYTES;
         packets.min(u64::from(MAX_ALLOWANCE)) as u8
     }
     /// What a flow is asked that has no room: above S_high those that have more than their share wait, until it is reached.
-    fn ask_of(&self, flow: FlowKey) -> Ask {
-        let (share, own) = self.share_of(flow, self.limits.high_bytes);
-        let over = self.cache.bytes() > self.limits.high_bytes && own > share;
+    fn ask_of(&self, own: u64) -> Ask {
+        let high = self.limits.high_bytes;
+        let over = self.cache.bytes() > high && own > self.share_of(own, high);
         if over { Ask::Pause } else { Ask::SlowDown }
     }
     /// `nonce` downstream asks for a flow, with an ACK that is worth so much.
@@ -370,7 +386,7 @@ impl<T> Interface<T> {
     fn let_go(&mut self, now: Time, nonce: Nonce) {
         self.credits.credited(now, nonce);
         self.give(nonce);
-        if self.cache.waits(nonce) {
+        if self.credits.starves_first(now) && self.cache.waits(nonce) {
             self.credits.waits_now(nonce);
         }
     }

@@ -41,6 +41,10 @@ impl List {
     pub fn is_empty(self) -> bool {
         self.first == NONE
     }
+    /// True if `place` is in it, and no other.
+    pub fn is_only(self, place: u32) -> bool {
+        (self.first, self.last) == (place, place)
+    }
     pub fn push(&mut self, all: &mut impl Linked, place: u32) {
         *all.links(place) = Links { before: self.last, after: NONE };
         match self.last {
@@ -65,39 +69,34 @@ impl List {
 /// Bytes in which the flows of one rank may differ.
 const RANK_BYTES: u64 = 1500;
 
-/// Flows by what waits of them: the longest, to within [`RANK_BYTES`], is known at once.
+/// Flows by the most that has waited of them since they were listed: no flow is longer than its rank says, and one that is
+/// shorter is listed anew when it is the first of the highest. So only a flow that is longer than before moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Ranks {
     lists: Vec<List>,
 }
 
 impl Ranks {
-    fn rank(bytes: u64) -> usize {
-        (bytes / RANK_BYTES) as usize
+    /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than what is returned.
+    pub fn put(&mut self, all: &mut impl Linked, place: u32, bytes: u64) -> u64 {
+        let rank = bytes / RANK_BYTES;
+        if self.lists.len() <= rank as usize {
+            self.lists.resize(rank as usize + 1, List::default());
+        }
+        self.lists[rank as usize].push(all, place);
+        (rank + 1) * RANK_BYTES
     }
-    /// The flow at `place` had `before` bytes, and now has `bytes`; 0: it is not listed.
-    #[inline]
-    pub fn change(&mut self, all: &mut impl Linked, place: u32, before: u64, bytes: u64) {
-        let (from, to) = (Ranks::rank(before), Ranks::rank(bytes));
-        if from == to && before > 0 && bytes > 0 {
-            return;
-        }
-        if before > 0 {
-            self.lists[from].remove(all, place);
-        }
-        if bytes > 0 {
-            if self.lists.len() <= to {
-                self.lists.resize(to + 1, List::default());
-            }
-            self.lists[to].push(all, place);
-        }
+    /// The flow at `place`, listed for less than `below` bytes, is listed no more.
+    pub fn take(&mut self, all: &mut impl Linked, place: u32, below: u64) {
+        self.lists[(below / RANK_BYTES) as usize - 1].remove(all, place);
+    }
+    /// The flow that came first to the highest rank, and the bytes from which on it belongs there.
+    pub fn first(&mut self) -> Option<(u32, u64)> {
         // Each rank that is taken off here was put on by bytes that came.
         while self.lists.last().is_some_and(|list| list.is_empty()) {
             self.lists.pop();
         }
-    }
-    /// A flow of the highest rank: the first that came there.
-    pub fn longest(&self) -> Option<u32> {
-        self.lists.last().map(|list| list.first)
+        let highest = self.lists.last()?;
+        Some((highest.first, (self.lists.len() as u64 - 1) * RANK_BYTES))
     }
 }

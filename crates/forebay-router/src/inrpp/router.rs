@@ -211,12 +211,13 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         let flow = FlowKey::acknowledged_by(packet);
-        let arrived = arrived(packet, cx.arena);
         let interface = &mut self.ports[port.index()].interface;
+        let lets_go = interface.reads_arrived(&option);
+        let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
         let written = interface.on_ack(cx.now, flow, arrived, option);
         let there = written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
         debug_assert!(there, "it was read from there");
-        if interface.cache_packets() > 0 || interface.next_timeout().is_some() {
+        if lets_go {
             self.after(port, cx);
             self.wake_ports(port, cx);
         }
