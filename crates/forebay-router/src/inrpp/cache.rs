@@ -496,22 +496,22 @@ impl<T> Cache<T> {
         self.queue_mut(slot).deficit_bytes = self.quantum_bytes;
     }
 
-    /// The longest flow, in bytes, of those that are plain or of those that are not, to within a packet.
-    pub fn longest(&mut self, plain: bool) -> Option<(FlowKey, u64)> {
+    /// The slot and the bytes of the longest flow of those that are plain or of those that are not,
+    /// to within a packet.
+    pub fn longest(&mut self, plain: bool) -> Option<(u32, u64)> {
         loop {
             let (slot, from_bytes) = self.ranks[usize::from(plain)].first()?;
-            let (key, bytes) = (self.queue(slot).key, self.queue(slot).bytes);
-            match bytes {
+            match self.queue(slot).bytes {
                 0 => self.unrank(slot),
                 bytes if bytes < from_bytes => self.rank(slot),
-                bytes => return Some((key, bytes)),
+                bytes => return Some((slot, bytes)),
             }
         }
     }
-    /// Take the last packet of a flow that has some, and a credit that the flow has no use for any more.
-    pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<(Nonce, u16)>) {
-        let slot = self.index[&flow];
+    /// Take the last packet of the flow in `slot`, and a credit that it has no use for any more.
+    pub fn push_out(&mut self, slot: u32) -> (Cached<T>, Option<(Nonce, u16)>) {
         let queue = self.queue_mut(slot);
+        let flow = queue.key;
         let packet = queue.packets.pop_back().expect("a flow that is listed has packets");
         let mut unused = None;
         let empty = queue.packets.is_empty();

@@ -195,7 +195,7 @@ impl<T> Interface<T> {
                 if first {
                     self.reconsider(flow);
                 }
-                // Who may send has not changed where nobody else has the turn, and who has it the same first packet.
+                // Who may send has not changed where the turn and its first packet are the same.
                 if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
                     self.cache.settle(&mut self.credits);
                 }
@@ -341,8 +341,8 @@ impl<T> Interface<T> {
     fn share_of(&self, own: u64, bytes: u64) -> u64 {
         bytes / (self.cache.pooled_flows() + u64::from(own == 0))
     }
-    /// Packets of a flow with `own` bytes here for which there is room: up to its share in a quarter of S_high, and in what is
-    /// left of the cache. 0 where it has that.
+    /// Packets of a flow with `own` bytes here for which there is room: up to its share in a
+    /// quarter of S_high, and in what is left of the cache. 0 where it has that.
     fn room_for(&self, own: u64) -> u8 {
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));

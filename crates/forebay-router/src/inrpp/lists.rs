@@ -69,15 +69,17 @@ impl List {
 /// Bytes in which the flows of one rank may differ.
 const RANK_BYTES: u64 = 1500;
 
-/// Flows by the most that has waited of them since they were listed: no flow is longer than its rank says, and one that is
-/// shorter is listed anew when it is the first of the highest. So only a flow that is longer than before moves.
+/// Flows by the most that has waited of them since they were listed: no flow is longer than its
+/// rank says, and one that is shorter is listed anew when it is the first of the highest. So only
+/// a flow that is longer than before moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Ranks {
     lists: Vec<List>,
 }
 
 impl Ranks {
-    /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than what is returned.
+    /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than what
+    /// is returned.
     pub fn put(&mut self, all: &mut impl Linked, place: u32, bytes: u64) -> u64 {
         let rank = bytes / RANK_BYTES;
         if self.lists.len() <= rank as usize {
