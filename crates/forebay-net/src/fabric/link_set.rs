@@ -102,8 +102,20 @@ impl<D: Driver> LinkSet<'_, D> {
             if slot.armed_arrival == Time::MAX {
                 self.arm_next_arrival(to);
             }
+        } else {
+            self.move_back(from, travel);
         }
         self.arm_next_arrival(from);
+    }
+
+    /// The first packet of `link` was queued on it once more: its routes lead in a circle.
+    #[cold]
+    fn move_back(&mut self, link: LinkId, travel: &Travel) {
+        if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link
+            && let Some(packet) = fifo.take_first()
+        {
+            fifo.lay(packet, travel.arrival, travel.ttl);
+        }
     }
 
     /// Put a packet on a link, if that takes it without more ado. Otherwise it comes back.
@@ -142,10 +154,13 @@ pub(super) struct FirstLink<'a, D> {
 
 impl<D: Driver> Outlet for FirstLink<'_, D> {
     #[inline(always)]
-    fn room_at(&mut self, now: Time) -> Option<Time> {
+    fn room_at(&mut self, now: Time) -> Option<(Time, bool)> {
         let slot = &mut self.links.links[self.link.index()];
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some(Time::MAX) };
-        (fifo.waiting_packets(now) > 0).then(|| fifo.next_start()).flatten()
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some((Time::MAX, false)) };
+        match fifo.waiting_packets(now) {
+            0 => None,
+            waiting => fifo.next_start().map(|at| (at, waiting == 1)),
+        }
     }
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {
