@@ -12,14 +12,12 @@ mod fragment;
 mod histogram;
 mod ids;
 mod options;
-mod packed_fields;
 mod packet;
 mod packet_transfer;
 mod rate;
 mod ring;
 mod rng;
 mod seq;
-pub mod signal;
 mod table;
 mod time;
 
@@ -40,3 +38,8 @@ pub use rng::{Rng, Stream};
 pub use seq::{narrow, seq_lt, widen};
 pub use table::{ParamError, head_comment};
 pub use time::{Span, Time};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -2,12 +2,13 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
+use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
 use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
@@ -36,18 +37,6 @@ pub struct Options {
     pub threads: usize,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
-}
-
-/// A packet that enters the network from outside: it comes to `node` as if from its port `port`.
-pub struct Injection {
-    /// When.
-    pub at: Time,
-    /// Where.
-    pub node: NodeId,
-    /// The port of that node that it seems to come from.
-    pub port: PortId,
-    /// Its bytes from the IP header on; they must parse under the address plan of the run.
-    pub bytes: Vec<u8>,
 }
 
 /// Whether a run goes on.

@@ -1,8 +1,8 @@
 //! A congestion control algorithm: its source, and its parameters as a scenario sets them.
 
 use super::params::{paragraphs, parameters, resolve};
-use crate::screen::{Paint, wrap};
-use forebay_lab::{Algorithm, Bundle, PortKind, RouterKind};
+use crate::terminal::{Paint, wrap};
+use forebay_lab::scenario::{Algorithm, Bundle, PortKind, RouterKind};
 use std::fmt::Write;
 
 /// The explanation of the algorithm `name`, which is in the catalogue.

@@ -10,6 +10,7 @@
 //! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
 //! ([`UpstreamGate`](crate::link::UpstreamGate)).
 
+use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::{Driver, Fabric, Slot};
 use crate::build::Node;
@@ -158,7 +159,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.serve_single(from, travel.link);
+            return self.receive_single(Arrived::InRing(from), travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
@@ -175,7 +176,7 @@ impl<D: Driver> Fabric<D> {
         while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
             let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.serve_single_with(link, packet);
+            self.receive_single(Arrived::Loose(packet), link);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.

@@ -16,19 +16,22 @@
 
 mod driver;
 mod events;
-mod hosts;
+mod host_arrivals;
+mod host_transmit;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod routers;
+mod sockets;
 mod transit;
 
-pub use driver::{Deadline, Driver, EndId, PacketEvent};
+pub use driver::{Deadline, Driver, PacketEvent};
 pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
+use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
