@@ -104,8 +104,20 @@ impl<D: Driver> LinkSet<'_, D> {
             if slot.armed_arrival == Time::MAX {
                 self.arm_next_arrival(to);
             }
+        } else {
+            self.move_back(from, travel);
         }
         self.arm_next_arrival(from);
+    }
+
+    /// The same if the packet was scheduled on `link` itself: its routes form a loop.
+    #[cold]
+    fn move_back(&mut self, link: LinkId, travel: &Travel) {
+        if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link
+            && let Some(packet) = fifo.take_first()
+        {
+            fifo.lay(packet, travel.arrival, travel.ttl);
+        }
     }
 
     /// Put a packet on a FIFO link that has room. Else the packet comes back.
@@ -144,10 +156,13 @@ pub(super) struct FirstLink<'a, D> {
 
 impl<D: Driver> Outlet for FirstLink<'_, D> {
     #[inline(always)]
-    fn room_at(&mut self, now: Time) -> Option<Time> {
+    fn room_at(&mut self, now: Time) -> Option<(Time, bool)> {
         let slot = &mut self.links.links[self.link.index()];
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some(Time::MAX) };
-        (fifo.waiting_packets(now) > 0).then(|| fifo.next_start()).flatten()
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some((Time::MAX, false)) };
+        match fifo.waiting_packets(now) {
+            0 => None,
+            waiting => fifo.next_start().map(|at| (at, waiting == 1)),
+        }
     }
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {

@@ -103,9 +103,10 @@ fn step<D: Driver>(
     (next, horizon): (LinkId, Time),
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let goes = (travel.arrival <= horizon || !driver.guards().has(Guard::Horizon))
-        && travel.wire_len <= slot.mtu_bytes
-        && fifo.admits(travel.arrival, travel.wire_len);
+    let lacks = |guard| !driver.guards().has(guard);
+    let goes = (travel.arrival <= horizon || lacks(Guard::Horizon))
+        && (travel.wire_len <= slot.mtu_bytes || lacks(Guard::Fits))
+        && (fifo.admits(travel.arrival, travel.wire_len) || lacks(Guard::HasRoom));
     if !goes {
         return false;
     }
@@ -207,7 +208,11 @@ impl<D: Driver> Fabric<D> {
             let end = socket.end();
             let wakes = self.edges[link.index()].armed_transmitter;
             // It is noticed when it is armed for.
-            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            let armed = match self.driver.guards().has(Guard::Armed) {
+                true => self.ends[end.index()].armed,
+                false => Time::ZERO,
+            };
+            let times_out = host.times_out_at().max(armed);
             if wakes.min(times_out) >= until {
                 return;
             }
@@ -267,7 +272,9 @@ impl<D: Driver> Fabric<D> {
                 }
                 return link_set!(self).look_ahead_from_hand(packet, travel);
             }
-            stuck.push(next);
+            if self.driver.guards().has(Guard::InOrder) {
+                stuck.push(next);
+            }
         }
         if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
             fifo.lay(packet, arrival, ttl);
