@@ -14,9 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::{Addr, FlowId, IpVersion, LinkId, NodeId, PortId, Rng, SocketId, Stream};
 use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
-use forebay_router::inrpp::{Inrpp, PortInfo};
-use forebay_router::{AnyForwarding, PlainIp, Routes};
-use forebay_signal::inrpp::RouterId;
+use forebay_router::{AnyForwarding, RouterInit, RouterPort, Routes};
 use forebay_transport::Role;
 use forebay_wire::AddressPlan;
 
@@ -285,29 +283,27 @@ fn build_nodes(spec: &NetSpec, seed: u64, ports: &PortTable, addresses: &[Vec<Ad
             addresses[i].iter().for_each(|&a| host.add_interface(a));
             Node::Host(host)
         }
-        NodeKind::Router(ForwardingSpec::PlainIp) => Node::Router(AnyForwarding::PlainIp(PlainIp)),
-        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => {
-            let ports = inrpp_ports(spec, ports.links_of(NodeId(i as u32)));
-            let router = Inrpp::new(RouterId(i as u32), &ports, settings, rng(i));
-            Node::Router(AnyForwarding::Inrpp(Box::new(router)))
-        }
-        NodeKind::Router(ForwardingSpec::Custom(make)) => {
-            Node::Router(AnyForwarding::Custom(make(NodeId(i as u32), rng(i))))
+        NodeKind::Router(forwarding) => {
+            let node = NodeId(i as u32);
+            let ports = router_ports(spec, forwarding, ports.links_of(node));
+            let init = RouterInit { node, ports: &ports, version: spec.version, rng: rng(i) };
+            Node::Router(forwarding.build(init))
         }
     };
     spec.nodes.iter().enumerate().map(build).collect()
 }
 
-/// What the ports of an INRPP router lead to. Detour tags are an IPv4 option: with IPv6 no router has neighbours for detours.
-fn inrpp_ports(spec: &NetSpec, links: &[LinkId]) -> Vec<PortInfo> {
-    let info = |link: &LinkId| {
+/// What the ports of a router lead to.
+fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -> Vec<RouterPort> {
+    let lead = |link: &LinkId| {
         let link = &spec.links[link.index()];
-        let kind = &spec.nodes[link.to.index()].kind;
-        let speaks = matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
-        let neighbour = (speaks && spec.version == IpVersion::V4).then_some(RouterId(link.to.0));
-        PortInfo { rate: link.channel.rate(), neighbour }
+        let neighbour = match &spec.nodes[link.to.index()].kind {
+            NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
+            NodeKind::Router(_) | NodeKind::Host => None,
+        };
+        RouterPort { rate: link.channel.rate(), neighbour }
     };
-    links.iter().map(info).collect()
+    links.iter().map(lead).collect()
 }
 
 type Ends = Vec<[(NodeId, SocketId); 2]>;
@@ -412,8 +408,9 @@ fn changed_links(spec: &NetSpec) -> Vec<bool> {
 
 /// Nodes whose forwarding wants to know when a link has room, or may lose what is queued.
 fn pulling_nodes(spec: &NetSpec) -> Vec<bool> {
-    let pulls = |kind: &NodeKind| {
-        matches!(kind, NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_)))
+    let pulls = |kind: &NodeKind| match kind {
+        NodeKind::Router(forwarding) => forwarding.pulls(),
+        NodeKind::Host => false,
     };
     let mut nodes: Vec<bool> = spec.nodes.iter().map(|node| pulls(&node.kind)).collect();
     for event in &spec.events {

@@ -10,7 +10,7 @@ mod table;
 
 pub use delays::Delays;
 pub use interfaces::InterfaceResult;
-pub(crate) use interfaces::{has_left_push, interfaces_of};
+pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
 pub use table::{CLASS_ROWS, METRICS, MetricDoc, RESULTS, ResultDoc, Unit, labels, says_nothing};
 

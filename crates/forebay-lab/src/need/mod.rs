@@ -17,7 +17,7 @@ pub(crate) use room::Size;
 pub use room::{Fit, NoRoom, check, check_outline, fit};
 
 use crate::scenario::Outline;
-use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
+use forebay_net::{NetSpec, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use traffic::Traffic;
@@ -184,14 +184,6 @@ fn routes(spec: &NetSpec) -> u64 {
     let router = |kind: &NodeKind| matches!(kind, NodeKind::Router(_));
     let routers = spec.nodes.iter().filter(|node| router(&node.kind)).count();
     (routers * attachments.len()) as u64
-}
-
-/// The settings of an INRPP router; None of another node.
-fn inrpp_settings(kind: &NodeKind) -> Option<&forebay_router::inrpp::Settings> {
-    match kind {
-        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => Some(settings),
-        NodeKind::Host | NodeKind::Router(_) => None,
-    }
 }
 
 #[cfg(test)]

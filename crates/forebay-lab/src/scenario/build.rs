@@ -152,11 +152,11 @@ impl Support {
     }
 }
 
-/// Let INRPP routers count what each flow has had of each interface, which costs a look-up per packet.
+/// Let routers count what each flow has had of each port, which may cost a look-up per packet.
 pub(crate) fn count_per_flow(spec: &mut NetSpec) {
     for node in &mut spec.nodes {
-        if let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &mut node.kind {
-            Arc::make_mut(settings).flow_totals = true;
+        if let NodeKind::Router(forwarding) = &mut node.kind {
+            forwarding.count_per_flow();
         }
     }
 }
