@@ -66,8 +66,8 @@ macro_rules! routers {
             /// Plain IP.
             PlainIp,
             $(#[doc = $summary] $Variant(Arc<$module::Settings>),)*
-            /// What this function makes.
-            Custom(MakeRouter),
+            /// What this function makes: a kind under this name.
+            Custom(&'static str, MakeRouter),
         }
         /// All kinds of routers, in the order of the table; the first is that of nodes of which nothing is said.
         pub const ROUTERS: &[RouterEntry] = &[
@@ -90,20 +90,20 @@ macro_rules! routers {
                     ForwardingSpec::PlainIp => AnyForwarding::PlainIp(PlainIp),
                     $(ForwardingSpec::$Variant(settings) =>
                         AnyForwarding::$Variant(Box::new(settings.build(init))),)*
-                    ForwardingSpec::Custom(make) => AnyForwarding::Custom(make(init)),
+                    ForwardingSpec::Custom(_, make) => AnyForwarding::Custom(make(init)),
                 }
             }
             /// Most bytes that it holds beside the queue of a port of that rate; 0 of one from outside.
             pub fn cache_bytes(&self, rate: Rate) -> u64 {
                 match self {
-                    ForwardingSpec::PlainIp | ForwardingSpec::Custom(_) => 0,
+                    ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => 0,
                     $(ForwardingSpec::$Variant(settings) => settings.cache_bytes(rate),)*
                 }
             }
             /// See [`RouterSettings::count_per_flow`].
             pub fn count_per_flow(&mut self) {
                 match self {
-                    ForwardingSpec::PlainIp | ForwardingSpec::Custom(_) => {}
+                    ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => {}
                     $(ForwardingSpec::$Variant(settings) => Arc::make_mut(settings).count_per_flow(),)*
                 }
             }
@@ -179,7 +179,7 @@ impl ForwardingSpec {
     /// True if both are of one kind, whatever their settings: they may be neighbours that speak with each other.
     pub fn is_same_kind(&self, other: &ForwardingSpec) -> bool {
         match (self, other) {
-            (ForwardingSpec::Custom(one), ForwardingSpec::Custom(other)) => Arc::ptr_eq(one, other),
+            (ForwardingSpec::Custom(one, _), ForwardingSpec::Custom(other, _)) => one == other,
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -207,9 +207,9 @@ mod tests {
     fn kinds_are_told_apart_and_machines_found_by_their_type() {
         let [plain, inrpp] = [0, 1].map(|line: usize| (ROUTERS[line].spec)());
         assert!(inrpp.is_same_kind(&inrpp.clone()) && !inrpp.is_same_kind(&plain));
-        let outside = || ForwardingSpec::Custom(Arc::new(|_| Box::new(PlainIp)));
-        let one = outside();
-        assert!(one.is_same_kind(&one.clone()) && !one.is_same_kind(&outside()));
+        let outside = |name| ForwardingSpec::Custom(name, Arc::new(|_| Box::new(PlainIp)));
+        let one = outside("one");
+        assert!(one.is_same_kind(&outside("one")) && !one.is_same_kind(&outside("other")));
         let init = RouterInit {
             node: forebay_base::NodeId(0),
             ports: &[],
