@@ -12,7 +12,7 @@ mod routes;
 mod table;
 
 pub use forwarding::{
-    Forwarding, NodeContext, Ports, RouterInit, RouterPort, RouterSettings, Verdict, Work,
+    Forwarding, NodeContext, Ports, RouterInit, RouterPort, RouterSettings, Sends, Verdict, Work,
 };
 pub use plain::PlainIp;
 pub use routes::Routes;

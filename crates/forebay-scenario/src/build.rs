@@ -3,7 +3,7 @@
 use super::error::{Fault, ScenarioError};
 use super::network::Network;
 use super::source::Sources;
-use super::{Flow, Link, Node, Scenario, Wire};
+use super::{Flow, Link, LinkDirection, Node, Scenario};
 use forebay_base::{NodeId, Rng, Span, Stream};
 use forebay_net::{
     ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec,
@@ -63,7 +63,7 @@ impl Scenario {
     /// Both directions of a link, with what the protocols of the run need of it.
     fn directions(&self, link: &Link, network: &Network) -> [LinkSpec; 2] {
         let room_bytes = network.mtu_room_bytes(link);
-        let one = |from: NodeId, to: NodeId, wire: &Wire| LinkSpec {
+        let one = |from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
             from,
             to,
             channel: ChannelSpec::Constant(wire.rate),

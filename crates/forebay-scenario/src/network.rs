@@ -4,7 +4,7 @@ use crate::error::Fault;
 use crate::item::whole;
 use crate::protocol::Bundle;
 use crate::registry::{Chosen, Kind, Line, RouterTraits, Routers, Schemes, line};
-use crate::{Link, Problem, Scenario, Wire};
+use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::NodeId;
 use forebay_net::{ForwardingSpec, SchemeSpec};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Network {
         self.routers.get(&node).map(|(_, spec)| spec.clone())
     }
     /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is a host.
-    pub fn scheme(&self, from: NodeId, wire: &Wire) -> SchemeSpec {
+    pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,
             Some(port) => self.schemes[&address(port)].clone(),

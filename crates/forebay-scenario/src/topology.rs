@@ -10,7 +10,7 @@ use super::registry::{Chosen, Disciplines, lines};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::{GivenLimit, MAX_DELAY};
-use super::{Link, Node, Wire};
+use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use forebay_queue::Limit;
 use std::collections::BTreeMap;
@@ -435,7 +435,7 @@ pub(super) struct Origin {
 
 /// One direction, and where its values stand. A group shares one.
 struct Placed {
-    wire: Wire,
+    wire: LinkDirection,
     origin: Rc<Origin>,
 }
 
@@ -472,7 +472,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let ((rate, (delay, _)), ((queue, ()), port)) =
         both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
-    let wire = Wire {
+    let wire = LinkDirection {
         rate: rate.value,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),

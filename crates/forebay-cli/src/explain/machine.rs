@@ -1,7 +1,7 @@
 //! A queue discipline, a port scheme, a kind of router: what it does, and its parameters as a scenario sets them.
 
 use super::params::{paragraphs, parameters};
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::scenario::registry::{Kind, line};
 use std::fmt::Write;
 

@@ -3,6 +3,7 @@
 
 mod arrows;
 mod pages;
+mod publish;
 mod purity;
 mod source;
 mod tidy;
