@@ -19,7 +19,6 @@ mod rate;
 mod ring;
 mod rng;
 mod seq;
-pub mod signal;
 mod table;
 mod time;
 

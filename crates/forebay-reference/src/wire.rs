@@ -1,11 +1,11 @@
 //! What a flow costs on the wire, beside what it delivers.
 
-use forebay_base::signal::inrpp::DETOUR_TAG_BYTES;
 use forebay_base::{Ecn, IpVersion, OptionList, Rng, Stream, Time};
 use forebay_cc::{
     AckPolicy, AnyController, AnyFeedback, Controller, DatagramView, Feedback, Init, NextPacket,
 };
 use forebay_net::TransportSpec;
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use forebay_transport::Pacing;
 
 /// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes from the IP header on.

@@ -68,8 +68,6 @@ pub(crate) struct Plan {
     pub delays: Vec<Span>,
     pub controller: fn(Init) -> AnyController,
     pub feedback: fn() -> AnyFeedback,
-    /// No end takes the fast path of `path::fast_path`.
-    pub general: bool,
 }
 
 pub(crate) fn config() -> TcpConfig {
@@ -90,7 +88,6 @@ impl Plan {
             delays: Vec::from([Span::from_millis(50)]),
             controller: newreno,
             feedback: || AnyFeedback::None,
-            general: false,
         }
     }
     pub(crate) fn end(&self, role: Role) -> Connection {
@@ -125,9 +122,6 @@ impl Plan {
     /// Build both ends and open at 0.
     pub(crate) fn start(self, script: impl FnMut(&SentPacket) -> Delivery + 'static) -> Pair {
         let mut ends = [self.end(Role::Client), self.end(Role::Server)];
-        if self.general {
-            ends.iter_mut().for_each(Connection::take_general_way);
-        }
         ends[0].open(Time::ZERO);
         Pair {
             ends,

@@ -80,6 +80,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ecn,
         pacing,
         dont_fragment,
+        fast_path: _, // not a key of scenarios
     } = *config;
     let threshold = initial_ssthresh_bytes.map_or_else(|| quoted("none"), |b| b.to_string());
     vec![

@@ -5,10 +5,10 @@ use crate::host::Host;
 use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Addr, IpVersion, LinkId, NodeId, Rng, Stream};
 use forebay_router::inrpp::{Inrpp, PortInfo};
 use forebay_router::{AnyForwarding, PlainIp};
+use forebay_signal::inrpp::RouterId;
 
 /// A node, built.
 pub enum Node {

@@ -10,12 +10,12 @@ use super::settings::Settings;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
-};
 use forebay_base::{
     Arena, Cold, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate,
     Rng, Span, TcpFlags, Time,
+};
+use forebay_signal::inrpp::{
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const PURE: &[&str] = &[
     "forebay-base",
     "forebay-wire",
+    "forebay-signal",
     "forebay-cc",
     "forebay-queue",
     "forebay-router",

@@ -79,8 +79,9 @@ fn every_crate_has_what_a_registry_asks_for() {
 
 #[test]
 fn no_crate_includes_what_is_outside_its_folder() {
-    let complaints =
-        rust_files().into_iter().flat_map(|f| included_from_outside(&f.path, &f.text, depth(&f.path)));
+    let complaints = rust_files()
+        .into_iter()
+        .flat_map(|f| included_from_outside(&f.path, &f.text, depth(&f.path)));
     assert_none(complaints.collect());
 }
 
@@ -96,10 +97,9 @@ fn licence_texts_are_those_of_the_root() {
 
 #[test]
 fn a_crate_that_cannot_be_published_and_an_include_from_outside_are_seen() {
-    let list = |names: &[&str]| Value::from(names.iter().map(|n| Value::from(*n)).collect::<Vec<_>>());
-    let dependency = |name: &str, req: &str, kind: Value| {
-        serde_json::json!({ "name": name, "req": req, "kind": kind })
-    };
+    let list =
+        |names: &[&str]| Value::from(names.iter().map(|n| Value::from(*n)).collect::<Vec<_>>());
+    let dependency = |name: &str, req: &str, kind: Value| serde_json::json!({ "name": name, "req": req, "kind": kind });
     let mut package = serde_json::json!({
         "name": "forebay-x", "description": "x", "license": "MIT", "repository": "r",
         "rust_version": "1.88", "publish": null, "keywords": list(&["a"]),

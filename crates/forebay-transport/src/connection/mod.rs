@@ -75,11 +75,6 @@ impl Connection {
         }
     }
 
-    /// Close the fast path for good.
-    #[cfg(test)]
-    pub(crate) fn take_general_way(&mut self) {
-        self.paths.iter_mut().for_each(Path::take_general_way);
-    }
     /// What [`Connection::on_timeout`] does for the deadline when it is called early.
     #[cfg(test)]
     pub(crate) fn find_deadline(&mut self) {

@@ -29,23 +29,15 @@ enum NextStep {
 }
 
 impl Path {
-    #[cfg(test)]
-    pub(crate) fn take_general_way(&mut self) {
-        self.fast.general = true;
-    }
     /// True if nothing but new data, acknowledgments in order and ACKs of them can be due.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.recv.has_no_sack_blocks() && self.sender_is_regular()
     }
     /// The same, whatever the receiving half holds out of order.
     pub(super) fn sender_is_regular(&self) -> bool {
-        #[cfg(test)]
-        if self.fast.general {
-            return false;
-        }
         // What is so for a while in most transfers comes first.
         let orderly = self.board.is_orderly() && self.dupacks == 0 && self.limited_bytes == 0;
-        if !orderly {
+        if !orderly || !self.fast.allowed {
             return false;
         }
         let open = self.state == State::Established

@@ -71,10 +71,6 @@ impl Path {
 
     /// True if an ACK that reports more, and acknowledges nothing, can be no news but for detector, controller and recovery.
     pub(super) fn in_sack_recovery(&self) -> bool {
-        #[cfg(test)]
-        if self.fast.general {
-            return false;
-        }
         self.fast.header_only
             && !self.board.sacked().is_empty()
             && self.state == State::Established

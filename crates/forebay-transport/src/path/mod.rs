@@ -151,9 +151,8 @@ struct FastPathState {
     cwnd: u64,
     /// Bytes that may be sent and not acknowledged, whatever the peer offers.
     send_buffer: u64,
-    /// Never take the fast path: the oracle of those that do.
-    #[cfg(test)]
-    general: bool,
+    /// The configuration allows fast paths.
+    allowed: bool,
 }
 
 impl FastPathState {
@@ -163,12 +162,11 @@ impl FastPathState {
             ack_cannot_lose: false,
             rx_out_of_order: false,
             sack_recovery: false,
-            header_only: Path::is_header_only(setup, version, config),
+            header_only: config.fast_path && Path::is_header_only(setup, version, config),
             send_limit: 0,
             cwnd: 0,
             send_buffer: config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES),
-            #[cfg(test)]
-            general: false,
+            allowed: config.fast_path,
         }
     }
 }

@@ -10,7 +10,7 @@
 //! back-pressure option on each ACK, empty; routers overwrite it. A sender echoes the nonce of the last ACK on all data;
 //! nonce 0 means none. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 
-use crate::options::{OptionError, OptionList, kind};
+use forebay_base::{OptionError, OptionList, kind};
 
 /// ExID of the back-pressure option.
 pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;

@@ -14,9 +14,7 @@
 //! "not set": exact below 2^27 bit/s, and to 1.5e-8 of itself from there to 400 Gbit/s. The exponent is as small as it can be,
 //! so the order of rates is the order of the 32-bit numbers.
 
-use crate::options::{OptionError, OptionList};
-use crate::rate::Rate;
-use crate::time::Span;
+use forebay_base::{OptionError, OptionList, Rate, Span};
 
 /// ExID of the request.
 pub const REQUEST_EX_ID: u16 = 0xF0B3;
