@@ -51,10 +51,12 @@ fn the_first_command_prints_what_the_page_shows() {
 #[test]
 fn a_page_that_shows_something_else_is_seen() {
     let printed = ["a 1", "b 2", "c 3"];
-    for shown in [&["a 1", "b 2", "c 3"][..], &["a 1", "…"], &["…", "c 3"], &["a 1", "…", "c 3"]] {
+    for shown in [&["a 1", "b 2", "c 3"][..], &["a 1", "…"], &["…", "c 3"], &["a 1", "…", "c 3"]]
+    {
         assert!(shows(shown, &printed), "{shown:?}");
     }
-    for shown in [&["a 1", "b 2"][..], &["a 2", "…"], &["…", "b 2"], &["a 1", "b 2", "c 3", "…"]] {
+    for shown in [&["a 1", "b 2"][..], &["a 2", "…"], &["…", "b 2"], &["a 1", "b 2", "c 3", "…"]]
+    {
         assert!(!shows(shown, &printed), "{shown:?}");
     }
 }
