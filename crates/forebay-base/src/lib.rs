@@ -12,7 +12,6 @@ mod fragment;
 mod histogram;
 mod ids;
 mod options;
-mod packed_fields;
 mod packet;
 mod packet_transfer;
 mod rate;

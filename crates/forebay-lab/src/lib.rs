@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
-mod held;
+mod buffer_limits;
 mod memory;
 mod metrics;
 mod observe;

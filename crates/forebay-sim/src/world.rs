@@ -2,7 +2,6 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
-use crate::horizon::Horizon;
 use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
@@ -10,7 +9,7 @@ use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
 use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;

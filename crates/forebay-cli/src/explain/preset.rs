@@ -1,6 +1,6 @@
 //! A preset of the transport: every value, with what it means.
 
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy, Spec};
 use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};

@@ -1,6 +1,7 @@
 //! What stands between the fabric and whoever owns the clock.
 
 use crate::ids::EndId;
+use crate::look_ahead::Guards;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
 /// What waits for a time. Each has at most one armed time.
@@ -43,6 +44,12 @@ pub trait Driver {
     /// True if the fabric may be told a horizon: see [`crate::Fabric::extend_horizon`]. Asked once.
     fn looks_ahead(&self) -> bool {
         false
+    }
+    /// The conditions of look-ahead that hold: all of them, but in a test that switches one off and
+    /// looks whether anything notices. They must be those with which the network was built.
+    #[inline(always)]
+    fn guards(&self) -> Guards {
+        Guards::ALL
     }
     /// True if [`Driver::passed`] looks at signatures.
     #[inline]

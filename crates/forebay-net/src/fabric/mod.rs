@@ -16,12 +16,14 @@
 
 mod driver;
 mod events;
-mod hosts;
+mod host_arrivals;
+mod host_transmit;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod routers;
+mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};
@@ -31,6 +33,7 @@ pub use mail::Mail;
 use crate::build::{Network, Node, PortTable};
 use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
+use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::collections::VecDeque;
@@ -89,41 +92,6 @@ impl Edge {
     }
 }
 
-/// The way of packets from a link into the node at its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ArrivalPath {
-    /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
-    Forward,
-    /// The same, and links behind that router have packets from nowhere else: see [`look_ahead`].
-    ForwardLookAhead,
-    /// From such a link into a host, and nobody looks on.
-    Host,
-    /// The same, and the host has one socket and nothing else to do: see [`look_ahead`].
-    HostLookAhead,
-    /// Any other.
-    General,
-}
-
-impl ArrivalPath {
-    /// `ahead`: some link behind a router has packets from nowhere else; a host has one socket, and its links are of that kind.
-    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> ArrivalPath {
-        match to {
-            _ if observed || !link.is_fifo() => ArrivalPath::General,
-            Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
-            Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
-            Node::Router(_) => ArrivalPath::General,
-            Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
-            Node::Host(_) => ArrivalPath::Host,
-            Node::Elsewhere => ArrivalPath::General,
-        }
-    }
-    /// True if packets may leave it before their time.
-    #[inline(always)]
-    fn looks_ahead(self) -> bool {
-        matches!(self, ArrivalPath::ForwardLookAhead | ArrivalPath::HostLookAhead)
-    }
-}
-
 /// One end of a flow.
 #[derive(Clone, Copy)]
 struct End {
@@ -169,6 +137,7 @@ pub struct Fabric<D> {
     /// The memory of a `Work` that has been done, for the next.
     spare: Work,
     observed: bool,
+    look_ahead: Arc<LookAheadPlan>,
     /// Links that packets may leave before their time.
     look_ahead_links: Vec<LinkId>,
     /// See [`Fabric::extend_horizon`].
@@ -201,8 +170,7 @@ impl<D: Driver> Fabric<D> {
         mut driver: impl FnMut() -> D,
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
-            let begins_here = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
-            let mut fabric = Fabric::with_upstreams(network, spec, driver(), begins_here);
+            let mut fabric = Fabric::whole(network, spec, driver());
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
@@ -218,44 +186,30 @@ impl<D: Driver> Fabric<D> {
         (0..).zip(networks).map(part).collect()
     }
 
-    /// The fabric of a network that was built of `spec`.
+    /// The fabric of a network that was built of `spec`, or of one of its partitions.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
-        Fabric::with_upstreams(network, spec, driver, |_| true)
-    }
-    /// The same; `here` says of a link whether it begins here.
-    fn with_upstreams(
-        network: Network,
-        spec: &NetSpec,
-        driver: D,
-        here: impl Fn(LinkId) -> bool,
-    ) -> Fabric<D> {
-        let (observed, looks_ahead) = (driver.observes(), driver.looks_ahead());
-        // Where packets come from another partition, they come one by one, and may overtake each other.
-        let upstream =
-            |link: usize| network.single_upstream[link].filter(|&from| looks_ahead && here(from));
-        let mut leads = vec![false; spec.links.len()];
-        (0..leads.len()).filter_map(upstream).for_each(|from| leads[from.index()] = true);
-        // Links both ways whose departures are known, and one socket.
-        let single = |link: usize| match &network.nodes[spec.links[link].to.index()] {
-            Node::Host(host) if here(LinkId(link as u32)) => {
-                let first = network.ports.link(spec.links[link].to, PortId(0));
-                looks_ahead && host.is_single() && network.links[first.index()].is_fifo()
-            }
-            Node::Host(_) | Node::Router(_) | Node::Elsewhere => false,
+        let observed = driver.observes();
+        let setting = Setting {
+            plan: &network.look_ahead,
+            nodes: &network.nodes,
+            ports: &network.ports,
+            ends: &|link| (spec.links[link.index()].from, spec.links[link.index()].to),
+            observed,
+            horizon: driver.looks_ahead(),
         };
-        let single: Vec<bool> = (0..spec.links.len()).map(single).collect();
-        let slot = |(number, mut link): (usize, AnyLink)| {
-            let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
-            if let AnyLink::Fifo(fifo) = &mut link {
-                fifo.upstream_gate =
-                    upstream(number).map_or(UpstreamGate::default(), |_| UpstreamGate::SINGLE);
+        let leads = setting.leading();
+        let slot = |(number, mut link): (u32, AnyLink)| {
+            let id = LinkId(number);
+            if let AnyLink::Fifo(fifo) = &mut link
+                && setting.upstream(id).is_ok()
+            {
+                fifo.upstream_gate = UpstreamGate::SINGLE;
             }
-            let node = &network.nodes[to.index()];
-            let arrival_path =
-                ArrivalPath::of(&link, node, observed, leads[number] || single[number]);
+            let LinkSpec { to, mtu_bytes, .. } = spec.links[id.index()];
+            let arrival_path = setting.arrival_path(id, leads[id.index()]);
             Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
-        let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
+        let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
         let look_ahead_links =
             numbers.filter(|link| links[link.index()].arrival_path.looks_ahead()).collect();
@@ -286,6 +240,7 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
+            look_ahead: network.look_ahead,
             look_ahead_links,
             horizon: Time::ZERO,
             early_arrivals: VecDeque::new(),

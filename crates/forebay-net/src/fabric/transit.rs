@@ -1,10 +1,12 @@
 //! Links: what arrives from them, what goes onto them.
 
+use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::look_ahead::Travel;
-use super::{ArrivalPath, Deadline, Driver, Fabric, PacketEvent, Slot};
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
+use crate::look_ahead::ArrivalPath;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
@@ -99,8 +101,8 @@ impl<D: Driver> Fabric<D> {
             Hop::LookAhead(travel) => self.look_ahead_from_ring(link, travel),
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
-            Hop::Elsewhere(ArrivalPath::Host) => self.pass_to_host(now, link, false),
-            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.pass_to_host(now, link, true),
+            Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring(now, link, false),
+            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring(now, link, true),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
         self.process_early_arrivals();
@@ -161,7 +163,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.host_packet(node, packet),
+            Node::Host(_) => self.receive(Arrived::Loose(packet), node),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => unreachable!("packets come to nodes that are here"),

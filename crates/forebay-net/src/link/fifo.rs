@@ -33,7 +33,7 @@ impl UpstreamGate {
     /// It comes, if there is only one.
     #[inline]
     pub fn admit_expected(&mut self) {
-        debug_assert!(self.0 != 1, "nothing was awaited");
+        assert!(self.0 != 1, "a packet came to a link that look-ahead did not expect it on");
         self.0 -= u32::from(self.is_single());
     }
 }

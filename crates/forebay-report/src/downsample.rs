@@ -1,18 +1,18 @@
 //! Samples of one line, few enough to draw.
 //!
-//! A line with many samples is thinned as M4 does it (Jugel, Jerzak, Hackenbroich and Markl, "M4: a
+//! A line with many samples is downsampled as M4 does it (Jugel, Jerzak, Hackenbroich and Markl, "M4: a
 //! visualization-oriented time series data aggregation", PVLDB 7(10), 2014,
 //! doi:10.14778/2732951.2732953): time is cut into equal buckets, and of each the first, lowest,
 //! highest and last sample stay. What is drawn at one pixel per bucket is then what all samples
 //! would draw, and no peak is lost.
 
-/// Buckets are `2^FINEST`, so that coarser ones are unions of finer ones and thinning twice is
-/// thinning once.
+/// Buckets are `2^FINEST`, so that coarser ones are unions of finer ones and downsampling twice is
+/// downsampling once.
 pub(super) const FINEST: u32 = 9;
 /// The fewest buckets: `2^COARSEST`.
 pub(super) const COARSEST: u32 = 4;
 /// Samples that are kept while more may come.
-const HELD: usize = 8192;
+const MOST_SAMPLES: usize = 8192;
 
 /// One sample: time in nanoseconds, and value.
 type Sample = (i64, f64);
@@ -23,14 +23,14 @@ pub(super) struct Trace {
     samples: Vec<Sample>,
     /// The time that the buckets divide, in nanoseconds.
     span_ns: i64,
-    thinned: bool,
+    downsampled: bool,
 }
 
 impl Trace {
     /// A line without samples in a run of `span_ns` nanoseconds.
     pub fn new(span_ns: i64) -> Trace {
         assert!(span_ns > 0, "a run takes time");
-        Trace { samples: Vec::new(), span_ns, thinned: false }
+        Trace { samples: Vec::new(), span_ns, downsampled: false }
     }
     /// Add a sample. One amid equal ones says nothing that a straight line does not.
     pub fn push(&mut self, t_ns: i64, value: f64) {
@@ -40,19 +40,19 @@ impl Trace {
             }
             _ => self.samples.push((t_ns, value)),
         }
-        if self.samples.len() >= HELD {
-            self.thin(FINEST);
+        if self.samples.len() >= MOST_SAMPLES {
+            self.downsample(FINEST);
         }
     }
     /// Leave at most four samples in each of `2^level` buckets, if there are more than that in all.
-    pub fn thin(&mut self, level: u32) {
+    pub fn downsample(&mut self, level: u32) {
         if self.samples.len() <= 4 << level {
             return;
         }
         let bucket = |t_ns: i64| (i128::from(t_ns.max(0)) << level) / i128::from(self.span_ns);
         let chunks = self.samples.chunk_by(|a, b| bucket(a.0) == bucket(b.0));
         let kept: Vec<Sample> = chunks.flat_map(four_of).collect();
-        self.thinned |= kept.len() < self.samples.len();
+        self.downsampled |= kept.len() < self.samples.len();
         self.samples = kept;
     }
     /// The samples that are left.
@@ -60,8 +60,8 @@ impl Trace {
         &self.samples
     }
     /// True if samples are missing.
-    pub fn is_thinned(&self) -> bool {
-        self.thinned
+    pub fn is_downsampled(&self) -> bool {
+        self.downsampled
     }
     /// The highest value; 0 without samples.
     pub fn highest(&self) -> f64 {
@@ -171,7 +171,7 @@ mod tests {
     fn equal_samples_in_a_row_are_two() {
         let flat = trace(10, &[(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0), (4, 2.0)]);
         assert_eq!(flat.samples(), [(0, 1.0), (3, 1.0), (4, 2.0)]);
-        assert!(!flat.is_thinned());
+        assert!(!flat.is_downsampled());
     }
 
     #[test]
@@ -186,25 +186,25 @@ mod tests {
             _ => (t % 3) as f64,
         };
         let samples: Vec<Sample> = (0..1600).map(|t| (t, value(t))).collect();
-        let mut thinned = trace(1600, &samples);
-        thinned.thin(COARSEST);
-        let third = thinned.samples().iter().filter(|(t, _)| (300..400).contains(t));
+        let mut downsampled = trace(1600, &samples);
+        downsampled.downsample(COARSEST);
+        let third = downsampled.samples().iter().filter(|(t, _)| (300..400).contains(t));
         let third: Vec<Sample> = third.copied().collect();
         assert_eq!(third, [(300, 5.0), (317, 99.0), (350, -1.0), (399, 7.0)]);
-        assert!(thinned.is_thinned() && thinned.samples().len() <= 64);
-        assert_eq!(thinned.samples().first(), Some(&samples[0]));
-        assert_eq!(thinned.samples().last(), samples.last());
+        assert!(downsampled.is_downsampled() && downsampled.samples().len() <= 64);
+        assert_eq!(downsampled.samples().first(), Some(&samples[0]));
+        assert_eq!(downsampled.samples().last(), samples.last());
     }
 
     #[test]
-    fn thinning_in_steps_is_thinning_at_once() {
+    fn downsampling_in_steps_is_downsampling_at_once() {
         let samples: Vec<Sample> =
             (0..40_000i64).map(|t| (t, ((t * 7919) % 10_007) as f64)).collect();
         let mut whole = Trace::new(40_000);
         whole.samples.clone_from(&samples);
-        whole.thin(5);
+        whole.downsample(5);
         let mut steps = trace(40_000, &samples);
-        (5..=FINEST).rev().for_each(|level| steps.thin(level));
+        (5..=FINEST).rev().for_each(|level| steps.downsample(level));
         let extremes = |t: &Trace| {
             let values = t.samples().iter().map(|s| s.1);
             (values.clone().fold(f64::MAX, f64::min), values.fold(0.0, f64::max), t.samples().len())
@@ -217,8 +217,8 @@ mod tests {
     fn few_samples_stay_as_they_are() {
         let samples: Vec<Sample> = (0..2048).map(|t| (t, (t % 2) as f64)).collect();
         let mut trace = trace(10, &samples);
-        trace.thin(FINEST);
-        assert_eq!((trace.samples(), trace.is_thinned()), (&samples[..], false));
+        trace.downsample(FINEST);
+        assert_eq!((trace.samples(), trace.is_downsampled()), (&samples[..], false));
     }
 
     #[test]

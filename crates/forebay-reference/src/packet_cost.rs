@@ -10,7 +10,7 @@ use forebay_transport::Pacing;
 
 /// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes from the IP header on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WireCost {
+pub struct PacketCost {
     /// Payload of a full-sized packet.
     pub payload_bytes: f64,
     /// Length of a full-sized packet.
@@ -69,10 +69,10 @@ impl Talk {
     }
 }
 
-impl WireCost {
+impl PacketCost {
     /// The packets of a transport: its configuration says which options it writes, its controller and its receiver half what they
     /// add.
-    pub fn of(transport: &TransportSpec, version: IpVersion) -> WireCost {
+    pub fn of(transport: &TransportSpec, version: IpVersion) -> PacketCost {
         let config = &transport.config;
         let init = Init {
             mss_bytes: config.mss_bytes as u32,
@@ -102,7 +102,7 @@ impl WireCost {
             AckPolicy::Delayed { packets, .. } if !feedback.clocks_acks() => 1.0 / packets as f64,
             AckPolicy::Delayed { .. } | AckPolicy::EveryPacket => 1.0,
         };
-        WireCost {
+        PacketCost {
             payload_bytes: config.mss_bytes as f64,
             data_bytes: (data_header + config.mss_bytes as usize) as f64,
             ack_bytes: (header + padded(data_told)) as f64,

@@ -1,7 +1,7 @@
 //! Whether a full-sized packet passes every link and fits every queue: if not, a flow would stall for ever.
 
+use super::LinkDirection;
 use super::Scenario;
-use super::Wire;
 use super::error::Problem;
 use super::faults::Faults;
 use super::fields::At;
@@ -16,17 +16,17 @@ const TCP_HEADER_BYTES: u64 = 20;
 const MIN_IPV6_MTU_BYTES: u16 = 1280;
 
 /// A full-sized packet of one protocol.
-struct Packet {
+struct FullPacket {
     protocol: &'static str,
     bytes: u64,
     mss_bytes: u16,
     dont_fragment: bool,
 }
 
-impl Packet {
-    fn of(scenario: &Scenario, protocol: &'static str) -> Packet {
+impl FullPacket {
+    fn of(scenario: &Scenario, protocol: &'static str) -> FullPacket {
         let TcpConfig { mss_bytes, dont_fragment, .. } = scenario.tcp_for(protocol);
-        Packet { protocol, bytes: packet_bytes(scenario, protocol), mss_bytes, dont_fragment }
+        FullPacket { protocol, bytes: packet_bytes(scenario, protocol), mss_bytes, dont_fragment }
     }
     fn fault(&self, what: String) -> Problem {
         let (packet_bytes, mss_bytes) = (self.bytes, self.mss_bytes);
@@ -50,7 +50,7 @@ impl Packet {
 /// Refuse links and queues that a full-sized packet of a protocol of the scenario does not pass.
 pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology, faults: &mut Faults) {
     let names = scenario.named_protocols().into_iter();
-    for packet in names.map(|name| Packet::of(scenario, name)) {
+    for packet in names.map(|name| FullPacket::of(scenario, name)) {
         let before = faults.len();
         passes(&packet, scenario, file, topology, faults);
         // What the packet of one protocol does not pass is mostly what those of the others do not.
@@ -61,7 +61,7 @@ pub(super) fn check(scenario: &Scenario, file: &File, topology: &Topology, fault
 }
 
 fn passes(
-    packet: &Packet,
+    packet: &FullPacket,
     scenario: &Scenario,
     file: &File,
     topology: &Topology,
@@ -74,8 +74,8 @@ fn passes(
     }
     let fragments = scenario.ip_version == IpVersion::V4 && !packet.dont_fragment;
     for (link, origins) in scenario.links.iter().zip(&topology.origins) {
-        for (wire, origin) in [&link.forward, &link.reverse].into_iter().zip(origins) {
-            let mtu = wire.mtu_bytes;
+        for (direction, origin) in [&link.forward, &link.reverse].into_iter().zip(origins) {
+            let mtu = direction.mtu_bytes;
             let place = || {
                 let ip = file.ip_version.as_ref().map(At::place);
                 origin.mtu.clone().or(at_mss.clone()).or(ip).unwrap_or_default()
@@ -89,8 +89,8 @@ fn passes(
                 let mss = u64::from(mss_bytes).saturating_sub(packet.bytes - u64::from(mtu));
                 let hint = format!("{key} = {mss} fits");
                 faults.add(place().fault(packet.fault(what)).hint(hint));
-            } else if !holds(wire, packet.bytes.min(mtu.into())) {
-                let what = format!("the queue of `{}` ({})", link.name, wire.queue);
+            } else if !holds(direction, packet.bytes.min(mtu.into())) {
+                let what = format!("the queue of `{}` ({})", link.name, direction.queue);
                 faults.add(origin.limit.fault(packet.fault(what)));
             }
         }
@@ -108,6 +108,6 @@ pub(super) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
     u64::from(payload) + u64::from(ip) + TCP_HEADER_BYTES + u64::from(options)
 }
 
-fn holds(wire: &Wire, packet_bytes: u64) -> bool {
-    wire.queue.packets_of(packet_bytes) > 0
+fn holds(direction: &LinkDirection, packet_bytes: u64) -> bool {
+    direction.queue.packets_of(packet_bytes) > 0
 }

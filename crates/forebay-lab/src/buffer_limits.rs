@@ -1,4 +1,4 @@
-//! Flows that their buffers held back, as notes.
+//! Notes on flows that were limited by the buffers of their ends.
 
 use crate::metrics::FlowResult;
 use crate::run::RunResult;
@@ -69,8 +69,8 @@ impl About<'_> {
         remedy: &str,
         flows: impl Iterator<Item = (&'a FlowResult, f64)>,
     ) -> Option<String> {
-        let held: Vec<_> = flows.filter(|(_, share)| *share >= LEAST_SHARE).collect();
-        let mut ids: Vec<u32> = held.iter().map(|(flow, _)| flow.id).collect();
+        let limited: Vec<_> = flows.filter(|(_, share)| *share >= LEAST_SHARE).collect();
+        let mut ids: Vec<u32> = limited.iter().map(|(flow, _)| flow.id).collect();
         ids.sort_unstable();
         ids.dedup();
         let (first, more) = (ids.first()?, ids.len() - 1);
@@ -78,7 +78,7 @@ impl About<'_> {
             0 => format!("flow {first} was"),
             _ => format!("flow {first} and {more} more were"),
         };
-        let shares = held.iter().map(|(_, share)| 100.0 * share);
+        let shares = limited.iter().map(|(_, share)| 100.0 * share);
         let (low, high) =
             shares.fold((f64::MAX, 0.0f64), |(low, high), s| (low.min(s), high.max(s)));
         let share = match format!("{low:.0}") == format!("{high:.0}") {

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 /// A list whose only item, while there is one, lies in the list itself: who looks at it need not look further into memory.
 #[derive(Debug)]
-pub(crate) enum InlineOne<T> {
+pub(super) enum InlineOne<T> {
     One(T),
     /// None, or several.
     Many(Vec<T>),

@@ -1,8 +1,8 @@
-//! From a network of packets to one of fluid: ways, weights, detours, and the times that fluid does not know.
+//! From a network of packets to one of fluid: routes, weights, detours, and the times that fluid does not know.
 
 use super::max_min::{Detour, Use};
+use super::packet_cost::PacketCost;
 use super::sharing::{Change, Fluid, FluidFlow};
-use super::wire::WireCost;
 use super::{Mode, NoReference};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_net::{ChannelSpec, FlowSpec, NetEvent, NetSpec, Network, NodeKind};
@@ -26,7 +26,7 @@ struct Epoch {
 pub(super) struct Setting {
     pub fluid: Fluid,
     /// By transport.
-    pub costs: Vec<WireCost>,
+    pub costs: Vec<PacketCost>,
     /// A link has no constant rate, and counts with its mean.
     pub averaged: bool,
     routes: Vec<Route>,
@@ -52,7 +52,7 @@ impl Setting {
         spec: &NetSpec,
         network: &Network,
         modes: &[Mode],
-        costs: Vec<WireCost>,
+        costs: Vec<PacketCost>,
     ) -> Result<Setting, NoReference> {
         let (epochs, changes) = epochs(spec)?;
         let mut setting = Setting {
@@ -73,47 +73,47 @@ impl Setting {
             if !flow.paths.is_empty() {
                 return Err(NoReference("a flow has several paths"));
             }
-            let way = *known.entry((flow.src, flow.dst, flow.transport)).or_insert_with(|| {
+            let route = *known.entry((flow.src, flow.dst, flow.transport)).or_insert_with(|| {
                 let route = Route::of(spec, network, id);
                 let pooled = modes[flow.transport] == Mode::Pooled;
-                setting.fluid.ways.push(setting.uses(spec, &route, flow.transport, pooled));
+                setting.fluid.routes.push(setting.uses(spec, &route, flow.transport, pooled));
                 setting.routes.push(route);
                 setting.routes.len() as u32 - 1
             });
             if flow.write().is_some() {
                 return Err(NoReference("a flow writes over time: the fluid has all at once"));
             }
-            setting.add(flow, way);
+            setting.add(flow, route);
         }
         Ok(setting)
     }
 
-    fn add(&mut self, flow: &FlowSpec, way: u32) {
+    fn add(&mut self, flow: &FlowSpec, route: u32) {
         let bytes = flow.bytes.map(|bytes| self.costs[flow.transport].full_sized(bytes));
         let until_s = flow.stop().map_or(f64::INFINITY, clock_seconds);
         let from_s = match flow.known_start().map(clock_seconds) {
-            Some(start_s) => start_s + self.handshake_s(way, flow.transport, start_s),
+            Some(start_s) => start_s + self.handshake_s(route, flow.transport, start_s),
             None => f64::INFINITY,
         };
-        self.fluid.flows.push(FluidFlow { from_s, until_s, bytes, way });
+        self.fluid.flows.push(FluidFlow { from_s, until_s, bytes, route });
     }
 
     /// From the SYN of a flow at `start_s` until its sender may send: the round trip of the
     /// handshake, in seconds.
-    fn handshake_s(&self, way: u32, transport: usize, start_s: f64) -> f64 {
-        let (cost, route) = (self.costs[transport], &self.routes[way as usize]);
+    fn handshake_s(&self, route: u32, transport: usize, start_s: f64) -> f64 {
+        let (cost, route) = (self.costs[transport], &self.routes[route as usize]);
         let there = self.crossing_s(&route.there, start_s, cost.syn_bytes);
         there + self.crossing_s(&route.back, start_s + there, cost.syn_ack_bytes)
     }
     /// The same for a flow.
     pub fn handshake_of_s(&self, flow: usize, spec: &FlowSpec, start_s: f64) -> f64 {
-        self.handshake_s(self.fluid.flows[flow].way, spec.transport, start_s)
+        self.handshake_s(self.fluid.flows[flow].route, spec.transport, start_s)
     }
     /// When the sender of a flow that was served until `at_s` knows that both ends are closed, in
     /// seconds: FIN goes with the last byte, and that of the receiver with its ACK.
     pub fn closed_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         let arrived_s = at_s + self.last_byte_s(flow, spec, at_s);
-        let route = &self.routes[self.fluid.flows[flow].way as usize];
+        let route = &self.routes[self.fluid.flows[flow].route as usize];
         arrived_s + self.crossing_s(&route.back, arrived_s, self.costs[spec.transport].ack_bytes)
     }
 
@@ -130,7 +130,7 @@ impl Setting {
         // What has no end but stops ends with a full packet.
         let most = spec.stop().map(|_| u64::from(u32::MAX));
         let Some(bytes) = spec.bytes.or(most).filter(|&bytes| bytes > 0) else { return 0.0 };
-        let route = &self.routes[self.fluid.flows[flow].way as usize];
+        let route = &self.routes[self.fluid.flows[flow].route as usize];
         let [first, last] = self.costs[spec.transport].first_and_last(bytes);
         let rate = |link: &LinkId| self.at(*link, at_s).bytes_per_s;
         let slowest = route.there.iter().map(rate).fold(f64::INFINITY, f64::min);
@@ -188,7 +188,7 @@ impl Setting {
     /// Detours u-x-v of every link u-v between routers, x a router next to both.
     fn detours(&self, spec: &NetSpec, modes: &[Mode]) -> Vec<Detour> {
         let pooled = modes.iter().zip(&self.costs).filter(|(mode, _)| **mode == Mode::Pooled);
-        let longest = |a: &WireCost, b: &WireCost| a.data_bytes.total_cmp(&b.data_bytes);
+        let longest = |a: &PacketCost, b: &PacketCost| a.data_bytes.total_cmp(&b.data_bytes);
         let Some(cost) = pooled.map(|(_, cost)| *cost).max_by(longest) else { return Vec::new() };
         let mut from: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         let mut between: BTreeMap<(NodeId, NodeId), Vec<u32>> = BTreeMap::new();
@@ -230,7 +230,7 @@ fn between_routers(spec: &NetSpec, link: LinkId) -> bool {
 }
 
 impl Route {
-    /// The way of the packets of a flow, as routers forward them. Panics if there is none: `network` would not have been built.
+    /// The links that packets of a flow take, as routers forward them. Panics if there is none: `network` would not have been built.
     fn of(spec: &NetSpec, network: &Network, flow: u32) -> Route {
         let path = &network.workload.paths(forebay_base::FlowId(flow))[0];
         let (src, dst) = (spec.flows[flow as usize].src, spec.flows[flow as usize].dst);
