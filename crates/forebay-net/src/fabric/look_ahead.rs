@@ -10,7 +10,6 @@
 //! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
 //! ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::{Driver, Fabric, Slot};
 use crate::build::Node;
@@ -104,9 +103,10 @@ fn step<D: Driver>(
     (next, horizon): (LinkId, Time),
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let goes = (travel.arrival <= horizon || !driver.guards().has(Guard::Horizon))
-        && travel.wire_len <= slot.mtu_bytes
-        && fifo.admits(travel.arrival, travel.wire_len);
+    let lacks = |guard| !driver.guards().has(guard);
+    let goes = (travel.arrival <= horizon || lacks(Guard::Horizon))
+        && (travel.wire_len <= slot.mtu_bytes || lacks(Guard::Fits))
+        && (fifo.admits(travel.arrival, travel.wire_len) || lacks(Guard::HasRoom));
     if !goes {
         return false;
     }
@@ -158,7 +158,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.receive_single(Arrived::InRing(from), travel.link);
+            return self.receive_single_in_ring(from, travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
@@ -172,10 +172,11 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(never)]
     fn process_all_early_arrivals(&mut self) {
-        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
-            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
+            let link = *link;
+            let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.receive_single(Arrived::Loose(packet), link);
+            self.receive_single_early(link);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
@@ -207,7 +208,11 @@ impl<D: Driver> Fabric<D> {
             let end = socket.end();
             let wakes = self.edges[link.index()].armed_transmitter;
             // It is noticed when it is armed for.
-            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            let armed = match self.driver.guards().has(Guard::Armed) {
+                true => self.ends[end.index()].armed,
+                false => Time::ZERO,
+            };
+            let times_out = host.times_out_at().max(armed);
             if wakes.min(times_out) >= until {
                 return;
             }
@@ -267,7 +272,9 @@ impl<D: Driver> Fabric<D> {
                 }
                 return link_set!(self).look_ahead_from_hand(packet, travel);
             }
-            stuck.push(next);
+            if self.driver.guards().has(Guard::InOrder) {
+                stuck.push(next);
+            }
         }
         if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
             fifo.lay(packet, arrival, ttl);
