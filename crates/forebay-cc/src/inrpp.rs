@@ -47,10 +47,8 @@ use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::table::require;
 use alloc::boxed::Box;
-use forebay_base::signal::inrpp::{
-    Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce,
-};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Time};
+use forebay_signal::inrpp::{Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce};
 use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).

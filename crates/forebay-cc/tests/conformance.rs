@@ -4,7 +4,6 @@
 //! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
 //! [`Controller`]. A failure names algorithm and seed.
 
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
@@ -12,6 +11,7 @@ use forebay_cc::{
     PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp, TABLE,
     Tag, Timeout,
 };
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

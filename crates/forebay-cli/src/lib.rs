@@ -19,16 +19,16 @@ mod report;
 mod reproduce;
 mod run;
 mod schema;
-mod screen;
+mod terminal;
 
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use screen::Paint;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use terminal::Paint;
 
-pub use forebay_lab::{RegisterError, Registration};
+pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration};
 
 /// The command: reads the arguments of the process, and does what they ask. Algorithms that are
 /// registered before are known as those of the table are.

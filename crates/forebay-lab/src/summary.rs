@@ -1,12 +1,12 @@
 //! What is printed and kept of all runs together.
 
-use crate::held;
+use crate::buffer_limits;
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
-use crate::scenario::Scenario;
-use crate::statistics::{Interval, mean_and_interval};
 use crate::sweep::{Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_scenario::Scenario;
+use forebay_scenario::statistics::{Interval, mean_and_interval};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -210,7 +210,7 @@ fn notes(
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
-        notes.extend(held::notes(scenario, &of.protocol, &mine));
+        notes.extend(buffer_limits::notes(scenario, &of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
@@ -272,11 +272,11 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metrics;
-    use crate::need::RunMemory;
-    use crate::reference::Reference;
     use crate::run::Parallel;
-    use crate::scenario::LoadOptions;
+    use forebay_reference::Reference;
+    use forebay_report::Metrics;
+    use forebay_scenario::LoadOptions;
+    use forebay_scenario::memory_estimate::RunMemory;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
         RunResult {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Bench, Fate, Inject, Lab, MSS, Road, Seg, Wiring, data, data_segs, ms, plain};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Echo, Nonce};
 use forebay_base::{Rate, Rng, Span, Stream, TcpFlags, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init, LossPolicy, Spec};
+use forebay_signal::inrpp::{Ask, BackPressure, Echo, Nonce};
 use forebay_transport::{Recovery, TcpConfig};
 
 fn controller(name: &str) -> AnyController {

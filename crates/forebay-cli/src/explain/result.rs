@@ -1,8 +1,8 @@
 //! What tables and JSON show under another name than that of a metric.
 
 use super::metric;
-use crate::screen::{Paint, wrap};
-use forebay_lab::{METRICS, RESULTS, ResultDoc};
+use crate::terminal::{Paint, wrap};
+use forebay_lab::report::{METRICS, RESULTS, ResultDoc};
 
 /// A key, a row or a column that [`text`] explains. Parts of rows that differ from run to run, in
 /// parentheses, are left out.

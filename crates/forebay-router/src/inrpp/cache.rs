@@ -8,7 +8,7 @@ use super::hints::Hints;
 use super::key::{Class, FlowKey};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::Nonce;
+use forebay_signal::inrpp::Nonce;
 
 /// A packet in a cache; `T` is what the owner of the cache stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,19 +1,20 @@
 //! What interfaces downstream ask of this one: which flows it holds, and how many packets it may let go.
 //!
-//! The paper holds a packet that carries the nonce of a congested interface. Packets that left their sender before the nonce
-//! reached it carry none, or one from before; the flow is held all the same, by the last ACK that said whose request it is
-//! under. Only packets of flows of which no ACK has said so are told by their echo.
+//! The paper holds a packet that carries the nonce of a congested interface. Here the last ACK of its flow decides: it says
+//! under which nonce the flow is held, or that nobody asks it. Packets carry what their sender knew a round trip ago: a nonce
+//! that asks no more, or none while one asks. Their echo decides only where no ACK of the flow has passed since a nonce is
+//! known here.
 
 use super::cache::Holds;
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::Nonce;
 use forebay_base::{Span, Time};
+use forebay_signal::inrpp::Nonce;
 
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
 const MAX_NONCES: usize = 4096;
-/// Flows of which it is remembered that they are held; the packets of others are known by their echo alone.
+/// Flows of which it is remembered what their last ACK said; the packets of others are known by their echo alone.
 const MAX_FLOWS: usize = 1 << 16;
 
 /// How long to wait for ACKs.
@@ -54,7 +55,7 @@ pub(super) enum Late {
 pub(super) struct Heard {
     /// The nonce that had to be forgotten for a new one.
     pub forgotten: Option<Nonce>,
-    /// The flow was under another nonce before, or under none.
+    /// The flow was under another nonce before, or under none, or it was not known.
     pub moved: bool,
 }
 
@@ -63,7 +64,8 @@ pub(super) struct Heard {
 pub(super) struct Held {
     patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
-    flows: BTreeMap<FlowKey, Nonce>,
+    /// What the last ACK of a flow said: under which nonce it is held; None: nobody asks it.
+    flows: BTreeMap<FlowKey, Option<Nonce>>,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
     due: Time,
 }
@@ -111,9 +113,9 @@ impl Held {
         self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
         let before = self.flows.get(&flow).copied();
         let room = before.is_some() || self.flows.len() < MAX_FLOWS;
-        let moved = before != Some(nonce) && room;
+        let moved = before != Some(Some(nonce)) && room;
         if moved {
-            self.flows.insert(flow, nonce);
+            self.flows.insert(flow, Some(nonce));
         }
         Heard { forgotten, moved }
     }
@@ -123,16 +125,28 @@ impl Held {
             hold.credited = now;
         }
     }
-    /// Nobody downstream asks `flow` any more; what it echoes is still believed. False if nobody did.
+    /// An ACK says that nobody downstream asks `flow`. What it was held under before: None if it was not known,
+    /// `Some(None)` if nobody asked it.
     #[inline]
-    pub fn forget_flow(&mut self, flow: FlowKey) -> bool {
-        !self.flows.is_empty() && self.flows.remove(&flow).is_some()
+    pub fn let_be(&mut self, flow: FlowKey) -> Option<Option<Nonce>> {
+        if self.nonces.is_empty() {
+            return Some(None);
+        }
+        if let Some(said) = self.flows.get_mut(&flow) {
+            return Some(said.take());
+        }
+        if self.flows.len() < MAX_FLOWS {
+            self.flows.insert(flow, None);
+        }
+        None
     }
     /// Forget `nonce`. False if it was not known.
     pub fn forget(&mut self, nonce: Nonce) -> bool {
         let known = self.nonces.remove(&nonce).is_some();
-        if known {
-            self.flows.retain(|_, by| *by != nonce);
+        if self.nonces.is_empty() {
+            self.flows.clear();
+        } else if known {
+            self.flows.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
         }
         known
     }
@@ -175,8 +189,10 @@ impl Holds for Held {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
             return None;
         }
-        let asked = self.flows.get(&flow).copied();
-        asked.or_else(|| echo.filter(|nonce| self.nonces.contains_key(nonce)))
+        match self.flows.get(&flow) {
+            Some(said) => *said,
+            None => echo.filter(|nonce| self.nonces.contains_key(nonce)),
+        }
     }
     fn take_pooled(&mut self, nonce: Nonce) -> bool {
         match self.nonces.get_mut(&nonce) {

@@ -27,8 +27,8 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 /// Flows that are remembered as asked to slow down; of more, some hear of the end from the next interface or by time.
 const MAX_ASKED: usize = 1 << 16;
@@ -233,11 +233,7 @@ impl<T> Interface<T> {
                 // It ends here, unless this interface is congested itself: see below.
                 option.ask = Ask::Nothing;
             }
-            (Ask::Nothing | Ask::Cancel, Some(nonce)) => {
-                self.release(nonce);
-                self.let_be(flow);
-            }
-            (_, None) => self.let_be(flow),
+            _ => self.let_be(now, flow),
         }
         self.cache.settle(&mut self.held);
         self.write(now, flow, option)
@@ -293,10 +289,17 @@ impl<T> Interface<T> {
             None => hold.pooled = hold.pooled.saturating_add(1),
         }
     }
-    /// Nobody downstream asks `flow` to slow down.
-    fn let_be(&mut self, flow: FlowKey) {
-        if self.held.forget_flow(flow) {
+    /// Nobody downstream asks `flow` to slow down: it is free, and no other.
+    ///
+    /// Its ACK is worth a packet of those that are still held as it was. A flow that has nothing downstream gets no ACK that
+    /// could free it: so each that is freed lets another ask.
+    fn let_be(&mut self, now: Time, flow: FlowKey) {
+        let before = self.held.let_be(flow);
+        if before != Some(None) {
             self.reconsider(flow);
+        }
+        if let Some(Some(nonce)) = before {
+            self.let_go(now, nonce);
         }
     }
     /// `flow` is under another nonce than before.

@@ -5,8 +5,8 @@ use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Stream, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const LIMITS: CacheLimits =
     CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
@@ -260,4 +260,63 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     let rest: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
     assert_eq!(rest, [1, 2, 1, 2], "the link takes all but the held one");
     assert_eq!(b.interface.cache_bytes(), PACKET as u64);
+}
+
+/// What a sender echoes is what it knew a round trip ago. Packets cached under a nonce that no longer asks their flow, while
+/// it asks others, have no credits to wait for.
+#[test]
+fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
+    let mut b = Bench::new();
+    for n in [1, 2] {
+        b.ack(ms(0), n, asks(Ask::SlowDown, 5));
+    }
+    for n in [1, 1, 1, 1, 2, 2, 2, 2] {
+        b.put(ms(0), n, 5);
+    }
+    // The two ACKs were worth two packets.
+    assert_eq!((b.pull(ms(0)), b.pull(ms(0))), (Some((flow(1), 1)), Some((flow(2), 5))));
+    assert_eq!(b.pull(ms(0)), None);
+    b.ack(ms(1), 1, asks(Ask::Nothing, 0));
+    b.ack(ms(1), 2, asks(Ask::SlowDown, 5));
+    let mut left: Vec<u32> = core::iter::from_fn(|| b.pull(ms(1))).map(|(_, what)| what).collect();
+    left.sort_unstable();
+    assert_eq!(left, [2, 3, 4, 6, 7], "flow 1, and of flow 2 one packet for each of the two ACKs");
+    assert!(b.interface.passes(flow(1), Nonce::new(5)), "nor does what comes wait");
+    assert!(!b.interface.passes(flow(2), None));
+}
+
+/// A congested router asks flows one by one: that it asks one of them nothing, or cancels, is no word to the others.
+#[test]
+fn an_ack_of_one_flow_frees_no_other_under_the_same_nonce() {
+    for last in [Ask::Nothing, Ask::Cancel] {
+        let mut b = Bench::new();
+        b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+        (0..100).for_each(|_| drop(b.put(ms(0), 1, 5)));
+        let held = b.interface.cache_packets();
+        assert!(b.pull(ms(0)).is_some(), "the ACK's");
+        for n in 2..50 {
+            b.ack(ms(1), n, asks(last, 5));
+        }
+        assert_eq!((b.pull(ms(1)), b.interface.cache_packets()), (None, held - 1), "{last:?}");
+        assert_eq!(b.interface.nonces(), 1);
+        b.ack(ms(2), 1, asks(last, 5));
+        assert_eq!(core::iter::from_fn(|| b.pull(ms(2))).count() as u64, held - 1);
+    }
+}
+
+/// Flows whose packets all wait here get no ACKs. Each flow that is freed lets one of them ask.
+#[test]
+fn the_ack_that_frees_a_flow_is_worth_a_packet_of_those_still_held() {
+    let mut b = Bench::new();
+    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(Ask::SlowDown, 5)));
+    [1, 1, 1, 2, 2, 2, 3, 3, 3].iter().for_each(|&n| _ = b.put(ms(0), n, 5));
+    assert_eq!([1, 2, 3].map(|_| b.pull(ms(0)).expect("an ACK's").0), [1, 2, 3].map(flow));
+    assert_eq!(b.pull(ms(0)), None);
+    let mut freed = |n| {
+        b.ack(ms(1), n, asks(Ask::Cancel, 5));
+        core::iter::from_fn(|| b.pull(ms(1))).map(|(flow, _)| flow.src().0).collect::<Vec<_>>()
+    };
+    assert_eq!(freed(1), [1, 2, 1]);
+    assert_eq!(freed(2), [2, 3]);
+    assert_eq!(freed(3), [3]);
 }

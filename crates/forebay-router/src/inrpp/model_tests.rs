@@ -10,8 +10,8 @@ use super::settings::{CacheLimits, Settings};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Stream, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const PLAIN_ROOM: u64 = 4_000;
 
@@ -42,7 +42,8 @@ struct Model {
     settings: Settings,
     packets: Vec<Waiting>,
     askers: BTreeMap<Nonce, Asker>,
-    under: BTreeMap<FlowKey, Nonce>,
+    /// What the last ACK of a flow said, since there are askers: None if nobody asks it.
+    under: BTreeMap<FlowKey, Option<Nonce>>,
     state: State,
     /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
     alias: Option<Nonce>,
@@ -89,8 +90,10 @@ impl Model {
         if flow.class() != Class::Pooled {
             return None;
         }
-        let by_ack = self.under.get(&flow).copied();
-        by_ack.or(echo.filter(|nonce| self.askers.contains_key(nonce)))
+        match self.under.get(&flow) {
+            Some(by_ack) => *by_ack,
+            None => echo.filter(|nonce| self.askers.contains_key(nonce)),
+        }
     }
     fn is_free(&self, p: &Waiting) -> bool {
         self.holder(p.flow, p.echo).is_none()
@@ -141,7 +144,20 @@ impl Model {
     }
     fn forget(&mut self, nonce: Nonce) {
         self.askers.remove(&nonce);
-        self.under.retain(|_, by| *by != nonce);
+        self.under.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
+        if self.askers.is_empty() {
+            self.under.clear();
+        }
+    }
+    /// Nobody asks `flow`. Its ACK is worth a packet of those that it was held with.
+    fn let_be(&mut self, now: Time, flow: FlowKey) {
+        if self.askers.is_empty() {
+            return;
+        }
+        if let Some(nonce) = self.under.insert(flow, None).flatten() {
+            let asker = self.askers.get_mut(&nonce).unwrap();
+            (asker.credited, asker.credits) = (now, asker.credits + 1);
+        }
     }
     fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) {
         let new = Asker { heard: now, gap: Span::ZERO, credited: now, credits: 0 };
@@ -149,7 +165,7 @@ impl Model {
         asker.gap = (asker.gap * 7 + now.since(asker.heard)) / 8;
         (asker.heard, asker.credited) = (now, now);
         asker.credits += 1;
-        self.under.insert(flow, nonce);
+        self.under.insert(flow, Some(nonce));
     }
     /// What the ACK says that leaves: who asks, None for the alias of this interface.
     fn ack(
@@ -164,10 +180,7 @@ impl Model {
                 self.hear(now, nonce, flow);
                 ask = Ask::Nothing;
             }
-            (_, nonce) => {
-                nonce.into_iter().for_each(|nonce| self.forget(nonce));
-                self.under.remove(&flow);
-            }
+            _ => self.let_be(now, flow),
         }
         let waits_here = self.packets.iter().any(|p| p.flow == flow);
         if self.state == State::BackPressure && waits_here && ask != Ask::SlowDown {

@@ -1,9 +1,9 @@
 //! The interface of an INRPP router, with fifty flows in its cache.
 
 use crate::harness::{Bench, repeat};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Stream, Time};
 use forebay_router::inrpp::{CacheLimits, Cached, Class, FlowKey, Interface, Settings, State};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::hint::black_box;
 
 const FLOWS: u32 = 50;

@@ -5,23 +5,45 @@ use serde_json::Value;
 use std::process::Command;
 
 /// Crate, and the crates of the workspace that it may depend on (dev-dependencies apart).
-/// A new crate needs a row here and a paragraph in ARCHITECTURE.md.
+/// A new crate needs a row here and a table in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-base", &[]),
     ("forebay-wire", &["base"]),
-    ("forebay-cc", &["base"]),
-    ("forebay-queue", &["base"]),
-    ("forebay-router", &["base", "queue"]),
+    ("forebay-signal", &["base"]),
+    ("forebay-cc", &["base", "signal"]),
+    ("forebay-queue", &["base", "signal"]),
+    ("forebay-router", &["base", "signal", "queue"]),
     ("forebay-transport", &["base", "wire", "cc"]),
     ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
-    ("forebay-lab", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim"]),
-    ("forebay-cli", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"]),
+    ("forebay-scenario", &["base", "wire", "signal", "cc", "queue", "router", "transport", "net"]),
     (
-        "forebay-testkit",
-        &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"],
+        "forebay-reference",
+        &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "scenario"],
     ),
+    ("forebay-report", &["base", "scenario"]),
+    ("forebay-lab", BELOW_LAB),
+    ("forebay-cli", LAB_AND_BELOW),
+    ("forebay-testkit", LAB_AND_BELOW),
 ];
+
+/// The crates under `forebay-lab`, and itself.
+const LAB_AND_BELOW: &[&str] = &[
+    "base",
+    "wire",
+    "signal",
+    "cc",
+    "queue",
+    "router",
+    "transport",
+    "net",
+    "sim",
+    "scenario",
+    "reference",
+    "report",
+    "lab",
+];
+const BELOW_LAB: &[&str] = LAB_AND_BELOW.split_last().expect("a list").1;
 
 /// What a pure crate may take from outside, always without default features.
 const OUTSIDE: &[&str] = &["libm", "serde"];
@@ -65,14 +87,19 @@ fn read(metadata: &Value) -> (Vec<String>, Vec<Dependency>) {
     (packages, dependencies)
 }
 
-fn workspace() -> (Vec<String>, Vec<Dependency>) {
+/// What `cargo metadata` says of the workspace.
+pub fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    read(&serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON"))
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn workspace() -> (Vec<String>, Vec<Dependency>) {
+    read(&metadata())
 }
 
 fn undrawn(dependencies: &[Dependency]) -> Vec<String> {
@@ -143,6 +170,10 @@ fn an_undrawn_arrow_is_seen() {
     assert_eq!(arrow("forebay-cc", "forebay-transport"), 1);
     assert_eq!(arrow("forebay-queue", "forebay-router"), 1);
     assert_eq!(arrow("forebay-sim", "forebay-lab"), 1);
+    assert_eq!(arrow("forebay-report", "forebay-reference"), 1);
+    assert_eq!(arrow("forebay-reference", "forebay-report"), 1);
+    assert_eq!(arrow("forebay-scenario", "forebay-sim"), 1);
+    assert_eq!(arrow("forebay-lab", "forebay-lab"), 1);
     assert_eq!(arrow("forebay-new", "forebay-base"), 1);
     assert_eq!(arrow("forebay-transport", "forebay-cc"), 0);
     assert_eq!(undrawn(&one("forebay-cc", "forebay-sim", "build".into(), true)).len(), 1);

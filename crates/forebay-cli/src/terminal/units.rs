@@ -1,0 +1,144 @@
+//! Numbers in the unit and with the digits that a person would choose.
+//!
+//! All values of a row share one unit and one number of decimals, so that columns can be compared at a glance.
+
+pub use forebay_lab::report::Unit;
+
+/// A value, and half the width of its confidence interval if there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub mean: f64,
+    pub half: Option<f64>,
+}
+
+/// The unit's name and each value in it; None is a value that is not there.
+pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
+    let largest = values.iter().flatten().fold(0.0f64, |m, e| m.max(e.mean.abs()));
+    let nonzero = values.iter().flatten().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
+    let smallest = nonzero.fold(largest, f64::min);
+    let (name, scale) = scale(unit, largest, smallest);
+    let halves = || values.iter().flatten().filter_map(|e| e.half).filter(|&h| h > 0.0);
+    let whole = unit == Unit::Count
+        && halves().next().is_none()
+        && values.iter().flatten().all(|e| e.mean.fract() == 0.0);
+    let decimals = if whole {
+        0
+    } else {
+        decimals(unit, [largest, smallest].map(|v| v * scale), halves().map(|h| h * scale))
+    };
+    let cell = |value: &Option<Estimate>| match value {
+        None => "-".to_string(),
+        // All runs alike: an interval of no width says less than none.
+        Some(Estimate { mean, half: None | Some(0.0) }) => format!("{:.decimals$}", mean * scale),
+        Some(Estimate { mean, half: Some(half) }) => {
+            format!("{:.decimals$} ± {:.decimals$}", mean * scale, half * scale)
+        }
+    };
+    (name, values.iter().map(cell).collect())
+}
+
+/// The unit for values up to `largest`, and what to multiply them by. Times of which the smallest
+/// would be less than 0.01 have the next smaller unit.
+fn scale(unit: Unit, largest: f64, smallest: f64) -> (&'static str, f64) {
+    match unit {
+        Unit::Seconds if largest >= 1.0 && smallest < 0.01 => ("ms", 1e3),
+        Unit::Seconds if largest >= 1e-3 && smallest > 0.0 && smallest < 1e-5 => ("us", 1e6),
+        Unit::Seconds if largest >= 1.0 => ("s", 1.0),
+        Unit::Seconds if largest >= 1e-3 || largest == 0.0 => ("ms", 1e3),
+        Unit::Seconds => ("us", 1e6),
+        Unit::BitsPerSecond if largest >= 1e9 => ("Gbit/s", 1e-9),
+        Unit::BitsPerSecond if largest >= 1e6 => ("Mbit/s", 1e-6),
+        Unit::BitsPerSecond => ("kbit/s", 1e-3),
+        Unit::Bytes if largest >= 1e9 => ("GB", 1e-9),
+        Unit::Bytes if largest >= 1e6 => ("MB", 1e-6),
+        Unit::Bytes => ("kB", 1e-3),
+        Unit::Share => ("%", 100.0),
+        Unit::Plain | Unit::Count => ("", 1.0),
+    }
+}
+
+/// Four digits of the largest value; with intervals no more than show two digits of the narrowest;
+/// but three digits of the smallest value, two if there are intervals.
+fn decimals(unit: Unit, [largest, smallest]: [f64; 2], halves: impl Iterator<Item = f64>) -> usize {
+    let places = |digits: i32, value: f64| {
+        if value > 0.0 { digits - 1 - value.log10().floor() as i32 } else { 0 }
+    };
+    let most = match unit {
+        Unit::Share | Unit::Count => 1,
+        _ => 4,
+    };
+    let of_values = places(4, largest).clamp(0, most);
+    let of_halves = halves.map(|h| places(2, h)).max();
+    let of_smallest = match unit {
+        Unit::Share | Unit::Count => 0,
+        // A cell of 20 characters is read no better.
+        _ => places(if of_halves.is_some() { 2 } else { 3 }, smallest).clamp(0, 8),
+    };
+    let of_halves = of_halves.map_or(of_values, |d| d.clamp(0, most));
+    of_values.min(of_halves).max(of_smallest) as usize
+}
+
+/// A number of things, short: `999`, `12.3k`, `4.56M`.
+pub fn count(n: u64) -> String {
+    let short = |value: f64, letter| match value {
+        v if v < 10.0 => format!("{v:.2}{letter}"),
+        v if v < 100.0 => format!("{v:.1}{letter}"),
+        v => format!("{v:.0}{letter}"),
+    };
+    match n {
+        0..=9_999 => n.to_string(),
+        10_000..=999_499 => short(n as f64 * 1e-3, 'k'),
+        999_500..=999_499_999 => short(n as f64 * 1e-6, 'M'),
+        _ => short(n as f64 * 1e-9, 'G'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(unit: Unit, values: &[(f64, Option<f64>)]) -> (&'static str, Vec<String>) {
+        let values = values.iter().map(|&(mean, half)| Some(Estimate { mean, half }));
+        row(unit, &values.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_row_has_one_unit_and_as_many_digits_as_it_earns() {
+        let texts = |t: &[&str]| t.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+        assert_eq!(
+            cells(Unit::Seconds, &[(22.5, None), (0.5, None)]),
+            ("s", texts(&["22.500", "0.500"]))
+        );
+        // Beside the seconds of another protocol, a queue that is nearly empty.
+        assert_eq!(
+            cells(Unit::Seconds, &[(1.5, None), (0.000_275, None)]),
+            ("ms", texts(&["1500.000", "0.275"]))
+        );
+        assert_eq!(
+            cells(Unit::Seconds, &[(1.5, Some(0.2)), (0.000_275, None)]),
+            ("ms", texts(&["1500.00 ± 200.00", "0.28"]))
+        );
+        assert_eq!(
+            cells(Unit::Seconds, &[(0.002, None), (0.000_000_5, None)]),
+            ("us", texts(&["2000.000", "0.500"]))
+        );
+        assert_eq!(cells(Unit::Seconds, &[(0.0123456, None)]), ("ms", texts(&["12.35"])));
+        assert_eq!(cells(Unit::Seconds, &[(0.000_02, None)]), ("us", texts(&["20.00"])));
+        assert_eq!(
+            cells(Unit::BitsPerSecond, &[(9.41e6, Some(0.3e6)), (8e6, Some(0.02e6))]),
+            ("Mbit/s", texts(&["9.410 ± 0.300", "8.000 ± 0.020"]))
+        );
+        assert_eq!(cells(Unit::Share, &[(0.99345, None)]), ("%", texts(&["99.3"])));
+        assert_eq!(cells(Unit::Count, &[(312.0, None), (4.0, None)]), ("", texts(&["312", "4"])));
+        assert_eq!(cells(Unit::Count, &[(312.25, Some(8.5))]), ("", texts(&["312.2 ± 8.5"])));
+        assert_eq!(cells(Unit::Seconds, &[(0.0, None)]), ("ms", texts(&["0"])));
+        assert_eq!(row(Unit::Plain, &[None]), ("", texts(&["-"])));
+    }
+
+    #[test]
+    fn counts_keep_three_digits() {
+        let shown = [999, 9_999, 10_000, 158_412, 999_499, 999_500, 3_767_400, 1_500_000_000];
+        let expected = ["999", "9999", "10.0k", "158k", "999k", "1.00M", "3.77M", "1.50G"];
+        assert_eq!(shown.map(count), expected);
+    }
+}

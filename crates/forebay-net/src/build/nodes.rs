@@ -1,0 +1,64 @@
+//! Hosts with their interfaces, and the forwarding of routers.
+
+use super::ports::PortTable;
+use crate::host::Host;
+use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec};
+use alloc::vec::Vec;
+use forebay_base::{Addr, LinkId, NodeId, Rng, Stream};
+use forebay_router::{AnyForwarding, RouterInit, RouterPort};
+
+/// A node, built.
+pub enum Node {
+    /// Has sockets.
+    Host(Host),
+    /// Forwards.
+    Router(AnyForwarding),
+    /// In another partition.
+    Elsewhere,
+}
+
+impl Node {
+    /// The host at an end of a flow.
+    pub(super) fn host_mut(&mut self) -> &mut Host {
+        match self {
+            Node::Host(host) => host,
+            Node::Router(_) | Node::Elsewhere => unreachable!("checked to be a host"),
+        }
+    }
+}
+
+pub(super) fn build_nodes(
+    spec: &NetSpec,
+    seed: u64,
+    ports: &PortTable,
+    addresses: &[Vec<Addr>],
+) -> Vec<Node> {
+    let rng = |i: usize| Rng::new(seed, Stream::Forwarding, i as u64);
+    let build = |(i, node): (usize, &NodeSpec)| match &node.kind {
+        NodeKind::Host => {
+            let mut host = Host::default();
+            addresses[i].iter().for_each(|&a| host.add_interface(a));
+            Node::Host(host)
+        }
+        NodeKind::Router(forwarding) => {
+            let node = NodeId(i as u32);
+            let ports = router_ports(spec, forwarding, ports.links_of(node));
+            let init = RouterInit { node, ports: &ports, version: spec.version, rng: rng(i) };
+            Node::Router(forwarding.build(init))
+        }
+    };
+    spec.nodes.iter().enumerate().map(build).collect()
+}
+
+/// What the ports of a router lead to.
+fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -> Vec<RouterPort> {
+    let lead = |link: &LinkId| {
+        let link = &spec.links[link.index()];
+        let neighbour = match &spec.nodes[link.to.index()].kind {
+            NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
+            NodeKind::Router(_) | NodeKind::Host => None,
+        };
+        RouterPort { rate: link.channel.rate(), neighbour }
+    };
+    links.iter().map(lead).collect()
+}

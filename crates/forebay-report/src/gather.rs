@@ -1,0 +1,309 @@
+//! The rows of one run, sorted into lines.
+
+use super::downsample::{FINEST, Rate, Trace};
+use super::rows::Row;
+use std::collections::BTreeMap;
+
+/// What a row is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Entity {
+    /// A path of a flow; both count from 1.
+    Flow(u32, u32),
+    /// The port that feeds the directed link of this name.
+    Port(String),
+    /// A flow at such a port.
+    PortFlow(String, u32),
+}
+
+impl Entity {
+    /// Read `flow/N`, `flow/N/P`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold
+    /// anything.
+    fn parse(name: &[u8]) -> Option<Entity> {
+        let name = std::str::from_utf8(name).ok()?;
+        if let Some(flow) = name.strip_prefix("flow/") {
+            let (flow, path) = flow.split_once('/').unwrap_or((flow, "1"));
+            return Some(Entity::Flow(flow.parse().ok()?, path.parse().ok()?));
+        }
+        let port = name.strip_prefix("port/")?;
+        let at_port = port.rsplit_once("/flow/");
+        let at_port = at_port.and_then(|(port, flow)| Some((port, flow.parse().ok()?)));
+        Some(match at_port {
+            Some((port, flow)) => Entity::PortFlow(port.to_string(), flow),
+            None => Entity::Port(port.to_string()),
+        })
+    }
+    fn flow(&self) -> Option<u32> {
+        match self {
+            Entity::Flow(flow, _) | Entity::PortFlow(_, flow) => Some(*flow),
+            Entity::Port(_) => None,
+        }
+    }
+}
+
+/// The metrics that a report shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Metric {
+    Cwnd,
+    PacingRate,
+    Srtt,
+    Delivered,
+    Received,
+    Sent,
+    Queue,
+    Cache,
+    CacheLow,
+    CacheHigh,
+    CacheTotal,
+    State,
+    Offered,
+    Detoured,
+    Passed,
+    RcpRate,
+    Arrived,
+    Transmitted,
+    LinkRate,
+    LimitBytes,
+    LimitPackets,
+}
+
+/// Names in the column `metric`.
+const METRICS: [(Metric, &str); 21] = [
+    (Metric::Cwnd, "cwnd_bytes"),
+    (Metric::PacingRate, "pacing_rate_bps"),
+    (Metric::Srtt, "srtt_ms"),
+    (Metric::Delivered, "delivered_bytes"),
+    (Metric::Received, "received_bytes"),
+    (Metric::Sent, "sent_bytes"),
+    (Metric::Queue, "queue_bytes"),
+    (Metric::Cache, "cache_bytes"),
+    (Metric::CacheLow, "cache_low_bytes"),
+    (Metric::CacheHigh, "cache_high_bytes"),
+    (Metric::CacheTotal, "cache_total_bytes"),
+    (Metric::State, "state"),
+    (Metric::Offered, "offered_bytes"),
+    (Metric::Detoured, "detoured_bytes"),
+    (Metric::Passed, "passed_bytes"),
+    (Metric::RcpRate, "rcp_rate_bps"),
+    (Metric::Arrived, "arrived_bytes"),
+    (Metric::Transmitted, "transmitted_bytes"),
+    (Metric::LinkRate, "rate_bps"),
+    (Metric::LimitBytes, "queue_limit_bytes"),
+    (Metric::LimitPackets, "queue_limit_packets"),
+];
+
+/// What becomes of the samples of a metric.
+#[derive(Clone, Copy)]
+struct Use {
+    /// They are drawn as they are.
+    level: bool,
+    /// They are a count whose rate is drawn.
+    rate: bool,
+}
+
+fn use_of(entity: &Entity, metric: Metric) -> Use {
+    use Metric as M;
+    let (level, rate) = match (entity, metric) {
+        (Entity::Flow(..), M::Received) => (true, true),
+        (Entity::Flow(..), M::Delivered | M::Arrived) => (false, true),
+        (Entity::Port(_), M::Offered | M::Sent | M::Detoured | M::Transmitted) => (false, true),
+        _ => (true, false),
+    };
+    Use { level, rate }
+}
+
+/// A line: whose, and of what.
+pub(super) type Key = (Entity, Metric);
+
+/// What a run drew, line by line.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Values as they were sampled.
+    pub levels: BTreeMap<Key, Trace>,
+    /// Counts of bytes as bits per second.
+    pub rates: BTreeMap<Key, Trace>,
+    /// The rates of all flows together, shown or not.
+    pub totals: BTreeMap<Metric, Trace>,
+}
+
+/// How the rows of one run are gathered.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// The length of the run, in nanoseconds.
+    pub span_ns: i64,
+    /// Rates are means over windows of this length, in nanoseconds.
+    pub window_ns: i64,
+    /// The flows that have lines of their own, by number, in ascending order.
+    pub flows: &'a [u32],
+}
+
+/// Gathers the rows of one run.
+pub(super) struct Gatherer<'a> {
+    terms: Terms<'a>,
+    /// Place in `entities` by name; None for a name that says nothing here.
+    known: BTreeMap<Vec<u8>, Option<usize>>,
+    entities: Vec<(Entity, BTreeMap<Metric, Sink>)>,
+    totals: BTreeMap<(Metric, i64), f64>,
+}
+
+struct Sink {
+    level: Option<Trace>,
+    rate: Option<Rate>,
+    /// Of `rate`, if it is drawn.
+    rates: Option<Trace>,
+}
+
+impl<'a> Gatherer<'a> {
+    pub fn new(terms: Terms<'a>) -> Gatherer<'a> {
+        Gatherer { terms, known: BTreeMap::new(), entities: Vec::new(), totals: BTreeMap::new() }
+    }
+
+    /// Take a row. Names that a report does not know are passed over: later versions may write
+    /// more.
+    pub fn push(&mut self, row: &Row<'_>) {
+        let known = METRICS.iter().find(|(_, name)| name.as_bytes() == row.metric);
+        let Some(&(metric, _)) = known else { return };
+        let Some(place) = self.place(row.entity) else { return };
+        let (entity, sinks) = &mut self.entities[place];
+        let terms = self.terms;
+        let sink = sinks.entry(metric).or_insert_with(|| Sink::new(entity, metric, terms));
+        if let Some(level) = &mut sink.level {
+            level.push(row.t_ns, row.value);
+        }
+        let Some(rate) = &mut sink.rate else { return };
+        let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
+        let mut emit = Emit { metric, terms, rates: &mut sink.rates, totals };
+        rate.push(row.t_ns, row.value, |number, rate| emit.window(number, rate));
+    }
+
+    fn place(&mut self, name: &[u8]) -> Option<usize> {
+        if let Some(&place) = self.known.get(name) {
+            return place;
+        }
+        let place = Entity::parse(name).map(|entity| {
+            self.entities.push((entity, BTreeMap::new()));
+            self.entities.len() - 1
+        });
+        self.known.insert(name.to_vec(), place);
+        place
+    }
+
+    /// The run has ended.
+    pub fn finish(mut self) -> Lines {
+        let mut lines = Lines::default();
+        for (entity, sinks) in self.entities {
+            for (metric, mut sink) in sinks {
+                if let Some(rate) = &mut sink.rate {
+                    let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
+                    let mut emit =
+                        Emit { metric, terms: self.terms, rates: &mut sink.rates, totals };
+                    if metric == Metric::Transmitted {
+                        // An idle link has no rows: nothing more was sent until the end.
+                        rate.hold(self.terms.span_ns, |number, rate| emit.window(number, rate));
+                    }
+                    rate.finish(|number, rate| emit.window(number, rate));
+                }
+                keep(&mut lines.levels, (entity.clone(), metric), sink.level);
+                keep(&mut lines.rates, (entity.clone(), metric), sink.rates);
+            }
+        }
+        for ((metric, number), bps) in self.totals {
+            let total = lines.totals.entry(metric);
+            let total = total.or_insert_with(|| Trace::new(self.terms.span_ns));
+            total.push(self.terms.middle_ns(number), bps);
+        }
+        lines.totals.values_mut().for_each(|total| total.downsample(FINEST));
+        lines
+    }
+}
+
+fn keep(lines: &mut BTreeMap<Key, Trace>, key: Key, trace: Option<Trace>) {
+    if let Some(mut trace) = trace.filter(|trace| !trace.samples().is_empty()) {
+        trace.downsample(FINEST);
+        lines.insert(key, trace);
+    }
+}
+
+impl Terms<'_> {
+    /// Where the rate of a window is drawn.
+    fn middle_ns(&self, number: i64) -> i64 {
+        number * self.window_ns + self.window_ns / 2
+    }
+}
+
+impl Sink {
+    fn new(entity: &Entity, metric: Metric, terms: Terms<'_>) -> Sink {
+        let to_use = use_of(entity, metric);
+        let drawn = entity.flow().is_none_or(|flow| terms.flows.binary_search(&flow).is_ok());
+        let trace = || Trace::new(terms.span_ns);
+        Sink {
+            level: (drawn && to_use.level).then(trace),
+            rate: to_use.rate.then(|| Rate::new(terms.window_ns)),
+            rates: (drawn && to_use.rate).then(trace),
+        }
+    }
+}
+
+/// Where the rates of windows go.
+struct Emit<'a, 'b> {
+    metric: Metric,
+    terms: Terms<'a>,
+    rates: &'b mut Option<Trace>,
+    totals: Option<&'b mut BTreeMap<(Metric, i64), f64>>,
+}
+
+impl Emit<'_, '_> {
+    fn window(&mut self, number: i64, bytes_per_s: f64) {
+        let bps = bytes_per_s * 8.0;
+        if let Some(rates) = self.rates {
+            rates.push(self.terms.middle_ns(number), bps);
+        }
+        if let Some(totals) = &mut self.totals {
+            *totals.entry((self.metric, number)).or_default() += bps;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_entities() {
+        let parse = |name: &str| Entity::parse(name.as_bytes());
+        assert_eq!(parse("flow/3"), Some(Entity::Flow(3, 1)));
+        assert_eq!(parse("flow/3/2"), Some(Entity::Flow(3, 2)));
+        assert_eq!(parse("port/a-b"), Some(Entity::Port("a-b".into())));
+        assert_eq!(
+            parse("port/x/flow/y-b/flow/12"),
+            Some(Entity::PortFlow("x/flow/y-b".into(), 12))
+        );
+        assert_eq!(parse("port/a/flow/x"), Some(Entity::Port("a/flow/x".into())));
+        assert_eq!([parse("flow/x"), parse("node/1"), parse("")], [None, None, None]);
+        assert_eq!(Entity::parse(b"port/\xff"), None);
+    }
+
+    fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> Row<'a> {
+        let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
+        Row { protocol: b"x", seed: 1, t_ns: t_ms * 1_000_000, entity, metric, value }
+    }
+
+    #[test]
+    fn flows_without_lines_count_in_the_total() {
+        let terms = Terms { span_ns: 1_000_000_000, window_ns: 100_000_000, flows: &[2] };
+        let mut gatherer = Gatherer::new(terms);
+        for (t_ms, value) in [(0, 0.0), (100, 100.0), (150, 150.0)] {
+            gatherer.push(&row(t_ms, "flow/1", "received_bytes", value));
+            gatherer.push(&row(t_ms, "flow/2", "received_bytes", 2.0 * value));
+            gatherer.push(&row(t_ms, "flow/2", "of_a_later_version", 1.0));
+            gatherer.push(&row(t_ms, "cell/2", "queue_bytes", 1.0));
+        }
+        let lines = gatherer.finish();
+        // 200 bytes in 100 ms are 16 kbit/s, with those of flow 1 24; then 100 in a window that has
+        // only begun, with them 150.
+        let key = (Entity::Flow(2, 1), Metric::Received);
+        assert_eq!(lines.rates[&key].samples(), [(50_000_000, 16e3), (150_000_000, 8e3)]);
+        let total = &lines.totals[&Metric::Received];
+        assert_eq!(total.samples(), [(50_000_000, 24e3), (150_000_000, 12e3)]);
+        assert_eq!((lines.rates.len(), lines.levels.len()), (1, 1));
+    }
+}

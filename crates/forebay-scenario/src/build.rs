@@ -1,0 +1,117 @@
+//! From a scenario to the network that a driver runs.
+
+use super::error::{Fault, ScenarioError};
+use super::network::Network;
+use super::source::Sources;
+use super::{Flow, Link, LinkDirection, Node, Scenario};
+use forebay_base::{NodeId, Rng, Span, Stream};
+use forebay_net::{
+    ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec,
+};
+use std::sync::Arc;
+
+impl Scenario {
+    /// The network under one protocol and one seed. Flows that name a protocol keep it.
+    pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
+        let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
+        let names = self.protocols_under(protocol);
+        let kinds = self.kinds(protocol, &names);
+        let place = |flow: &Flow| {
+            let found = kinds.iter().position(|&kind| kind == kind_of(flow, protocol));
+            found.expect("every kind of flow was listed")
+        };
+        let flows = self.flows.iter().zip(0..);
+        let network = self.network(protocol);
+        let network =
+            network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        Ok(NetSpec {
+            version: self.ip_version,
+            nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
+            links: self.links.iter().flat_map(|link| self.directions(link, &network)).collect(),
+            transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
+            events: self.events.clone(),
+        })
+    }
+
+    /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
+    fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
+        let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
+        for flow in self.flows.iter().filter(|flow| flow.class.is_some()) {
+            let kind = kind_of(flow, protocol);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    fn transport(&self, (name, class): FlowKind) -> TransportSpec {
+        let spec = self.spec(name).expect("the name is in the table");
+        let receiver = spec.clone();
+        TransportSpec {
+            name: name.to_string(),
+            algorithm: spec.name().to_string(),
+            class: class.to_string(),
+            config: Arc::new(self.tcp_for(name)),
+            controller: Arc::new(move |init| spec.build(init)),
+            feedback: Arc::new(move || receiver.build_feedback()),
+        }
+    }
+
+    /// Both directions of a link, with what the protocols of the run need of it.
+    fn directions(&self, link: &Link, network: &Network) -> [LinkSpec; 2] {
+        let room_bytes = network.mtu_room_bytes(link);
+        let one = |from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
+            from,
+            to,
+            channel: ChannelSpec::Constant(wire.rate),
+            delay: wire.delay,
+            jitter: wire.jitter,
+            reorder: wire.reorder,
+            loss: wire.loss,
+            mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
+            overhead_bytes: wire.overhead_bytes,
+            queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
+            scheme: network.scheme(from, wire),
+        };
+        [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
+    }
+
+    fn flow(&self, flow: &Flow, id: u64, seed: u64, transport: usize) -> FlowSpec {
+        let mut rng = Rng::new(seed, Stream::StartJitter, id);
+        let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
+        FlowSpec {
+            src: flow.src,
+            dst: flow.dst,
+            start: flow.start + jitter,
+            bytes: flow.bytes,
+            life: flow.life.clone(),
+            transport,
+            paths: Vec::new(),
+        }
+    }
+}
+
+fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
+    let kind = network.forwarding(id).map_or(NodeKind::Host, NodeKind::Router);
+    NodeSpec { name: node.name.clone(), kind }
+}
+
+/// A protocol and a class.
+type FlowKind = (&'static str, &'static str);
+
+fn kind_of(flow: &Flow, protocol: &'static str) -> FlowKind {
+    let protocol = flow.protocol.unwrap_or(protocol);
+    (protocol, flow.class.unwrap_or(protocol))
+}
+
+/// Let routers count what each flow has had of each port, which may cost a look-up per packet.
+pub fn count_per_flow(spec: &mut NetSpec) {
+    for node in &mut spec.nodes {
+        if let NodeKind::Router(forwarding) = &mut node.kind {
+            forwarding.count_per_flow();
+        }
+    }
+}

@@ -1,0 +1,690 @@
+//! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
+
+use super::csv;
+use super::error::{Fault, Problem};
+use super::faults::{Faults, Lost, all, both};
+use super::fields::At;
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, RouterTable, numbered};
+use super::named;
+use super::registry::{Chosen, Disciplines, lines};
+use super::source::{Sources, is_unseen};
+use super::text::shown;
+use super::units::{GivenLimit, MAX_DELAY};
+use super::{Link, LinkDirection, Node};
+use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_queue::Limit;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Most hosts, and most flows, that a scenario may have.
+pub(super) const MAX_ENTITIES: usize = 1 << 24;
+/// Most ports of a node: the last number stands for "no port" in tables of routes.
+const MAX_PORTS: u16 = u16::MAX;
+/// IP packets of this length must pass every link (RFC 791), in bytes.
+const MIN_MTU_BYTES: u16 = 68;
+/// Names that are looked through for a suggestion.
+const SUGGESTIONS: usize = 100_000;
+
+/// The network of a scenario.
+#[derive(Debug, Default)]
+pub(super) struct Topology {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    by_name: BTreeMap<String, NodeId>,
+    links_by_name: BTreeMap<String, usize>,
+    /// Ports of each node, in order of declaration.
+    ports: Vec<Vec<LinkId>>,
+    /// For each link, where the values of its two directions stand.
+    pub origins: Vec<[Rc<Origin>; 2]>,
+    hosts: usize,
+    /// What is not here because it was declared wrongly.
+    pub lost: Lost,
+}
+
+/// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there,
+/// and its names are lost.
+pub(super) fn expand(
+    file: &File,
+    (sources, base): (&mut Sources, &Path),
+    lost: Lost,
+    faults: &mut Faults,
+) -> Topology {
+    let mut topology = Topology { lost, ..Topology::default() };
+    let none = LinkParams::default();
+    let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
+    for name in file.routers.iter().flat_map(|at| &at.value) {
+        let RouterTable { name, router } = &name.value.0;
+        let added = topology.add_node(name.value.clone(), false, |problem| name.fault(problem));
+        let Some(id) = faults.keep(added) else {
+            topology.lost.node(&name.value);
+            continue;
+        };
+        let router = router.as_ref().map(|at| at.value.resolve()).transpose();
+        topology.nodes[id.index()].router = faults.keep(router).flatten();
+    }
+    let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
+    let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
+        if file.csv.is_some() {
+            topology.lost.all_names();
+        }
+        CsvPlan::default()
+    });
+    let links = file.links.as_ref().map_or(0, |at| at.value.len());
+    let most = 2 * (links + csv.links.as_ref().map_or(0, |links| links.rows(sources).count()));
+    let (mut made, mut lost_groups) = (Vec::new(), Vec::new());
+    for group in groups {
+        let ends = topology.lost.any_of_network() || faults.keep(check_ends(group, most)).is_some();
+        match ends && faults.keep(topology.add_hosts(group)).is_some() {
+            true => made.push(group),
+            false => {
+                topology.lose_hosts(&group.value);
+                lost_groups.push(group);
+            }
+        }
+    }
+    csv.add_routers(&mut topology, sources, faults);
+    for link in file.links.iter().flat_map(|at| &at.value) {
+        if faults.keep(topology.add_link_entry(link, defaults)).is_none() {
+            topology.lose_link(&link.value);
+        }
+    }
+    for group in &made {
+        if faults.keep(topology.attach(group, defaults)).is_none() {
+            topology.lose_hosts(&group.value);
+        }
+    }
+    for group in lost_groups {
+        faults.keep(topology.access(group, defaults));
+    }
+    csv.add_links(&mut topology, sources, defaults, faults);
+    csv.add_hosts(&mut topology, sources, defaults, faults);
+    for group in made {
+        faults.keep(topology.check_linked(group));
+    }
+    topology
+}
+
+/// Refuse more hosts without an access link than all links have ends, before the first of them is made.
+fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
+    let host = &group.value;
+    match &host.count {
+        Some(count) if host.attach.is_none() && count.value as usize > most => {
+            let text =
+                format!("{} hosts without `attach`, and links with {most} ends", count.value);
+            Err(count.fault(Problem::Conflict(text)).hint(NO_LINK_HINT))
+        }
+        _ => Ok(()),
+    }
+}
+
+const NO_LINK_HINT: &str =
+    "give the router of an access link with `attach`, or a link under [[links]]";
+
+/// The router that a group of hosts is attached to, and both directions of its links.
+type Access<'a> = (&'a At<String>, [Placed; 2]);
+
+impl Topology {
+    /// The node that a value names.
+    pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        self.one_of(name, |_| true, fault)
+    }
+    /// The node that a value names which must be a router: hosts are found, and not suggested.
+    pub fn router(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        self.one_of(name, |node| !self.is_host(node), fault)
+    }
+    fn one_of(
+        &self,
+        name: &str,
+        suggested: impl Fn(NodeId) -> bool,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<NodeId, Fault> {
+        self.by_name.get(name).copied().ok_or_else(|| {
+            let problem = Problem::UnknownName { kind: "node", name: name.to_string() };
+            let names = self.by_name.iter().filter(|&(_, &node)| suggested(node));
+            let names = names.take(SUGGESTIONS).map(|(name, _)| name.as_str());
+            fault(problem).suggest(name, names).following(self.lost.has_node(name))
+        })
+    }
+    /// The node that a cell names, with the prefix that is put before it.
+    pub fn named_in(
+        &self,
+        row: &csv::Row<'_>,
+        column: usize,
+        prefix: &str,
+    ) -> Result<NodeId, Fault> {
+        let cell = row.text(column);
+        self.named(&format!("{prefix}{cell}"), |problem| match prefix {
+            "" => row.fault(column, problem),
+            _ => {
+                let (prefix, cell) = (prefix.to_string(), cell.to_string());
+                row.fault(column, Problem::UnknownCell { prefix, cell })
+            }
+        })
+    }
+    /// The link that a value names, by its place in `links`.
+    pub fn link(&self, name: &At<String>) -> Result<usize, Fault> {
+        self.links_by_name.get(&name.value).copied().ok_or_else(|| {
+            let problem = Problem::UnknownName { kind: "link", name: name.value.clone() };
+            let names = self.links_by_name.keys().take(SUGGESTIONS).map(String::as_str);
+            let follows = self.lost.has_link(&name.value);
+            name.fault(problem).suggest(&name.value, names).following(follows)
+        })
+    }
+    /// The port by which `node` sends into one direction of a link.
+    pub fn port(&self, node: NodeId, link: LinkId) -> Option<PortId> {
+        let index = self.ports[node.index()].iter().position(|&l| l == link)?;
+        Some(PortId(index as u16))
+    }
+    /// The node to which one direction of a link leads.
+    pub fn other_end(&self, id: LinkId) -> NodeId {
+        let link = &self.links[id.index() / 2];
+        if id.index().is_multiple_of(2) { link.b } else { link.a }
+    }
+    /// The directed links that leave a node, in the order of its ports.
+    pub fn ports(&self, node: NodeId) -> &[LinkId] {
+        &self.ports[node.index()]
+    }
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].is_host
+    }
+
+    fn add_node(
+        &mut self,
+        name: String,
+        is_host: bool,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<NodeId, Fault> {
+        check_name(&name, &fault)?;
+        self.hosts += usize::from(is_host);
+        if self.hosts > MAX_ENTITIES || self.nodes.len() >= 2 * MAX_ENTITIES {
+            return Err(fault(too_many("hosts", self.hosts)));
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        if self.by_name.contains_key(&name) {
+            return Err(fault(Problem::Duplicate { kind: "node", name }));
+        }
+        self.by_name.insert(name.clone(), id);
+        self.nodes.push(Node { name, is_host, router: None });
+        self.ports.push(Vec::new());
+        Ok(id)
+    }
+
+    fn add_hosts(&mut self, group: &At<HostGroup>) -> Result<(), Fault> {
+        let host = &group.value;
+        let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
+        if let Some(count) = &host.count {
+            if !host.name.value.contains("{}") {
+                let text =
+                    "the name of a group holds \"{}\", which stands for the number of the host";
+                return Err(host.name.fault(Problem::Conflict(text.into())));
+            }
+            // Before a host is made that will find no port.
+            let one_router = host.attach.as_ref().is_some_and(|at| !at.value.contains("{}"));
+            if one_router && count.value > u32::from(MAX_PORTS) {
+                return Err(count.fault(too_many("links of one node", count.value as usize)));
+            }
+        }
+        for number in numbers {
+            let name = numbered(&host.name, number)?;
+            self.add_node(name, true, |problem| host.name.fault(problem))?;
+        }
+        Ok(())
+    }
+
+    /// The access links of a group.
+    fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
+        let host = &group.value;
+        let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
+        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+            let b = self.access_router(router, number)?;
+            let a = self.by_name[&numbered(&host.name, number)?];
+            self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
+        }
+        Ok(())
+    }
+
+    /// Where the access links of a group lead, and what they are like; None if it has none.
+    fn access<'a>(
+        &self,
+        group: &'a At<HostGroup>,
+        defaults: &LinkParams,
+    ) -> Result<Option<Access<'a>>, Fault> {
+        let host = &group.value;
+        let Some(router) = &host.attach else { return Ok(None) };
+        let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
+        // A group at one router has one end, whose mistake is that of all.
+        let first = numbers(host.count.as_ref(), host.first.as_ref()).map(|mut all| all.next());
+        let first = first.ok().flatten().flatten();
+        let (wires, _) = both(wires, self.access_router(router, first))?;
+        Ok(Some((router, wires)))
+    }
+
+    /// The router that a host attaches to; "{}" in its name stands for the number of the host.
+    fn access_router(&self, router: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+        let name = numbered(router, number)?;
+        let node = self.router(&name, |problem| router.fault(problem))?;
+        if self.is_host(node) {
+            let text = format!("`{name}` is a host: hosts attach to routers");
+            return Err(router.fault(Problem::Conflict(text)));
+        }
+        Ok(node)
+    }
+
+    /// The names of a group of hosts that is not made, or has no links.
+    fn lose_hosts(&mut self, host: &HostGroup) {
+        self.lost.node(&host.name.value);
+        if let Some(router) = &host.attach {
+            let router = self.name_or_any(&router.value);
+            self.lost.link(format!("{}-{router}", host.name.value));
+        }
+    }
+
+    /// The name of a link that is not made.
+    fn lose_link(&mut self, link: &LinkEntry) {
+        let name = match &link.name {
+            Some(name) => name.value.clone(),
+            None => [&link.a, &link.b].map(|end| self.name_or_any(&end.value)).join("-"),
+        };
+        self.lost.link(name);
+    }
+
+    /// A name as the part of another; "{}" for one that names nothing, in whose place another was
+    /// meant.
+    fn name_or_any(&self, name: &str) -> String {
+        if self.by_name.contains_key(name) { name.to_string() } else { "{}".to_string() }
+    }
+
+    /// Both directions of a link whose table is `owner`.
+    fn wires<T>(
+        &self,
+        params: &LinkParams,
+        reverse: Option<&At<LinkParams>>,
+        defaults: &LinkParams,
+        owner: &At<T>,
+    ) -> Result<[Placed; 2], Fault> {
+        // What is missing may be in the defaults that are wrong.
+        let wires = wires(params, reverse, defaults, owner);
+        match self.lost.has_key("link_defaults") {
+            true => wires.map_err(Fault::missing_follows),
+            false => wires,
+        }
+    }
+
+    /// A host that is not attached must be the end of a link.
+    fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
+        let host = &group.value;
+        if host.attach.is_some() || self.lost.any_of_network() {
+            return Ok(());
+        }
+        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+            let name = numbered(&host.name, number)?;
+            if self.ports(self.by_name[&name]).is_empty() {
+                let text = format!("the host `{name}` has no link");
+                return Err(host.name.fault(Problem::Conflict(text)).hint(NO_LINK_HINT));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_link_entry(
+        &mut self,
+        entry: &At<LinkEntry>,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let link = &entry.value;
+        let a = self.named(&link.a.value, |problem| link.a.fault(problem));
+        let b = self.named(&link.b.value, |problem| link.b.fault(problem));
+        let wires = self.wires(&link.params, link.reverse.as_ref(), defaults, entry);
+        let ends = both(a, b).and_then(|(a, b)| match a == b {
+            true => {
+                let text = "a link joins two nodes, not one with itself".to_string();
+                Err(link.b.fault(Problem::Conflict(text)))
+            }
+            false => Ok((a, b)),
+        });
+        let ((a, b), wires) = both(ends, wires)?;
+        let name = link.name.as_ref().map(|name| name.value.clone());
+        let fault = |problem| match &link.name {
+            Some(name) => name.fault(problem),
+            None => entry.fault(problem).hint("give one of them another `name`"),
+        };
+        self.add_link(name, (a, b), &wires, fault)
+    }
+
+    fn add_link(
+        &mut self,
+        name: Option<String>,
+        (a, b): (NodeId, NodeId),
+        wires: &[Placed; 2],
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<(), Fault> {
+        let joined = || format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
+        let name = name.unwrap_or_else(joined);
+        check_name(&name, &fault)?;
+        let index = self.links.len();
+        if self.links_by_name.contains_key(&name) {
+            return Err(fault(Problem::Duplicate { kind: "link", name }));
+        }
+        for node in [a, b] {
+            let ports = self.ports[node.index()].len();
+            if ports >= usize::from(MAX_PORTS) {
+                return Err(fault(too_many("links of one node", ports + 1)));
+            }
+        }
+        self.links_by_name.insert(name.clone(), index);
+        self.ports[a.index()].push(LinkId(2 * index as u32));
+        self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
+        self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
+        let [forward, reverse] = [wires[0].wire.clone(), wires[1].wire.clone()];
+        self.links.push(Link { name, a, b, forward, reverse });
+        Ok(())
+    }
+}
+
+fn too_many(what: &str, found: usize) -> Problem {
+    let expected = match what {
+        "links of one node" => format!("at most {MAX_PORTS} {what}"),
+        _ => format!("at most 2^24 {what}"),
+    };
+    Problem::OutOfRange { found: found.to_string(), expected }
+}
+
+/// Names stand in tables, paths and messages.
+fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+    let bad = name.chars().find(|&c| is_unseen(c) || c.is_whitespace() || "{},\"".contains(c));
+    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, quotes and braces";
+    if name.is_empty() || name.chars().count() > 100 || bad.is_some() {
+        let found = name.to_string();
+        return Err(fault(Problem::OutOfRange { found, expected: expected.into() }));
+    }
+    Ok(())
+}
+
+/// The numbers of a group; one None without `count`.
+pub(super) fn numbers(
+    count: Option<&At<u32>>,
+    first: Option<&At<u32>>,
+) -> Result<impl Iterator<Item = Option<u32>> + use<>, Fault> {
+    let grouped = count.is_some();
+    if let (None, Some(first)) = (count, first) {
+        return Err(first.fault(Problem::Conflict("`first` without `count`".into())));
+    }
+    let number = count.map_or(1, |count| count.value);
+    let start = first.map_or(0, |first| first.value);
+    let end = start.checked_add(number);
+    let fits = number >= 1 && number as usize <= MAX_ENTITIES;
+    match (count, end) {
+        (_, Some(end)) if fits => Ok((start..end).map(move |i| grouped.then_some(i))),
+        (Some(count), _) => {
+            let expected = "1 to 2^24, and numbers below 2^32".to_string();
+            Err(count.fault(Problem::OutOfRange { found: number.to_string(), expected }))
+        }
+        (None, _) => unreachable!("one is a number that fits"),
+    }
+}
+
+/// Where the values of one direction stand, for what is found wrong with them later.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub limit: At<()>,
+    pub mtu: Option<At<()>>,
+}
+
+/// One direction, and where its values stand. A group shares one.
+struct Placed {
+    wire: LinkDirection,
+    origin: Rc<Origin>,
+}
+
+/// Both directions of a link whose table is `owner`.
+fn wires<T>(
+    params: &LinkParams,
+    reverse: Option<&At<LinkParams>>,
+    defaults: &LinkParams,
+    owner: &At<T>,
+) -> Result<[Placed; 2], Fault> {
+    let forward = params.or(defaults);
+    let backward = match reverse {
+        Some(at) => at.value.or(&forward),
+        None => forward.clone(),
+    };
+    both(wire(&forward, owner), wire(&backward, owner)).map(<[Placed; 2]>::from)
+}
+
+fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
+    let missing = |key: &'static str, meaning: &str| {
+        let problem = Problem::MissingKey { key, meaning: meaning.into() };
+        owner.fault(problem).hint("give it here or under [link_defaults]")
+    };
+    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"));
+    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"));
+    let delays = [params.delay.as_ref(), params.jitter.as_ref()].into_iter().flatten();
+    let delays = all(delays.map(check_delay));
+    // The limit is checked at any rate; without one there is no link.
+    let bps = rate.as_ref().map_or(Rate::mbps(1000), |rate| rate.value);
+    let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
+    let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
+    let mtu = params.mtu_bytes.as_ref();
+    let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
+    let ((rate, (delay, _)), ((queue, ()), port)) =
+        both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
+    let (limit, queue, discipline) = queue;
+    let wire = LinkDirection {
+        rate: rate.value,
+        delay: delay.value,
+        jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
+        reorder: params.reorder.as_ref().is_some_and(|at| at.value),
+        loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
+        mtu_bytes: mtu.map_or(1500, |at| at.value),
+        overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
+        queue,
+        discipline,
+        port,
+    };
+    let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
+    Ok(Placed { wire, origin })
+}
+
+/// The limit of a queue and where it stands, and the discipline.
+fn queue_of(
+    queue: &At<Queue>,
+    rate: Rate,
+    missing: &impl Fn(&'static str, &str) -> Fault,
+) -> Result<(At<()>, Limit, Arc<Chosen<Disciplines>>), Fault> {
+    let table = &queue.value.table;
+    let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
+    let limit = given.and_then(|limit| {
+        let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
+        Ok((limit.place(), value))
+    });
+    let ((place, limit), discipline) = both(limit, discipline_of(queue))?;
+    Ok((place, limit, discipline))
+}
+
+fn discipline_of(queue: &At<Queue>) -> Result<Arc<Chosen<Disciplines>>, Fault> {
+    let name = queue.value.table.discipline.as_ref();
+    let line = name.map_or_else(|| Ok(lines::<Disciplines>()[0]), named::lookup)?;
+    named::check_keys::<Disciplines>(name, &queue.value.params, &queue.key, &[])?;
+    named::choose(line, &queue.value.params, &queue.place()).map(Arc::new)
+}
+
+fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {
+    let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) else { return Ok(()) };
+    let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
+    Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }))
+}
+
+/// A delay that a link can have.
+pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
+    if delay.value <= MAX_DELAY {
+        return Ok(());
+    }
+    let (found, expected) = (shown(&delay.value), "at most 1000s on a link".to_string());
+    Err(delay.fault(Problem::OutOfRange { found, expected }))
+}
+
+/// What a limit stands for at the rate of its link.
+fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
+    let queue = match limit.value {
+        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
+        GivenLimit::Packets(packets) => Limit::Packets(packets),
+        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
+        GivenLimit::Bdp { millionths } => {
+            let Some(rtt) = rtt else {
+                let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
+                let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
+                return Err(limit.fault(Problem::Conflict(text.into())).hint(hint));
+            };
+            let bdp = u128::from(rate.bytes_in(rtt.value));
+            let bytes = bdp * u128::from(millionths) / 1_000_000;
+            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
+                let expected = "a queue of less than 2^64 bytes".to_string();
+                limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
+            })?)
+        }
+    };
+    match queue {
+        Limit::Bytes(0) | Limit::Packets(0) => {
+            let expected = "room for a full-sized packet".to_string();
+            Err(limit.fault(Problem::OutOfRange { found: shown(&limit.value), expected }))
+        }
+        _ => Ok(queue),
+    }
+}
+
+/// The CSV files of a network, opened.
+#[derive(Default)]
+struct CsvPlan {
+    links: Option<csv::Csv>,
+    hosts: Option<csv::Csv>,
+    /// The key that names the file of links: what its columns do not give is missing there.
+    links_key: At<()>,
+    host_prefix: String,
+    router_prefix: String,
+    access: At<LinkParams>,
+}
+
+impl CsvPlan {
+    fn open(files: &CsvFiles, sources: &mut Sources, base: &Path) -> Result<CsvPlan, Fault> {
+        let mut open = |path: &Option<At<String>>, columns: &[&'static str]| {
+            let csv = path.as_ref().map(|path| csv::open(sources, base, path, columns));
+            let csv = csv.transpose()?;
+            if let Some(csv) = &csv {
+                csv.need(&[0, 1, 2, 3][..columns.len()])?;
+            }
+            Ok::<_, Fault>(csv)
+        };
+        let links = open(&files.links, csv::LINK_COLUMNS);
+        let (links, hosts) = both(links, open(&files.hosts, csv::HOST_COLUMNS))?;
+        let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.value.clone());
+        Ok(CsvPlan {
+            links,
+            hosts,
+            links_key: files.links.as_ref().map(At::place).unwrap_or_default(),
+            host_prefix: text(&files.host_prefix).unwrap_or_else(|| "h".into()),
+            router_prefix: text(&files.router_prefix).unwrap_or_default(),
+            access: files.access.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Routers that only the file of links names.
+    fn add_routers(&self, topology: &mut Topology, sources: &Sources, faults: &mut Faults) {
+        let Some(csv) = &self.links else { return };
+        // A row that cannot be read is told where its link is made.
+        for row in csv.rows(sources).flatten() {
+            for column in [0, 1] {
+                let name = format!("{}{}", self.router_prefix, row.text(column));
+                if topology.by_name.contains_key(&name) || topology.lost.has_node(&name) {
+                    continue;
+                }
+                let added =
+                    topology.add_node(name.clone(), false, |problem| row.fault(column, problem));
+                if faults.keep(added).is_none() {
+                    topology.lost.node(name);
+                }
+            }
+        }
+    }
+
+    fn add_links(
+        &self,
+        topology: &mut Topology,
+        sources: &Sources,
+        defaults: &LinkParams,
+        faults: &mut Faults,
+    ) {
+        let Some(csv) = &self.links else { return };
+        for row in csv.rows(sources) {
+            let Some(row) = faults.keep(row) else {
+                topology.lost.all_names();
+                continue;
+            };
+            if faults.keep(self.add_link(topology, &row, defaults)).is_none() {
+                let [a, b] = [0, 1].map(|end| format!("{}{}", self.router_prefix, row.text(end)));
+                topology.lost.link(format!("{a}-{b}"));
+            }
+        }
+    }
+
+    fn add_link(
+        &self,
+        topology: &mut Topology,
+        row: &csv::Row<'_>,
+        defaults: &LinkParams,
+    ) -> Result<(), Fault> {
+        let end = |column: usize| topology.named_in(row, column, &self.router_prefix);
+        let (ends, values) = (both(end(0), end(1)), both(row.rate(2), row.delay(3)));
+        let (ends, (rate, delay)) = both(ends, values)?;
+        if ends.0 == ends.1 {
+            return Err(row.wrong(1, "another node than in column a"));
+        }
+        let own = LinkParams {
+            rate: Some(At::new(rate)),
+            delay: Some(At::new(delay)),
+            ..LinkParams::default()
+        };
+        let wires = topology.wires(&own, None, defaults, &self.links_key)?;
+        topology.add_link(None, ends, &wires, |problem| row.fault(0, problem))
+    }
+
+    fn add_hosts(
+        &self,
+        topology: &mut Topology,
+        sources: &Sources,
+        defaults: &LinkParams,
+        faults: &mut Faults,
+    ) {
+        let Some(csv) = &self.hosts else { return };
+        let wires = topology.wires(&self.access.value, None, defaults, &self.access);
+        let Some(wires) = faults.keep(wires) else { return topology.lost.all_names() };
+        for row in csv.rows(sources) {
+            let Some(row) = faults.keep(row) else {
+                topology.lost.all_names();
+                continue;
+            };
+            if faults.keep(self.add_host(topology, &row, &wires)).is_none() {
+                let host = format!("{}{}", self.host_prefix, row.text(0));
+                topology.lost.link(format!("{host}-{}{}", self.router_prefix, row.text(1)));
+                topology.lost.node(host);
+            }
+        }
+    }
+
+    fn add_host(
+        &self,
+        topology: &mut Topology,
+        row: &csv::Row<'_>,
+        wires: &[Placed; 2],
+    ) -> Result<(), Fault> {
+        let host = format!("{}{}", self.host_prefix, row.text(0));
+        let b = topology.named_in(row, 1, &self.router_prefix)?;
+        if topology.is_host(b) {
+            return Err(row.wrong(1, "a router"));
+        }
+        let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
+        topology.add_link(None, (a, b), wires, |problem| row.fault(0, problem))
+    }
+}
