@@ -1,7 +1,8 @@
-//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build; and [`Fabric`], which moves
-//! packets between them.
+//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build;
+//! and [`Fabric`], which moves packets between them.
 //!
-//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these machines.
+//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these
+//! machines.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
@@ -12,23 +13,20 @@ mod channel;
 mod fabric;
 mod host;
 mod ids;
-mod inline_one;
-mod ip_ids;
 mod life;
 mod link;
-mod reassembly;
-mod single_upstream;
+mod look_ahead;
 mod spec;
 mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
-pub use host::{Host, HostContext, Socket, Taken};
+pub use host::{Host, HostContext, Reassembly, Received, Socket};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
-pub use reassembly::Reassembly;
+pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
     NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,

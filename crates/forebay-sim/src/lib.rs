@@ -11,7 +11,6 @@ mod agenda;
 mod assignment;
 mod barrier;
 mod division;
-mod horizon;
 mod injection;
 mod observe;
 mod outcome;

@@ -1,12 +1,11 @@
 //! One partition of a run, or all of it: its fabric, what is pending there, and the loop.
 
 use crate::agenda::{Agenda, Entity, INDEX_BITS};
-use crate::horizon::Horizon;
 use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::trace::TraceSum;
 use forebay_base::{Arena, LinkId, NodeId, Packet, Signature, Time};
-use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, PacketEvent};
+use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, Horizon, PacketEvent};
 use std::collections::VecDeque;
 
 /// Kinds of entities, in the order in which they act at equal times.

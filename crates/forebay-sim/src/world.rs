@@ -2,7 +2,6 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
-use crate::horizon::Horizon;
 use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
@@ -10,8 +9,8 @@ use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
-use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
+use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
 use forebay_transport::{Connection, Role};
@@ -295,6 +294,10 @@ impl Simulation {
     /// How a link has fared so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
         LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
+    }
+    /// What a link may do ahead of time in this run, and why not.
+    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+        self.fabrics_of(link).0.look_ahead(link)
     }
     /// The interface of an INRPP router that feeds a link; None if another kind of node does.
     pub fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {

@@ -3,63 +3,34 @@
 
 use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
 use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
-use crate::spec::{ChannelSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind, SchemeSpec};
+use crate::look_ahead::{LookAheadPlan, changed_links};
+use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use forebay_base::{LinkId, Rng, Stream};
 use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
 
-/// Links that an event of the network changes or fails.
-fn changed_links(spec: &NetSpec) -> Vec<bool> {
-    let mut changed = vec![false; spec.links.len()];
-    for event in &spec.events {
-        match event.event {
-            NetEvent::Rate(l, _)
-            | NetEvent::Delay(l, _)
-            | NetEvent::Loss(l, _)
-            | NetEvent::Down(l)
-            | NetEvent::Up(l) => changed[l.index()] = true,
-            NetEvent::Restart(_) | NetEvent::Route { .. } => {}
-        }
-    }
-    changed
-}
-
-/// Nodes whose forwarding wants to know when a link has room, or may lose what is queued.
-fn pulling_nodes(spec: &NetSpec) -> Vec<bool> {
-    let pulls = |kind: &NodeKind| {
-        matches!(kind, NodeKind::Router(ForwardingSpec::Custom(_) | ForwardingSpec::Inrpp(_)))
-    };
-    let mut nodes: Vec<bool> = spec.nodes.iter().map(|node| pulls(&node.kind)).collect();
-    for event in &spec.events {
-        if let NetEvent::Restart(node) = event.event {
-            nodes[node.index()] = true;
-        }
-    }
-    nodes
-}
-
-pub(super) fn build_links(spec: &NetSpec, seed: u64, all_queued: bool) -> Vec<AnyLink> {
-    let (changed, pulling) = (changed_links(spec), pulling_nodes(spec));
+pub(super) fn build_links(
+    spec: &NetSpec,
+    seed: u64,
+    all_queued: bool,
+    plan: &mut LookAheadPlan,
+) -> Vec<AnyLink> {
+    let changed = changed_links(spec);
     let build = |(i, link): (usize, &LinkSpec)| {
         let id = LinkId(i as u32);
-        let steady = !all_queued && !changed[i] && link.loss == 0.0;
-        let simple = steady && !pulling[link.from.index()] && link.jitter.is_zero();
         let discipline = link.queue.build(port_init(link, id, seed, Stream::Discipline));
-        match (&link.channel, &link.scheme, discipline) {
-            (ChannelSpec::Constant(rate), SchemeSpec::None, AnyDiscipline::DropTail(queue))
-                if simple =>
-            {
-                let limit = queue.limit();
-                AnyLink::Fifo(FifoLink::new(*rate, link.delay, limit, link.overhead_bytes))
+        if plan.departures(id).is_ok() {
+            if let AnyDiscipline::DropTail(queue) = &discipline {
+                let (rate, limit) = (link.channel.rate(), queue.limit());
+                return AnyLink::Fifo(FifoLink::new(rate, link.delay, limit, link.overhead_bytes));
             }
-            (_, scheme, discipline) => {
-                let scheme = scheme.build(port_init(link, id, seed, Stream::PortScheme));
-                let pipeline = Pipeline::new(scheme, discipline);
-                AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
-            }
+            plan.is_not_drop_tail(id);
         }
+        let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
+        let pipeline = Pipeline::new(scheme, discipline);
+        let steady = !all_queued && !changed[i] && link.loss == 0.0;
+        AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
     };
     spec.links.iter().enumerate().map(build).collect()
 }

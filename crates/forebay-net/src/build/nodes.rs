@@ -56,7 +56,8 @@ pub(super) fn build_nodes(
     spec.nodes.iter().enumerate().map(build).collect()
 }
 
-/// What the ports of an INRPP router lead to. Detour tags are an IPv4 option: with IPv6 no router has neighbours for detours.
+/// What the ports of an INRPP router lead to. Detour tags are an IPv4 option: with IPv6 no router
+/// has neighbours for detours.
 fn inrpp_ports(spec: &NetSpec, links: &[LinkId]) -> Vec<PortInfo> {
     let info = |link: &LinkId| {
         let link = &spec.links[link.index()];

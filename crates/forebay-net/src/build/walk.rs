@@ -1,14 +1,14 @@
 //! A walk along the route of every path: every flow must reach its destination.
 
 use super::ports::PortTable;
-use crate::single_upstream::Upstreams;
+use crate::look_ahead::Upstreams;
 use crate::spec::{NetSpec, NodeKind, SpecError};
 use crate::workload::Workload;
 use forebay_base::{Addr, FlowId, NodeId, PortId};
 use forebay_router::Routes;
 
-/// Every flow can reach its destination, and the ACKs its source, before any event changes a route. Which links they come to from
-/// which.
+/// Every flow can reach its destination, and the ACKs its source, before any event changes a route.
+/// Which links they come to from which.
 pub(super) fn walk_routes(
     spec: &NetSpec,
     ports: &PortTable,

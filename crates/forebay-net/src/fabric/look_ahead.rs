@@ -11,9 +11,10 @@
 //! ([`UpstreamGate`](crate::link::UpstreamGate)).
 
 use super::link_set::{LinkSet, Maps, link_set};
-use super::{ArrivalPath, Driver, Fabric, Slot};
+use super::{Driver, Fabric, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
+use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
 use alloc::vec::Vec;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
 
@@ -71,7 +72,8 @@ pub(super) fn chain<D: Driver>(
         match (slot.arrival_path, &slot.link) {
             (ArrivalPath::ForwardLookAhead, _) => {}
             (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
-                return (passed, travel.arrival <= horizon && fifo.is_empty());
+                let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
+                return (passed, travel.arrival <= horizon && first);
             }
             _ => return (passed, false),
         }
@@ -80,7 +82,9 @@ pub(super) fn chain<D: Driver>(
         };
         let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
         let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
-        if !fifo.upstream_gate.is_open() || !step(slot, driver, travel, (next, horizon)) {
+        let open = fifo.upstream_gate.is_open()
+            || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
+        if !open || !step(slot, driver, travel, (next, horizon)) {
             if let AnyLink::Fifo(fifo) = &mut slot.link {
                 fifo.upstream_gate.expect_one();
             }
@@ -99,9 +103,10 @@ fn step<D: Driver>(
     (next, horizon): (LinkId, Time),
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let goes = travel.arrival <= horizon
-        && travel.wire_len <= slot.mtu_bytes
-        && fifo.admits(travel.arrival, travel.wire_len);
+    let lacks = |guard| !driver.guards().has(guard);
+    let goes = (travel.arrival <= horizon || lacks(Guard::Horizon))
+        && (travel.wire_len <= slot.mtu_bytes || lacks(Guard::Fits))
+        && (fifo.admits(travel.arrival, travel.wire_len) || lacks(Guard::HasRoom));
     if !goes {
         return false;
     }
@@ -129,6 +134,19 @@ impl<D: Driver> Fabric<D> {
     pub fn looks_ahead(&self) -> bool {
         !self.look_ahead_links.is_empty()
     }
+    /// What a link may do ahead of time here, and why not.
+    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+        let setting = Setting {
+            plan: &self.look_ahead,
+            nodes: &self.nodes,
+            ports: &self.ports,
+            ends: &|link| self.link_nodes(link),
+            observed: self.observed,
+            horizon: self.driver.looks_ahead(),
+        };
+        let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardLookAhead;
+        LinkLookAhead { upstream: setting.upstream(link), arrivals: setting.arrivals(link, leads) }
+    }
     /// What has happened before its time, in events; and the time of the last of it.
     #[inline]
     pub fn look_ahead_done(&self) -> (u64, Time) {
@@ -140,7 +158,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.serve_single(from, travel.link);
+            return self.receive_single_in_ring(from, travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
@@ -154,10 +172,11 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(never)]
     fn process_all_early_arrivals(&mut self) {
-        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
-            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
+            let link = *link;
+            let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.serve_single_with(link, packet);
+            self.receive_single_early(link);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
@@ -170,7 +189,8 @@ impl<D: Driver> Fabric<D> {
             Node::Host(host) => host.times_out_at(),
             Node::Router(_) | Node::Elsewhere => Time::MAX,
         };
-        if acts_at.min(self.edges[back.index()].armed_transmitter) < travel.arrival {
+        let acts_at = acts_at.min(self.edges[back.index()].armed_transmitter);
+        if acts_at < travel.arrival && self.driver.guards().has(Guard::HostFirst) {
             self.run_host_until(node, back, travel.arrival);
         }
         self.now = travel.arrival;
@@ -188,7 +208,11 @@ impl<D: Driver> Fabric<D> {
             let end = socket.end();
             let wakes = self.edges[link.index()].armed_transmitter;
             // It is noticed when it is armed for.
-            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            let armed = match self.driver.guards().has(Guard::Armed) {
+                true => self.ends[end.index()].armed,
+                false => Time::ZERO,
+            };
+            let times_out = host.times_out_at().max(armed);
             if wakes.min(times_out) >= until {
                 return;
             }
@@ -248,7 +272,9 @@ impl<D: Driver> Fabric<D> {
                 }
                 return link_set!(self).look_ahead_from_hand(packet, travel);
             }
-            stuck.push(next);
+            if self.driver.guards().has(Guard::InOrder) {
+                stuck.push(next);
+            }
         }
         if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
             fifo.lay(packet, arrival, ttl);

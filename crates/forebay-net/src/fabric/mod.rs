@@ -1,27 +1,31 @@
-//! What moves packets between the machines of a network, the same for every driver.
+//! Moves packets between the machines of a network. The same code for every driver.
 //!
-//! A [`Fabric`] holds nodes and links, hands each packet to the next machine, does what machines ask for, and tells its
-//! [`Driver`] when it wants to be called again. It reads no clock: each verb is told `now`. Time that passes, bytes that
-//! leave, captures and hashes are the driver's. Its verbs:
+//! A [`Fabric`] holds nodes and links. It hands each packet to the next machine, does what machines
+//! ask for, and arms deadlines at its [`Driver`]. It reads no clock: each verb is told `now`. The
+//! driver owns time, real packets, captures and hashes. The verbs:
 //!
-//! * [`Fabric::due`], when a time has come that was armed: whether it still means something; then one of
-//! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
-//!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
-//! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
+//! * [`Fabric::due`] when the time of a deadline has come: whether it still counts. Then one of
+//! * [`Fabric::take_arrival`] and [`Fabric::arrive`], between which the driver may look at the
+//!   packet or write it to a socket; or [`Fabric::pass_arrival`], which is all of these in one;
+//!   [`Fabric::on_transmitter`]; [`Fabric::on_router`]; [`Fabric::on_socket`].
+//! * [`Fabric::inject`] for packets from outside, and [`Fabric::on_event`] for events.
 //!
-//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::extend_horizon`].
+//! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
+//! look-ahead until then.
 //!
-//! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
-//! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
+//! Several fabrics may share a network, one for each partition of its nodes. A link may then begin
+//! in one fabric and end in another: its packets go from [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
 mod events;
-mod hosts;
+mod host_arrivals;
+mod host_transmit;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod routers;
+mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};
@@ -31,6 +35,7 @@ pub use mail::Mail;
 use crate::build::{Network, Node, PortTable};
 use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
+use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::collections::VecDeque;
@@ -47,7 +52,7 @@ use forebay_wire::AddressPlan;
 use ledger::Count;
 use look_ahead::EarlyArrival;
 
-/// A link, where it leads, and what is armed for it: what each packet touches.
+/// A link, where it leads, and its armed deadline: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache
 struct Slot {
     armed_arrival: Time,
@@ -69,16 +74,16 @@ impl Slot {
     }
 }
 
-/// The rest that is known of a link.
+/// What else is known of a link.
 struct Edge {
     from: NodeId,
-    /// Port of the node at its end that it comes in on.
+    /// Input port at the node where it ends.
     in_port: PortId,
     armed_transmitter: Time,
 }
 
 impl Edge {
-    /// Those of all directed links, with nothing armed.
+    /// One for each directed link, with nothing armed.
     fn all(spec: &NetSpec, ports: &PortTable) -> Vec<Edge> {
         let edge = |(i, link): (usize, &LinkSpec)| Edge {
             from: link.from,
@@ -86,41 +91,6 @@ impl Edge {
             armed_transmitter: Time::MAX,
         };
         spec.links.iter().enumerate().map(edge).collect()
-    }
-}
-
-/// The way of packets from a link into the node at its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ArrivalPath {
-    /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
-    Forward,
-    /// The same, and links behind that router have packets from nowhere else: see [`look_ahead`].
-    ForwardLookAhead,
-    /// From such a link into a host, and nobody looks on.
-    Host,
-    /// The same, and the host has one socket and nothing else to do: see [`look_ahead`].
-    HostLookAhead,
-    /// Any other.
-    General,
-}
-
-impl ArrivalPath {
-    /// `ahead`: some link behind a router has packets from nowhere else; a host has one socket, and its links are of that kind.
-    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> ArrivalPath {
-        match to {
-            _ if observed || !link.is_fifo() => ArrivalPath::General,
-            Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
-            Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
-            Node::Router(_) => ArrivalPath::General,
-            Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
-            Node::Host(_) => ArrivalPath::Host,
-            Node::Elsewhere => ArrivalPath::General,
-        }
-    }
-    /// True if packets may leave it before their time.
-    #[inline(always)]
-    fn looks_ahead(self) -> bool {
-        matches!(self, ArrivalPath::ForwardLookAhead | ArrivalPath::HostLookAhead)
     }
 }
 
@@ -133,10 +103,11 @@ struct End {
     ended: bool,
 }
 
-/// What is armed for the arrivals of a link whose far end is elsewhere: earlier than all of them, so that none is armed.
+/// Arrivals of a link that ends in another partition are never armed: they count as armed for this
+/// time, which is earlier than all of them.
 const ARRIVES_ELSEWHERE: Time = Time::ZERO;
 
-/// See the module. [`Time::MAX`] is what is not armed.
+/// See the module. A deadline that is not armed is [`Time::MAX`].
 pub struct Fabric<D> {
     /// Who owns the clock.
     pub driver: D,
@@ -155,28 +126,30 @@ pub struct Fabric<D> {
     workload: Arc<Workload>,
     addresses: Arc<Vec<Vec<Addr>>>,
     ends: Vec<End>,
-    /// Of those here; less those that will never be, which are taken off where their client is.
+    /// Ends here that have not ended. Both ends of a flow that never starts are subtracted where
+    /// its client is.
     open_ends: isize,
-    /// When the last of those that have ended did.
+    /// When the last of those ended.
     last_ended: Time,
-    /// Links that begin here and end in another partition, and in which.
+    /// Links that begin here and end in another partition, and the number of that partition.
     exits: Vec<(LinkId, u16)>,
     drops: DropLog,
     count: Count,
     /// One-way delays of data packets, by transport of their flow.
     one_way: Vec<Histogram>,
     work: Work,
-    /// The memory of a `Work` that has been done, for the next.
+    /// An empty `Work`, kept for its memory.
     spare: Work,
     observed: bool,
-    /// Links that packets may leave before their time.
+    look_ahead: Arc<LookAheadPlan>,
+    /// Links from which packets may look ahead.
     look_ahead_links: Vec<LinkId>,
     /// See [`Fabric::extend_horizon`].
     horizon: Time,
-    /// What comes to hosts before its time, in the order in which that was found out.
+    /// Packets that look-ahead has taken to hosts, in the order in which it did.
     early_arrivals: VecDeque<EarlyArrival>,
     look_ahead_events: u64,
-    /// The time of the last of what has happened before its time.
+    /// The latest time to which look-ahead has acted.
     latest: Time,
 }
 
@@ -192,8 +165,8 @@ impl<D: Driver> Fabric<D> {
         Ok(Fabric::whole(network, spec, driver))
     }
 
-    /// One fabric for each partition, of the network that was [split](Network::split) between them; with the driver that
-    /// `driver` gives it. `owner` says for each node in which it is.
+    /// One fabric for each partition of a network that was [split](Network::split), each with a
+    /// driver from `driver`. `owner` maps nodes to partitions.
     pub fn of_partitions(
         networks: Vec<Network>,
         spec: &NetSpec,
@@ -201,8 +174,7 @@ impl<D: Driver> Fabric<D> {
         mut driver: impl FnMut() -> D,
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
-            let begins_here = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
-            let mut fabric = Fabric::with_upstreams(network, spec, driver(), begins_here);
+            let mut fabric = Fabric::whole(network, spec, driver());
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
@@ -218,44 +190,30 @@ impl<D: Driver> Fabric<D> {
         (0..).zip(networks).map(part).collect()
     }
 
-    /// The fabric of a network that was built of `spec`.
+    /// The fabric of a network that was built of `spec`, or of one of its partitions.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
-        Fabric::with_upstreams(network, spec, driver, |_| true)
-    }
-    /// The same; `here` says of a link whether it begins here.
-    fn with_upstreams(
-        network: Network,
-        spec: &NetSpec,
-        driver: D,
-        here: impl Fn(LinkId) -> bool,
-    ) -> Fabric<D> {
-        let (observed, looks_ahead) = (driver.observes(), driver.looks_ahead());
-        // Where packets come from another partition, they come one by one, and may overtake each other.
-        let upstream =
-            |link: usize| network.single_upstream[link].filter(|&from| looks_ahead && here(from));
-        let mut leads = vec![false; spec.links.len()];
-        (0..leads.len()).filter_map(upstream).for_each(|from| leads[from.index()] = true);
-        // Links both ways whose departures are known, and one socket.
-        let single = |link: usize| match &network.nodes[spec.links[link].to.index()] {
-            Node::Host(host) if here(LinkId(link as u32)) => {
-                let first = network.ports.link(spec.links[link].to, PortId(0));
-                looks_ahead && host.is_single() && network.links[first.index()].is_fifo()
-            }
-            Node::Host(_) | Node::Router(_) | Node::Elsewhere => false,
+        let observed = driver.observes();
+        let setting = Setting {
+            plan: &network.look_ahead,
+            nodes: &network.nodes,
+            ports: &network.ports,
+            ends: &|link| (spec.links[link.index()].from, spec.links[link.index()].to),
+            observed,
+            horizon: driver.looks_ahead(),
         };
-        let single: Vec<bool> = (0..spec.links.len()).map(single).collect();
-        let slot = |(number, mut link): (usize, AnyLink)| {
-            let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
-            if let AnyLink::Fifo(fifo) = &mut link {
-                fifo.upstream_gate =
-                    upstream(number).map_or(UpstreamGate::default(), |_| UpstreamGate::SINGLE);
+        let leads = setting.leading();
+        let slot = |(number, mut link): (u32, AnyLink)| {
+            let id = LinkId(number);
+            if let AnyLink::Fifo(fifo) = &mut link
+                && setting.upstream(id).is_ok()
+            {
+                fifo.upstream_gate = UpstreamGate::SINGLE;
             }
-            let node = &network.nodes[to.index()];
-            let arrival_path =
-                ArrivalPath::of(&link, node, observed, leads[number] || single[number]);
+            let LinkSpec { to, mtu_bytes, .. } = spec.links[id.index()];
+            let arrival_path = setting.arrival_path(id, leads[id.index()]);
             Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
-        let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
+        let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
         let look_ahead_links =
             numbers.filter(|link| links[link.index()].arrival_path.looks_ahead()).collect();
@@ -286,6 +244,7 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
+            look_ahead: network.look_ahead,
             look_ahead_links,
             horizon: Time::ZERO,
             early_arrivals: VecDeque::new(),
@@ -294,7 +253,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Arm what waits for a time from the beginning: clients, and routers with timers; those at nodes that are `here`.
+    /// Arm the deadlines of the start: clients, and routers with timers, at nodes for which `here`
+    /// holds.
     pub fn start(&mut self, here: impl Fn(NodeId) -> bool) {
         for (i, flow) in self.workload.flows().iter().enumerate() {
             let id = EndId::of(FlowId(i as u32), Role::Client);
@@ -309,8 +269,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// True if `deadline` was armed for `now` or earlier: the driver then does what it stands for. False if it was armed
-    /// anew since, or done.
+    /// True if `deadline` was armed for `now` or earlier: the driver then calls the verb for it.
+    /// False if it was armed again since, or is done.
     #[inline]
     pub fn due(&mut self, now: Time, deadline: Deadline) -> bool {
         let armed = match deadline {
@@ -354,8 +314,8 @@ impl<D: Driver> Fabric<D> {
     pub fn drops(&self) -> &DropLog {
         &self.drops
     }
-    /// One-way delays of the data packets that came to hosts here, of the flows of a transport of the spec: from when its socket
-    /// made a packet until the other took it.
+    /// One-way delays of data packets that came to hosts here, for the flows of one transport of
+    /// the spec: from when a socket makes a packet to when the other socket takes it.
     pub fn one_way(&self, transport: usize) -> &Histogram {
         &self.one_way[transport]
     }
@@ -384,8 +344,7 @@ impl<D: Driver> Fabric<D> {
     pub fn ends(&self) -> (usize, isize) {
         (self.ends.len(), self.open_ends)
     }
-    /// True if nothing will ever happen here by itself. What a socket is armed for it may no longer wait for, and how long that stays so
-    /// depends on how far ahead its host was: it does not count.
+    /// True if nothing is pending. Stale socket timers are ignored.
     pub fn is_at_rest(&self) -> bool {
         let waits = |end: &End| match &self.nodes[end.node.index()] {
             Node::Host(host) => {
@@ -405,14 +364,14 @@ impl<D: Driver> Fabric<D> {
     pub fn last_ended(&self) -> Time {
         self.last_ended
     }
-    /// When the client of a flow opens its connection, if it has not and that is known. To be asked
-    /// where it is.
+    /// When the client of a flow opens its connection, if it has not yet and that is known. Valid
+    /// in the partition of the client.
     pub fn opens_at(&self, flow: FlowId) -> Option<Time> {
         let armed = self.ends[EndId::of(flow, Role::Client).index()].armed;
         (armed != Time::MAX && self.connection(flow, Role::Client).is_none()).then_some(armed)
     }
-    /// True if a flow will never be: it would have started when it had to stop. To be asked where
-    /// its client is.
+    /// True if a flow never starts, because its start would be at or after its stop. Valid in the
+    /// partition of the client.
     pub fn is_skipped(&self, flow: FlowId) -> bool {
         let end = self.ends[EndId::of(flow, Role::Client).index()];
         end.ended && self.connection(flow, Role::Client).is_none()

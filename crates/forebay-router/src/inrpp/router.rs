@@ -7,7 +7,7 @@ use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::Settings;
-use crate::forwarding::{Forwarding, NodeContext, Ports, Verdict};
+use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_base::{
@@ -363,6 +363,13 @@ fn is_express(packet: &Packet) -> bool {
 }
 
 impl Forwarding for Inrpp {
+    /// Detours lead over neighbours only, and messages end there.
+    fn sends(&self, port: PortId) -> Sends {
+        match self.ports[port.index()].neighbour {
+            Some(_) => Sends::Passing,
+            None => Sends::Routed,
+        }
+    }
     fn on_packet(
         &mut self,
         in_port: PortId,

@@ -12,7 +12,7 @@ use forebay_base::{Addr, Arena, Packet};
 /// destination within the time that a receiver waits for pieces (30 s) uses one twice, as real
 /// ones do (RFC 4963).
 #[derive(Default)]
-pub(crate) struct IpIds {
+pub(super) struct IpIds {
     next: BTreeMap<Addr, u16>,
 }
 

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// A list whose only item, while there is one, lies in the list itself: who looks at it need not look further into memory.
+/// Stores one element inline; saves a cache miss.
 #[derive(Debug)]
-pub(crate) enum InlineOne<T> {
+pub(super) enum InlineOne<T> {
     One(T),
     /// None, or several.
     Many(Vec<T>),

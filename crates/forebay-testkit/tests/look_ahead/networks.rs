@@ -1,21 +1,23 @@
-//! What is done before its time changes nothing that can be read: runs that look ahead against the simple engine, which does not.
+//! Networks for the tests of look-ahead.
 
-use forebay_base::{IpVersion, NodeId, Rate, Rng, Span, Stream, Time};
+use forebay_base::{IpVersion, NodeId, Packet, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{NetSpec, QueueSpec, SchemeSpec};
+use forebay_net::{
+    ForwardingSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec,
+};
 use forebay_queue::Limit;
-use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::reading::{Reading, assert_same, read};
+use forebay_router::{Forwarding, NodeContext, PlainIp, Sends, Verdict, inrpp};
+use forebay_testkit::random;
 use forebay_testkit::world::{World, link};
-use forebay_testkit::{lives, random};
 use forebay_transport::{PRESETS, TcpConfig};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
-/// A random network whose links all have known departures: nothing on them is lost, shaken or changed.
-fn steady(seed: u64) -> NetSpec {
+/// A random network whose links all have known departures: nothing on them is lost, shaken or
+/// changed; routes may change.
+pub fn steady(seed: u64) -> NetSpec {
     let mut spec = random::scenario(seed);
     let mut rng = Rng::new(seed, Stream::Test, 7);
-    spec.events.clear();
+    spec.events.retain(|event| matches!(event.event, NetEvent::Route { .. }));
     for link in &mut spec.links {
         (link.loss, link.jitter) = (0.0, Span::ZERO);
         if let SchemeSpec::Rcp(_) = core::mem::take(&mut link.scheme) {
@@ -27,7 +29,7 @@ fn steady(seed: u64) -> NetSpec {
 
 /// Many flows between hosts of their own on a row of routers, of any controller: most links have one feeder. In some the round trip
 /// is longer than the first timeout: what was sent twice is still on its way when all flows have ended.
-fn row(seed: u64) -> NetSpec {
+pub fn row(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 8);
     let mut world = World::new();
     let routers: Vec<NodeId> = (0..4).map(|i| world.router(&format!("r{i}"))).collect();
@@ -76,7 +78,7 @@ fn row(seed: u64) -> NetSpec {
 }
 
 /// Below two to a power from `least` to `most`: small numbers as often as large ones.
-fn of_any_size(rng: &mut Rng, least: u64, most: u64) -> u64 {
+pub fn of_any_size(rng: &mut Rng, least: u64, most: u64) -> u64 {
     let power = least + rng.below(most - least + 1);
     rng.below(1 << power)
 }
@@ -99,7 +101,7 @@ fn random_config(rng: &mut Rng) -> TcpConfig {
 
 /// What the others do not have, added to one of them: wires that shake and lose, hosts with many sockets or interfaces, pairs of hosts
 /// on a link of their own, connections that give up, packets that no wire takes, IPv6.
-fn odd(seed: u64) -> NetSpec {
+pub fn odd(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 10);
     let spec = match rng.below(6) {
         0 => steady(seed),
@@ -167,124 +169,108 @@ fn odd(seed: u64) -> NetSpec {
     world.spec
 }
 
-/// Times to look at: rising, some close together, and one far away.
-fn random_looks(spec: &NetSpec, seed: u64) -> Vec<Time> {
-    let mut rng = Rng::new(seed, Stream::Test, 11);
-    let mut at = Time::ZERO;
-    let mut looks: Vec<Time> = (0..1 + rng.below(40))
-        .map(|_| {
-            at += Span::from_nanos(1 + of_any_size(&mut rng, 14, 29));
-            at
-        })
-        .collect();
-    let endless = spec.flows.iter().any(|flow| flow.bytes.is_none() && flow.stop().is_none());
-    looks.push(at + Span::from_secs(if endless { 1 + rng.below(4) } else { 1 << rng.below(12) }));
-    looks
+fn newreno(init: Init) -> AnyController {
+    Spec::by_name("newreno").expect("it is in the table").build(init)
 }
 
-fn odd_networks_do_not_show_it(seeds: std::ops::Range<u64>) {
-    let next = AtomicU64::new(seeds.start);
-    let (ahead, all, ended) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-    let check = |seed: u64| {
-        let mut spec = odd(seed);
-        if seed % 3 == 2 {
-            lives::give(&mut spec, seed);
-        }
-        let looks = random_looks(&spec, seed);
-        let (_, one_by_one) = readings(&spec, seed, simple(), &looks);
-        for threads in [1, 2 + seed as usize % 3] {
-            let options = Options { threads, ..Options::default() };
-            let (early, run) = readings(&spec, seed, options, &looks);
-            let context = format!("seed {seed} in {threads} threads");
-            assert_same(&run.readings, &one_by_one.readings, &context);
-            assert_eq!(run.statuses, one_by_one.statuses, "{context}");
-            ahead.fetch_add(early, Ordering::Relaxed);
-            all.fetch_add(run.readings[looks.len() - 1].events, Ordering::Relaxed);
-        }
-        let last = &one_by_one.readings[looks.len() - 1];
-        ended.fetch_add(u64::from(last.status != Status::Running), Ordering::Relaxed);
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        return;
-                    }
-                    check(seed);
-                }
-            });
-        }
-    });
-    let (ahead, all, ended) = (ahead.into_inner(), all.into_inner(), ended.into_inner());
-    assert!(8 * ahead > all, "{ahead} of {all} events were handled ahead");
-    assert!(3 * ended > seeds.end - seeds.start, "{ended} runs came to their end");
-}
-
-struct Run {
-    readings: Vec<Reading>,
-    statuses: Vec<(Status, Time)>,
-}
-
-/// Read at each of `looks`, and how each stretch ended. Between them the run stops elsewhere, as a driver does that asks whether it is still wanted.
-fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64, Run) {
-    let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
-    let mut rng = Rng::new(seed, Stream::Test, 9);
-    let (mut readings, mut statuses) = (Vec::new(), Vec::new());
-    for &look in looks {
-        sim.look_not_before(look);
-        let left = look.since(sim.now()).as_nanos();
-        for stretch in 1..=rng.below(4) {
-            let stop = sim.now() + Span::from_nanos(rng.below(left / (2 * stretch) + 1));
-            statuses.push((sim.run_until(stop.min(look)).unwrap(), sim.now()));
-        }
-        let status = sim.run_until(look).unwrap();
-        readings.push(read(&sim, status, spec));
+/// A flow from host `a` to host `b` over a diamond: by routes over the upper router, but from 200 ms
+/// to 600 ms over the lower one, which is nearer. Behind the diamond a row of two routers. The
+/// queues are short, so that what is lost depends on the order of packets.
+pub fn diamond() -> World {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    let [fork, upper, lower, join, last] =
+        ["fork", "upper", "lower", "join", "last"].map(|name| world.router(name));
+    let wire = |ms| link(Rate::mbps(10), Span::from_millis(ms), 15_000);
+    world.join(a, fork, wire(1));
+    let up = world.join(fork, upper, wire(20));
+    let down = world.join(fork, lower, wire(5));
+    world.join(upper, join, wire(5));
+    world.join(lower, join, wire(5));
+    world.join(join, last, wire(3));
+    world.join(last, b, wire(1));
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(600_000), transport);
+    let network = Network::build(&world.spec, 1, false).expect("a sound network");
+    let [up, down] = [up, down].map(|link| Some(network.ports.port(link)));
+    for (ms, via) in [(200, down), (600, up)] {
+        world.event(Time::from_millis(ms), NetEvent::Route { node: fork, dst: b, via });
     }
-    (sim.look_ahead_events(), Run { readings, statuses })
+    world
 }
 
-fn simple() -> Options {
-    Options { binary_heap: true, ..Options::default() }
+/// Sends every other packet for a host through its port 2, whatever its routes say.
+#[derive(Default)]
+struct EveryOther {
+    packets: u64,
 }
 
-#[test]
-fn looking_ahead_changes_nothing() {
-    let usual = [137, 400, 1_000, 1_700, 2_346, 9_000].map(Time::from_millis);
-    let far = [2_000, 5_000, 9_000, 100_000].map(Time::from_millis);
-    let (mut ahead, mut all, mut ended) = (0, 0, 0);
-    for seed in 0..600 {
-        let mut spec = if seed % 2 == 0 { steady(seed) } else { row(seed) };
-        if seed % 3 == 2 {
-            lives::give(&mut spec, seed);
-        }
-        let is_far = spec.links.iter().any(|link| link.delay > Span::from_millis(100));
-        let looks: &[Time] = if is_far { &far } else { &usual };
-        let (none, one_by_one) = readings(&spec, seed, simple(), looks);
-        assert_eq!(none, 0, "the simple engine looks at nothing ahead");
-        for threads in [1, 1 + seed as usize % 3] {
-            let options = Options { threads, ..Options::default() };
-            let (early, run) = readings(&spec, seed, options, looks);
-            let context = format!("seed {seed} in {threads} threads");
-            assert_same(&run.readings, &one_by_one.readings, &context);
-            assert_eq!(run.statuses, one_by_one.statuses, "{context}");
-            ahead += early;
-            all += run.readings[looks.len() - 1].events;
-        }
-        ended += u32::from(one_by_one.readings[looks.len() - 1].status == Status::FlowsEnded);
+impl Forwarding for EveryOther {
+    fn holds_packets(&self) -> bool {
+        false
     }
-    assert!(3 * ahead > all, "{ahead} of {all} events were handled ahead");
-    assert!(ended > 200, "{ended} runs came to their end");
+    fn sends(&self, port: PortId) -> Sends {
+        if port == PortId(2) { Sends::Passing } else { Sends::Routed }
+    }
+    fn on_packet(&mut self, from: PortId, mut packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        self.packets += 1;
+        let aside = from == PortId(0) && self.packets.is_multiple_of(2);
+        match PlainIp.route(cx.node, &mut packet, cx.routes) {
+            Ok(port) => Verdict::Forward(if aside { PortId(2) } else { port }, packet),
+            Err(reason) => Verdict::Drop(packet, reason),
+        }
+    }
 }
 
-#[test]
-fn odd_networks_do_not_show_what_was_done_ahead() {
-    odd_networks_do_not_show_it(0..500);
+/// The same diamond, without events; its fork sends every other packet over the lower router.
+pub fn fork() -> World {
+    let mut world = diamond();
+    world.spec.events.clear();
+    let make = |_, _| -> Box<dyn Forwarding> { Box::new(EveryOther::default()) };
+    world.spec.nodes[2].kind = NodeKind::Router(ForwardingSpec::Custom(Arc::new(make)));
+    world
 }
 
-#[test]
-#[ignore = "the long form: minutes"]
-fn fifty_thousand_odd_networks_do_not_either() {
-    odd_networks_do_not_show_it(0..50_000);
+/// The same diamond under INRPP routers: they speak to each other, and hold what does not fit.
+pub fn inrpp() -> World {
+    let mut world = diamond();
+    world.spec.events.clear();
+    for node in &mut world.spec.nodes[2..] {
+        let settings = Arc::new(inrpp::Settings::default());
+        node.kind = NodeKind::Router(ForwardingSpec::Inrpp(settings));
+    }
+    world
+}
+
+/// Flows over the link between node 0 and node 1, routers. The senders have even numbers, so that
+/// the network falls into two halves; with `crossed` their links are the ones that lead from half to
+/// half. What comes to hosts is shaken.
+pub fn halves(crossed: bool) -> World {
+    let mut world = World::new();
+    let (left, right) = (world.router("left"), world.router("right"));
+    let far = |ms: u64| link(Rate::mbps(100), Span::from_millis(ms), 1_000_000);
+    let shaken = LinkSpec { jitter: Span::from_millis(40), ..far(3) };
+    let to_host = |cross: bool| if cross { shaken.clone() } else { far(3) };
+    world.join(left, right, far(3));
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    for i in 0..6 {
+        let (a, b) = (world.host(&format!("a{i}")), world.host(&format!("b{i}")));
+        let (at_a, at_b) = if crossed { (right, left) } else { (left, right) };
+        world.join_with(a, at_a, far(3), to_host(crossed));
+        world.join_with(b, at_b, far(3), to_host(crossed));
+        world.flow((a, b), Time::from_millis(7 * i), Some(400_000), transport);
+    }
+    world
+}
+
+/// Two hosts, one of which answers over a link with jitter.
+pub fn shaken_answers() -> World {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    let wire = link(Rate::mbps(10), Span::from_millis(5), 100_000);
+    let shaken = LinkSpec { jitter: Span::from_millis(3), ..wire.clone() };
+    world.join_with(a, b, wire, shaken);
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(400_000), transport);
+    world
 }

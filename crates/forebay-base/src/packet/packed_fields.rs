@@ -1,11 +1,22 @@
-//! The fields of a packet's header, several in a word.
+//! The layout of a packet's header: several fields in one word.
+//!
+//! A word that is written at once can be read back at once, while the store is still on its way to
+//! memory. Fields that are written one by one cannot be read back as a word so soon.
 
-use crate::packet::TcpFlags;
+use super::tcp_fields::TcpFlags;
 
-/// Two numbers in one word, the first in its low half: what is written at once can be read at once, while it is still on its way
-/// to memory.
+// The bits of [`Small::bits`].
+pub(super) const ECN_MASK: u8 = 0b0000_0011;
+pub(super) const DONT_FRAGMENT: u8 = 0b0000_0100;
+pub(super) const TIMESTAMPS: u8 = 0b0000_1000;
+pub(super) const KIND_SHIFT: u8 = 4;
+pub(super) const KIND_MASK: u8 = 0b0011_0000;
+pub(super) const V6: u8 = 0b0100_0000;
+pub(super) const PORTS: u8 = 0b1000_0000;
+
+/// Two numbers in one word, the first in its low half.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair(pub u64);
+pub(super) struct Pair(pub u64);
 
 impl Pair {
     #[inline]
@@ -22,9 +33,9 @@ impl Pair {
     }
 }
 
-/// Ports, window and length of a packet, likewise.
+/// Ports, window and length of a packet in one word.
 #[derive(Clone, Copy)]
-pub(crate) struct Sizes(pub u64);
+pub(super) struct Sizes(pub u64);
 
 impl Sizes {
     #[inline]
@@ -46,12 +57,12 @@ impl Sizes {
     }
 }
 
-/// Flags, bits, time to live and header length of a packet, likewise.
+/// Flags, bits, time to live and header length of a packet in one word.
 #[derive(Clone, Copy)]
-pub(crate) struct Small(pub u32);
+pub(super) struct Small(pub u32);
 
 /// Where the time to live lies in [`Small`].
-pub(crate) const TTL_SHIFT: u32 = 16;
+pub(super) const TTL_SHIFT: u32 = 16;
 const HEADER_LEN_SHIFT: u32 = 24;
 
 impl Small {

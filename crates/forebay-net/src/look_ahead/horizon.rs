@@ -1,7 +1,9 @@
 //! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and the run does not end.
 
+use super::Guard;
+use crate::fabric::{Driver, Fabric};
+use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
-use forebay_net::{Driver, Fabric};
 use forebay_transport::{Connection, Role};
 
 /// A horizon nearer than this is not worth the look at what waits.
@@ -11,7 +13,7 @@ const LEAST: Span = Span::from_millis(2);
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.
-pub(crate) struct Horizon {
+pub struct Horizon {
     /// Look-ahead is possible in this partition.
     useful: bool,
     /// When the last flow starts of those whose start is known: before that they cannot all have
@@ -58,9 +60,14 @@ impl Horizon {
     /// Tell `fabric` a new horizon, if there is one.
     #[cold]
     pub fn review<D: Driver>(&mut self, fabric: &mut Fabric<D>, now: Time) {
-        let wanted = self.look.min(now + MOST);
+        let guards = fabric.driver.guards();
+        let most = if guards.has(Guard::OneSecond) { now + MOST } else { Time::MAX };
+        let look = if guards.has(Guard::NextLook) { self.look } else { Time::MAX };
+        let wanted = look.min(most);
         let mut horizon = wanted.min(self.last_start);
-        if horizon < wanted {
+        if horizon < wanted && !guards.has(Guard::EndOfRun) {
+            horizon = wanted;
+        } else if horizon < wanted {
             horizon = wanted.min(self.lasts_until(fabric, now)).max(horizon);
         }
         let ahead = horizon.since(now);
@@ -97,7 +104,7 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) 
         }
         let spec = &workload.flows()[flow.index()];
         let Some(after) = spec.after().filter(|_| !fabric.is_skipped(flow)) else { return now };
-        if spec.stop().is_none() {
+        if spec.stop().is_none() || !fabric.driver.guards().has(Guard::Skipped) {
             // Else it may never start, and that is known when the other ends.
             thinks += workload.think(flow);
         }
@@ -117,15 +124,20 @@ fn connection_lasts_until<D: Driver>(
     if connection.is_ended() {
         return now;
     }
+    let guards = fabric.driver.guards();
     let spec = &fabric.workload().flows()[flow.index()];
     let first = fabric.link(fabric.first_link(flow));
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
-        _ if !first.is_fifo() => Span::ZERO, // its rate may change
+        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO, // its rate may change
         None => Span::MAX,
-        Some(_) if connection.paths() > 1 => Span::ZERO, // others may carry all of it
+        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO, // others may carry all of it
         Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
     };
-    let writes_until = (now + sends).min(spec.stop().map_or(Time::MAX, |stop| stop.max(now)));
-    writes_until.min(connection.gives_up_after(now))
+    let stop = spec.stop().filter(|_| guards.has(Guard::Stop));
+    let writes_until = (now + sends).min(stop.map_or(Time::MAX, |stop| stop.max(now)));
+    match guards.has(Guard::GivesUp) {
+        true => writes_until.min(connection.gives_up_after(now)),
+        false => writes_until,
+    }
 }
