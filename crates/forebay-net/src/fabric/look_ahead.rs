@@ -10,7 +10,6 @@
 //! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
 //! ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::{Driver, Fabric, Slot};
 use crate::build::Node;
@@ -159,7 +158,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.receive_single(Arrived::InRing(from), travel.link);
+            return self.receive_single_in_ring(from, travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
@@ -173,10 +172,11 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(never)]
     fn process_all_early_arrivals(&mut self) {
-        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
-            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
+            let link = *link;
+            let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.receive_single(Arrived::Loose(packet), link);
+            self.receive_single_early(link);
         }
     }
     /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
