@@ -1,4 +1,5 @@
-//! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and the run does not end.
+//! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and
+//! the run does not end.
 
 use super::Guard;
 use crate::fabric::{Driver, Fabric};
@@ -8,8 +9,9 @@ use forebay_transport::{Connection, Role};
 
 /// A horizon nearer than this is not worth the look at what waits.
 const LEAST: Span = Span::from_millis(2);
-/// No horizon is further away: all that can be done before it may be done in one call, in which nobody can end the run, and each
-/// deadline that hosts meet on the way stays in the agenda until its time.
+/// No horizon is further away: all that can be done before it may be done in one call, in which
+/// nobody can end the run, and each deadline that hosts meet on the way stays in the agenda until
+/// its time.
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.
@@ -129,9 +131,11 @@ fn connection_lasts_until<D: Driver>(
     let first = fabric.link(fabric.first_link(flow));
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
-        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO, // its rate may change
+        // Its rate may change.
+        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO,
         None => Span::MAX,
-        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO, // others may carry all of it
+        // Others may carry all of it.
+        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO,
         Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
     };
     let stop = spec.stop().filter(|_| guards.has(Guard::Stop));
