@@ -83,8 +83,8 @@ impl LinkOutcome<'_> {
     pub fn rate(&self) -> Rate {
         self.link.rate(self.now)
     }
-    /// The rate that its port grants flows now; None if it grants none.
-    pub fn granted(&self) -> Option<Rate> {
-        self.link.granted(self.now)
+    /// What the scheme of its port publishes now, each number under a name that ends in its unit.
+    pub fn publish(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.link.publish(self.now, see);
     }
 }

@@ -8,11 +8,10 @@ use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
 use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
-use forebay_router::AnyForwarding;
-use forebay_router::inrpp::InterfaceView;
+use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -300,15 +299,12 @@ impl Simulation {
     pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
         self.fabrics_of(link).0.look_ahead(link)
     }
-    /// The interface of the INRPP router where a link begins. None if another kind of node is
-    /// there.
-    pub fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
+    /// The forwarding of the router where a link begins, and its port there. None if it is not a
+    /// `T`.
+    pub fn router<T: Forwarding>(&self, link: LinkId) -> Option<(&T, PortId)> {
         let fabric = self.fabrics_of(link).0;
         let (node, _) = fabric.link_nodes(link);
-        match fabric.forwarding(node)? {
-            AnyForwarding::Inrpp(router) => Some(router.view(fabric.port_of(link))),
-            AnyForwarding::PlainIp(_) | AnyForwarding::Custom(_) => None,
-        }
+        Some((fabric.forwarding(node)?.get()?, fabric.port_of(link)))
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {

@@ -9,8 +9,8 @@
 //!   not paced). Of the flow as a whole `sent_bytes`, sent at least once, `received_bytes`, in
 //!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
-//!   waits there: `queue_bytes`. Under RCP, from the first packet on: `rcp_rate_bps`, the rate that
-//!   is stamped. Of a port that has another row or lies between two routers `transmitted_bytes`, on
+//!   waits there: `queue_bytes`. From the first packet on what the scheme of the port publishes, as
+//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between two routers `transmitted_bytes`, on
 //!   the wire since the start, headers and per-packet overhead included, at each sample at which it
 //!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
 //!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
@@ -26,7 +26,7 @@
 use super::background::BackgroundTable;
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
-use crate::metrics::has_left_push;
+use crate::metrics::{has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
@@ -58,6 +58,8 @@ pub(crate) struct SeriesWriter {
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
     metrics: Metrics,
     rows: Rows,
+    /// What the scheme of a port publishes at a sample, kept for its memory.
+    published: Vec<(&'static str, f64)>,
 }
 
 /// What the scenario says of a port.
@@ -100,8 +102,8 @@ struct Port {
     rate: Option<Rate>,
     /// Something has waited there.
     queued: bool,
-    /// It has granted a rate to a packet.
-    granted: bool,
+    /// Its scheme has published a number.
+    published: bool,
     /// It is an interface of an INRPP router that has left P.
     pooled: bool,
 }
@@ -126,7 +128,8 @@ impl Rows {
 /// Names of metrics, shared by all rows that have them.
 struct Metrics {
     queue: ByteArray,
-    rcp_rate: ByteArray,
+    /// What the schemes of ports publish.
+    of_schemes: BTreeMap<&'static str, ByteArray>,
     of_wire: [ByteArray; 4],
     of_path: [ByteArray; 7],
     of_flow: [ByteArray; 3],
@@ -136,7 +139,6 @@ struct Metrics {
 }
 
 const QUEUE_METRIC: &str = "queue_bytes";
-const RCP_METRIC: &str = "rcp_rate_bps";
 const WIRE_METRICS: [&str; 4] =
     ["transmitted_bytes", "rate_bps", "queue_limit_bytes", "queue_limit_packets"];
 const PATH_METRICS: [&str; 7] = [
@@ -197,7 +199,7 @@ impl SeriesWriter {
             flow_ids: BTreeMap::new(),
             metrics: Metrics {
                 queue: ByteArray::from(QUEUE_METRIC),
-                rcp_rate: ByteArray::from(RCP_METRIC),
+                of_schemes: BTreeMap::new(),
                 of_wire: WIRE_METRICS.map(ByteArray::from),
                 of_path: PATH_METRICS.map(ByteArray::from),
                 of_flow: FLOW_METRICS.map(ByteArray::from),
@@ -206,6 +208,7 @@ impl SeriesWriter {
                 of_share: SHARE_METRICS.map(ByteArray::from),
             },
             rows: Rows::default(),
+            published: Vec::new(),
         })
     }
 
@@ -227,13 +230,16 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.granted().filter(|_| !link.busy().is_zero());
-        let view = simulation.interface(id).filter(has_left_push);
+        self.published.clear();
+        if !link.busy().is_zero() {
+            link.publish(&mut |name, value| self.published.push((name, value)));
+        }
+        let view = interface(simulation, id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;
-        port.granted |= granted.is_some();
+        port.published |= !self.published.is_empty();
         let between_routers = self.facts[id.index()].between_routers;
-        if !port.queued && !port.granted && view.is_none() && !between_routers {
+        if !port.queued && !port.published && view.is_none() && !between_routers {
             return;
         }
         let transmitted_bytes = link.transmitted_bytes();
@@ -249,8 +255,10 @@ impl SeriesWriter {
         if queued {
             self.rows.push(now, &entity, &self.metrics.queue, queue_bytes as f64);
         }
-        if let Some(rate) = granted {
-            self.rows.push(now, &entity, &self.metrics.rcp_rate, rate.bps() as f64);
+        for &(name, value) in &self.published {
+            let metric =
+                self.metrics.of_schemes.entry(name).or_insert_with(|| ByteArray::from(name));
+            self.rows.push(now, &entity, metric, value);
         }
         if let Some(view) = view {
             self.sample_interface((now, &entity), &view, first);

@@ -226,8 +226,9 @@ impl Forwarding for EveryOther {
 pub fn fork() -> World {
     let mut world = diamond();
     world.spec.events.clear();
-    let make = |_, _| -> Box<dyn Forwarding> { Box::new(EveryOther::default()) };
-    world.spec.nodes[2].kind = NodeKind::Router(ForwardingSpec::Custom(Arc::new(make)));
+    let every_other =
+        ForwardingSpec::Custom("every-other", Arc::new(|_| Box::new(EveryOther::default())));
+    world.spec.nodes[2].kind = NodeKind::Router(every_other);
     world
 }
 
