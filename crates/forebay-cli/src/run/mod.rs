@@ -2,7 +2,6 @@
 
 mod published;
 mod report;
-mod rows;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
