@@ -5,6 +5,7 @@ mod captures;
 mod delays;
 mod hops;
 mod kernel;
+mod network;
 mod pcapng;
 mod pooling;
 mod published;

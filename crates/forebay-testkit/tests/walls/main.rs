@@ -5,6 +5,7 @@ mod arrows;
 mod pages;
 mod publish;
 mod purity;
+mod schemes;
 mod source;
 mod tidy;
 
