@@ -1,6 +1,6 @@
-//! What to build: a network, its flows and its events, with every choice made.
+//! What to build: a network, its flows and its events. Every choice is made.
 //!
-//! Names, units and files are the business of whoever makes a spec; here everything is a number or an index.
+//! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::DeliveryTrace;
 use crate::life::Life;
@@ -22,8 +22,8 @@ pub struct NetSpec {
     pub version: IpVersion,
     /// Nodes; [`NodeId`] is the index.
     pub nodes: Vec<NodeSpec>,
-    /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the index.
-    /// The ports of a node are its outgoing links in this order.
+    /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the
+    /// index. The ports of a node are its outgoing links in this order.
     pub links: Vec<LinkSpec>,
     /// Kinds of transport that flows refer to.
     pub transports: Vec<TransportSpec>,
@@ -64,8 +64,8 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
     pub jitter: Span,
-    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives
-    /// behind it, or with it, however short its own way is (jitter reorders all the same).
+    /// If the delay falls, packets may overtake others. If false, a packet never arrives before one
+    /// that left before it (but jitter always reorders).
     pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,
@@ -149,11 +149,11 @@ pub struct FlowSpec {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent; of a flow that follows another ([`Life::after`]) it says nothing.
+    /// When the SYN is sent. Not used if the flow follows another ([`Life::after`]).
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
-    /// What its application does beside writing `bytes` at `start`; None of most flows.
+    /// How its application writes and stops, if it does not write `bytes` at `start`.
     pub life: Option<Box<Life>>,
     /// Index into [`NetSpec::transports`].
     pub transport: usize,
@@ -210,7 +210,7 @@ pub enum SpecError {
         /// To here.
         to: NodeId,
     },
-    /// More addresses than the IPv4 plan has room for; IPv6 has.
+    /// More addresses than the IPv4 plan has room for. The IPv6 plan has room.
     TooManyAddresses(usize),
     /// A host without a link.
     HostWithoutLink(NodeId),
@@ -221,7 +221,7 @@ pub enum SpecError {
         /// The node.
         node: NodeId,
     },
-    /// A flow whose [`Life`] is none.
+    /// The [`Life`] of a flow is invalid.
     Life {
         /// The flow.
         flow: FlowId,

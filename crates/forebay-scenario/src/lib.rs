@@ -529,3 +529,8 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
     }
     (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
 }
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -4,18 +4,16 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, RouterTable, numbered};
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
 use super::queues::queue_of;
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{GivenLimit, MAX_DELAY};
+use super::units::MAX_DELAY;
 use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
-use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Most hosts, and most flows, that a scenario may have.
 pub(super) const MAX_ENTITIES: usize = 1 << 24;

@@ -1,17 +1,18 @@
-//! Cases made by hand in which a horizon that is too far, or an order that is wrong at one instant, would show.
+//! Cases made by hand in which a horizon that is too far, or an order that is wrong at one instant,
+//! would show.
 
-use forebay_base::{NodeId, Rate, Span, Time};
+use forebay_base::{FlowId, NodeId, Rate, Span, Time};
 use forebay_cc::{
     AckDemand, AckPolicy, AnyController, AnyFeedback, DatagramView, Feedback, Init, LossPolicy,
     Spec,
 };
-use forebay_net::{Life, NetSpec};
+use forebay_net::{After, Law, Life, NetEvent, NetSpec};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, TcpConfig};
 
-fn newreno(init: Init) -> AnyController {
+pub fn newreno(init: Init) -> AnyController {
     Spec::by_name("newreno").expect("it is in the table").build(init)
 }
 
@@ -39,7 +40,7 @@ fn same(spec: &NetSpec, looks: &[Time]) -> Vec<Reading> {
 }
 
 /// One timeout and a connection is dead.
-fn hasty() -> TcpConfig {
+pub fn hasty() -> TcpConfig {
     TcpConfig { initial_rto: Span::from_millis(10), max_retries: 1, ..PRESETS[0].config }
 }
 
@@ -47,7 +48,7 @@ fn hasty() -> TcpConfig {
 /// at 30 ms. The server hears of it at 20 ms and answers; at 30 ms it answers the second SYN, which
 /// restarts its timer, as every retransmission of the head does (Linux, tcp_check_req); its own
 /// timeout is at 40 ms, and it is dead at 60 ms. Its answers are on the way for half a second.
-fn add_doomed(world: &mut World, bytes: u64) {
+pub fn add_doomed(world: &mut World, bytes: u64) {
     let (a, b) = (world.host("doomed"), world.host("deaf"));
     let way = |ms| link(Rate::mbps(1), Span::from_millis(ms), 100_000);
     world.join_with(a, b, way(20), way(500));
@@ -55,19 +56,23 @@ fn add_doomed(world: &mut World, bytes: u64) {
     world.flow((a, b), Time::ZERO, Some(bytes), transport);
 }
 
-#[test]
-fn a_run_ends_when_connections_give_up_however_much_they_had_to_send() {
+/// One flow with much to send that gives up.
+pub fn doomed() -> NetSpec {
     let mut world = World::new();
     add_doomed(&mut world, 10_000_000);
-    let readings = same(&world.spec, &[Time::from_secs(100)]);
+    world.spec
+}
+
+#[test]
+fn a_run_ends_when_connections_give_up_however_much_they_had_to_send() {
+    let readings = same(&doomed(), &[Time::from_secs(100)]);
     assert_eq!(readings[0].status, Status::FlowsEnded);
     // The answers of the server are still on the way.
     assert_eq!((readings[0].now, readings[0].conservation.4), (Time::from_millis(70), 3));
 }
 
-/// It would have gone on for ever, and the answers of the server of another are still on the way.
-#[test]
-fn a_run_ends_when_an_endless_flow_stops() {
+/// An endless flow that stops, and one that gives up.
+pub fn stopped() -> NetSpec {
     let mut world = World::new();
     add_doomed(&mut world, 1_000);
     let (a, b) = (world.host("a"), world.host("b"));
@@ -76,15 +81,20 @@ fn a_run_ends_when_an_endless_flow_stops() {
     world.flow((a, b), Time::ZERO, None, transport);
     let life = Life { stop: Some(Time::from_millis(60)), ..Life::default() };
     world.spec.flows[1].life = Some(Box::new(life));
-    let readings = same(&world.spec, &[Time::from_secs(100)]);
+    world.spec
+}
+
+/// It would have gone on for ever, and the answers of the server of another are still on the way.
+#[test]
+fn a_run_ends_when_an_endless_flow_stops() {
+    let readings = same(&stopped(), &[Time::from_secs(100)]);
     assert_eq!(readings[0].status, Status::FlowsEnded);
     assert!(readings[0].now < Time::from_millis(200), "{}", readings[0].now);
     assert_eq!(readings[0].conservation.4, 3);
 }
 
-/// What a flow has to send does not all go over its first path.
-#[test]
-fn a_run_ends_when_the_faster_path_has_carried_the_rest() {
+/// A flow whose second path is much faster than its first, and one that gives up.
+pub fn two_paths() -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     for mbps in [1, 1_000] {
@@ -93,7 +103,13 @@ fn a_run_ends_when_the_faster_path_has_carried_the_rest() {
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.multipath_flow((a, b), Some(400_000), transport, &[(0, 0), (1, 1)]);
     add_doomed(&mut world, 1_000);
-    let readings = same(&world.spec, &[Time::from_secs(100)]);
+    world.spec
+}
+
+/// What a flow has to send does not all go over its first path.
+#[test]
+fn a_run_ends_when_the_faster_path_has_carried_the_rest() {
+    let readings = same(&two_paths(), &[Time::from_secs(100)]);
     assert_eq!(readings[0].status, Status::FlowsEnded);
     assert!(readings[0].now < Time::from_millis(500), "{}", readings[0].now);
 }
@@ -123,8 +139,55 @@ fn what_comes_from_another_partition_may_be_overtaken() {
     }
 }
 
-/// 1500 bytes take 1500 us and an ACK of 52 takes 52 us: with 724 us each way the ACK of a packet comes at the very instant at which the
-/// packet after the next starts. Arrivals go first: what is sent then echoes the time of that ACK.
+/// A flow whose first link becomes a thousand times as fast, and one that gives up.
+pub fn faster() -> NetSpec {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    let link = world.join(a, b, link(Rate::mbps(1), Span::from_millis(5), 1_000_000));
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(100_000), transport);
+    add_doomed(&mut world, 1_000);
+    world.event(Time::from_millis(400), NetEvent::Rate(link, Rate::mbps(1_000)));
+    world.spec
+}
+
+/// 100 kB would have taken 0.8 s.
+#[test]
+fn a_run_ends_when_a_link_becomes_faster() {
+    let readings = same(&faster(), &[Time::from_secs(100)]);
+    assert_eq!(readings[0].status, Status::FlowsEnded);
+    assert!(readings[0].now < Time::from_millis(500), "{}", readings[0].now);
+    assert_eq!(readings[0].conservation.4, 3);
+}
+
+/// A flow that would start a second behind the end of another, but has to stop before; and one that
+/// gives up.
+pub fn skipped() -> NetSpec {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    world.join(a, b, link(Rate::mbps(10), Span::from_millis(5), 1_000_000));
+    let transport = world.transport("newreno", PRESETS[0].config, newreno);
+    world.flow((a, b), Time::ZERO, Some(400_000), transport);
+    world.flow((a, b), Time::ZERO, Some(1_000), transport);
+    let think = Law::Constant(Span::from_secs(1));
+    let after = Some(After { flow: FlowId(0), think });
+    let life = Life { after, stop: Some(Time::from_millis(600)), ..Life::default() };
+    world.spec.flows[1].life = Some(Box::new(life));
+    add_doomed(&mut world, 1_000);
+    world.spec
+}
+
+#[test]
+fn a_run_ends_when_a_flow_will_never_start() {
+    let readings = same(&skipped(), &[Time::from_secs(100)]);
+    assert_eq!(readings[0].status, Status::FlowsEnded);
+    assert!(readings[0].now < Time::from_millis(500), "{}", readings[0].now);
+    assert_eq!(readings[0].conservation.4, 3);
+}
+
+/// 1500 bytes take 1500 us and an ACK of 52 takes 52 us: with 724 us each way the ACK of a packet
+/// comes at the very instant at which the packet after the next starts. Arrivals go first: what is
+/// sent then echoes the time of that ACK.
 #[test]
 fn an_arrival_goes_before_the_interface_that_has_room_at_the_same_instant() {
     let mut world = World::new();
@@ -160,8 +223,8 @@ fn unreachable_flow(world: &mut World) {
     world.flow((a, b), Time::ZERO, Some(1), transport);
 }
 
-/// One flow never ends, for its server hears nothing; another ends at 4.2 s, and where its timer was last armed for, 5 s, is later
-/// than all that the third does, which starts at 4.5 s.
+/// One flow never ends, for its server hears nothing; another ends at 4.2 s, and where its timer
+/// was last armed for, 5 s, is later than all that the third does, which starts at 4.5 s.
 #[test]
 fn a_run_is_quiet_at_the_same_time() {
     let mut world = World::new();
@@ -182,9 +245,9 @@ fn a_run_is_quiet_at_the_same_time() {
     }
 }
 
-/// A flow starts after 100 s, so that the run cannot end before; another has a link of its own until then.
-#[test]
-fn not_all_is_done_in_one_call() {
+/// A flow starts after 100 s, so that the run cannot end before; another has a link of its own
+/// until then.
+pub fn patient() -> NetSpec {
     let mut world = World::new();
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     for (start_s, bytes) in [(0, None), (100, Some(1_000))] {
@@ -192,10 +255,16 @@ fn not_all_is_done_in_one_call() {
         world.join(a, b, link(Rate::mbps(12), Span::from_millis(2), 100_000));
         world.flow((a, b), Time::from_secs(start_s), bytes, transport);
     }
-    let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
+    world.spec
+}
+
+#[test]
+fn not_all_is_done_in_one_call() {
+    let mut sim = Simulation::new(&patient(), 1, Options::default()).expect("a sound network");
     sim.look_not_before(Time::from_secs(100));
     sim.run_until(Time::from_millis(100)).unwrap();
-    // 1000 packets a second, as many times that the interface has room, and an ACK of every other packet: of 1.1 s at most.
+    // 1000 packets a second, as many times that the interface has room, and an ACK of every other
+    // packet: of 1.1 s at most.
     let ahead = sim.look_ahead_events();
     assert!((1_000..2_750).contains(&ahead), "{ahead} events");
 }
@@ -224,16 +293,22 @@ impl Feedback for Late {
     }
 }
 
-/// The time of a host does not go back to what a machine says it should have been called at.
-#[test]
-fn a_time_that_has_passed_is_noticed_now() {
+/// One flow to a [`Late`] receiver.
+pub fn late() -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     world.join(a, b, link(Rate::mbps(8), Span::from_millis(5), 100_000));
-    // With ECN no connection takes the short way: what a socket is armed for stays behind what it waits for.
+    // With ECN no connection takes the short way: what a socket is armed for stays behind what it
+    // waits for.
     let config = TcpConfig { ecn: true, ..PRESETS[0].config };
     let feedback = || AnyFeedback::Custom(Box::new(Late::default()));
     let transport = world.transport_with("newreno", config, newreno, feedback);
     world.flow((a, b), Time::ZERO, Some(3_000_000), transport);
-    same(&world.spec, &[Time::from_secs(100)]);
+    world.spec
+}
+
+/// The time of a host does not go back to what a machine says it should have been called at.
+#[test]
+fn a_time_that_has_passed_is_noticed_now() {
+    same(&late(), &[Time::from_secs(100)]);
 }
