@@ -9,6 +9,7 @@ extern crate alloc;
 #[macro_use] // before whoever uses its macro
 mod table;
 
+mod any;
 mod discipline;
 pub mod droptail;
 mod fifo;
