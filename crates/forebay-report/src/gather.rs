@@ -1,7 +1,7 @@
 //! The rows of one run, sorted into lines.
 
 use super::downsample::{FINEST, Rate, Trace};
-use super::rows::Row;
+use super::parquet_rows::Row;
 use std::collections::BTreeMap;
 
 /// What a row is about.

@@ -15,6 +15,7 @@ use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -27,6 +28,9 @@ pub struct Options {
     pub without_hash: bool,
     /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
+    /// Run everything the simple way, to check the others: all of the above but `bytes`, and
+    /// connections without their fast path. The trace hash stays the same.
+    pub general: bool,
     /// The observer, which is told of every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,
     /// Packets from outside, in order of time.
@@ -105,7 +109,11 @@ pub struct Simulation {
 impl Simulation {
     /// Build a run. Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
-        let network = Network::build(spec, seed, options.all_queued)?;
+        let general = options.general.then(|| without_fast_path(spec));
+        let spec = general.as_ref().unwrap_or(spec);
+        let all_queued = options.all_queued || options.general;
+        let binary_heap = options.binary_heap || options.general;
+        let network = Network::build(spec, seed, all_queued)?;
         let threads = options.threads.max(1);
         let division = match &options.observer {
             Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
@@ -116,9 +124,9 @@ impl Simulation {
         let mut observer = options.observer;
         // The simple engine is the reference for look-ahead. Packets from outside may come from
         // anywhere.
-        let looks_ahead = !options.binary_heap && !options.bytes && options.injections.is_empty();
+        let looks_ahead = !binary_heap && !options.bytes && options.injections.is_empty();
         let mut driver = || {
-            let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
+            let agenda = if binary_heap { Agenda::binary() } else { Agenda::calendar() };
             SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
         };
         let fabrics = if parts == 1 {
@@ -339,6 +347,15 @@ fn run_alone(part: &mut Part, rules: &Rules, end: Option<Time>, limit: Time) -> 
         part.run(end.map_or(limit, |end| end.min(limit)), false);
     }
     end
+}
+
+/// The same network, with every connection on the general path.
+fn without_fast_path(spec: &NetSpec) -> NetSpec {
+    let mut spec = spec.clone();
+    for transport in &mut spec.transports {
+        Arc::make_mut(&mut transport.config).fast_path = false;
+    }
+    spec
 }
 
 /// The step of the grid on which a run ends.

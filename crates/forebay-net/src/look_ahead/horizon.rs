@@ -129,10 +129,10 @@ fn connection_lasts_until<D: Driver>(
     let first = fabric.link(fabric.first_link(flow));
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
-        // its rate may change
+        // Its rate may change.
         _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO,
         None => Span::MAX,
-        // others may carry all of it
+        // Others may carry all of it.
         Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO,
         Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
     };
