@@ -92,8 +92,8 @@ impl RcpPortParams {
     /// `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2` with the phase margin `atan(alpha w /
     /// beta) - w`: stable if and only if that is positive. Without the queue (beta = 0) it is
     /// `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22 for XCP's
-    /// `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which without delay is
-    /// a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean are held. A smaller
+    /// `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which without delay
+    /// is a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean are held. A smaller
     /// beta gains little margin more, and drains a queue more slowly. An equilibrium without a
     /// queue, where the queue cannot go below 0, forgives more (Balakrishnan et al., IEEE
     /// Communications Letters 2007), and the other pairs work there; that the queue term is what
