@@ -89,15 +89,15 @@ impl RcpPortParams {
     /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late,
     /// x the relative error of the rate and z = q / (C d): `x'(t) = -alpha x(t - 1) - beta z(t)`,
     /// `z'(t) = x(t - 1)`, so `s^2 + (alpha s + beta) exp(-s) = 0`. Its loop crosses unit gain at
-    /// `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2` with the phase margin `atan(alpha w /
-    /// beta) - w`: stable if and only if that is positive. Without the queue (beta = 0) it is
-    /// `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22 for XCP's
-    /// `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which without delay
-    /// is a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean are held. A smaller
-    /// beta gains little margin more, and drains a queue more slowly. An equilibrium without a
-    /// queue, where the queue cannot go below 0, forgives more (Balakrishnan et al., IEEE
-    /// Communications Letters 2007), and the other pairs work there; that the queue term is what
-    /// costs stability, rate mismatch alone being stable: arXiv 1810.01411.
+    /// `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2` with the phase margin
+    /// `atan(alpha w / beta) - w`: stable if and only if that is positive. Without the queue (beta
+    /// = 0) it is `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22
+    /// for XCP's `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which
+    /// without delay is a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean
+    /// are held. A smaller beta gains little margin more, and drains a queue more slowly. An
+    /// equilibrium without a queue, where the queue cannot go below 0, forgives more (Balakrishnan
+    /// et al., IEEE Communications Letters 2007), and the other pairs work there; that the queue
+    /// term is what costs stability, rate mismatch alone being stable: arXiv 1810.01411.
     pub const fn stable() -> RcpPortParams {
         RcpPortParams::with_gains(0.4, 0.08)
     }
