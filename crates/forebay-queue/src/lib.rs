@@ -1,5 +1,5 @@
-//! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and drops, and the scheme stamps and
-//! splits what leaves.
+//! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and
+//! drops, and the scheme stamps and splits what leaves.
 //!
 //! Pure: `no_std`, no clock, no I/O.
 #![no_std]
@@ -9,6 +9,7 @@ extern crate alloc;
 #[macro_use] // before whoever uses its macro
 mod table;
 
+mod any;
 mod discipline;
 pub mod droptail;
 mod fifo;

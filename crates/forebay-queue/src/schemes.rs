@@ -1,5 +1,5 @@
-//! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line follow the enum variants, the name in
-//! scenario files, `list` and `explain`.
+//! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line
+//! follow the enum variants, the name in scenario files, `list` and `explain`.
 //!
 //! A line names a module and its parameters, which implement [`SchemeParams`].
 
@@ -47,8 +47,8 @@ macro_rules! each {
 }
 
 macro_rules! schemes {
-    ($($Variant:ident $module:ident($Params:ident): $name:literal, $title:literal, $reference:literal,
-        $summary:literal;)*) => {
+    ($($Variant:ident $module:ident($Params:ident): $name:literal, $title:literal,
+        $reference:literal, $summary:literal;)*) => {
         /// The machine of a port.
         #[derive(Default)]
         pub enum AnyScheme {
@@ -87,7 +87,12 @@ macro_rules! schemes {
         }
         impl PortScheme for AnyScheme {
             #[inline]
-            fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
+            fn on_arrival(
+                &mut self,
+                packet: &mut Packet,
+                queue: Backlog,
+                cx: &mut PortContext<'_>,
+            ) {
                 each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
             }
             fn leave(

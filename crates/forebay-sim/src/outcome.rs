@@ -1,9 +1,8 @@
 //! Results of a simulation.
 
-use crate::world::Simulation;
-use forebay_base::{FlowId, Rate, Span, Time};
+use forebay_base::{Rate, Span, Time};
 use forebay_net::{AnyLink, LinkStats};
-use forebay_transport::{Counters, EndCause, Role, RttSummary};
+use forebay_transport::{Connection, Counters, EndCause, RttSummary};
 
 /// The result of a flow so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,19 +30,24 @@ pub struct FlowOutcome {
 }
 
 impl FlowOutcome {
-    pub(crate) fn of(simulation: &Simulation, flow: FlowId) -> FlowOutcome {
-        let skipped = simulation.is_skipped(flow);
+    /// Of a flow with these connections, at `now`.
+    pub(crate) fn new(
+        now: Time,
+        skipped: bool,
+        client: Option<&Connection>,
+        server: Option<&Connection>,
+    ) -> FlowOutcome {
         let mut outcome = FlowOutcome { skipped, ..FlowOutcome::default() };
-        if let Some(client) = simulation.connection(flow, Role::Client) {
+        if let Some(client) = client {
             let progress = client.progress();
             outcome.opened_at = progress.opened_at;
             outcome.established_at = progress.established_at;
             outcome.ended = progress.ended;
             outcome.sender = client.counters();
-            outcome.held_back = client.held_back(simulation.now());
+            outcome.held_back = client.held_back(now);
             outcome.rtt = client.rtt_summary(0);
         }
-        if let Some(server) = simulation.connection(flow, Role::Server) {
+        if let Some(server) = server {
             let progress = server.progress();
             outcome.received_bytes = progress.received_bytes;
             if progress.stream_complete {

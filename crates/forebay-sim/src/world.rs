@@ -274,13 +274,13 @@ impl Simulation {
         let node = if role == Role::Client { spec.src } else { spec.dst };
         self.fabric_of(node).connection(flow, role)
     }
-    /// See [`FlowOutcome::skipped`].
-    pub(crate) fn is_skipped(&self, flow: FlowId) -> bool {
-        self.fabric_of(self.workload().flows()[flow.index()].src).is_skipped(flow)
-    }
     /// The result of a flow so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
-        FlowOutcome::of(self, flow)
+        let src = self.workload().flows()[flow.index()].src;
+        let skipped = self.fabric_of(src).is_skipped(flow);
+        let connection = |role| self.connection(flow, role);
+        let (client, server) = (connection(Role::Client), connection(Role::Server));
+        FlowOutcome::new(self.now, skipped, client, server)
     }
     /// One-way delays of data packets so far, for flows with this transport: from when a socket
     /// makes a packet to when the other takes it. Each transmission counts.

@@ -166,7 +166,8 @@ fn the_mean_round_trip_by_hand() {
     port.arrive(now, 1500, rtt(300));
     port.end_interval();
     close_to(port.meter.rtt_s, 0.205, 1e-12);
-    // Down at (R / C) (s / d) / 20, with R / C = 0.05 and a little: 100 ms take 100 ms x 0.05025 / 40.
+    // Down at (R / C) (s / d) / 20, with R / C = 0.05 and a little: 100 ms take 100 ms x 0.05025 /
+    // 40.
     let (now, mut port) = start();
     let share = port.rate_bps() / 1e8;
     port.arrive(now, 1500, rtt(100));
@@ -215,7 +216,8 @@ fn the_first_interval_is_normal() {
 /// Time between two looks at the loop.
 const STEP: Span = Span::from_micros(100);
 
-/// Flows at the rate of the port, `delay` ago, all packets of 1500 bytes evenly spaced; what exceeds the link queues.
+/// Flows at the rate of the port, `delay` ago, all packets of 1500 bytes evenly spaced; what
+/// exceeds the link queues.
 struct Loop {
     port: Port,
     rate: Rate,
@@ -343,7 +345,8 @@ fn silence_costs_no_timer_and_changes_nothing() {
         polled.meter.on_timeout(now, bytes_of(0));
         assert_eq!(polled.meter.rate_at(now), idle.meter.rate_at(now), "at {ms} ms");
     }
-    // 91 ms of arrivals in intervals of 10 ms, and one silent interval after each of the three bursts.
+    // 91 ms of arrivals in intervals of 10 ms, and one silent interval after each of the three
+    // bursts.
     assert!((10..=16).contains(&timers), "{timers} timers");
     assert_eq!(idle.meter.next_timeout(), None);
 }
@@ -353,7 +356,8 @@ fn a_silent_port_rises_by_the_same_factor_in_each_interval() {
     let port = Port::new(C, RcpPortParams::published());
     let first_s = port.meter.ends.as_secs_f64();
     for n in [0, 1, 10, 400] {
-        // In the middle of interval n: R0 (1 + alpha T0 / d) (1 + alpha T / d)^n, with T / d = 1 / 20.
+        // In the middle of interval n: R0 (1 + alpha T0 / d) (1 + alpha T / d)^n, with T / d = 1 /
+        // 20.
         let now = port.meter.ends + MS * 10 * n + MS * 5;
         let expected = 5e6 * (1.0 + 0.1 * first_s / 0.2) * libm::pow(1.005, n as f64);
         close_to(port.meter.rate_at(now).bps() as f64, expected, 1e-6);

@@ -61,5 +61,5 @@ fn two_variants_and_two_classes_are_in_one_run() {
     assert_eq!(classes.keys().collect::<Vec<_>>(), ["bulk", "short"]);
     let fcts = flows[2..].iter().map(|flow| flow.fct_s.expect("it completes"));
     let mean = fcts.sum::<f64>() / 10.0;
-    assert!((classes["short"].afct_s.expect("flows completed") - mean).abs() < 1e-9);
+    assert!((classes["short"].of_flows.afct_s.expect("flows completed") - mean).abs() < 1e-9);
 }

@@ -9,12 +9,9 @@ const TO_WRAP: &[&str] = &[
     "crates/forebay-cc/",
     "crates/forebay-cli/",
     "crates/forebay-lab/",
-    "crates/forebay-queue/",
-    "crates/forebay-reference/",
     "crates/forebay-report/",
     "crates/forebay-router/",
     "crates/forebay-scenario/",
-    "crates/forebay-signal/",
     "crates/forebay-testkit/",
     "crates/forebay-transport/",
 ];
