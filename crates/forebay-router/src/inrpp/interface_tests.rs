@@ -421,7 +421,7 @@ fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
 fn duplicate_and_split_acks_are_no_credits() {
     let mut b = Bench::with(ROOMY);
     let slow = asks(Ask::SlowDown, 5);
-    let mut ack = |b: &mut Bench, before: u32, highest: u32| {
+    let ack = |b: &mut Bench, before: u32, highest: u32| {
         b.interface.on_ack(ms(1), flow(1), Arrived { before, highest }, slow);
     };
     let pulled = |b: &mut Bench| core::iter::from_fn(|| b.pull(ms(1))).count();
