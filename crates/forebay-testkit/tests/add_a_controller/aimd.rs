@@ -10,9 +10,7 @@
 //! segment; the paper's users know of congestion from one bit, here a loss or an ECN echo is that bit.
 
 use forebay_base::Time;
-use forebay_cc::{
-    Ack, Congestion, Controller, Init, Limits, Observation, ParamError, Recovered, Timeout,
-};
+use forebay_cc::{Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of AIMD(a, b).
@@ -118,9 +116,11 @@ impl Controller for Aimd {
         self.acked_bytes = 0;
     }
 
-    fn observe(&self) -> Observation {
-        let ssthresh_bytes = (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes);
-        let slow_start = self.cwnd_bytes < self.ssthresh_bytes;
-        Observation { ssthresh_bytes, phase: if slow_start { "slow-start" } else { "additive" } }
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes)
+    }
+
+    fn phase(&self) -> &'static str {
+        if self.cwnd_bytes < self.ssthresh_bytes { "slow-start" } else { "additive" }
     }
 }

@@ -29,7 +29,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{Endpoint, Histogram, IpVersion, OptionList, PortId, Rate, Span, Time};
 use forebay_cc::{
-    AnyController, AnyFeedback, Controller, Limits, LossPolicy, Observation, RecoveryOwner, Sibling,
+    AnyController, AnyFeedback, Controller, Limits, LossPolicy, Observed, RecoveryOwner, Sibling,
 };
 use loss::Detector;
 use mapping::Mappings;
@@ -467,7 +467,7 @@ impl Path {
         if cwnd >= Limits::MAX_CWND_BYTES {
             return None; // no window
         }
-        let ssthresh = self.controller.observe().ssthresh_bytes.unwrap_or(u64::MAX);
+        let ssthresh = self.controller.ssthresh_bytes().unwrap_or(u64::MAX);
         let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };
         let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
         Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
@@ -484,17 +484,19 @@ impl Path {
     }
 
     pub(crate) fn view(&self, config: &TcpConfig) -> PathView {
-        let Observation { ssthresh_bytes, phase } = self.controller.observe();
         PathView {
             cwnd_bytes: self.window_in_force(),
-            ssthresh_bytes,
-            phase,
+            ssthresh_bytes: self.controller.ssthresh_bytes(),
+            phase: self.controller.phase(),
             srtt: self.rtt.srtt(),
             in_flight_bytes: self.board.in_flight(),
             pacing_rate: self.pacing_rate(&self.controller.limits(), config),
             delivered_bytes: self.rate.delivered(),
             lost_bytes: self.rate.lost(),
         }
+    }
+    pub(crate) fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        self.controller.observe(visit);
     }
     pub(crate) fn round_trips(&self) -> &Histogram {
         &self.histogram
