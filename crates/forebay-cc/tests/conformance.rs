@@ -204,9 +204,10 @@ impl Sender {
 
     /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves it alone.
     fn ack_options(&mut self) -> OptionList {
-        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel];
+        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause];
         let signal = BackPressure {
-            ask: asks[self.rng.below(4) as usize],
+            ask: asks[self.rng.below(5) as usize],
+            allowance: self.rng.below(128).saturating_sub(64) as u8,
             routers: (self.rng.below(16) / 2) as u8,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };

@@ -1,15 +1,13 @@
 //! A queue discipline from outside, by registration alone: parameters from a scenario, a timer, marks.
 
 use forebay_base::{DropReason, Packet, Span, Time};
-use forebay_lab::scenario::disciplines::{Line, Params, register};
-use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
 use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or dropped.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Toy {
     /// Time between two looks at the queue, in ms, above 0.
@@ -24,15 +22,14 @@ impl Default for Toy {
     }
 }
 
-impl Params for Toy {
-    fn check(&self) -> Result<(), ParamError> {
-        let error = ParamError { param: "every_ms", allowed: "above 0" };
-        if self.every_ms > 0 { Ok(()) } else { Err(error) }
-    }
-    fn build(&self, init: PortInit) -> Box<dyn Discipline> {
-        let (fifo, limit) = (Fifo::default(), init.limit);
-        Box::new(Queue { fifo, limit, params: self.clone(), looks_at: None, tells: false })
-    }
+fn check(params: &Toy) -> Result<(), ParamError> {
+    let error = ParamError { param: "every_ms", allowed: "above 0" };
+    if params.every_ms > 0 { Ok(()) } else { Err(error) }
+}
+
+fn build(params: &Toy, init: PortInit) -> Queue {
+    let (fifo, limit) = (Fifo::default(), init.limit);
+    Queue { fifo, limit, params: params.clone(), looks_at: None, tells: false }
 }
 
 struct Queue {
@@ -85,9 +82,8 @@ impl Discipline for Queue {
 }
 
 fn load(set: &[&str]) -> Result<Scenario, String> {
-    let reference = "doi:10.0000/none";
-    let line = Line::outside::<Toy>("toy", "Toy", reference, "Marks a packet now and then.");
-    let _ = register(line); // in whichever test comes first
+    let toy = Registration::discipline("toy", build).check(check).title("Toy");
+    let _ = toy.register(); // in whichever test comes first
     let set = set.iter().map(ToString::to_string).collect();
     let options = LoadOptions { set, base: None };
     Scenario::load("dumbbell", &options).map_err(|error| error.to_string())
@@ -136,6 +132,6 @@ fn what_is_wrong_is_said_with_key_and_range() {
         let text = error(set);
         assert!(text.contains(words) && text.contains("--set"), "{set:?}: {text}");
     }
-    let line = Line::outside::<Toy>("droptail", "Mine", "", "");
-    assert_eq!(register(line), Err("droptail"), "a name stands for one thing");
+    let stands = RegisterError::Stands { kind: "discipline", name: "droptail" };
+    assert_eq!(Registration::discipline("droptail", build).register(), Err(stands));
 }

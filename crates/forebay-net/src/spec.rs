@@ -8,12 +8,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
+use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-use forebay_queue::{
-    AnyDiscipline, AnyScheme, DropTail, Limit, PortInit, PortScheme, RcpPort, RcpPortParams,
-};
-use forebay_router::{Forwarding, inrpp};
+pub use forebay_queue::SchemeSpec;
+use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
+pub use forebay_router::ForwardingSpec;
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -50,17 +49,6 @@ pub enum NodeKind {
     Host,
     /// Forwards, has no sockets.
     Router(ForwardingSpec),
-}
-
-/// How a router forwards.
-#[derive(Clone)]
-pub enum ForwardingSpec {
-    /// Plain IP.
-    PlainIp,
-    /// INRPP.
-    Inrpp(Arc<inrpp::Settings>),
-    /// Made by this function, for the node given, with its random stream.
-    Custom(Arc<dyn Fn(NodeId, Rng) -> Box<dyn Forwarding> + Send + Sync>),
 }
 
 /// One direction of a link: a port with its queue, a transmitter, and a wire.
@@ -133,31 +121,6 @@ impl QueueSpec {
         match self {
             QueueSpec::DropTail(limit) => AnyDiscipline::DropTail(DropTail::with_limit(*limit)),
             QueueSpec::Custom(_, make) => make(init),
-        }
-    }
-}
-
-/// What a port does beside queueing: its meter and its egress.
-#[derive(Clone, Default)]
-pub enum SchemeSpec {
-    /// Nothing.
-    #[default]
-    None,
-    /// It computes the rate of RCP, and stamps it into what leaves.
-    Rcp(RcpPortParams),
-    /// The scheme that this function makes.
-    Custom(Arc<dyn Fn(PortInit) -> Box<dyn PortScheme> + Send + Sync>),
-}
-
-impl SchemeSpec {
-    pub(crate) fn build(&self, init: PortInit) -> AnyScheme {
-        match self {
-            SchemeSpec::None => AnyScheme::None,
-            SchemeSpec::Rcp(params) => {
-                let PortInit { rate, overhead_bytes, rng, .. } = init;
-                AnyScheme::Rcp(RcpPort::new(rate, overhead_bytes, *params, rng))
-            }
-            SchemeSpec::Custom(make) => AnyScheme::Custom(make(init)),
         }
     }
 }

@@ -15,8 +15,9 @@ mod fifo;
 mod limit;
 mod pipeline;
 mod port;
-mod rcp;
+pub mod rcp;
 mod scheme;
+mod schemes;
 
 pub use discipline::{Discipline, Overflow};
 pub use droptail::DropTail;
@@ -26,5 +27,6 @@ pub use limit::Limit;
 pub use pipeline::Pipeline;
 pub use port::{PortContext, PortInit};
 pub use rcp::{RcpPort, RcpPortParams};
-pub use scheme::{AnyScheme, Backlog, Behind, PortScheme};
+pub use scheme::{Backlog, Behind, PortScheme, SchemeParams};
+pub use schemes::{AnyScheme, MakeScheme, SCHEMES, SchemeEntry, SchemeSpec};
 pub use table::{AnyDiscipline, DISCIPLINES, DisciplineEntry, DisciplineSpec};

@@ -2,7 +2,8 @@
 
 use crate::discipline::{Discipline, Overflow};
 use crate::port::PortContext;
-use crate::scheme::{AnyScheme, Backlog, Behind, PortScheme};
+use crate::scheme::{Backlog, Behind, PortScheme};
+use crate::schemes::AnyScheme;
 use crate::table::AnyDiscipline;
 use alloc::collections::VecDeque;
 use forebay_base::{DropReason, Packet, Rate, Time};
@@ -122,9 +123,9 @@ impl Pipeline {
         }
         self.discipline.on_timeout(cx);
     }
-    /// What the port grants a flow at `now`, if its scheme computes that.
-    pub fn granted(&self, now: Time) -> Option<Rate> {
-        self.scheme.granted(now)
+    /// See [`PortScheme::publish`].
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        self.scheme.publish(now, see);
     }
     /// The link runs at `rate` at the start of time. Called once, before all else.
     pub fn begin(&mut self, rate: Rate) {

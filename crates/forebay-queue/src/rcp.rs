@@ -22,10 +22,13 @@
 //! nothing arrives and nothing waits asks for no timer: 1 with y = q = 0 is caught up, interval by interval, when it is next
 //! looked at. A packet that a router has cut shows its options to nobody: it counts in y, and is not stamped.
 
-use crate::port::PortContext;
-use crate::scheme::{Backlog, Behind, PortScheme};
+use crate::port::{PortContext, PortInit};
+use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
 use forebay_signal::rcp::Request;
+
+/// What a port publishes: R, in bit/s.
+pub const RATE_METRIC: &str = "rcp_rate_bps";
 
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;
@@ -107,6 +110,22 @@ impl RcpPortParams {
             Some(&(_, param, allowed)) => Err((param, allowed)),
             None => Ok(()),
         }
+    }
+}
+
+impl Default for RcpPortParams {
+    /// The gains that papers compare themselves with.
+    fn default() -> RcpPortParams {
+        RcpPortParams::published()
+    }
+}
+
+impl SchemeParams for RcpPortParams {
+    type Port = RcpPort;
+
+    fn build(&self, init: PortInit) -> RcpPort {
+        let PortInit { rate, overhead_bytes, rng, .. } = init;
+        RcpPort::new(rate, overhead_bytes, *self, rng)
     }
 }
 
@@ -234,7 +253,7 @@ impl RcpPort {
         self.spill_bytes += bytes - here_bytes;
     }
     /// R at `now`.
-    fn rate_at(&self, now: Time) -> Rate {
+    pub fn rate_at(&self, now: Time) -> Rate {
         let rate_bps = match self.asleep && self.ends <= now {
             false => self.rate_bps,
             true => {
@@ -277,8 +296,8 @@ impl PortScheme for RcpPort {
     fn on_timeout(&mut self, now: Time, queue: Backlog) {
         self.catch_up(now, queue.bytes);
     }
-    fn granted(&self, now: Time) -> Option<Rate> {
-        Some(self.rate_at(now))
+    fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        see(RATE_METRIC, self.rate_at(now).bps() as f64);
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
         self.capacity = rate;

@@ -27,7 +27,7 @@ mod packet_cost;
 mod routes;
 mod sharing;
 
-use forebay_scenario::{Algorithm, Bundle};
+use forebay_scenario::Algorithm;
 
 pub use known::Known;
 pub use max_min::{Demand, Detour, MaxMin, Use};
@@ -41,7 +41,7 @@ pub use forebay_scenario::ReferenceMode as Mode;
 /// What flows of that algorithm are compared with: as its bundle says.
 pub fn mode_of(algorithm: &str) -> Mode {
     let entry = Algorithm::by_name(algorithm);
-    entry.map_or(Mode::SinglePath, |entry| Bundle::of(entry.name()).reference)
+    entry.map_or(Mode::SinglePath, |entry| entry.bundle().reference)
 }
 
 /// Why there is no reference.

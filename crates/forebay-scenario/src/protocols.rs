@@ -87,7 +87,8 @@ impl Scenario {
     /// What a protocol needs in the network: as its algorithm does.
     pub fn bundle(&self, protocol: &'static str) -> Bundle {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
-        Bundle::of(given.map_or(protocol, |spec| spec.algorithm.name()))
+        let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());
+        Algorithm::by_name(algorithm).map_or_else(Bundle::default, Algorithm::bundle)
     }
 }
 
@@ -205,9 +206,7 @@ fn spec(
         let before = params.insert(key.clone(), value.value.clone());
         let read = algorithm.with(&params).map_err(|error| {
             if known.contains(key) {
-                // The first line says what is wrong; those behind it show a text that is not the user's.
-                let why = error.message().lines().next().unwrap_or_default().to_string();
-                return value.fault(Problem::Conflict(why));
+                return value.fault(Problem::Conflict(error));
             }
             let fault =
                 Fault::at(*key_loc, table.name.key.clone(), Problem::UnknownKey(key.clone()));

@@ -1,11 +1,12 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
-use super::disciplines::{self, QueueDiscipline};
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, numbered};
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, RouterTable, numbered};
+use super::named;
+use super::registry::{Chosen, Disciplines, lines};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::{GivenLimit, MAX_DELAY};
@@ -54,10 +55,14 @@ pub(super) fn expand(
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
+        let RouterTable { name, router } = &name.value.0;
         let added = topology.add_node(name.value.clone(), false, |problem| name.fault(problem));
-        if faults.keep(added).is_none() {
+        let Some(id) = faults.keep(added) else {
             topology.lost.node(&name.value);
-        }
+            continue;
+        };
+        let router = router.as_ref().map(|at| at.value.resolve()).transpose();
+        topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
     let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
@@ -202,7 +207,7 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host });
+        self.nodes.push(Node { name, is_host, router: None });
         self.ports.push(Vec::new());
         Ok(id)
     }
@@ -463,8 +468,9 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
     let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
-    let ((rate, (delay, _)), (queue, ())) =
-        both(both(rate, both(delay, delays)), both(queue, check_mtu(mtu)))?;
+    let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
+    let ((rate, (delay, _)), ((queue, ()), port)) =
+        both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let wire = LinkDirection {
         rate: rate.value,
@@ -476,6 +482,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
         queue,
         discipline,
+        port,
     };
     let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
@@ -486,15 +493,22 @@ fn queue_of(
     queue: &At<Queue>,
     rate: Rate,
     missing: &impl Fn(&'static str, &str) -> Fault,
-) -> Result<(At<()>, Limit, Arc<QueueDiscipline>), Fault> {
+) -> Result<(At<()>, Limit, Arc<Chosen<Disciplines>>), Fault> {
     let table = &queue.value.table;
     let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
     let limit = given.and_then(|limit| {
         let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
         Ok((limit.place(), value))
     });
-    let ((place, limit), discipline) = both(limit, disciplines::resolve(queue))?;
+    let ((place, limit), discipline) = both(limit, discipline_of(queue))?;
     Ok((place, limit, discipline))
+}
+
+fn discipline_of(queue: &At<Queue>) -> Result<Arc<Chosen<Disciplines>>, Fault> {
+    let name = queue.value.table.discipline.as_ref();
+    let line = name.map_or_else(|| Ok(lines::<Disciplines>()[0]), named::lookup)?;
+    named::check_keys::<Disciplines>(name, &queue.value.params, &queue.key, &[])?;
+    named::choose(line, &queue.value.params, &queue.place()).map(Arc::new)
 }
 
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {

@@ -1,14 +1,14 @@
 //! INRPP on the wire: back-pressure on ACKs, its echo on data, the tag of a packet on a detour.
 //!
 //! ```text
-//! back-pressure   TCP option, every ACK        253  10  ExID(2)  ask(1) routers(1)  nonce(4)
+//! back-pressure   TCP option, every ACK        253  10  ExID(2)  ask and allowance(1) routers(1)  nonce(4)
 //! echo            TCP option, every data packet 253   8  ExID(2)  nonce(4)
 //! detour tag      IPv4 option                   158   8  budget(1) 0  next hop(4)
 //! ```
 //!
 //! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format open. A receiver puts the
 //! back-pressure option on each ACK, empty; routers overwrite it. A sender echoes the nonce of the last ACK on all data;
-//! nonce 0 means none. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
+//! nonce 0 means none. The two low bits of the first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 
 use forebay_base::{OptionError, OptionList, kind};
 
@@ -25,6 +25,9 @@ pub const ECHO_BYTES: u16 = 8;
 /// Length of the back-pressure option on the wire, in bytes.
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
+/// The largest allowance that the option holds: so many packets or more.
+pub const MAX_ALLOWANCE: u8 = 63;
+
 /// What a congested interface asks of those upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Ask {
@@ -35,6 +38,8 @@ pub enum Ask {
     SlowDown,
     /// The interface with this nonce is no longer congested.
     Cancel,
+    /// No packet for this ACK: more of the flow waits than its share. What waits brings other ACKs.
+    Pause,
 }
 
 /// An interface under congestion, under the alias that it drew for this episode; never 0.
@@ -64,6 +69,9 @@ fn wire(nonce: Option<Nonce>) -> [u8; 4] {
 pub struct BackPressure {
     /// What is asked.
     pub ask: Ask,
+    /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if none says so. Who asks for
+    /// less allows nothing: with a slow-down or a pause the option is malformed unless this is 0.
+    pub allowance: u8,
     /// INRPP routers that the ACK has passed, up to 255: 0 tells a sender that nobody on the path would hold what it sends.
     pub routers: u8,
     /// Who asks.
@@ -82,14 +90,16 @@ impl BackPressure {
     }
     #[inline]
     fn read(data: &[u8]) -> Option<BackPressure> {
-        let &[ask, routers, a, b, c, d] = data else { return None };
-        let ask = match ask {
+        let &[first, routers, a, b, c, d] = data else { return None };
+        let ask = match first & 3 {
             0 => Ask::Nothing,
             1 => Ask::SlowDown,
             2 => Ask::Cancel,
-            _ => return None,
+            _ => Ask::Pause,
         };
-        Some(BackPressure { ask, routers, nonce: Nonce::new(u32::from_be_bytes([a, b, c, d])) })
+        let (allowance, nonce) = (first >> 2, Nonce::new(u32::from_be_bytes([a, b, c, d])));
+        let sound = allowance == 0 || matches!(ask, Ask::Nothing | Ask::Cancel);
+        sound.then_some(BackPressure { ask, allowance, routers, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
     pub fn overwrite(self, options: &mut OptionList) -> bool {
@@ -100,9 +110,10 @@ impl BackPressure {
             Ask::Nothing => 0,
             Ask::SlowDown => 1,
             Ask::Cancel => 2,
+            Ask::Pause => 3,
         };
         let [a, b, c, d] = wire(self.nonce);
-        [ask, self.routers, a, b, c, d]
+        [self.allowance.min(MAX_ALLOWANCE) << 2 | ask, self.routers, a, b, c, d]
     }
 }
 
@@ -177,8 +188,15 @@ mod tests {
     fn the_bytes_are_those_of_the_diagram() {
         let mut options = OptionList::EMPTY;
         let nonce = Nonce::new(0x0102_0304);
-        BackPressure { ask: Ask::SlowDown, routers: 3, nonce }.push(&mut options).unwrap();
+        let option = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 3, nonce };
+        option.push(&mut options).unwrap();
         assert_eq!(options.as_bytes(), [253, 10, 0xF0, 0xB1, 1, 3, 1, 2, 3, 4]);
+        let roomy = BackPressure { ask: Ask::Cancel, allowance: 5, ..option };
+        assert!(roomy.overwrite(&mut options));
+        assert_eq!(options.as_bytes()[4], 5 << 2 | 2);
+        assert_eq!(BackPressure::find(&options), Some(roomy));
+        assert!(BackPressure { allowance: 200, ..roomy }.overwrite(&mut options));
+        assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 63, ..roomy }));
         assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
         let mut options = OptionList::EMPTY;
         Echo(nonce).push(&mut options).unwrap();
@@ -193,7 +211,8 @@ mod tests {
 
     #[test]
     fn routers_overwrite_and_never_insert() {
-        let full = BackPressure { ask: Ask::Cancel, routers: 255, nonce: Nonce::new(7) };
+        let full =
+            BackPressure { ask: Ask::Cancel, allowance: 0, routers: 255, nonce: Nonce::new(7) };
         let mut options = OptionList::EMPTY;
         assert!(!full.overwrite(&mut options) && options.is_empty());
         Echo(None).push(&mut options).unwrap();
@@ -205,10 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_ask_is_no_back_pressure() {
-        let mut options = OptionList::EMPTY;
-        options.push_experiment(BACK_PRESSURE_EX_ID, &[9, 0, 0, 0, 0, 0]).unwrap();
-        assert_eq!(BackPressure::find(&options), None);
+    fn who_asks_for_less_and_allows_more_is_no_back_pressure() {
+        for (first, sound) in [(1, true), (3, true), (4, true), (6, true), (5, false), (7, false)] {
+            let mut options = OptionList::EMPTY;
+            options.push_experiment(BACK_PRESSURE_EX_ID, &[first, 0, 0, 0, 0, 0]).unwrap();
+            assert_eq!(BackPressure::find(&options).is_some(), sound, "{first}");
+        }
         let mut short = OptionList::EMPTY;
         short.push_experiment(ECHO_EX_ID, &[1]).unwrap();
         assert_eq!(Echo::find(&short), None);
@@ -219,7 +240,7 @@ mod tests {
     fn one_walk_finds_what_two_would() {
         let parts: [(u16, &[u8]); 6] = [
             (BACK_PRESSURE_EX_ID, &[1, 2, 0, 0, 0, 7]),
-            (BACK_PRESSURE_EX_ID, &[9, 0, 0, 0, 0, 0]),
+            (BACK_PRESSURE_EX_ID, &[7, 0, 0, 0, 0, 0]),
             (ECHO_EX_ID, &[0, 0, 0, 5]),
             (ECHO_EX_ID, &[0]),
             (ECHO_EX_ID, &[0, 0, 0, 0]),
@@ -235,7 +256,8 @@ mod tests {
             list.iter().for_each(|(id, data)| options.push_experiment(*id, data).unwrap());
             let back_pressure = match first(&list, BACK_PRESSURE_EX_ID).as_deref() {
                 Some([1, ..]) => {
-                    Some(BackPressure { ask: Ask::SlowDown, routers: 2, nonce: Nonce::new(7) })
+                    let nonce = Nonce::new(7);
+                    Some(BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce })
                 }
                 _ => None,
             };

@@ -4,7 +4,8 @@ use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{ForwardingSpec, LinkSpec};
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Inrpp, InterfaceView, Settings};
+use forebay_sim::Simulation;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
@@ -84,4 +85,16 @@ pub fn dumbbell(cache: CacheLimits, bytes: u64, access: [Span; 3]) -> Dumbbell {
         world.flow((s, d), Time::from_secs(i as u64 + 1), Some(bytes), inrpp);
     }
     Dumbbell { world, links }
+}
+
+/// The interfaces of a run.
+pub trait Interfaces {
+    /// The interface of an INRPP router that feeds a link; None if another kind of node does.
+    fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>>;
+}
+
+impl Interfaces for Simulation {
+    fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
+        self.router::<Inrpp>(link).map(|(router, port)| router.view(port))
+    }
 }

@@ -171,6 +171,7 @@ fn simulate(
         run: RunOptions {
             name: &args.scenario,
             bytes: args.bytes,
+            general: args.general,
             cancel: Some(cancel),
             store,
             capture: args.pcap.is_some().then(CaptureLimit::default),

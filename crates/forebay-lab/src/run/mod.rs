@@ -33,6 +33,9 @@ pub struct RunOptions<'a> {
     pub bytes: bool,
     /// Use the simple event heap.
     pub binary_heap: bool,
+    /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
+    /// depend on it.
+    pub general: bool,
     /// Make no trace hash: that of the result is that of a run in which nothing arrives. For measurements of what it costs.
     pub without_hash: bool,
     /// Set by whoever wants the run to stop; looked at several times a second.
@@ -165,9 +168,12 @@ impl RunError {
         options: &RunOptions<'_>,
         (protocol, seed): (&str, u64),
     ) -> RunError {
-        let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-        let again =
-            format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}");
+        let name = options.name;
+        let bytes = if options.bytes { " --bytes" } else { "" };
+        let general = if options.general { " --general" } else { "" };
+        let again = format!(
+            "forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}"
+        );
         RunError::Unbalanced(error, again)
     }
 }
@@ -194,6 +200,7 @@ pub fn run_one(
     let simulation_options = Options {
         bytes: options.bytes,
         binary_heap: options.binary_heap,
+        general: options.general,
         without_hash: options.without_hash,
         observer: observer.observer(),
         threads: options.threads,

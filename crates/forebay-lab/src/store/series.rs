@@ -10,8 +10,8 @@
 //!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
 //!   Of each path `cc.NAME`, whatever its controller publishes, in the unit that it gives;
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
-//!   waits there: `queue_bytes`. Under RCP, from the first packet on: `rcp_rate_bps`, the rate that
-//!   is stamped. Of a port that has another row or lies between two routers `transmitted_bytes`, on
+//!   waits there: `queue_bytes`. From the first packet on what the scheme of the port publishes, as
+//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between two routers `transmitted_bytes`, on
 //!   the wire since the start, headers and per-packet overhead included, at each sample at which it
 //!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
 //!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
@@ -27,7 +27,7 @@
 use super::background::BackgroundTable;
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
-use crate::metrics::has_left_push;
+use crate::metrics::{has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_cc::Observed;
 use forebay_queue::Limit;
@@ -58,6 +58,8 @@ pub(crate) struct SeriesWriter {
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
     names_of_series: Names,
     rows: Rows,
+    /// What the scheme of a port publishes at a sample, kept for its memory.
+    published: Vec<(&'static str, f64)>,
 }
 
 /// What the scenario says of a port.
@@ -100,8 +102,8 @@ struct Port {
     rate: Option<Rate>,
     /// Something has waited there.
     queued: bool,
-    /// It has granted a rate to a packet.
-    granted: bool,
+    /// Its scheme has published a number.
+    published: bool,
     /// It is an interface of an INRPP router that has left P.
     pooled: bool,
 }
@@ -133,8 +135,8 @@ struct Names {
     /// By number: first those of [`Series::ALL`], then published ones in the order in which they
     /// came.
     all: Vec<[ByteArray; 2]>,
-    /// The published ones, as their controllers call them.
-    published: Vec<(&'static str, &'static str)>,
+    /// The published ones: prefix, name and unit.
+    published: Vec<[&'static str; 3]>,
 }
 
 impl Names {
@@ -144,12 +146,22 @@ impl Names {
     }
 
     /// The number of the series that a controller publishes.
-    fn published(&mut self, name: &'static str, unit: &'static str) -> u32 {
-        let place = self.published.iter().position(|&known| known == (name, unit));
+    fn of_controller(&mut self, name: &'static str, unit: &'static str) -> u32 {
+        self.published(PUBLISHED, name, unit)
+    }
+
+    /// The number of the series that the scheme of a port publishes: in the table, or outside.
+    fn of_scheme(&mut self, name: &'static str) -> u32 {
+        let known = Series::by_name(name.as_bytes());
+        known.map_or_else(|| self.published("", name, ""), |series| series as u32)
+    }
+
+    fn published(&mut self, prefix: &'static str, name: &'static str, unit: &'static str) -> u32 {
+        let place = self.published.iter().position(|&known| known == [prefix, name, unit]);
         let place = place.unwrap_or_else(|| {
-            let full = ByteArray::from(format!("{PUBLISHED}{name}").as_str());
+            let full = ByteArray::from(format!("{prefix}{name}").as_str());
             self.all.push([full, ByteArray::from(unit)]);
-            self.published.push((name, unit));
+            self.published.push([prefix, name, unit]);
             self.published.len() - 1
         });
         (Series::ALL.len() + place) as u32
@@ -202,6 +214,7 @@ impl SeriesWriter {
             flow_ids: BTreeMap::new(),
             names_of_series: Names::new(),
             rows: Rows::default(),
+            published: Vec::new(),
         })
     }
 
@@ -223,13 +236,16 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.granted().filter(|_| !link.busy().is_zero());
-        let view = simulation.interface(id).filter(has_left_push);
+        self.published.clear();
+        if !link.busy().is_zero() {
+            link.publish(&mut |name, value| self.published.push((name, value)));
+        }
+        let view = interface(simulation, id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;
-        port.granted |= granted.is_some();
+        port.published |= !self.published.is_empty();
         let between_routers = self.facts[id.index()].between_routers;
-        if !port.queued && !port.granted && view.is_none() && !between_routers {
+        if !port.queued && !port.published && view.is_none() && !between_routers {
             return;
         }
         let transmitted_bytes = link.transmitted_bytes();
@@ -245,8 +261,9 @@ impl SeriesWriter {
         if queued {
             self.rows.push(now, &entity, Series::Queue, queue_bytes as f64);
         }
-        if let Some(rate) = granted {
-            self.rows.push(now, &entity, Series::RcpRate, rate.bps() as f64);
+        for &(name, value) in &self.published {
+            let number = self.names_of_series.of_scheme(name);
+            self.rows.push_numbered(now, &entity, number, value);
         }
         if let Some(view) = view {
             self.sample_interface((now, &entity), &view, first);
@@ -340,7 +357,7 @@ impl SeriesWriter {
             let (rows, names) = (&mut self.rows, &mut self.names_of_series);
             client.observe(path, &mut |Observed { name, unit, value }| {
                 if value.is_finite() {
-                    rows.push_numbered(now, entity, names.published(name, unit), value);
+                    rows.push_numbered(now, entity, names.of_controller(name, unit), value);
                 }
             });
         }

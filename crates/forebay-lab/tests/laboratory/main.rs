@@ -3,6 +3,7 @@
 mod benchmark;
 mod captures;
 mod delays;
+mod general;
 mod hops;
 mod kernel;
 mod pcapng;

@@ -93,6 +93,7 @@ fn how_a_run_is_run_does_not_show_in_its_trace() {
         RunOptions::default(),
         RunOptions { bytes: true, ..RunOptions::default() },
         RunOptions { binary_heap: true, ..RunOptions::default() },
+        RunOptions { general: true, ..RunOptions::default() },
     ];
     for options in other_ways {
         let again = run_one(&scenario, "cubic", 7, &options).unwrap();

@@ -35,10 +35,11 @@ impl<D: Driver> Fabric<D> {
             let slot = &mut self.links[link.index()];
             let waiting = slot.link.waiting_packets(self.now);
             if waiting > 0 {
-                // Woken when what waits starts; a link that is down says so when it is up again.
+                // Woken when the packet that waits starts; a link that is down wakes the host when
+                // it is up again.
                 if let Some(at) = slot.link.next_start() {
-                    // A link of two events per packet wakes it anyway.
-                    // Where a second one waits, the rest of a packet that was cut, there is no room then.
+                    // A queued link wakes the host anyway. If two packets wait, because one was
+                    // cut, there is no room when the first starts.
                     let one = slot.link.is_fifo() && waiting == 1;
                     let deferred = one && host.defer_until_window(at, self.now);
                     if !deferred {

@@ -121,11 +121,11 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
-    /// The rate that its port grants a flow, if its scheme computes one.
-    pub fn granted(&self, now: Time) -> Option<Rate> {
+    /// What the scheme of its port publishes, each number under its name.
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         match self {
-            AnyLink::Fifo(_) => None,
-            AnyLink::Queued(l) => l.granted(now),
+            AnyLink::Fifo(_) => {}
+            AnyLink::Queued(l) => l.publish(now, see),
         }
     }
     /// Counts and times until `now`.

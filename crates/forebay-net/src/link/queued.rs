@@ -328,9 +328,9 @@ impl QueuedLink {
     pub fn rate(&self, now: Time) -> Rate {
         self.channel.rate(now)
     }
-    /// See [`crate::AnyLink::granted`].
-    pub fn granted(&self, now: Time) -> Option<Rate> {
-        self.pipeline.granted(now)
+    /// See [`crate::AnyLink::publish`].
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        self.pipeline.publish(now, see);
     }
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, _: Time) -> LinkStats {

@@ -313,9 +313,7 @@ impl Setting<'_> {
             _ if self.is_observed() || !fifo => ArrivalPath::General,
             Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
             Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
-            Node::Router(AnyForwarding::Inrpp(_) | AnyForwarding::Custom(_)) => {
-                ArrivalPath::General
-            }
+            Node::Router(_) => ArrivalPath::General,
             Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
             Node::Host(_) => ArrivalPath::Host,
             Node::Elsewhere => ArrivalPath::General,

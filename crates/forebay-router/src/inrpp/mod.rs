@@ -14,6 +14,7 @@ mod key;
 mod log;
 mod router;
 mod settings;
+mod spec;
 
 #[cfg(test)]
 mod interface_tests;

@@ -120,7 +120,8 @@ impl Part {
         let event = self.events.front().map(|event| event.at);
         pending.into_iter().chain(event).min().unwrap_or(Time::MAX)
     }
-    /// All events up to and including `limit`; with `to_last_end` none behind the last end of a flow.
+    /// All events up to and including `limit`; with `to_last_end` none behind the last end of a
+    /// flow.
     fn run(&mut self, limit: Time, to_last_end: bool) {
         while !(to_last_end && self.fabric.ends().1 == 0) {
             let next = self.next_time();

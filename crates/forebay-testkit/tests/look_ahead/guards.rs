@@ -1,5 +1,5 @@
-//! Each condition of look-ahead switched off by its name: something must notice. With all of them on,
-//! the same networks show no difference to runs without look-ahead.
+//! Each condition of look-ahead switched off by its name: something must notice. With all of them
+//! on, the same networks show no difference to runs without look-ahead.
 
 use crate::engine::{Engine, Reading, Run};
 use crate::horizon;

@@ -1,4 +1,5 @@
-//! Cases made by hand in which a horizon that is too far, or an order that is wrong at one instant, would show.
+//! Cases made by hand in which a horizon that is too far, or an order that is wrong at one instant,
+//! would show.
 
 use forebay_base::{FlowId, NodeId, Rate, Span, Time};
 use forebay_cc::{
@@ -184,8 +185,9 @@ fn a_run_ends_when_a_flow_will_never_start() {
     assert_eq!(readings[0].conservation.4, 3);
 }
 
-/// 1500 bytes take 1500 us and an ACK of 52 takes 52 us: with 724 us each way the ACK of a packet comes at the very instant at which the
-/// packet after the next starts. Arrivals go first: what is sent then echoes the time of that ACK.
+/// 1500 bytes take 1500 us and an ACK of 52 takes 52 us: with 724 us each way the ACK of a packet
+/// comes at the very instant at which the packet after the next starts. Arrivals go first: what is
+/// sent then echoes the time of that ACK.
 #[test]
 fn an_arrival_goes_before_the_interface_that_has_room_at_the_same_instant() {
     let mut world = World::new();
@@ -221,8 +223,8 @@ fn unreachable_flow(world: &mut World) {
     world.flow((a, b), Time::ZERO, Some(1), transport);
 }
 
-/// One flow never ends, for its server hears nothing; another ends at 4.2 s, and where its timer was last armed for, 5 s, is later
-/// than all that the third does, which starts at 4.5 s.
+/// One flow never ends, for its server hears nothing; another ends at 4.2 s, and where its timer
+/// was last armed for, 5 s, is later than all that the third does, which starts at 4.5 s.
 #[test]
 fn a_run_is_quiet_at_the_same_time() {
     let mut world = World::new();
@@ -243,7 +245,8 @@ fn a_run_is_quiet_at_the_same_time() {
     }
 }
 
-/// A flow starts after 100 s, so that the run cannot end before; another has a link of its own until then.
+/// A flow starts after 100 s, so that the run cannot end before; another has a link of its own
+/// until then.
 pub fn patient() -> NetSpec {
     let mut world = World::new();
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
@@ -260,7 +263,8 @@ fn not_all_is_done_in_one_call() {
     let mut sim = Simulation::new(&patient(), 1, Options::default()).expect("a sound network");
     sim.look_not_before(Time::from_secs(100));
     sim.run_until(Time::from_millis(100)).unwrap();
-    // 1000 packets a second, as many times that the interface has room, and an ACK of every other packet: of 1.1 s at most.
+    // 1000 packets a second, as many times that the interface has room, and an ACK of every other
+    // packet: of 1.1 s at most.
     let ahead = sim.look_ahead_events();
     assert!((1_000..2_750).contains(&ahead), "{ahead} events");
 }
@@ -294,7 +298,8 @@ pub fn late() -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     world.join(a, b, link(Rate::mbps(8), Span::from_millis(5), 100_000));
-    // With ECN no connection takes the short way: what a socket is armed for stays behind what it waits for.
+    // With ECN no connection takes the short way: what a socket is armed for stays behind what it
+    // waits for.
     let config = TcpConfig { ecn: true, ..PRESETS[0].config };
     let feedback = || AnyFeedback::Custom(Box::new(Late::default()));
     let transport = world.transport_with("newreno", config, newreno, feedback);

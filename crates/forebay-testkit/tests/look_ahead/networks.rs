@@ -27,8 +27,9 @@ pub fn steady(seed: u64) -> NetSpec {
     spec
 }
 
-/// Many flows between hosts of their own on a row of routers, of any controller: most links have one feeder. In some the round trip
-/// is longer than the first timeout: what was sent twice is still on its way when all flows have ended.
+/// Many flows between hosts of their own on a row of routers, of any controller: most links have
+/// one feeder. In some the round trip is longer than the first timeout: what was sent twice is
+/// still on its way when all flows have ended.
 pub fn row(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 8);
     let mut world = World::new();
@@ -99,8 +100,9 @@ fn random_config(rng: &mut Rng) -> TcpConfig {
     }
 }
 
-/// What the others do not have, added to one of them: wires that shake and lose, hosts with many sockets or interfaces, pairs of hosts
-/// on a link of their own, connections that give up, packets that no wire takes, IPv6.
+/// What the others do not have, added to one of them: wires that shake and lose, hosts with many
+/// sockets or interfaces, pairs of hosts on a link of their own, connections that give up, packets
+/// that no wire takes, IPv6.
 pub fn odd(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 10);
     let spec = match rng.below(6) {
@@ -173,8 +175,8 @@ fn newreno(init: Init) -> AnyController {
     Spec::by_name("newreno").expect("it is in the table").build(init)
 }
 
-/// A flow from host `a` to host `b` over a diamond: by routes over the upper router, but from 200 ms
-/// to 600 ms over the lower one, which is nearer. Behind the diamond a row of two routers. The
+/// A flow from host `a` to host `b` over a diamond: by routes over the upper router, but from 200
+/// ms to 600 ms over the lower one, which is nearer. Behind the diamond a row of two routers. The
 /// queues are short, so that what is lost depends on the order of packets.
 pub fn diamond() -> World {
     let mut world = World::new();
@@ -226,8 +228,9 @@ impl Forwarding for EveryOther {
 pub fn fork() -> World {
     let mut world = diamond();
     world.spec.events.clear();
-    let make = |_, _| -> Box<dyn Forwarding> { Box::new(EveryOther::default()) };
-    world.spec.nodes[2].kind = NodeKind::Router(ForwardingSpec::Custom(Arc::new(make)));
+    let every_other =
+        ForwardingSpec::Custom("every-other", Arc::new(|_| Box::new(EveryOther::default())));
+    world.spec.nodes[2].kind = NodeKind::Router(every_other);
     world
 }
 
@@ -243,8 +246,8 @@ pub fn inrpp() -> World {
 }
 
 /// Flows over the link between node 0 and node 1, routers. The senders have even numbers, so that
-/// the network falls into two halves; with `crossed` their links are the ones that lead from half to
-/// half. What comes to hosts is shaken.
+/// the network falls into two halves; with `crossed` their links are the ones that lead from half
+/// to half. What comes to hosts is shaken.
 pub fn halves(crossed: bool) -> World {
     let mut world = World::new();
     let (left, right) = (world.router("left"), world.router("right"));

@@ -1,4 +1,5 @@
-//! What is done before its time changes nothing that can be read: runs that look ahead against the simple engine, which does not.
+//! What is done before its time changes nothing that can be read: runs that look ahead against the
+//! simple engine, which does not.
 
 use crate::networks::{odd, of_any_size, row, steady};
 use forebay_base::{Rng, Span, Stream, Time};
@@ -68,7 +69,8 @@ struct Run {
     statuses: Vec<(Status, Time)>,
 }
 
-/// Read at each of `looks`, and how each stretch ended. Between them the run stops elsewhere, as a driver does that asks whether it is still wanted.
+/// Read at each of `looks`, and how each stretch ended. Between them the run stops elsewhere, as a
+/// driver does that asks whether it is still wanted.
 fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64, Run) {
     let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
     let mut rng = Rng::new(seed, Stream::Test, 9);

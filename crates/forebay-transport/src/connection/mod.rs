@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
-use forebay_cc::{Controller, Feedback, Observed, PieceView, Sibling};
+use forebay_cc::{Observed, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
 
@@ -61,7 +61,7 @@ impl Connection {
             Path::new(path, identity, config, (send_bytes, many))
         });
         let paths = Paths::new(paths);
-        let wants_pieces = paths.iter().any(|p| p.feedback.wants_pieces());
+        let wants_pieces = paths.iter().any(Path::wants_pieces);
         let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
             paths,
@@ -95,9 +95,7 @@ impl Connection {
     }
     /// An IP packet for path `path` came, whole or a piece, before reassembly.
     pub fn on_piece(&mut self, now: Time, path: usize, piece: &PieceView) {
-        let path = &mut self.paths[path];
-        path.feedback.on_piece(now, piece);
-        path.refresh();
+        self.paths[path].on_piece(now, piece);
         self.refresh();
     }
 
@@ -290,7 +288,7 @@ impl Connection {
     }
     /// The host port that `path` leaves through.
     pub fn path_port(&self, path: usize) -> PortId {
-        self.paths[path].port
+        self.paths[path].port()
     }
     /// True once it has ended, for whatever reason.
     #[inline]
@@ -464,7 +462,7 @@ impl Connection {
         let siblings: &mut Vec<Sibling> = &mut streams.siblings;
         siblings.clear();
         siblings.extend(self.paths.iter().map(Path::sibling));
-        self.paths[path].controller.couple(siblings, path);
+        self.paths[path].couple(siblings, path);
     }
     /// Give data to paths with room.
     #[inline]

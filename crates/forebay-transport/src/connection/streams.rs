@@ -7,7 +7,6 @@ use super::Role;
 use super::paths::Paths;
 use crate::config::TcpConfig;
 use crate::options::mptcp;
-use crate::path::mapping::Mapping;
 use crate::path::{Path, Received};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
@@ -98,8 +97,7 @@ impl Streams {
 
     /// Path `index` timed out: what it has not delivered goes to the others, before new data.
     pub(super) fn reinject(&mut self, index: usize, path: &Path) {
-        let Some(mappings) = &path.mappings else { return };
-        for run in mappings.from(path.board.una()) {
+        for run in path.unacked_runs() {
             let range = Range { start: run.data.max(self.una), end: run.data + run.len };
             let known = self.reinjections.iter_mut().find(|r| r.range == range);
             if let Some(known) = known {
@@ -171,15 +169,4 @@ fn best<'a>(
     let candidates = paths.iter_mut().enumerate();
     let open = candidates.filter(|(i, p)| excluded >> i & 1 == 0 && p.has_room(now, config, len));
     open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
-}
-
-impl Path {
-    /// `len` bytes from data offset `data` on are to leave on this path, behind what was assigned before.
-    fn assign(&mut self, data: u64, len: u64) {
-        let run = Mapping { path: self.assigned_end(), data, len };
-        if let Some(mappings) = &mut self.mappings {
-            mappings.push(run);
-        }
-        self.extend(len);
-    }
 }

@@ -8,10 +8,39 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The fenced blocks of a language in the section about controllers.
-fn blocks(language: &str) -> Vec<String> {
+/// What the page adds: under which heading, in which crate and file, and how its table begins.
+struct Example {
+    heading: &'static str,
+    package: &'static str,
+    file: &'static str,
+    table: &'static str,
+    line: &'static str,
+}
+
+const EXAMPLES: [Example; 2] = [
+    Example {
+        heading: "## Add a controller",
+        package: "forebay-cc",
+        file: "aimd.rs",
+        table: "algorithms! { $",
+        line: "Aimd aimd: \"aimd\"",
+    },
+    Example {
+        heading: "## Add a queue discipline",
+        package: "forebay-queue",
+        file: "step.rs",
+        table: "disciplines! { $",
+        line: "Step step: \"step\"",
+    },
+];
+
+/// What the two crates need, and they themselves.
+const CRATES: [&str; 4] = ["forebay-base", "forebay-signal", "forebay-cc", "forebay-queue"];
+
+/// The fenced blocks of a language in the steps of a section before its tests.
+fn blocks(heading: &str, language: &str) -> Vec<String> {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page");
-    let section = page.split("## Add a controller").nth(1).expect("the section");
+    let section = page.split(heading).nth(1).expect("the section");
     let section = section.split("**3. Test it").next().expect("its first half");
     let fence = format!("```{language}\n");
     let parts = section.split(&fence).skip(1);
@@ -44,25 +73,29 @@ fn copy(from: &Path, to: &Path) {
 /// The crates that the page is about, in a folder, with what the page says.
 fn tree(folder: &Path) {
     let root = root();
-    for name in ["forebay-base", "forebay-cc"] {
+    for name in CRATES {
         copy(&root.join("crates").join(name), &folder.join("crates").join(name));
     }
     for name in ["Cargo.lock", "rustfmt.toml", "clippy.toml"] {
         fs::copy(root.join(name), folder.join(name)).expect("a copy");
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace");
-    let members = "members = [\"crates/forebay-base\", \"crates/forebay-cc\"]\n";
+    let members = format!("members = {:?}", CRATES.map(|name| format!("crates/{name}")));
     let start = manifest.find("members").expect("members");
     let end = start + manifest[start..].find(']').expect("their end") + 1;
     let manifest = format!("{}{members}{}", &manifest[..start], &manifest[end..]);
     fs::write(folder.join("Cargo.toml"), manifest).expect("a workspace");
+    EXAMPLES.iter().for_each(|example| add(folder, example));
+}
 
-    let source = folder.join("crates/forebay-cc/src");
-    let (rust, diffs) = (blocks("rust"), blocks("diff"));
+/// Do to the copy of the tree what a section of the page says.
+fn add(folder: &Path, example: &Example) {
+    let source = folder.join("crates").join(example.package).join("src");
+    let (rust, diffs) = (blocks(example.heading, "rust"), blocks(example.heading, "diff"));
     let ([code, line], [module, used]) = (&rust[..], &diffs[..]) else {
-        panic!("the page has another number of blocks")
+        panic!("{} has another number of blocks", example.heading)
     };
-    fs::write(source.join("aimd.rs"), code).expect("the new file");
+    fs::write(source.join(example.file), code).expect("the new file");
     let change = |name: &str, how: &dyn Fn(&str) -> String| {
         let text = fs::read_to_string(source.join(name)).expect(name);
         fs::write(source.join(name), how(&text)).expect(name);
@@ -70,7 +103,7 @@ fn tree(folder: &Path) {
     change("lib.rs", &|text| applied(text, module));
     change("table.rs", &|text| {
         let text = applied(text, used);
-        let table = text.find("algorithms! { $").expect("the table");
+        let table = text.find(example.table).expect("the table");
         let end = table + text[table..].find("\n}\n").expect("its end") + 1;
         format!("{}{line}{}", &text[..end], &text[end..])
     });
@@ -96,18 +129,24 @@ fn folder(name: &str) -> PathBuf {
 fn the_page_fits_the_tree_and_is_formatted() {
     let folder = folder("page-short");
     tree(&folder);
-    let files = ["aimd.rs", "lib.rs", "table.rs"].map(|f| format!("crates/forebay-cc/src/{f}"));
-    let args = ["--check", "--edition", "2024", &files[0]];
-    run("rustfmt", &args, &folder);
-    assert!(fs::read_to_string(folder.join(&files[2])).unwrap().contains("Aimd aimd: \"aimd\""));
+    for Example { package, file, line, .. } in EXAMPLES {
+        let source = folder.join("crates").join(package).join("src");
+        for name in [file, "table.rs"] {
+            let path = source.join(name).display().to_string();
+            run("rustfmt", &["--check", "--edition", "2024", &path], &folder);
+        }
+        assert!(fs::read_to_string(source.join("table.rs")).unwrap().contains(line));
+    }
 }
 
 /// About a minute: the dependencies are built anew.
 #[test]
-#[ignore = "builds forebay-cc from nothing"]
-fn the_crate_with_the_example_of_the_page_passes_its_tests() {
+#[ignore = "builds forebay-cc and forebay-queue from nothing"]
+fn the_crates_with_the_examples_of_the_page_pass_their_tests() {
     let folder = folder("page-long");
     tree(&folder);
     run(env!("CARGO"), &["fmt", "--check"], &folder);
-    run(env!("CARGO"), &["test", "--offline", "-p", "forebay-cc", "--features", "schema"], &folder);
+    for Example { package, .. } in EXAMPLES {
+        run(env!("CARGO"), &["test", "--offline", "-p", package, "--features", "schema"], &folder);
+    }
 }

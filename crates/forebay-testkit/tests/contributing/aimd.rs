@@ -1,13 +1,15 @@
 //! AIMD(a, b): add `a` segments a round trip, keep the share `b` on congestion.
 //!
-//! Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in computer networks",
-//! 1989 (doi:10.1016/0169-7552(89)90019-6). W is the window in bytes, SMSS the segment:
+//! Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in
+//! computer networks", 1989 (doi:10.1016/0169-7552(89)90019-6). W is the window in bytes, SMSS the
+//! segment:
 //!
 //! 1. increase: `W += a SMSS` each time that W bytes are acknowledged, that is once a round trip;
 //! 2. decrease: `W = max(b W, 2 SMSS)` on congestion.
 //!
-//! Differs from the paper in: slow start (RFC 5681 eq. 2) leads to the first congestion; a timeout falls back to one
-//! segment; the paper's users know of congestion from one bit, here a loss or an ECN echo is that bit.
+//! Differs from the paper in: slow start (RFC 5681 eq. 2) leads to the first congestion; a timeout
+//! falls back to one segment; the paper's users know of congestion from one bit, here a loss or an
+//! ECN echo is that bit.
 
 use forebay_base::Time;
 use forebay_cc::{Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout};
@@ -114,6 +116,18 @@ impl Controller for Aimd {
         }
         self.cwnd_bytes = self.mss_bytes;
         self.acked_bytes = 0;
+    }
+
+    fn wants_rate(&self) -> bool {
+        false // no delivery rate samples
+    }
+
+    fn stamps(&self) -> bool {
+        false // no options on packets
+    }
+
+    fn sending_moves_limits(&self) -> bool {
+        false // on_sent changes nothing
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

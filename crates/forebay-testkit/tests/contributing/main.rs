@@ -1,7 +1,9 @@
-//! The worked example of CONTRIBUTING.md, compiled and run: the page cannot rot.
+//! The worked examples of CONTRIBUTING.md, compiled and run: the page cannot rot.
 
 mod aimd;
 mod page;
+mod step;
+mod step_tests;
 
 use aimd::{Aimd, Params};
 use forebay_base::{Rng, Span, Stream, Time};
@@ -132,14 +134,20 @@ fn contributing_shows_this_code() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(here.join(path)).expect(path);
     let page = read("../../CONTRIBUTING.md");
-    assert!(page.contains(&inside_the_crate(&read("tests/add_a_controller/aimd.rs"))));
+    for (file, package) in [("aimd.rs", "forebay_cc"), ("step.rs", "forebay_queue")] {
+        let code = inside_the_crate(&read(&format!("tests/contributing/{file}")), package);
+        assert!(page.contains(&code), "CONTRIBUTING.md has not this:\n{code}");
+    }
 }
 
 /// The example as it stands in the crate itself.
-fn inside_the_crate(code: &str) -> String {
-    let (outside, used) = ("use forebay_base::Time;\nuse forebay_cc::{", "};\nuse serde");
-    let inside = code.replace(outside, "use crate::{");
-    let inside = inside.replace(used, "};\nuse forebay_base::Time;\nuse serde");
+fn inside_the_crate(code: &str, package: &str) -> String {
+    let start = code.find("\nuse ").expect("imports") + 1;
+    let end = start + code[start..].find("\n\n").expect("their end") + 1;
+    let of_crate = code[start..end].replace(&format!("use {package}::"), "use crate::");
+    let mut imports: Vec<&str> = of_crate.split_inclusive(";\n").collect();
+    imports.sort();
+    let inside = format!("{}{}{}", &code[..start], imports.concat(), &code[end..]);
     let schema = "#[cfg_attr(feature = \"schema\", derive(schemars::JsonSchema))]\n";
     inside.replace("#[serde(default,", &format!("{schema}#[serde(default,"))
 }
