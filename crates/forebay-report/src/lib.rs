@@ -26,6 +26,7 @@ mod page;
 mod panels;
 mod parquet_rows;
 mod results;
+mod series;
 mod tables;
 
 pub use error::{MOST_FOLDERS, ReportError};
@@ -33,6 +34,7 @@ pub use metrics::{
     ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
     Shown, Unit, labels, rows,
 };
+pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 
 use data::{Data, Protocol, RunPanels};
 use downsample::{COARSEST, FINEST};

@@ -7,7 +7,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
 
-/// The columns that a report reads.
+/// The columns that a report needs.
 const COLUMNS: [&str; 6] = ["run_protocol", "seed", "t_ns", "entity", "metric", "value"];
 
 /// One sample of one metric.
@@ -18,6 +18,8 @@ pub(super) struct Row<'a> {
     pub entity: &'a [u8],
     pub metric: &'a [u8],
     pub value: f64,
+    /// Empty in results of versions that wrote none.
+    pub unit: &'a [u8],
 }
 
 /// Tell `each` of every row.
@@ -29,23 +31,27 @@ pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), Re
         path: path.to_path_buf(),
         why: format!("does not have the columns {}", COLUMNS.join(", ")),
     })?;
+    let unit = place(&reader, "unit");
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(&wrong)?;
-        read_group(&*group, columns, &mut each).map_err(&wrong)?;
+        read_group(&*group, (columns, unit), &mut each).map_err(&wrong)?;
     }
     Ok(())
 }
 
-fn places(reader: &SerializedFileReader<File>) -> Option<[usize; 6]> {
+fn place(reader: &SerializedFileReader<File>, name: &str) -> Option<usize> {
     let schema = reader.metadata().file_metadata().schema_descr();
-    let place = |name: &&str| schema.columns().iter().position(|column| column.name() == *name);
-    let places: Option<Vec<usize>> = COLUMNS.iter().map(place).collect();
+    schema.columns().iter().position(|column| column.name() == name)
+}
+
+fn places(reader: &SerializedFileReader<File>) -> Option<[usize; 6]> {
+    let places: Option<Vec<usize>> = COLUMNS.iter().map(|name| place(reader, name)).collect();
     places?.try_into().ok()
 }
 
 fn read_group(
     group: &dyn RowGroupReader,
-    columns: [usize; 6],
+    (columns, unit): ([usize; 6], Option<usize>),
     each: &mut impl FnMut(&Row<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;
@@ -55,6 +61,7 @@ fn read_group(
     let entity: Vec<ByteArray> = column::<ByteArrayType>(group, entity)?;
     let metric: Vec<ByteArray> = column::<ByteArrayType>(group, metric)?;
     let value = column::<DoubleType>(group, value)?;
+    let unit = unit.map(|unit| column::<ByteArrayType>(group, unit)).transpose()?;
     for i in 0..value.len() {
         each(&Row {
             protocol: protocol[i].data(),
@@ -64,6 +71,7 @@ fn read_group(
             entity: entity[i].data(),
             metric: metric[i].data(),
             value: value[i],
+            unit: unit.as_ref().map_or(&[], |unit| unit[i].data()),
         });
     }
     Ok(())

@@ -10,13 +10,13 @@ use crate::metrics::{
     Bounds, FlowResult, InterfaceResult, Mark, clock_seconds, flows_of, interfaces_of, metrics_of,
 };
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
-use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
+use crate::store::{Store, StoreError};
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
-use forebay_report::Metrics;
+use forebay_report::{MOST_FLOWS_BY_PORT, Metrics};
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, ScenarioError, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};

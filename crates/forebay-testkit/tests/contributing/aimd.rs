@@ -12,9 +12,7 @@
 //! ECN echo is that bit.
 
 use forebay_base::Time;
-use forebay_cc::{
-    Ack, Congestion, Controller, Init, Limits, Observation, ParamError, Recovered, Timeout,
-};
+use forebay_cc::{Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of AIMD(a, b).
@@ -132,9 +130,11 @@ impl Controller for Aimd {
         false // on_sent changes nothing
     }
 
-    fn observe(&self) -> Observation {
-        let ssthresh_bytes = (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes);
-        let slow_start = self.cwnd_bytes < self.ssthresh_bytes;
-        Observation { ssthresh_bytes, phase: if slow_start { "slow-start" } else { "additive" } }
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes)
+    }
+
+    fn phase(&self) -> &'static str {
+        if self.cwnd_bytes < self.ssthresh_bytes { "slow-start" } else { "additive" }
     }
 }

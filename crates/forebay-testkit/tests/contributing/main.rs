@@ -109,7 +109,7 @@ fn a_timeout_falls_back_to_one_segment_and_slow_start_returns_to_b() {
     aimd.on_rto(NOW, &Timeout { flight_size_bytes: 16 * MSS, first: true });
     assert_eq!(window(&aimd), MSS);
     (0..11).for_each(|_| aimd.on_ack(NOW, &ack(MSS)));
-    assert_eq!((window(&aimd), aimd.observe().phase), (12 * MSS, "additive"));
+    assert_eq!((window(&aimd), aimd.phase()), (12 * MSS, "additive"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
-use forebay_cc::{PieceView, Sibling};
+use forebay_cc::{Observed, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
 
@@ -352,6 +352,10 @@ impl Connection {
     /// The state of `path` for series and reports.
     pub fn view(&self, path: usize) -> PathView {
         self.paths[path].view(&self.config)
+    }
+    /// Show `visit` the series that the controller of `path` publishes.
+    pub fn observe(&self, path: usize, visit: &mut dyn FnMut(Observed)) {
+        self.paths[path].observe(visit);
     }
     /// RTT samples of `path`.
     pub fn round_trips(&self, path: usize) -> &Histogram {

@@ -29,7 +29,7 @@ use crate::config::TcpConfig;
 use crate::connection::{Counters, PathSetup, PathView, Role, RttSummary};
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, PortId, Span, Time};
-use forebay_cc::{Controller, Observation, PieceView, Sibling};
+use forebay_cc::{Controller, Observed, PieceView, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
@@ -249,17 +249,20 @@ impl Path {
 
     pub(crate) fn view(&self, config: &TcpConfig) -> PathView {
         let Path { sender, recovery, .. } = self;
-        let Observation { ssthresh_bytes, phase } = sender.controller().observe();
+        let controller = sender.controller();
         PathView {
             cwnd_bytes: recovery.window_in_force(sender),
-            ssthresh_bytes,
-            phase,
+            ssthresh_bytes: controller.ssthresh_bytes(),
+            phase: controller.phase(),
             srtt: recovery.rtt().srtt(),
             in_flight_bytes: sender.in_flight(),
             pacing_rate: sender.pacing_rate(recovery, &sender.limits(), config),
             delivered_bytes: sender.rate().delivered(),
             lost_bytes: sender.rate().lost(),
         }
+    }
+    pub(crate) fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        self.sender.controller().observe(visit);
     }
     pub(crate) fn round_trips(&self) -> &Histogram {
         self.recovery.histogram()

@@ -5,8 +5,7 @@ use crate::testing::{Delivery, Plan, config};
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{
-    Ack, AckPolicy, AnyController, AnyFeedback, Congestion, Controller, Init, Limits, Observation,
-    Timeout,
+    Ack, AckPolicy, AnyController, AnyFeedback, Congestion, Controller, Init, Limits, Timeout,
 };
 
 const SEGMENTS: u64 = 10;
@@ -67,9 +66,6 @@ impl Controller for SampleDriven {
     fn on_rto(&mut self, _: Time, _: &Timeout) {}
     fn stamps(&self) -> bool {
         false
-    }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "sample_driven" }
     }
 }
 

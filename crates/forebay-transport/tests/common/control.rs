@@ -4,7 +4,7 @@ use super::MSS;
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
     Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
-    NextPacket, Observation, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use std::sync::{Arc, Mutex};
 
@@ -248,8 +248,7 @@ impl Controller for Window {
         let options = (!self.stamped.is_empty()).then_some(self.stamped);
         Stamp { options, max_wire_len: self.max_wire_len, ..Stamp::default() }
     }
-    fn observe(&self) -> Observation {
-        let set = (self.ssthresh != u64::MAX).then_some(self.ssthresh);
-        Observation { ssthresh_bytes: set, phase: "test" }
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        (self.ssthresh != u64::MAX).then_some(self.ssthresh)
     }
 }

@@ -266,7 +266,7 @@ impl Sender {
         if cwnd >= Limits::MAX_CWND_BYTES {
             return None; // no window
         }
-        let ssthresh = self.controller.observe().ssthresh_bytes.unwrap_or(u64::MAX);
+        let ssthresh = self.controller.ssthresh_bytes().unwrap_or(u64::MAX);
         let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };
         let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
         Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
