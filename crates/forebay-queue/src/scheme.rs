@@ -1,5 +1,6 @@
-//! The first and the last stage of a port, which belong together: what a scheme measures where packets arrive, and what it does to
-//! packets that leave. What the one tells the other is their own business: one machine has both.
+//! The first and the last stage of a port, which belong together: what a scheme measures where
+//! packets arrive, and what it does to packets that leave. What the one tells the other is their
+//! own business: one machine has both.
 
 use crate::port::{PortContext, PortInit};
 use alloc::collections::VecDeque;
@@ -14,14 +15,16 @@ pub struct Backlog {
     pub packets: u64,
 }
 
-/// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before anything else that waits.
+/// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before
+/// anything else that waits.
 pub struct Behind<'a>(pub(crate) &'a mut VecDeque<Packet>);
 
 impl Behind<'_> {
     /// Most packets that may leave behind the first.
     pub const MOST: usize = 3;
 
-    /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`] already.
+    /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`]
+    /// already.
     pub fn push(&mut self, packet: Packet) {
         assert!(self.0.len() < Behind::MOST, "an egress gives a short list of packets");
         self.0.push_back(packet);
@@ -30,10 +33,11 @@ impl Behind<'_> {
 
 /// Meter and egress of one port: one scheme measures and stamps, another measures and cuts.
 pub trait PortScheme: Send {
-    /// A packet arrives at the port, before any drop: read it, and change what routers may change. `queue` is what waits, without it.
+    /// A packet arrives at the port, before any drop: read it, and change what routers may change.
+    /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
-    /// `packet` is next on the transmitter, and `queue` is what waits behind it. What is returned leaves first, then what was put into
-    /// `behind`: each of those counts as made by cutting.
+    /// `packet` is next on the transmitter, and `queue` is what waits behind it. What is returned
+    /// leaves first, then what was put into `behind`: each of those counts as made by cutting.
     fn leave(
         &mut self,
         packet: Packet,
@@ -41,14 +45,15 @@ pub trait PortScheme: Send {
         queue: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet;
-    /// When [`PortScheme::on_timeout`] is due. None while nothing arrives and nothing waits, so that an idle network comes to rest.
+    /// When [`PortScheme::on_timeout`] is due. None while nothing arrives and nothing waits, so
+    /// that an idle network comes to rest.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
     /// The time asked for has come. Early calls do nothing.
     fn on_timeout(&mut self, _now: Time, _queue: Backlog) {}
-    /// The link runs at `rate` from `now` on. Everything that was due by `now` has been done. Called when the port is built, and at
-    /// each change.
+    /// The link runs at `rate` from `now` on. Everything that was due by `now` has been done.
+    /// Called when the port is built, and at each change.
     fn set_rate(&mut self, _now: Time, _rate: Rate) {}
     /// Give what it has computed by `now` to `see`, each number under a name that ends in its unit
     /// (`rcp_rate_bps`): for series and tests, never fed back.

@@ -1,5 +1,5 @@
-//! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line follow the enum variants, the name in
-//! scenario files, `list` and `explain`.
+//! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line
+//! follow the enum variants, the name in scenario files, `list` and `explain`.
 //!
 //! A line names a module and its parameters, which implement [`SchemeParams`].
 

@@ -1,4 +1,5 @@
-//! What routers and ports are in a run: what the scenario says of them, else what the protocols of the run need.
+//! What routers and ports are in a run: what the scenario says of them, else what the protocols of
+//! the run need.
 
 use crate::error::Fault;
 use crate::item::whole;
@@ -27,7 +28,8 @@ impl Network {
     pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
         self.routers.get(&node).map(|(_, spec)| spec.clone())
     }
-    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is a host.
+    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is
+    /// a host.
     pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,
@@ -127,7 +129,8 @@ impl Scenario {
         let Some((by, name)) = wanted.next() else { return Ok(None) };
         if let Some((other, another)) = wanted.find(|(_, another)| *another != name) {
             return Err(Problem::Conflict(format!(
-                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: they cannot be in one run",
+                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: \
+                 they cannot be in one run",
                 word = K::WORD
             )));
         }
@@ -139,7 +142,8 @@ impl Scenario {
         Ok(Some(Chosen::of(line, line.defaults(), toml::Table::new())))
     }
 
-    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that any of them needs.
+    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
+    /// any of them needs.
     pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
         let needs = |name: &'static str| self.bundle(name).router == Some(kind);
         let common = match &self.router {
