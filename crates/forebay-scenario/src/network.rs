@@ -9,6 +9,7 @@ use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::NodeId;
 use forebay_net::{ForwardingSpec, SchemeSpec};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// Routers and ports of a run.
@@ -52,6 +53,9 @@ fn address<T>(of: &Arc<T>) -> usize {
     Arc::as_ptr(of).addr()
 }
 
+/// The routers of one kind.
+type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
+
 /// What a protocol needs.
 type Need = (&'static str, Bundle);
 
@@ -64,8 +68,8 @@ impl Scenario {
         let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let mut schemes = BTreeMap::new();
         for port in wires().filter_map(|wire| wire.port.as_ref()) {
-            if !schemes.contains_key(&address(port)) {
-                schemes.insert(address(port), self.machine(port)?);
+            if let Entry::Vacant(place) = schemes.entry(address(port)) {
+                place.insert(self.machine(port)?);
             }
         }
         let needed = match wires().all(|wire| wire.port.is_some()) {
@@ -103,8 +107,7 @@ impl Scenario {
             };
             routers.insert(id, router);
         }
-        let mut checks: BTreeMap<&str, (RouterTraits, Vec<(NodeId, ForwardingSpec)>)> =
-            BTreeMap::new();
+        let mut checks: BTreeMap<&str, OfKind> = BTreeMap::new();
         for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
             let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
             of_kind.1.push((id, spec.clone()));
