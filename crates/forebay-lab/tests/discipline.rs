@@ -1,4 +1,5 @@
-//! A queue discipline from outside, by registration alone: parameters from a scenario, a timer, marks.
+//! A queue discipline from outside, by registration alone: parameters from a scenario, a timer,
+//! marks.
 
 use forebay_base::{DropReason, Packet, Span, Time};
 use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Scenario};
@@ -6,7 +7,8 @@ use forebay_lab::{RunOptions, RunResult, run_one};
 use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
 use serde::{Deserialize, Serialize};
 
-/// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or dropped.
+/// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or
+/// dropped.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Toy {
@@ -100,7 +102,8 @@ fn run(set: &[&str]) -> RunResult {
 const TOY: &str = "link_defaults.queue.discipline=toy";
 const MIDDLE: &str = "links.0-2.queue.discipline=toy";
 
-/// The dumbbell's queue is a limit alone: --set makes a table of it. ECN-capable flows are marked, others lose packets.
+/// The dumbbell's queue is a limit alone: --set makes a table of it. ECN-capable flows are marked,
+/// others lose packets.
 #[test]
 fn a_registered_discipline_marks_or_drops_by_its_parameters() {
     let plain = run(&[]);

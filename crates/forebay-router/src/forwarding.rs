@@ -97,12 +97,14 @@ pub enum Verdict {
     Drop(Packet, DropReason),
 }
 
-/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is built.
+/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is
+/// built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
     /// Those that came to the node and that its routes send there, and no others.
     Routed,
-    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the port.
+    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the
+    /// port.
     Passing,
     /// Any, also packets of its own for any address.
     Any,
@@ -122,7 +124,8 @@ pub trait Forwarding: Any + Send {
     }
     /// A packet came in on `in_port`. TTL and routes are this machine's business.
     fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict;
-    /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop it.
+    /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop
+    /// it.
     fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {
         Verdict::Drop(packet, DropReason::Full)
     }
@@ -130,8 +133,8 @@ pub trait Forwarding: Any + Send {
     fn pull(&mut self, _port: PortId, _cx: &mut NodeContext<'_>) -> Option<Packet> {
         None
     }
-    /// True if [`Forwarding::pull`] would give a packet for `port` now. After each call the driver asserts, in debug
-    /// builds, that no idle port has one.
+    /// True if [`Forwarding::pull`] would give a packet for `port` now. After each call the driver
+    /// asserts, in debug builds, that no idle port has one.
     fn has_eligible(&self, _port: PortId, _now: Time) -> bool {
         false
     }

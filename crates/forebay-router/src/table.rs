@@ -1,8 +1,9 @@
-//! The table of routers. One line here and one `pub mod` in `lib.rs` add one; from the line follow the enum variants, the name in
-//! scenario files, `list` and `explain`.
+//! The table of routers. One line here and one `pub mod` in `lib.rs` add one; from the line follow
+//! the enum variants, the name in scenario files, `list` and `explain`.
 //!
-//! A line names a module with the type of the variant's name, and `Settings`, which implements [`RouterSettings`]. Plain IP, which
-//! needs nothing and is the way of nearly every packet, stands outside the list.
+//! A line names a module with the type of the variant's name, and `Settings`, which implements
+//! [`RouterSettings`]. Plain IP, which needs nothing and is the way of nearly every packet, stands
+//! outside the list.
 
 use crate::forwarding::{Forwarding, NodeContext, RouterInit, RouterSettings, Sends, Verdict};
 use crate::inrpp;
@@ -69,7 +70,8 @@ macro_rules! routers {
             /// What this function makes: a kind under this name.
             Custom(&'static str, MakeRouter),
         }
-        /// All kinds of routers, in the order of the table; the first is that of nodes of which nothing is said.
+        /// All kinds of routers, in the order of the table; the first is that of nodes of which
+        /// nothing is said.
         pub const ROUTERS: &[RouterEntry] = &[
             RouterEntry {
                 name: "ip", title: "Plain IP", reference: "RFC 1812",
@@ -93,7 +95,8 @@ macro_rules! routers {
                     ForwardingSpec::Custom(_, make) => AnyForwarding::Custom(make(init)),
                 }
             }
-            /// Most bytes that it holds beside the queue of a port of that rate; 0 of one from outside.
+            /// Most bytes that it holds beside the queue of a port of that rate; 0 of one from
+            /// outside.
             pub fn cache_bytes(&self, rate: Rate) -> u64 {
                 match self {
                     ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => 0,
@@ -177,7 +180,8 @@ routers! {
 }
 
 impl ForwardingSpec {
-    /// True if both are of one kind, whatever their settings: they may be neighbours that speak with each other.
+    /// True if both are of one kind, whatever their settings: they may be neighbours that speak
+    /// with each other.
     pub fn is_same_kind(&self, other: &ForwardingSpec) -> bool {
         match (self, other) {
             (ForwardingSpec::Custom(one, _), ForwardingSpec::Custom(other, _)) => one == other,

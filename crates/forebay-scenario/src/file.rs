@@ -103,7 +103,8 @@ sections! {
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
             link_defaults: LinkParams,
-            /// The kind of router that they are, by name or as a table with `kind` and its parameters; default: what the protocols of a run need.
+            /// The kind of router that they are, by name or as a table with `kind` and its
+            /// parameters; default: what the protocols of a run need.
             router: Named<Routers>,
             /// The routers: names, or tables.
             routers: Vec<At<RouterEntry>>,
@@ -139,7 +140,8 @@ sections! {
             overhead_bytes: u16,
             /// The queue in front of the link: a table, or its limit alone.
             queue: Queue,
-            /// What the port does beside queueing where a router feeds it: a scheme by name, or a table with `scheme` and its parameters; default: what the protocols of a run need.
+            /// What the port does beside queueing where a router feeds it: a scheme by name, or a
+            /// table with `scheme` and its parameters; default: what the protocols of a run need.
             port: Named<Schemes>,
         }
     }

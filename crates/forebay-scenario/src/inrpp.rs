@@ -25,7 +25,8 @@ sections! {
     pub struct InrppTable {
         required {}
         optional {
-            /// Names of the routers that run INRPP, whatever protocol is compared; default: all while the protocol of the run, or of a flow, is inrpp, else none.
+            /// Names of the routers that run INRPP, whatever protocol is compared; default: all
+            /// while the protocol of the run, or of a flow, is inrpp, else none.
             routers: Vec<At<String>>,
             /// Cache of each interface.
             cache: CacheTable,
@@ -33,23 +34,33 @@ sections! {
             detours: bool,
             /// Time between two probes of a detour, T_p, with unit; 100us to 10s, default "10ms".
             probe_interval: Span,
-            /// Time between two decisions to open or close a detour, T_d, with unit; at least probe_interval; below 5 probe_interval loads have not settled since the last decision, which is told; default 5 probe_interval.
+            /// Time between two decisions to open or close a detour, T_d, with unit; at least
+            /// probe_interval; below 5 probe_interval loads have not settled since the last
+            /// decision, which is told; default 5 probe_interval.
             decision_interval: Span,
-            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2)); default 0.4.
+            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2));
+            /// default 0.4.
             alpha: Number,
-            /// Weight of the last probe interval in the load that the rate of detours is computed from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
+            /// Weight of the last probe interval in the load that the rate of detours is computed
+            /// from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
             load_weight: Number,
-            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to 1048576, default 1500.
+            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to
+            /// 1048576, default 1500.
             quantum_bytes: u32,
-            /// Shortest time for which an interface tells that its congestion is over, with unit; 1ms to 100s, default "200ms".
+            /// Shortest time for which an interface tells that its congestion is over, with unit;
+            /// 1ms to 100s, default "200ms".
             cancel_for: Span,
-            /// Shortest time after which a router forgets a congested interface downstream of which it hears nothing, with unit; 1ms to 100s, default "1s".
+            /// Shortest time after which a router forgets a congested interface downstream of which
+            /// it hears nothing, with unit; 1ms to 100s, default "1s".
             forget_after: Span,
-            /// Shortest time after which one packet of a held flow is released though no ACK came, with unit; 1ms to 100s, default "200ms".
+            /// Shortest time after which one packet of a held flow is released though no ACK came,
+            /// with unit; 1ms to 100s, default "200ms".
             watchdog: Span,
         }
     }
-    /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface ("8s"). With `total` alone, `high` is four fifths of it, and `low` half of `high`, as in the paper.
+    /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface
+    /// ("8s"). With `total` alone, `high` is four fifths of it, and `low` half of `high`, as in the
+    /// paper.
     pub struct CacheTable {
         required {}
         optional {
@@ -132,8 +143,8 @@ const MIN_PROBES_PER_DECISION: u64 = 5;
 /// Above it the rate of detours is not stable, by TeXCP's analysis.
 const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 
-/// What `[inrpp]` stands for. Its list of routers says of all routers that say nothing themselves what they are: INRPP if they are on
-/// it, else as `router` at the top says, or plain.
+/// What `[inrpp]` stands for. Its list of routers says of all routers that say nothing themselves
+/// what they are: INRPP if they are on it, else as `router` at the top says, or plain.
 pub(super) fn resolve(file: &File, topology: &mut Topology, faults: &mut Faults) -> InrppNetwork {
     let Some(At { value: table, .. }) = &file.inrpp else { return InrppNetwork::default() };
     if let Some(names) = &table.routers {
@@ -294,7 +305,8 @@ fn cache(at: &At<CacheTable>) -> Result<CacheSize, Fault> {
     })
 }
 
-/// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and nothing was said of it.
+/// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and
+/// nothing was said of it.
 pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
     if scenario.inrpp == InrppNetwork::default() && scenario.ever_inrpp().is_empty() {
         return None;
@@ -307,7 +319,8 @@ fn all_keys(settings: &Settings) -> InrppTable {
     fn some<T>(value: T) -> Option<At<T>> {
         Some(At::new(value))
     }
-    // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where series are.
+    // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where
+    // series are.
     let Settings {
         cache,
         detours,
@@ -359,7 +372,8 @@ impl Scenario {
         self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
     }
 
-    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are one.
+    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are
+    /// one.
     fn check_caches(&self, routers: &BTreeMap<NodeId, CacheSize>) -> Result<(), Problem> {
         let names = self.named_protocols().into_iter();
         let packet_bytes = names.map(|name| mtu_check::packet_bytes(self, name)).max();
@@ -436,7 +450,8 @@ fn check_routers(scenario: &Scenario, routers: &[(NodeId, ForwardingSpec)]) -> R
     scenario.check_caches(&routers.iter().filter_map(size).collect())
 }
 
-/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares needs them.
+/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares
+/// needs them.
 pub(super) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
     let cache = given.and_then(|at| at.value.cache.as_ref());
     let listed = given.is_some_and(|at| at.value.routers.is_some());

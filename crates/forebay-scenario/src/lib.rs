@@ -1,13 +1,15 @@
 //! Scenario files: a network, its flows, its events, and the protocols to compare on it.
 //!
-//! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
+//! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`]
+//! has nothing left to check.
 //!
-//! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those that a program registers),
-//! [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and how much memory a run will take
-//! ([`memory_estimate`]). The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
+//! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those
+//! that a program registers), [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and
+//! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
+//! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`,
-//! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver
+//! runs).
 
 #![forbid(unsafe_code)]
 
@@ -102,7 +104,8 @@ pub struct Scenario {
     pub tcp: TcpConfig,
     /// Protocols with a configuration of their own.
     pub tcp_of: Vec<(&'static str, TcpConfig)>,
-    /// What kind of routers they are that say nothing of it; None: what the protocols of a run need.
+    /// What kind of routers they are that say nothing of it; None: what the protocols of a run
+    /// need.
     pub router: Option<Arc<Chosen<Routers>>>,
     /// Routers of INRPP.
     pub inrpp: InrppNetwork,
@@ -210,7 +213,8 @@ impl Flow {
 pub struct LoadOptions {
     /// Changes, as `key=value`, in order.
     pub set: Vec<String>,
-    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one for a built-in scenario.
+    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
+    /// for a built-in scenario.
     pub base: Option<PathBuf>,
 }
 
@@ -245,7 +249,8 @@ impl Scenario {
         scenario.map_err(|faults| faults.resolve(&sources))
     }
 
-    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and defaults written out.
+    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and
+    /// defaults written out.
     pub fn to_toml(&self) -> String {
         text::write(self)
     }
@@ -288,7 +293,8 @@ impl Scenario {
         names
     }
 
-    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each once.
+    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each
+    /// once.
     fn named_protocols(&self) -> Vec<&'static str> {
         let mut names = self.protocols.clone();
         let pinned = self.flows.iter().filter_map(|flow| flow.protocol);
@@ -477,7 +483,8 @@ fn read(
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }
 
-/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal obeys.
+/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal
+/// obeys.
 fn description(file: &File) -> Result<String, Fault> {
     let Some(at) = &file.description else { return Ok(String::new()) };
     let plain = |c: char| matches!(c, '\n' | '\r' | '\t') || !source::is_unseen(c);

@@ -96,7 +96,8 @@ pub(super) fn lookup<K: Kind>(name: &At<String>) -> Result<&'static Line<K>, Fau
     })
 }
 
-/// Errors if a parameter of the table that is called `key` is none of what `name` names; without a name, of none of the kind.
+/// Errors if a parameter of the table that is called `key` is none of what `name` names; without a
+/// name, of none of the kind.
 pub(super) fn check_keys<K: Kind>(
     name: Option<&At<String>>,
     params: &[Param],

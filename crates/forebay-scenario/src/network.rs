@@ -1,4 +1,5 @@
-//! What routers and ports are in a run: what the scenario says of them, else what the protocols of the run need.
+//! What routers and ports are in a run: what the scenario says of them, else what the protocols of
+//! the run need.
 
 use crate::error::Fault;
 use crate::item::whole;
@@ -8,6 +9,7 @@ use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::NodeId;
 use forebay_net::{ForwardingSpec, SchemeSpec};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// Routers and ports of a run.
@@ -27,7 +29,8 @@ impl Network {
     pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
         self.routers.get(&node).map(|(_, spec)| spec.clone())
     }
-    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is a host.
+    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is
+    /// a host.
     pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,
@@ -50,6 +53,9 @@ fn address<T>(of: &Arc<T>) -> usize {
     Arc::as_ptr(of).addr()
 }
 
+/// The routers of one kind.
+type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
+
 /// What a protocol needs.
 type Need = (&'static str, Bundle);
 
@@ -62,8 +68,8 @@ impl Scenario {
         let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let mut schemes = BTreeMap::new();
         for port in wires().filter_map(|wire| wire.port.as_ref()) {
-            if !schemes.contains_key(&address(port)) {
-                schemes.insert(address(port), self.machine(port)?);
+            if let Entry::Vacant(place) = schemes.entry(address(port)) {
+                place.insert(self.machine(port)?);
             }
         }
         let needed = match wires().all(|wire| wire.port.is_some()) {
@@ -101,8 +107,7 @@ impl Scenario {
             };
             routers.insert(id, router);
         }
-        let mut checks: BTreeMap<&str, (RouterTraits, Vec<(NodeId, ForwardingSpec)>)> =
-            BTreeMap::new();
+        let mut checks: BTreeMap<&str, OfKind> = BTreeMap::new();
         for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
             let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
             of_kind.1.push((id, spec.clone()));
@@ -127,7 +132,8 @@ impl Scenario {
         let Some((by, name)) = wanted.next() else { return Ok(None) };
         if let Some((other, another)) = wanted.find(|(_, another)| *another != name) {
             return Err(Problem::Conflict(format!(
-                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: they cannot be in one run",
+                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: \
+                 they cannot be in one run",
                 word = K::WORD
             )));
         }
@@ -139,7 +145,8 @@ impl Scenario {
         Ok(Some(Chosen::of(line, line.defaults(), toml::Table::new())))
     }
 
-    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that any of them needs.
+    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
+    /// any of them needs.
     pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
         let needs = |name: &'static str| self.bundle(name).router == Some(kind);
         let common = match &self.router {

@@ -1,24 +1,28 @@
 //! Protocol bundles: what a protocol needs in the network and of the transport beside its two ends.
 //!
-//! An algorithm that works over plain routers needs no line here: the one in the table of algorithms is enough.
+//! An algorithm that works over plain routers needs no line here: the one in the table of
+//! algorithms is enough.
 
 use crate::{inrpp, rcp};
 
-/// What a protocol needs beside its controller and its receiver half. Of a registered one: [`Registration::needs`].
+/// What a protocol needs beside its controller and its receiver half. Of a registered one:
+/// [`Registration::needs`].
 ///
 /// [`Registration::needs`]: crate::Registration::needs
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
-    /// The scheme of the ports of routers, by name, unless the scenario gives them one; None: any will do.
+    /// The scheme of the ports of routers, by name, unless the scenario gives them one; None: any
+    /// will do.
     pub port: Option<&'static str>,
     /// The kind of all routers, by name, unless the scenario gives them one; None: any will do.
     pub router: Option<&'static str>,
     /// What its results are compared with.
     pub reference: ReferenceMode,
-    /// What links between routers carry beyond their MTU, in bytes: room for what ports or routers add to a full-sized packet.
+    /// What links between routers carry beyond their MTU, in bytes: room for what ports or routers
+    /// add to a full-sized packet.
     pub mtu_room_bytes: u16,
-    /// True if its senders do not wait for windows: the buffers at both ends hold the largest flow of the scenario, unless the
-    /// scenario gives them for this protocol.
+    /// True if its senders do not wait for windows: the buffers at both ends hold the largest flow
+    /// of the scenario, unless the scenario gives them for this protocol.
     pub buffers_hold_a_flow: bool,
 }
 

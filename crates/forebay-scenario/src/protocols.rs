@@ -181,8 +181,8 @@ fn named(table: &ProtocolTable, file: &File) -> Result<(&'static str, Algorithm)
 }
 
 /// The parameters that the preset of a protocol gives its algorithm: that of `[tcp_of.NAME]` if
-/// there is one, else that of `[tcp]`. A preset that is not there is reported where the transport is
-/// read.
+/// there is one, else that of `[tcp]`. A preset that is not there is reported where the transport
+/// is read.
 fn preset_spec(file: &File, name: &str, algorithm: &str) -> Option<AlgorithmSpec> {
     let tables = file.tcp_of.iter().flat_map(|at| &at.value.0);
     let own = tables.filter(|(protocol, _)| protocol.value == name).map(|(_, table)| table);

@@ -12,12 +12,15 @@ use forebay_base::{Rate, Span};
 use forebay_queue::Limit;
 use std::sync::Arc;
 
+/// A limit and where it stands, and a discipline.
+type Placed = (At<()>, Limit, Arc<Chosen<Disciplines>>);
+
 /// The limit of a queue and where it stands, and the discipline.
 pub(super) fn queue_of(
     queue: &At<Queue>,
     rate: Rate,
     missing: &impl Fn(&'static str, &str) -> Fault,
-) -> Result<(At<()>, Limit, Arc<Chosen<Disciplines>>), Fault> {
+) -> Result<Placed, Fault> {
     let table = &queue.value.table;
     let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
     let limit = given.and_then(|limit| {

@@ -31,7 +31,8 @@ sections! {
     pub struct RcpTable {
         required {}
         optional {
-            /// Gains by name: "published" (alpha 0.1, beta 1; default, as in the papers), "ns2" (0.4, 0.4) or "stable" (0.4, 0.08).
+            /// Gains by name: "published" (alpha 0.1, beta 1; default, as in the papers), "ns2"
+            /// (0.4, 0.4) or "stable" (0.4, 0.08).
             pair: Pair,
             /// Gain on the spare rate, above 0, instead of that of the pair.
             alpha: Number,
@@ -39,7 +40,8 @@ sections! {
             beta: Number,
             /// Share of the link to fill, above 0 and at most 2; default 1.
             gamma: Number,
-            /// Mean round-trip time before the first sample, with unit, 1us or more; default "200ms".
+            /// Mean round-trip time before the first sample, with unit, 1us or more; default
+            /// "200ms".
             initial_rtt: Span,
             /// Longest interval between two rates, with unit, 1us or more; default "10ms".
             max_interval: Span,
@@ -69,7 +71,8 @@ fn make(given: &toml::Table) -> Result<Made<Schemes>, String> {
     Ok(Made { machine: SchemeSpec::Rcp(params), params: given.clone(), range: Ok(()) })
 }
 
-/// The parameters of `[rcp]`, and over them those given. A pair that is given stands for both of its gains.
+/// The parameters of `[rcp]`, and over them those given. A pair that is given stands for both of
+/// its gains.
 fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
     let mut params = toml::Table::new();
     all_keys(&scenario.rcp).put(&mut params);
@@ -132,7 +135,8 @@ fn fault(table: &RcpTable, param: &str, allowed: &str) -> Fault {
     }
 }
 
-/// The table that stands for the ports of a scenario, every key given; None where there are none and nothing was said.
+/// The table that stands for the ports of a scenario, every key given; None where there are none
+/// and nothing was said.
 pub(super) fn describe(scenario: &Scenario) -> Option<RcpTable> {
     let names = scenario.named_protocols().into_iter();
     let mut names = names.filter(|name| scenario.bundle(name).port == BUNDLE.1.port);

@@ -1,8 +1,9 @@
 //! `--set key=value`: changes of the document before it is read.
 //!
-//! A key is a dotted path. Where the path enters an array of tables, the next part is the name of an element (of a link also
-//! "a-b"), or its number from 0. Where it enters a queue whose limit stands alone, that is `queue.limit`; so are `port.scheme`,
-//! `router.kind` and the name of a router. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! A key is a dotted path. Where the path enters an array of tables, the next part is the name of
+//! an element (of a link also "a-b"), or its number from 0. Where it enters a queue whose limit
+//! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
+//! router. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
 use super::error::{Fault, Problem};
 use super::item::{Entry, Item, Value, parse_document};
@@ -51,7 +52,8 @@ fn step<'a>(
     match &mut at.value {
         Value::Table(entries) => {
             let index = entries.iter().position(|e| e.key == part).unwrap_or_else(|| {
-                // An empty table until the value is known; a key that the format has not is found when it is read.
+                // An empty table until the value is known; a key that the format has not is found
+                // when it is read.
                 let item = Item { value: Value::Table(Vec::new()), loc: place };
                 entries.push(Entry { key: part.to_string(), key_loc: place, item });
                 entries.len() - 1
@@ -99,7 +101,8 @@ fn step<'a>(
     }
 }
 
-/// A value that stands alone (the limit of a queue, the name of a scheme) becomes a table in which `key` has it.
+/// A value that stands alone (the limit of a queue, the name of a scheme) becomes a table in which
+/// `key` has it.
 fn spell_out(item: &mut Item, key: &str) {
     if let Value::String(_) = item.value {
         let (alone, loc) = (item.clone(), item.loc);
@@ -161,7 +164,8 @@ fn top_level(text: &str, wanted: char) -> Option<usize> {
         .map(|(i, _)| i)
 }
 
-/// The parts of a path with their starts; None if one is empty. A part in double quotes may hold dots.
+/// The parts of a path with their starts; None if one is empty. A part in double quotes may hold
+/// dots.
 fn path(text: &str) -> Option<Vec<(usize, String)>> {
     let mut parts = Vec::new();
     let mut start = 0;

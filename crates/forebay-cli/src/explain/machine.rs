@@ -1,12 +1,13 @@
-//! A queue discipline, a port scheme, a kind of router: what it does, and its parameters as a scenario sets them.
+//! A queue discipline, a port scheme, a kind of router: what it does, and its parameters as a
+//! scenario sets them.
 
 use super::params::{paragraphs, parameters};
 use crate::terminal::{Paint, wrap};
 use forebay_lab::scenario::registry::{Kind, line};
 use std::fmt::Write;
 
-/// The explanation of what is called `name`, which is in the list of its kind. `what` says what it is, `key` where a link or a
-/// scenario names it.
+/// The explanation of what is called `name`, which is in the list of its kind. `what` says what it
+/// is, `key` where a link or a scenario names it.
 pub fn text<K: Kind>(name: &str, (what, key): (&str, &str), paint: Paint) -> String {
     let line = line::<K>(name).expect("the catalogue is made from the lists");
     let mut text = String::new();

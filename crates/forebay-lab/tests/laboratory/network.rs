@@ -1,4 +1,5 @@
-//! Routers and ports that the scenario names: the same network as the one that a protocol asks for, and legal without it.
+//! Routers and ports that the scenario names: the same network as the one that a protocol asks for,
+//! and legal without it.
 
 use super::scenario;
 use forebay_lab::{RunOptions, RunResult, run_one};
@@ -19,8 +20,9 @@ fn what_a_protocol_asks_for_may_be_said_and_is_the_same() {
     assert_ne!(over_ip.trace_hash, run("inrpp", &[]).trace_hash);
 }
 
-/// CUBIC alone: ports of RCP find no request in its packets and change nothing; a router of INRPP holds no packet of its data, which
-/// carries no echo, beyond what the queue and the plain part of its cache hold.
+/// CUBIC alone: ports of RCP find no request in its packets and change nothing; a router of INRPP
+/// holds no packet of its data, which carries no echo, beyond what the queue and the plain part of
+/// its cache hold.
 #[test]
 fn cubic_runs_over_ports_of_rcp_and_routers_of_inrpp() {
     let plain = run("cubic", &[]);

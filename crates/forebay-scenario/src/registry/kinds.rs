@@ -14,8 +14,8 @@ use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock, RwLock};
 
-/// Congestion controllers with their receiver halves. Those of the table are not in this list but in `forebay-cc`: see
-/// [`Algorithm`](crate::Algorithm).
+/// Congestion controllers with their receiver halves. Those of the table are not in this list but
+/// in `forebay-cc`: see [`Algorithm`](crate::Algorithm).
 pub enum Controllers {}
 
 /// What makes both ends of a path.
@@ -37,7 +37,8 @@ pub enum Routers {}
 /// What else there is to know of a kind of router.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RouterTraits {
-    /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add to a full-sized packet.
+    /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
+    /// to a full-sized packet.
     pub mtu_room_bytes: u16,
     /// Errors if they cannot work in this network.
     pub(crate) check: Option<Check>,

@@ -1,6 +1,6 @@
-//! What a scenario can name: controllers, queue disciplines, port schemes, routers. Each kind has one list, of the lines of its table
-//! and behind them what a program registers ([`Registration`]); both are of one type, which knows nothing of the type of the
-//! parameters.
+//! What a scenario can name: controllers, queue disciplines, port schemes, routers. Each kind has
+//! one list, of the lines of its table and behind them what a program registers ([`Registration`]);
+//! both are of one type, which knows nothing of the type of the parameters.
 
 mod kinds;
 mod registration;
@@ -53,7 +53,8 @@ pub struct Line<K: Kind> {
     pub traits: K::Traits,
     /// Makes it of the parameters that are given.
     pub(crate) make: Box<Make<K>>,
-    /// Where a scenario has a table of parameters for all of this name: those of the table, and over them the given ones.
+    /// Where a scenario has a table of parameters for all of this name: those of the table, and
+    /// over them the given ones.
     pub(crate) over: Option<Over>,
 }
 
@@ -117,8 +118,8 @@ impl<K: Kind> Chosen<K> {
     pub fn name(&self) -> &'static str {
         self.line.name
     }
-    /// What to build it with. Errors in words if the parameters do not go with those of the table that the scenario has for all of
-    /// this name.
+    /// What to build it with. Errors in words if the parameters do not go with those of the table
+    /// that the scenario has for all of this name.
     pub(crate) fn machine(&self, scenario: &Scenario) -> Result<K::Machine, String> {
         let Some(over) = self.line.over else { return Ok(self.machine.clone()) };
         let made = (self.line.make)(&over(scenario, &self.params))?;

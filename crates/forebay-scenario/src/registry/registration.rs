@@ -132,7 +132,8 @@ where
         })
     }
 
-    /// What links between two of this kind carry beyond their MTU, in bytes: room for what these routers add to a full-sized packet.
+    /// What links between two of this kind carry beyond their MTU, in bytes: room for what these
+    /// routers add to a full-sized packet.
     pub fn mtu_room_bytes(mut self, bytes: u16) -> Self {
         self.traits.mtu_room_bytes = bytes;
         self

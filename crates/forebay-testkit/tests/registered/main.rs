@@ -1,4 +1,5 @@
-//! Toys of what other crates may bring, each by registration alone and in less than 80 lines: then it is a word of scenarios.
+//! Toys of what other crates may bring, each by registration alone and in less than 80 lines: then
+//! it is a word of scenarios.
 
 mod discipline;
 mod router;
@@ -8,7 +9,8 @@ mod users;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
 
-/// Two routers between three hosts of each side; 10 Mbit/s and 10 ms in the middle, no start jitter.
+/// Two routers between three hosts of each side; 10 Mbit/s and 10 ms in the middle, no start
+/// jitter.
 const LINE: &str = r#"
     protocols = ["newreno"]
     start_jitter = "0s"

@@ -51,7 +51,8 @@ impl Forwarding for Wait {
     }
 }
 
-/// A flow of one packet is over when that has arrived: SYN, SYN-ACK and packet pass the router once each.
+/// A flow of one packet is over when that has arrived: SYN, SYN-ACK and packet pass the router once
+/// each.
 #[test]
 fn three_packets_wait_at_each_router_of_the_kind() {
     let build = |params: &Params, _: RouterInit<'_>| Wait {

@@ -1,4 +1,5 @@
-//! Meter and egress: the meter counts packets that are ECN-capable, the egress marks each tenth. And a controller whose flows need it.
+//! Meter and egress: the meter counts packets that are ECN-capable, the egress marks each tenth.
+//! And a controller whose flows need it.
 
 use crate::run;
 use forebay_base::{Ecn, Packet, Time};
@@ -58,8 +59,8 @@ impl Controller for Ten {
     }
 }
 
-/// 100 packets, and no queue, so that the tenth to arrive is the one that is marked. The second router sees a mark on its tenth, too,
-/// and none is counted twice.
+/// 100 packets, and no queue, so that the tenth to arrive is the one that is marked. The second
+/// router sees a mark on its tenth, too, and none is counted twice.
 #[test]
 fn a_controller_gets_the_scheme_that_its_flows_need() {
     let tenth = |params: &Params, _: PortInit| Tenth { each: params.each, arrived: 0, marked: 0 };

@@ -1,4 +1,5 @@
-//! Words of scenarios alone: a chain of flows with think times; two variants and two classes in one run.
+//! Words of scenarios alone: a chain of flows with think times; two variants and two classes in one
+//! run.
 
 use crate::run;
 
@@ -38,7 +39,7 @@ const MIX: &str = r#"
     flows = [
         { src = "s0", dst = "d0", endless = true, protocol = "gentle", class = "bulk" },
         { src = "s1", dst = "d1", endless = true, protocol = "firm", class = "bulk" },
-        { src = "s2", dst = "d2", packets = 10, start = "2s", every = "1s", count = 10, class = "short" },
+        { src = "s2", dst = "d2", packets = 10, every = "1s", count = 10, class = "short" },
     ]
     [protocol.gentle]
     of = "cubic"
@@ -48,7 +49,8 @@ const MIX: &str = r#"
     beta = 0.9
 "#;
 
-/// The variant that keeps more of its window after a loss gets more of the link; classes have metrics of their own.
+/// The variant that keeps more of its window after a loss gets more of the link; classes have
+/// metrics of their own.
 #[test]
 fn two_variants_and_two_classes_are_in_one_run() {
     let set = ["links.l-r.queue=20packets"];

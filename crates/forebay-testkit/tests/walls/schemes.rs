@@ -3,7 +3,8 @@
 use super::source::{product, words};
 use super::{assert_none, rust_files};
 
-/// A scheme: the name in code, and the files of the product that may name it beside its own (`rcp.rs`, `inrpp/…`).
+/// A scheme: the name in code, and the files of the product that may name it beside its own
+/// (`rcp.rs`, `inrpp/…`).
 const SCHEMES: &[(&str, &[&str])] = &[
     (
         "rcp",
