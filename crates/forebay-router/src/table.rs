@@ -50,7 +50,7 @@ macro_rules! each {
 }
 
 macro_rules! routers {
-    ($($Variant:ident $module:ident: $name:literal, $title:literal, $reference:literal,
+    ($($Variant:ident $module:ident($source:literal): $name:literal, $title:literal, $reference:literal,
         $summary:literal;)*) => {
         /// The machine inside a router. A node has one; there are hundreds, not millions.
         pub enum AnyForwarding {
@@ -80,7 +80,7 @@ macro_rules! routers {
             $(RouterEntry {
                 name: $name, title: $title, reference: $reference, summary: $summary,
                 spec: || ForwardingSpec::$Variant(Arc::default()),
-                source: include_str!(concat!(stringify!($module), "/mod.rs")),
+                source: include_str!($source),
             },)*
         ];
         impl ForwardingSpec {
@@ -172,7 +172,7 @@ macro_rules! routers {
 }
 
 routers! {
-    Inrpp inrpp: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
+    Inrpp inrpp("inrpp/mod.rs"): "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
         "Holds what a link cannot take, sends it round, and asks those upstream to slow down.";
 }
 

@@ -33,6 +33,7 @@ mod network;
 mod outline;
 mod protocol;
 mod protocols;
+mod queues;
 mod rcp;
 pub mod registry;
 mod samples;

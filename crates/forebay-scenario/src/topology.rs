@@ -4,19 +4,16 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, RouterTable, numbered};
-use super::named;
-use super::registry::{Chosen, Disciplines, lines};
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use super::queues::queue_of;
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{GivenLimit, MAX_DELAY};
+use super::units::MAX_DELAY;
 use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
-use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Most hosts, and most flows, that a scenario may have.
 pub(super) const MAX_ENTITIES: usize = 1 << 24;
@@ -488,29 +485,6 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     Ok(Placed { wire, origin })
 }
 
-/// The limit of a queue and where it stands, and the discipline.
-fn queue_of(
-    queue: &At<Queue>,
-    rate: Rate,
-    missing: &impl Fn(&'static str, &str) -> Fault,
-) -> Result<(At<()>, Limit, Arc<Chosen<Disciplines>>), Fault> {
-    let table = &queue.value.table;
-    let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
-    let limit = given.and_then(|limit| {
-        let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
-        Ok((limit.place(), value))
-    });
-    let ((place, limit), discipline) = both(limit, discipline_of(queue))?;
-    Ok((place, limit, discipline))
-}
-
-fn discipline_of(queue: &At<Queue>) -> Result<Arc<Chosen<Disciplines>>, Fault> {
-    let name = queue.value.table.discipline.as_ref();
-    let line = name.map_or_else(|| Ok(lines::<Disciplines>()[0]), named::lookup)?;
-    named::check_keys::<Disciplines>(name, &queue.value.params, &queue.key, &[])?;
-    named::choose(line, &queue.value.params, &queue.place()).map(Arc::new)
-}
-
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {
     let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) else { return Ok(()) };
     let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
@@ -524,35 +498,6 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
     }
     let (found, expected) = (shown(&delay.value), "at most 1000s on a link".to_string());
     Err(delay.fault(Problem::OutOfRange { found, expected }))
-}
-
-/// What a limit stands for at the rate of its link.
-fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
-    let queue = match limit.value {
-        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        GivenLimit::Packets(packets) => Limit::Packets(packets),
-        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
-        GivenLimit::Bdp { millionths } => {
-            let Some(rtt) = rtt else {
-                let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
-                let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
-                return Err(limit.fault(Problem::Conflict(text.into())).hint(hint));
-            };
-            let bdp = u128::from(rate.bytes_in(rtt.value));
-            let bytes = bdp * u128::from(millionths) / 1_000_000;
-            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
-                let expected = "a queue of less than 2^64 bytes".to_string();
-                limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
-            })?)
-        }
-    };
-    match queue {
-        Limit::Bytes(0) | Limit::Packets(0) => {
-            let expected = "room for a full-sized packet".to_string();
-            Err(limit.fault(Problem::OutOfRange { found: shown(&limit.value), expected }))
-        }
-        _ => Ok(queue),
-    }
 }
 
 /// The CSV files of a network, opened.

@@ -6,6 +6,7 @@ mod delays;
 mod general;
 mod hops;
 mod kernel;
+mod network;
 mod pcapng;
 mod pooling;
 mod published;

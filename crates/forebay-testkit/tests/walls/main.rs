@@ -6,6 +6,7 @@ mod columns;
 mod pages;
 mod publish;
 mod purity;
+mod schemes;
 mod source;
 mod tidy;
 

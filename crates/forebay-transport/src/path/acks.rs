@@ -110,7 +110,8 @@ impl Path {
         }
     }
 
-    /// What follows from an ACK, in the order that [`Controller`](forebay_cc::Controller) prescribes.
+    /// What follows from an ACK, in the order that [`Controller`](forebay_cc::Controller)
+    /// prescribes.
     fn process(&mut self, cx: &mut Cx<'_>, summary: &AckSummary, options: Option<&OptionList>) {
         let Path { sender, recovery, receiver, .. } = self;
         let sample = recovery.sample(cx.now, sender, summary);

@@ -4,8 +4,8 @@
 //! leave?". The functions here do what the general path (`send`, `emit`, `input`, `acks`) would do,
 //! less the steps that have no effect then.
 //!
-//! Invariant: whatever may change an answer ends with [`Path::refresh`], and what happens here keeps
-//! the answers true. A test holds every packet, time and count to those of the general path.
+//! Invariant: whatever may change an answer ends with [`Path::refresh`], and what happens here
+//! keeps the answers true. A test holds every packet, time and count to those of the general path.
 
 use super::acks::AckSummary;
 use super::emit::attach;
@@ -130,7 +130,7 @@ impl FastPathState {
     /// Nothing but the congestion window may keep a full segment from leaving.
     #[inline]
     fn is_below_send_limit(&self, sender: &Sender, now: Time) -> bool {
-        sender.nxt() + sender.mss() <= self.send_limit && sender.is_paced_out(now)
+        sender.nxt() + sender.mss() <= self.send_limit && sender.pacer_allows(now)
     }
 }
 
@@ -169,8 +169,8 @@ impl Path {
         fast.update_send_limit(sender);
     }
 
-    /// True if [`Path::poll`] would find neither data nor an ACK to send: the most frequent answer of
-    /// a receiver.
+    /// True if [`Path::poll`] would find neither data nor an ACK to send: the most frequent answer
+    /// of a receiver.
     #[inline]
     pub(crate) fn has_nothing_to_send(&self) -> bool {
         if self.fast.fast_path {
@@ -179,8 +179,8 @@ impl Path {
             !self.sender.is_shared() && !self.has_work()
         }
     }
-    /// True if [`Path::poll`] would only note that the window is full, however late it is called, if
-    /// nothing comes before.
+    /// True if [`Path::poll`] would only note that the window is full, however late it is called,
+    /// if nothing comes before.
     #[inline]
     pub(crate) fn awaits_window(&self, now: Time, config: &TcpConfig) -> bool {
         self.fast.fast_path
@@ -244,7 +244,7 @@ impl Path {
             && end <= sender.window_edge()
             && sender.payload_limit() as u64 == mss
             && unpaced
-            && sender.is_paced_out(now);
+            && sender.pacer_allows(now);
         let in_flight = sender.in_flight();
         if usual && in_flight + mss <= limits.cwnd_bytes {
             return NextStep::Segment(sender.pacing_rate(&self.recovery, &limits, config));
@@ -344,8 +344,8 @@ impl Path {
         (len as u16, options, stamp.dont_fragment)
     }
 
-    /// True if the fast path is open and this is a segment that it expects next, as far as flags and
-    /// sequence number tell.
+    /// True if the fast path is open and this is a segment that it expects next, as far as flags
+    /// and sequence number tell.
     #[inline]
     pub(crate) fn expects(&self, packet: &Packet) -> bool {
         let next = |tcp: TcpFields| {

@@ -1,5 +1,5 @@
-//! The fast paths while one lost segment is missing. The receiver gets more data behind what it holds
-//! and answers each segment at once; the sender gets the SACKs, and learns of nothing else.
+//! The fast paths while one lost segment is missing. The receiver gets more data behind what it
+//! holds and answers each segment at once; the sender gets the SACKs, and learns of nothing else.
 //!
 //! As in `fast_path`, this is what the general path would do. The receiver sends the SACK option of
 //! its last ACK again, with another end of the first block. The sender extends the highest range on
@@ -14,8 +14,8 @@ use crate::connection::Counters;
 use forebay_base::{Arena, OptionList, Packet, TcpFlags, Time};
 
 impl Path {
-    /// Process a segment that continues the highest of the ranges that are held, if that is all that
-    /// it does. False, and nothing has changed, if it is something else.
+    /// Process a segment that continues the highest of the ranges that are held, if that is all
+    /// that it does. False, and nothing has changed, if it is something else.
     #[inline(never)]
     pub(crate) fn on_next_out_of_order(&mut self, packet: &Packet) -> bool {
         let Path { fast, handshake, sender, receiver, .. } = self;
@@ -63,8 +63,8 @@ impl Path {
         packet
     }
 
-    /// Process an ACK whose first SACK block extends the highest range that was reported, if that is
-    /// all that it does. False, and nothing has changed, if it is something else.
+    /// Process an ACK whose first SACK block extends the highest range that was reported, if that
+    /// is all that it does. False, and nothing has changed, if it is something else.
     #[inline]
     pub(crate) fn on_next_sack(&mut self, cx: &mut Cx<'_>, packet: &Packet, arena: &Arena) -> bool {
         let Path { fast, handshake, sender, receiver, .. } = self;

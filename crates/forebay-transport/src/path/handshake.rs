@@ -1,7 +1,7 @@
 //! The handshake of a path: who talks to whom, how far it is open, and what both ends agreed on.
 //!
-//! [`Handshake`] owns the addresses, the initial sequence numbers and the negotiated options. It maps
-//! sequence numbers to offsets, and it writes the header of every segment.
+//! [`Handshake`] owns the addresses, the initial sequence numbers and the negotiated options. It
+//! maps sequence numbers to offsets, and it writes the header of every segment.
 //!
 //! Invariants: the options are negotiated once, by the peer's SYN. `Dead` is final. Offset 0 is the
 //! SYN of either end.

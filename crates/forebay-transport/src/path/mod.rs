@@ -168,7 +168,8 @@ impl Path {
         self.refresh();
         true
     }
-    /// What was not sent is not written, and the stream goes on; unless FIN was sent. Bytes written.
+    /// What was not sent is not written, and the stream goes on; unless FIN was sent. Bytes
+    /// written.
     pub(crate) fn hold(&mut self) -> u64 {
         if self.sender.hold() {
             self.refresh();
@@ -213,7 +214,7 @@ impl Path {
         let limits = sender.limits();
         let paced = sender.pacing_rate(recovery, &limits, config).is_some();
         let flow = paced || limits.credits.is_some();
-        if flow && (waiting > 0 || !sender.is_paced_out(now)) {
+        if flow && (waiting > 0 || !sender.pacer_allows(now)) {
             return false;
         }
         let flight = sender.in_flight() + waiting;
@@ -278,7 +279,8 @@ impl Path {
 mod tests {
     use super::*;
 
-    /// A hundred thousand connections must fit: the idle path is bounded, what only recovery needs lives on the heap.
+    /// A hundred thousand connections must fit: the idle path is bounded, what only recovery needs
+    /// lives on the heap.
     #[test]
     fn an_idle_path_is_small() {
         let bytes = size_of::<Path>();

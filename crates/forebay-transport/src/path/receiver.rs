@@ -1,10 +1,10 @@
 //! The receiving half of a path: what came, what is to be acknowledged, what the ACK carries.
 //!
-//! [`Receiver`] owns the received ranges, the ACK schedule, the window that this end offers, TS.Recent
-//! and the controller's receiver half (the feedback).
+//! [`Receiver`] owns the received ranges, the ACK schedule, the window that this end offers,
+//! TS.Recent and the controller's receiver half (the feedback).
 //!
-//! Invariants: RCV.NXT and the right edge of the window never move back. An ACK that leaves is noted
-//! by [`Receiver::on_ack_sent`], on its own or with data.
+//! Invariants: RCV.NXT and the right edge of the window never move back. An ACK that leaves is
+//! noted by [`Receiver::on_ack_sent`], on its own or with data.
 
 use super::MAX_OUTSTANDING_BYTES;
 use super::input::Incoming;

@@ -80,7 +80,7 @@ impl Path {
             if limits.credits == Some(0) && !self.recovery.overrides_limits(&self.sender) {
                 return None;
             }
-            if !self.sender.is_paced_out(cx.now) {
+            if !self.sender.pacer_allows(cx.now) {
                 self.sender.wait_for_pacer();
                 return None;
             }

@@ -1,5 +1,5 @@
-//! The deadlines of a path, and what happens when they come. Each part keeps its own; the path keeps
-//! the earliest.
+//! The deadlines of a path, and what happens when they come. Each part keeps its own; the path
+//! keeps the earliest.
 
 use super::{Cx, Path, State};
 use forebay_base::Time;
@@ -37,9 +37,9 @@ impl Path {
         next = next.min(self.receiver.feedback_deadline());
         self.deadline = if self.handshake.state() == State::Dead { Time::MAX } else { next };
     }
-    /// What [`Path::refresh`] does for the deadline, where the fast path was open and is. A deadline
-    /// that moves on leaves the earliest where it is: it may come early, and then [`Path::refresh`]
-    /// finds the next one. It may never be late.
+    /// What [`Path::refresh`] does for the deadline, where the fast path was open and is. A
+    /// deadline that moves on leaves the earliest where it is: it may come early, and then
+    /// [`Path::refresh`] finds the next one. It may never be late.
     #[inline]
     pub(super) fn lower_deadline(&mut self) {
         let Path { sender, recovery, receiver, fast, .. } = self;

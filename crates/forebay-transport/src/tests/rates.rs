@@ -11,8 +11,8 @@ use forebay_cc::{
 
 const SEGMENTS: u64 = 10;
 
-/// A window of ten segments, and one or two more where the last sample says so: two ways of sampling that differ do not send the
-/// same packets.
+/// A window of ten segments, and one or two more where the last sample says so: two ways of
+/// sampling that differ do not send the same packets.
 pub(super) struct SampleDriven {
     mss: u64,
     more: u64,
@@ -43,7 +43,8 @@ impl Controller for SampleDriven {
             return;
         };
         if self.clear {
-            // The first flight found nothing delivered; each later packet left when the one ten before it was acknowledged.
+            // The first flight found nothing delivered; each later packet left when the one ten
+            // before it was acknowledged.
             let delivered = ack.snd_una.min(SEGMENTS * self.mss);
             assert_eq!(
                 (sample.delivered_bytes, sample.interval),

@@ -86,7 +86,8 @@ impl Log {
 pub enum Reaction {
     /// Nothing, not even on a timeout.
     Hold,
-    /// RFC 5681: ssthresh = num / den of FlightSize, at least two segments; one segment after a timeout.
+    /// RFC 5681: ssthresh = num / den of FlightSize, at least two segments; one segment after a
+    /// timeout.
     Multiply(u64, u64),
 }
 
@@ -95,7 +96,8 @@ pub enum Reaction {
 pub struct Window {
     pub cwnd: u64,
     pub ssthresh: u64,
-    /// Slow start by min(N, SMSS) per ACK and byte-counting congestion avoidance; else it never grows.
+    /// Slow start by min(N, SMSS) per ACK and byte-counting congestion avoidance; else it never
+    /// grows.
     pub grow: bool,
     pub reaction: Reaction,
     pub rate: Option<Rate>,

@@ -1,5 +1,5 @@
-//! Losses, congestion, recovery episodes and timeouts: what the controller is told of them, and what
-//! is sent again.
+//! Losses, congestion, recovery episodes and timeouts: what the controller is told of them, and
+//! what is sent again.
 
 use super::{
     AckSummary, Detector, Episode, LossRecovery, NewReno, Pipe, Probe, Prr, Rule, Sender,
@@ -126,7 +126,8 @@ impl LossRecovery {
     ) {
         self.unanswered_loss = None;
         let point = sender.nxt();
-        // The mark and the loss may be of one window: then it was answered (RFC 3168 section 6.1.2).
+        // The mark and the loss may be of one window: then it was answered (RFC 3168 section
+        // 6.1.2).
         if sender.una() >= self.ecn_point {
             self.reduce(sender, cx.now, CongestionCause::Loss);
         }
@@ -274,7 +275,8 @@ impl LossRecovery {
             return false;
         }
         let first = self.retries == 1;
-        // What has arrived out of order is not in flight: after a loss it may be most of the window.
+        // What has arrived out of order is not in flight: after a loss it may be most of the
+        // window.
         let flight = self.flight_size(sender).saturating_sub(sender.board().sacked_bytes());
         let answered = self.is_answered(sender);
         let questioned = first && self.episode.is_none() && !self.is_after_timeout(sender);
@@ -305,18 +307,18 @@ impl LossRecovery {
         true
     }
 
-    /// The window in flight was reduced already, for a loss or a mark: Linux, tcp_enter_loss, reduces
-    /// ssthresh only if it "has not yet been made inside this window". Without SACK nothing tells
-    /// how much of the flight has arrived: RFC 5681 eq. 4 by the letter.
+    /// The window in flight was reduced already, for a loss or a mark: Linux, tcp_enter_loss,
+    /// reduces ssthresh only if it "has not yet been made inside this window". Without SACK nothing
+    /// tells how much of the flight has arrived: RFC 5681 eq. 4 by the letter.
     fn is_answered(&self, sender: &Sender) -> bool {
         let transport = self.owner == RecoveryOwner::Transport;
         let marked = sender.una() < self.ecn_point;
         transport && self.agreed.sack && (self.episode.is_some() || marked)
     }
 
-    /// With RACK: the first segment and what is old enough. With [`LossPolicy::Patient`] the path may
-    /// still hold the others: the first segment, and at the next timeout what is old enough, too.
-    /// Otherwise: everything that is outstanding.
+    /// With RACK: the first segment and what is old enough. With [`LossPolicy::Patient`] the path
+    /// may still hold the others: the first segment, and at the next timeout what is old enough,
+    /// too. Otherwise: everything that is outstanding.
     ///
     /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
     fn mark_all_lost(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {

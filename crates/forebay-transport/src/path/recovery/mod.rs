@@ -1,8 +1,8 @@
 //! Loss recovery of a path: how losses are found, what is sent again and when, how much meanwhile.
 //!
-//! [`LossRecovery`] owns the loss detector, the RTT estimate, the timers that end in a retransmission
-//! or a probe, the recovery episode and its rule, and the check whether a retransmission was needed.
-//! It reads and marks the scoreboard through [`Sender`].
+//! [`LossRecovery`] owns the loss detector, the RTT estimate, the timers that end in a
+//! retransmission or a probe, the recovery episode and its rule, and the check whether a
+//! retransmission was needed. It reads and marks the scoreboard through [`Sender`].
 //!
 //! Invariants: congestion is reported to the controller at most once per window. While anything is
 //! outstanding the retransmission timer is armed. A recovery ends when its recovery point is
@@ -208,8 +208,8 @@ impl LossRecovery {
             && !self.probe_due
             && self.loss_at == Time::MAX
     }
-    /// An ACK that only reports more out of order concerns the detector, the controller and the rule
-    /// of recovery, and nothing else.
+    /// An ACK that only reports more out of order concerns the detector, the controller and the
+    /// rule of recovery, and nothing else.
     pub(super) fn takes_sacks_alone(&self) -> bool {
         self.probe.is_none()
             && matches!(self.spurious, SpuriousCheck::None | SpuriousCheck::Echo(_))
@@ -302,8 +302,8 @@ impl LossRecovery {
         core::mem::take(&mut self.send_cwr)
     }
 
-    /// RFC 6675 section 4, NextSeg rules 3 and 4: what is not known to be lost, below and at the end
-    /// of what was sent.
+    /// RFC 6675 section 4, NextSeg rules 3 and 4: what is not known to be lost, below and at the
+    /// end of what was sent.
     pub(super) fn choose_pipe(
         &mut self,
         sender: &Sender,
@@ -377,9 +377,9 @@ impl LossRecovery {
             self.rearm_rto(now, sender);
         }
     }
-    /// The repair of the first hole gets a full timer: the wait before it may have used the timer up
-    /// (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has its
-    /// own rule. With [`LossPolicy::Patient`] there was a wait before the repair of every hole.
+    /// The repair of the first hole gets a full timer: the wait before it may have used the timer
+    /// up (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has
+    /// its own rule. With [`LossPolicy::Patient`] there was a wait before the repair of every hole.
     fn repair_restarts_timer(&self, index: usize) -> bool {
         let newreno =
             matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));

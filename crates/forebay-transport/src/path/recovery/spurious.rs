@@ -13,7 +13,8 @@ use forebay_base::Time;
 pub(super) enum SpuriousCheck {
     #[default]
     None,
-    /// Eifel: an ACK that advances and echoes less than this, in ms, answers an earlier transmission.
+    /// Eifel: an ACK that advances and echoes less than this, in ms, answers an earlier
+    /// transmission.
     Echo(u32),
     /// F-RTO: the first segment was sent again and its ACK is awaited. SND.NXT then.
     FirstAck { nxt: u64 },

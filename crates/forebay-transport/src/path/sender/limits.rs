@@ -213,7 +213,7 @@ impl Sender {
 
     /// The pacer lets a packet leave now.
     #[inline]
-    pub(in crate::path) fn is_paced_out(&self, now: Time) -> bool {
+    pub(in crate::path) fn pacer_allows(&self, now: Time) -> bool {
         self.pacer.ready(now)
     }
     /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.

@@ -3,9 +3,10 @@
 //! [`Sender`] owns the sequence space with its scoreboard, the controller with its pacer and rate
 //! samples, the peer's window, the send buffer and the end of the stream.
 //!
-//! Invariants: SND.UNA <= SND.NXT <= end of the stream + 1 (the FIN). A segment enters the scoreboard
-//! when it leaves, never later. The byte of a window probe is not on the scoreboard. Whatever is
-//! found lost goes through [`Sender::losses`]: scoreboard, counts and controller learn of it together.
+//! Invariants: SND.UNA <= SND.NXT <= end of the stream + 1 (the FIN). A segment enters the
+//! scoreboard when it leaves, never later. The byte of a window probe is not on the scoreboard.
+//! Whatever is found lost goes through [`Sender::losses`]: scoreboard, counts and controller learn
+//! of it together.
 
 mod acked;
 mod limits;
