@@ -118,9 +118,6 @@ impl forebay_cc::Controller for Never {
     fn on_ack(&mut self, _: Time, _: &forebay_cc::Ack<'_>) {}
     fn on_congestion(&mut self, _: Time, _: &forebay_cc::Congestion) {}
     fn on_rto(&mut self, _: Time, _: &forebay_cc::Timeout) {}
-    fn observe(&self) -> forebay_cc::Observation {
-        unreachable!("nothing is run")
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::run;
 use forebay_base::{Ecn, Packet, Time};
-use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Observation, Timeout};
+use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Timeout};
 use forebay_lab::scenario::{Bundle, NoParams, Registration};
 use forebay_queue::{Backlog, Behind, PortContext, PortInit, PortScheme};
 use serde::{Deserialize, Serialize};
@@ -54,9 +54,6 @@ impl Controller for Ten {
     fn on_ack(&mut self, _: Time, _: &Ack<'_>) {}
     fn on_congestion(&mut self, _: Time, _: &Congestion) {}
     fn on_rto(&mut self, _: Time, _: &Timeout) {}
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "ten" }
-    }
 }
 
 /// 100 packets, and no queue, so that the tenth to arrive is the one that is marked. The second
