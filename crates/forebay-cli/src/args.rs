@@ -1,7 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
 use clap::{Args, Parser, Subcommand};
-use forebay_lab::MOST_FOLDERS;
+use forebay_lab::report::MOST_FOLDERS;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.

@@ -1,7 +1,8 @@
 //! Everything that has a name: for `list`, for `explain`, and for suggestions.
 
+use forebay_lab::report::METRICS;
+use forebay_lab::scenario::Algorithm;
 use forebay_lab::scenario::{BUILTINS, disciplines};
-use forebay_lab::{Algorithm, METRICS};
 use forebay_transport::PRESETS;
 
 /// What a name stands for.

@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use forebay_lab::{ReportError, write_comparison, write_report};
+use forebay_lab::report::{ReportError, write_comparison, write_report};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

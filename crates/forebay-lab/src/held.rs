@@ -2,7 +2,7 @@
 
 use crate::metrics::FlowResult;
 use crate::run::RunResult;
-use crate::scenario::Scenario;
+use forebay_scenario::Scenario;
 use forebay_transport::TcpConfig;
 
 /// A flow that is held back for less of its life has no note.

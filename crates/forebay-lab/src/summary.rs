@@ -3,10 +3,10 @@
 use crate::held;
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
-use crate::scenario::Scenario;
-use crate::statistics::{Interval, mean_and_interval};
 use crate::sweep::{Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_scenario::Scenario;
+use forebay_scenario::statistics::{Interval, mean_and_interval};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -272,11 +272,11 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metrics;
-    use crate::need::RunMemory;
-    use crate::reference::Reference;
     use crate::run::Parallel;
-    use crate::scenario::LoadOptions;
+    use forebay_reference::Reference;
+    use forebay_report::Metrics;
+    use forebay_scenario::LoadOptions;
+    use forebay_scenario::memory_estimate::RunMemory;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
         RunResult {

@@ -1,11 +1,11 @@
 //! Many seeds and protocols, side by side.
 
 use crate::memory;
-use crate::need::{Fit, Need, NoRoom, fit, mib};
-use crate::reference::Known;
 use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
-use crate::scenario::Scenario;
 use crate::summary::Missing;
+use forebay_reference::Known;
+use forebay_scenario::Scenario;
+use forebay_scenario::memory_estimate::{Fit, Need, NoRoom, fit, mib};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -2,7 +2,7 @@
 
 use super::params::{paragraphs, parameters, resolve};
 use crate::screen::{Paint, wrap};
-use forebay_lab::{Algorithm, Bundle, PortKind, RouterKind};
+use forebay_lab::scenario::{Algorithm, Bundle, PortKind, RouterKind};
 use std::fmt::Write;
 
 /// The explanation of the algorithm `name`, which is in the catalogue.

@@ -1,7 +1,7 @@
 //! A metric: what is measured, in which unit, and where it stands.
 
 use crate::screen::{Paint, wrap};
-use forebay_lab::METRICS;
+use forebay_lab::report::METRICS;
 
 /// The explanation of the metric `name`, which is in the table.
 pub fn text(name: &str, paint: Paint) -> String {

@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn every_value_reads_back_as_itself_and_every_key_is_of_the_format() {
         use forebay_lab::scenario::{LoadOptions, Scenario};
-        let dumbbell = include_str!("../../../../scenarios/dumbbell.toml");
+        let dumbbell = forebay_lab::scenario::Builtin::find("dumbbell").expect("is built in").text;
         for preset in PRESETS {
             // All keys are given, so the preset under them does not show.
             let set = rows(&preset.config).iter().map(|(k, v)| format!("tcp.{k}={v}")).collect();

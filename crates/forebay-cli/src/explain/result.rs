@@ -2,7 +2,7 @@
 
 use super::metric;
 use crate::screen::{Paint, wrap};
-use forebay_lab::{METRICS, RESULTS, ResultDoc};
+use forebay_lab::report::{METRICS, RESULTS, ResultDoc};
 
 /// A key, a row or a column that [`text`] explains. Parts of rows that differ from run to run, in
 /// parentheses, are left out.

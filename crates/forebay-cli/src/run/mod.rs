@@ -9,11 +9,11 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{Paint, Progress};
 use forebay_base::LinkId;
+use forebay_lab::scenario::memory_estimate::{Fit, NoRoom, check_outline};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureFilter, CaptureLimit, EventFilter, EventWriter, Fit, Missing, NoRoom, RunError,
-    RunOptions, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
-    check_outline, directed_links, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, Missing, RunError, RunOptions, Store,
+    StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

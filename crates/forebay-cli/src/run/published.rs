@@ -72,7 +72,7 @@ pub fn of(scenario: &str, set: &[String], protocols: &[&str]) -> Vec<&'static Pu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_lab::METRICS;
+    use forebay_lab::report::METRICS;
 
     #[test]
     fn figures_stand_beside_the_unchanged_scenario_only() {

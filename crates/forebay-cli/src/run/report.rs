@@ -3,8 +3,10 @@
 use super::published::Published;
 use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
 use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
+use forebay_lab::report::{METRICS, labels, says_nothing};
+use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};
-use forebay_lab::{Aggregate, METRICS, RunMemory, RunResult, Summary, labels, says_nothing};
+use forebay_lab::{Aggregate, RunResult, Summary};
 use std::fmt::Write;
 
 /// Tables of the results and of their cost, and notes. Writing to the string cannot fail.

@@ -1,7 +1,9 @@
 //! What of the results goes into the rows of the table.
 
 use crate::screen::Estimate;
-use forebay_lab::{Aggregate, CLASS_ROWS, Interval, METRICS, MetricDoc};
+use forebay_lab::Aggregate;
+use forebay_lab::report::{CLASS_ROWS, METRICS, MetricDoc};
+use forebay_lab::scenario::statistics::Interval;
 use std::collections::BTreeSet;
 
 /// A mean with its interval, times `scale`.

@@ -2,7 +2,7 @@
 //!
 //! All values of a row share one unit and one number of decimals, so that columns can be compared at a glance.
 
-pub use forebay_lab::Unit;
+pub use forebay_lab::report::Unit;
 
 /// A value, and half the width of its confidence interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]

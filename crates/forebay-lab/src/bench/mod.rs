@@ -13,12 +13,12 @@ pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
 use crate::memory;
-use crate::need::{Need, NoRoom, RunMemory, check};
 use crate::run::{Cost, Parallel, RunError, RunOptions, RunResult, cpu_clock, run_one};
-use crate::scenario::{LoadOptions, Scenario, ScenarioError};
-use crate::statistics::quantile;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
+use forebay_scenario::memory_estimate::{Need, NoRoom, RunMemory, check};
+use forebay_scenario::statistics::quantile;
+use forebay_scenario::{LoadOptions, Scenario, ScenarioError};
 use forebay_sim::{Options, Simulation, Status, Unbalanced};
 use serde::Serialize;
 use std::path::PathBuf;

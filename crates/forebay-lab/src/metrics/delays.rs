@@ -3,31 +3,9 @@
 use super::measure::milliseconds;
 use forebay_base::Histogram;
 use forebay_net::NetSpec;
+use forebay_report::Delays;
 use forebay_sim::Simulation;
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Delays of the packets of some flows in the window, in milliseconds; percentiles within 3 %, and within what was seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(serde::Deserialize))]
-pub struct Delays {
-    /// Mean one-way delay: from when the sender's transport made a packet with payload until the receiver's took it.
-    pub one_way_delay_mean_ms: Option<f64>,
-    /// Median one-way delay.
-    pub one_way_delay_p50_ms: Option<f64>,
-    /// 95th percentile of the one-way delay.
-    pub one_way_delay_p95_ms: Option<f64>,
-    /// 99th percentile of the one-way delay.
-    pub one_way_delay_p99_ms: Option<f64>,
-    /// Mean of the senders' samples of the round-trip time.
-    pub rtt_mean_ms: Option<f64>,
-    /// Median of those samples.
-    pub rtt_p50_ms: Option<f64>,
-    /// 95th percentile of those samples.
-    pub rtt_p95_ms: Option<f64>,
-    /// 99th percentile of those samples.
-    pub rtt_p99_ms: Option<f64>,
-}
 
 /// One-way delays, and round-trip times.
 #[derive(Clone, Default)]

@@ -1,9 +1,9 @@
 //! What became of the interfaces of INRPP routers.
 
 use super::clock_seconds;
-use crate::run::LinkNames;
 use forebay_base::LinkId;
 use forebay_router::inrpp::{CacheLimits, InterfaceView, State};
+use forebay_scenario::LinkNames;
 use forebay_sim::Simulation;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,12 +1,13 @@
 //! From a simulation to metrics.
 
-use super::delays::{DelayMark, Delays};
-use super::{ClassMetrics, FlowResult, Metrics};
-use crate::run::LinkNames;
-use crate::scenario::FctClock;
-use crate::statistics::{jain, mean, quantile};
+use super::FlowResult;
+use super::delays::DelayMark;
 use forebay_base::{FlowId, LinkId, Span, Time};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
+use forebay_report::{ClassMetrics, Delays, Metrics};
+use forebay_scenario::FctClock;
+use forebay_scenario::LinkNames;
+use forebay_scenario::statistics::{jain, mean, quantile};
 use forebay_sim::{FlowOutcome, Simulation};
 use forebay_transport::{EndCause, Role};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Whose packet events are written.
 
-use crate::scenario::Scenario;
 use forebay_base::{FlowId, NodeId};
+use forebay_scenario::Scenario;
 
 /// Whose packet events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ fn nearest_node(text: &str, scenario: &Scenario) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::LoadOptions;
+    use forebay_scenario::LoadOptions;
 
     #[test]
     fn numbers_are_flows_first_and_names_are_nodes() {

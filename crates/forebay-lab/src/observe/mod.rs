@@ -6,11 +6,12 @@ mod lines;
 
 pub use filter::{EventFilter, EventFilterError};
 
-use crate::run::{LinkNames, RunError, RunOptions};
-use crate::scenario::Scenario;
+use crate::run::{RunError, RunOptions};
 use capture::CaptureFile;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::{NetSpec, Workload};
+use forebay_scenario::LinkNames;
+use forebay_scenario::Scenario;
 use forebay_sim::{Observer, PacketEvent};
 use lines::Lines;
 use std::io::Write;

@@ -25,7 +25,7 @@ macro_rules! experiments {
             experiment: $experiment,
             name: concat!($source, "/", $experiment),
             text: include_str!(
-                concat!("../../../../experiments/", $source, "/", $experiment, ".toml")
+                concat!("../../experiments/", $source, "/", $experiment, ".toml")
             ),
         },)*];
     };

@@ -3,8 +3,9 @@
 use super::measure::{Measure, Over, Since};
 use super::recording::{PortSample, Recording, Sample, growth};
 use crate::metrics::FlowResult;
-use crate::run::{LinkNames, RunResult};
-use crate::statistics::{jain, mean};
+use crate::run::RunResult;
+use forebay_scenario::LinkNames;
+use forebay_scenario::statistics::{jain, mean};
 
 /// Gains of the throughput meter in the authors' scripts: on its last value, and on the mean of the last two samples.
 const SMOOTHING: (f64, f64) = (0.4, 0.6);

@@ -49,7 +49,7 @@
 
 use super::measure::Measure;
 use super::verdict::{Published, Side, Target, Tolerance};
-use crate::scenario::{LoadOptions, Scenario};
+use forebay_scenario::{LoadOptions, Scenario};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -4,9 +4,10 @@ use super::ReproduceOptions;
 use super::evaluate::Measured;
 use super::file::{Experiment, ExperimentError, Row};
 use super::recording::{LOOK_EVERY, Recording};
-use crate::reference::Known;
-use crate::run::{LinkNames, Looks, Progress, RunError, RunOptions, run_one};
-use crate::scenario::Scenario;
+use crate::run::{Looks, Progress, RunError, RunOptions, run_one};
+use forebay_reference::Known;
+use forebay_scenario::LinkNames;
+use forebay_scenario::Scenario;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 

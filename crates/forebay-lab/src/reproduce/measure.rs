@@ -1,12 +1,12 @@
 //! What a row of an experiment is measured by: a closed set of kinds, each one line of a file.
 
-use crate::metrics::Metrics;
-use crate::reference::Reference;
-use crate::run::LinkNames;
-use crate::scenario::Scenario;
-use crate::statistics::mean;
 use forebay_base::DropReason;
+use forebay_reference::Reference;
+use forebay_report::Metrics;
 use forebay_router::inrpp::State;
+use forebay_scenario::LinkNames;
+use forebay_scenario::Scenario;
+use forebay_scenario::statistics::mean;
 use serde::Deserialize;
 
 /// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports and links are named after their

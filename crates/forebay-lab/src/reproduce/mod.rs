@@ -20,8 +20,8 @@ pub use file::{ExperimentError, Unit};
 pub use jobs::{ReproduceError, ReproduceProgress};
 pub use verdict::Verdict;
 
-use crate::statistics::mean_and_interval;
 use file::{Experiment, Quantity, Row};
+use forebay_scenario::statistics::mean_and_interval;
 use jobs::Jobs;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;

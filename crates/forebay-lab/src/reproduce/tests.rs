@@ -6,9 +6,10 @@ use super::measure::Measure;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
-use crate::run::{LinkNames, RunOptions, RunResult, run_one};
-use crate::scenario::{LoadOptions, Scenario};
+use crate::run::{RunOptions, RunResult, run_one};
 use forebay_router::inrpp::FlowTotals;
+use forebay_scenario::LinkNames;
+use forebay_scenario::{LoadOptions, Scenario};
 
 #[test]
 fn every_experiment_of_the_binary_can_be_read() {

@@ -1,6 +1,6 @@
 //! Is ours what was published?
 
-use crate::statistics::Interval;
+use forebay_scenario::statistics::Interval;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,25 +2,23 @@
 
 mod clock;
 mod drive;
-mod names;
 mod parallel;
 
-pub(crate) use names::LinkNames;
 pub use parallel::{Parallel, Shares};
 
 use crate::metrics::{
-    Bounds, FlowResult, InterfaceResult, Mark, Metrics, clock_seconds, flows_of, interfaces_of,
-    metrics_of,
+    Bounds, FlowResult, InterfaceResult, Mark, clock_seconds, flows_of, interfaces_of, metrics_of,
 };
-use crate::need::{Need, RunMemory};
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, Watch};
-use crate::reference::{Known, Reference, Wanted, fluid_reference};
-use crate::scenario::{Scenario, ScenarioError, count_per_flow};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
+use forebay_reference::{Known, Reference, Wanted, fluid_reference};
+use forebay_report::Metrics;
+use forebay_scenario::memory_estimate::{Need, RunMemory};
+use forebay_scenario::{LinkNames, Scenario, ScenarioError, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -231,7 +229,7 @@ pub fn run_one(
     }
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
-    result.reference = reference.beside(&result.per_flow);
+    result.reference = reference.beside(result.per_flow.iter().map(|flow| flow.fct_s));
     result.memory = Need::of_run(&spec, simulation.threads(), options.store.is_some()).into();
     Ok(result)
 }

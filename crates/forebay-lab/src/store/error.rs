@@ -1,6 +1,6 @@
 //! Results cannot be written.
 
-use crate::report::ReportError;
+use forebay_report::ReportError;
 use std::path::{Path, PathBuf};
 
 /// Results cannot be written.

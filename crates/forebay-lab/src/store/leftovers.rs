@@ -197,7 +197,7 @@ fn remove(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), StoreError> 
 
 /// Files that a folder of results may hold while it is written.
 fn is_partial(name: &str) -> bool {
-    let page = format!("{}.partial-", crate::report::REPORT_NAME);
+    let page = format!("{}.partial-", forebay_report::REPORT_NAME);
     is_own(name)
         || name.starts_with("series-") && name.ends_with(".part")
         || name.starts_with(&page)

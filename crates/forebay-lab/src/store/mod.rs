@@ -25,10 +25,10 @@ mod table;
 pub use error::StoreError;
 pub(crate) use series::{MOST_FLOWS_BY_PORT, SeriesWriter};
 
-use crate::report::{REPORT_NAME, write_report};
-use crate::run::LinkNames;
-use crate::scenario::Scenario;
 use crate::summary::Summary;
+use forebay_report::{REPORT_NAME, write_report};
+use forebay_scenario::LinkNames;
+use forebay_scenario::Scenario;
 use place::{Existing, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -2,7 +2,7 @@
 
 use super::error::StoreError;
 use super::leftovers::{self, Beside, Taken};
-use crate::report::REPORT_NAME;
+use forebay_report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fs;

@@ -27,11 +27,11 @@ use super::background::BackgroundTable;
 use super::error::StoreError;
 use super::table::{Column, TableFile, count};
 use crate::metrics::has_left_push;
-use crate::run::LinkNames;
-use crate::scenario::Scenario;
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
+use forebay_scenario::LinkNames;
+use forebay_scenario::Scenario;
 use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
 use parquet::data_type::ByteArray;
@@ -72,7 +72,7 @@ struct PortFacts {
 impl PortFacts {
     /// By directed link.
     fn all(scenario: &Scenario) -> Vec<PortFacts> {
-        let of = |link: &crate::scenario::Link| {
+        let of = |link: &forebay_scenario::Link| {
             let is_host = |node: forebay_base::NodeId| scenario.nodes[node.index()].is_host;
             let between_routers = !is_host(link.a) && !is_host(link.b);
             [&link.forward, &link.reverse].map(|wire| {

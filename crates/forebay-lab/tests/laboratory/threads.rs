@@ -1,8 +1,9 @@
 //! The number of threads does not show in a result: every built-in scenario, and what a run says of its threads.
 
 use forebay_base::Span;
+use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
-use forebay_lab::{Parallel, RunMemory, RunOptions, RunResult, run_one};
+use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
 use serde_json::Value;
 
 /// Scenarios that would run longer, in simulated time behind the start of their window, are cut short.

@@ -2,7 +2,7 @@
 
 use crate::dom::{Dom, attribute_of, number_of, open, open_in_frame};
 use crate::{run, synthetic};
-use forebay_lab::{write_comparison, write_report};
+use forebay_lab::report::{write_comparison, write_report};
 use std::path::Path;
 
 /// The plots of the page, none of which may be empty.

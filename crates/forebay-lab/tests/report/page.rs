@@ -1,7 +1,7 @@
 //! What stands in the page before any script runs.
 
 use crate::{run, synthetic};
-use forebay_lab::{ReportError, write_comparison, write_report};
+use forebay_lab::report::{ReportError, write_comparison, write_report};
 use std::fs;
 
 fn data_of(page: &str) -> serde_json::Value {

@@ -15,13 +15,33 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-transport", &["base", "wire", "cc"]),
     ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
-    ("forebay-lab", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim"]),
-    ("forebay-cli", &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"]),
+    ("forebay-scenario", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
     (
-        "forebay-testkit",
-        &["base", "wire", "cc", "queue", "router", "transport", "net", "sim", "lab"],
+        "forebay-reference",
+        &["base", "wire", "cc", "queue", "router", "transport", "net", "scenario"],
     ),
+    ("forebay-report", &["base", "scenario"]),
+    ("forebay-lab", BELOW_LAB),
+    ("forebay-cli", LAB_AND_BELOW),
+    ("forebay-testkit", LAB_AND_BELOW),
 ];
+
+/// The crates under `forebay-lab`, and itself.
+const LAB_AND_BELOW: &[&str] = &[
+    "base",
+    "wire",
+    "cc",
+    "queue",
+    "router",
+    "transport",
+    "net",
+    "sim",
+    "scenario",
+    "reference",
+    "report",
+    "lab",
+];
+const BELOW_LAB: &[&str] = LAB_AND_BELOW.split_last().expect("a list").1;
 
 /// What a pure crate may take from outside, always without default features.
 const OUTSIDE: &[&str] = &["libm", "serde"];
@@ -143,6 +163,10 @@ fn an_undrawn_arrow_is_seen() {
     assert_eq!(arrow("forebay-cc", "forebay-transport"), 1);
     assert_eq!(arrow("forebay-queue", "forebay-router"), 1);
     assert_eq!(arrow("forebay-sim", "forebay-lab"), 1);
+    assert_eq!(arrow("forebay-report", "forebay-reference"), 1);
+    assert_eq!(arrow("forebay-reference", "forebay-report"), 1);
+    assert_eq!(arrow("forebay-scenario", "forebay-sim"), 1);
+    assert_eq!(arrow("forebay-lab", "forebay-lab"), 1);
     assert_eq!(arrow("forebay-new", "forebay-base"), 1);
     assert_eq!(arrow("forebay-transport", "forebay-cc"), 0);
     assert_eq!(undrawn(&one("forebay-cc", "forebay-sim", "build".into(), true)).len(), 1);

@@ -191,13 +191,13 @@ fn not_built_in(present: &[String], source: &str) -> Vec<String> {
 
 #[test]
 fn every_scenario_of_the_folder_is_built_in() {
-    let folder = root().join("scenarios");
+    let folder = root().join("crates/forebay-scenario/scenarios");
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let names = entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
     let present: Vec<String> =
         names.filter_map(|n| n.strip_suffix(".toml").map(str::to_string)).collect();
     assert!(present.iter().any(|n| n == "dumbbell"), "the scenario of the README is gone");
-    let source = root().join("crates/forebay-lab/src/scenario/builtin.rs");
+    let source = root().join("crates/forebay-scenario/src/builtin.rs");
     let source = fs::read_to_string(&source).expect("the list of built-in scenarios");
     assert_none(not_built_in(&present, &source));
 }

@@ -1,0 +1,74 @@
+//! References that have been worked out: runs with the same flows share one.
+
+use super::mode_of;
+use super::outcome::{Reference, Wanted};
+use super::wire::WireCost;
+use forebay_net::FlowSpec;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What tells the references of one scenario apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// Per transport its way through the network, and its packets, as the bits of their sizes.
+    transports: Vec<(&'static str, [u64; 7])>,
+    /// Per flow its ends, its start in nanoseconds, its bytes and its transport.
+    flows: Vec<([u32; 2], u64, Option<u64>, usize)>,
+    /// The lives that flows have, with the seed that what they draw follows from.
+    lives: Vec<(usize, u64, String)>,
+}
+
+impl Key {
+    fn of(wanted: &Wanted<'_>) -> Key {
+        let spec = wanted.spec;
+        let transport = |t: &forebay_net::TransportSpec| {
+            let cost = WireCost::of(t, spec.version);
+            let sizes = [
+                cost.payload_bytes,
+                cost.data_bytes,
+                cost.ack_bytes,
+                cost.acks_per_packet,
+                cost.syn_bytes,
+                cost.syn_ack_bytes,
+                cost.detour_bytes,
+            ];
+            (mode_of(&t.algorithm).name(), sizes.map(f64::to_bits))
+        };
+        let flow = |f: &FlowSpec| ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport);
+        let lives = spec.flows.iter().enumerate().filter_map(|(number, flow)| {
+            Some((number, wanted.seed, format!("{:?}", flow.life.as_ref()?)))
+        });
+        Key {
+            lives: lives.collect(),
+            transports: spec.transports.iter().map(transport).collect(),
+            flows: spec.flows.iter().map(flow).collect(),
+        }
+    }
+}
+
+type Slot = Arc<Mutex<Option<Reference>>>;
+
+/// References of the runs of one scenario, which have all but transports and flows in common. One entry per seed where flows start
+/// late by a random time, about 60 bytes per flow; else one in all for protocols that are alike.
+#[derive(Debug, Default)]
+pub struct Known(Mutex<BTreeMap<Key, Slot>>);
+
+impl Known {
+    /// The reference of a run: by `work` if no run had the same. Runs side by side that want the same wait for one of them. None if
+    /// `work` gives none.
+    pub fn or_else<E>(
+        &self,
+        wanted: &Wanted<'_>,
+        work: impl FnOnce() -> Result<Option<Reference>, E>,
+    ) -> Result<Option<Reference>, E> {
+        let slot = {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(Key::of(wanted)).or_default())
+        };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            *slot = work()?;
+        }
+        Ok(slot.clone())
+    }
+}

@@ -1,0 +1,191 @@
+//! The page: header, table, plots, script.
+
+use super::charts::Chart;
+use super::data::Protocol;
+use super::escape::{html, json_in_script, shell};
+use super::results::Results;
+use super::tables;
+
+const UPLOT: &str = include_str!("../assets/uplot-1.6.32.min.js");
+const UPLOT_STYLE: &str = include_str!("../assets/uplot-1.6.32.min.css");
+const UPLOT_LICENCE: &str = include_str!("../assets/uplot-LICENSE");
+const SCRIPT: &str = include_str!("../assets/report.js");
+const SAVE: &str = include_str!("../assets/save.js");
+const STYLE: &str = include_str!("../assets/report.css");
+/// Counts errors of the scripts that follow, where a test can read them.
+const WATCH: &str = "document.documentElement.dataset.errors=0;addEventListener('error',e=>{const d=document.documentElement.dataset;\
+     d.errors=+d.errors+1;d.error=e.message});";
+/// Nothing is fetched, whatever stands in the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// What is drawn by the script.
+pub(super) struct Plots {
+    /// The numbers.
+    pub json: String,
+    /// What of them is left out.
+    pub notes: Vec<String>,
+    /// True if anything is drawn.
+    pub drawn: bool,
+    /// True if plots over all runs are: they stand beside the table.
+    pub curves: bool,
+    /// Charts over all runs.
+    pub charts: Vec<Chart>,
+}
+
+/// What the page is called, and what it says of where its numbers come from.
+pub(super) struct Heading {
+    /// As text.
+    pub title: String,
+    /// As HTML.
+    pub header: String,
+    /// Of the folders, if there are several.
+    pub labels: Vec<String>,
+    /// What a reader must know before comparing.
+    pub notes: Vec<String>,
+}
+
+/// Of the page of one folder.
+pub(super) fn heading(results: &Results) -> Heading {
+    let title = results.scenario.clone();
+    Heading { title, header: header(results), labels: Vec::new(), notes: Vec::new() }
+}
+
+/// The whole page.
+pub(super) fn page(
+    heading: &Heading,
+    results: &Results,
+    protocols: &[Protocol],
+    plots: &Plots,
+) -> String {
+    let title = html(&heading.title);
+    let version = env!("CARGO_PKG_VERSION");
+    let policy = html(POLICY);
+    let header = &heading.header;
+    let table = tables::metrics(results, protocols);
+    let notes = list(&results.notes) + &references(results, protocols);
+    let notes = list(&heading.notes) + &notes;
+    let charts: String = plots.charts.iter().map(Chart::html).collect();
+    let (beside, below) = match plots.curves {
+        true => (String::new(), charts),
+        false => (charts, String::new()),
+    };
+    let left_out = list(&plots.notes);
+    let without = match plots.drawn {
+        true => "",
+        false => "<p>No series were kept, so there are no plots over time.</p>",
+    };
+    let scripts = match plots.drawn || !plots.charts.is_empty() {
+        true => scripts(&plots.json),
+        false => String::new(),
+    };
+    format!(
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
+         <meta http-equiv=Content-Security-Policy content=\"{policy}\">\
+         <meta name=viewport content='width=device-width,initial-scale=1'>\
+         <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
+         <style>{UPLOT_STYLE}\n{STYLE}</style></head>\n<body>\n\
+         <header><h1>{title}</h1>{header}</header>\n<main>\n\
+         <div class=top><section id=results>{table}{notes}</section>\
+         <div class=side><div id=curves></div>{beside}</div></div>\n\
+         <div class=pair>{below}</div>\n\
+         <div id=toolbar hidden></div>\n<div id=plots>{without}</div>\n\
+         <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
+         </main>\n{scripts}\n</body></html>\n"
+    )
+}
+
+fn header(results: &Results) -> String {
+    let description = match results.description.as_str() {
+        "" => String::new(),
+        text => format!("<p>{}</p>", html(text)),
+    };
+    let protocols: Vec<&str> = results.aggregate.iter().map(|a| a.protocol.as_str()).collect();
+    let seeds = results.aggregate.iter().map(|a| &a.seeds).max_by_key(|seeds| seeds.len());
+    let seeds = seeds.map_or(String::new(), |seeds| ranges(seeds));
+    let many = results.aggregate.iter().any(|a| a.seeds.len() > 1);
+    let mean = if many { "; means ± 95 % confidence intervals" } else { "" };
+    let word = if many { "seeds" } else { "seed" };
+    let version = html(&results.forebay);
+    let argument = if seeds.contains(',') || seeds.contains("..") {
+        seeds.clone()
+    } else {
+        format!("{seeds}..{seeds}")
+    };
+    let again = format!(
+        "forebay run scenario.toml --protocol {} --seeds {}",
+        shell(&protocols.join(",")),
+        shell(&argument.replace(' ', ""))
+    );
+    let again = html(&again);
+    format!(
+        "{description}<p class=meta>Forebay {version}, {word} {seeds}{mean}. Again, in this folder: <code>{again}</code></p>"
+    )
+}
+
+/// Numbers as the command line takes them: one range, or a list.
+pub(super) fn ranges(seeds: &[u64]) -> String {
+    let in_order = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    match seeds {
+        [first, .., last] if in_order => format!("{first}..{last}"),
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// What each protocol is measured against.
+fn references(results: &Results, protocols: &[Protocol]) -> String {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
+        let Some(run) = results.runs_of(&aggregate.protocol).next() else { continue };
+        let reference = &run.reference;
+        let mode = reference.mode.as_deref().map_or(String::new(), |mode| format!(", {mode}"));
+        let why = reference.why.as_deref().filter(|why| !why.is_empty());
+        let why = why.map_or(String::new(), |why| format!(" ({why})"));
+        let text = format!("{}{mode}{why}", reference.kind);
+        match found.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, titles)) => titles.push(&protocol.title),
+            None => found.push((text, vec![&protocol.title])),
+        }
+    }
+    let lines = found.iter().map(|(text, titles)| match found.len() {
+        1 if titles.len() > 1 => text.clone(),
+        _ => format!("{text} for {}", titles.join(", ")),
+    });
+    let text = html(&lines.collect::<Vec<_>>().join("; "));
+    if text.is_empty() { text } else { format!("<p class=about>Reference: {text}.</p>") }
+}
+
+fn list(notes: &[String]) -> String {
+    let items: String = notes.iter().map(|note| format!("<li>{}</li>", html(note))).collect();
+    if items.is_empty() { items } else { format!("<ul class='notes about'>{items}</ul>") }
+}
+
+fn scripts(json: &str) -> String {
+    let json = json_in_script(json);
+    format!(
+        "<script>{WATCH}</script>\n<script id=data type=application/json>{json}</script>\n<!-- uPlot\n{UPLOT_LICENCE}-->\n\
+         <script>{UPLOT}</script>\n<script>{SAVE}</script>\n<script>{SCRIPT}</script>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_written_as_the_command_line_takes_them() {
+        assert_eq!(ranges(&[1, 2, 3]), "1..3");
+        assert_eq!((ranges(&[7]), ranges(&[1, 5])), ("7".to_string(), "1, 5".to_string()));
+    }
+
+    #[test]
+    fn nothing_in_the_page_closes_a_script_or_a_comment_early() {
+        for script in [UPLOT, SAVE, SCRIPT, WATCH] {
+            // What ends the element or begins a comment in it, by section 13.2.5.4 of HTML.
+            let lower = script.to_ascii_lowercase();
+            assert!(!lower.contains("</script") && !lower.contains("<script"), "a script in it");
+            assert!(!script.contains("<!--"), "a comment in it");
+        }
+        assert!(!UPLOT_LICENCE.contains("--"));
+        assert!(!STYLE.contains("</") && !STYLE.contains("url("));
+    }
+}

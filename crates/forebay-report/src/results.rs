@@ -1,0 +1,155 @@
+//! What a folder of results says in `summary.json` and `scenario.toml`.
+
+use super::error::ReportError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// `summary.json`, as far as a report shows it. See `Summary` of `forebay-lab` for the meaning of the keys.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Results {
+    pub forebay: String,
+    pub scenario: String,
+    pub runs: Vec<Run>,
+    pub aggregate: Vec<Aggregate>,
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Of `scenario.toml`.
+    #[serde(skip)]
+    pub description: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Run {
+    /// In a page of several folders, the label of the folder before it.
+    pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
+    pub seed: u64,
+    pub ended_s: f64,
+    pub per_flow: Vec<Flow>,
+    #[serde(default)]
+    pub reference: Reference,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Flow {
+    pub id: u32,
+    pub src: String,
+    pub dst: String,
+    pub bytes: Option<u64>,
+    pub fct_s: Option<f64>,
+}
+
+impl Flow {
+    /// True if both have the same number, ends and size.
+    pub fn is_like(&self, other: &Flow) -> bool {
+        let key = |flow: &Flow| (flow.id, flow.src.clone(), flow.dst.clone(), flow.bytes);
+        key(self) == key(other)
+    }
+}
+
+/// What the fluid reference does with the flows of a run.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Reference {
+    #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
+    pub mode: Option<String>,
+    #[serde(default)]
+    pub why: Option<String>,
+    /// In the order of `per_flow` of the run.
+    #[serde(default)]
+    pub per_flow_fct_s: Option<Vec<Option<f64>>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Aggregate {
+    /// In a page of several folders, the label of the folder before it.
+    pub protocol: String,
+    /// The protocol in the files.
+    #[serde(skip)]
+    pub name: String,
+    /// What text calls it; empty in results of older versions.
+    #[serde(default)]
+    pub title: String,
+    pub seeds: Vec<u64>,
+    pub flows: usize,
+    pub completed: usize,
+    #[serde(default)]
+    pub skipped: usize,
+    pub drops: BTreeMap<String, Estimate>,
+    pub metrics: BTreeMap<String, Estimate>,
+    pub utilisation: BTreeMap<String, Estimate>,
+    #[serde(default)]
+    pub by_class: BTreeMap<String, BTreeMap<String, Estimate>>,
+    /// Of the reference: `afct_s`, `afct_ratio`.
+    #[serde(default)]
+    pub reference: BTreeMap<String, Estimate>,
+}
+
+/// A mean over seeds, and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(super) struct Estimate {
+    pub mean: f64,
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Estimate {
+    /// Half the width of the interval.
+    pub fn half(&self) -> Option<f64> {
+        self.ci95.map(|[low, high]| (high - low) / 2.0)
+    }
+}
+
+impl Results {
+    /// Read the folder.
+    pub fn read(folder: &Path) -> Result<Results, ReportError> {
+        let path = folder.join("summary.json");
+        let text = read_text(&path)?;
+        let mut results: Results = parse(&path, serde_json::from_str(&text))?;
+        let path = folder.join("scenario.toml");
+        let scenario: Described = parse(&path, toml::from_str(&read_text(&path)?))?;
+        results.description = scenario.description;
+        results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
+        results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
+        Ok(results)
+    }
+    /// The runs of a protocol.
+    pub fn runs_of<'a>(&'a self, protocol: &'a str) -> impl Iterator<Item = &'a Run> + Clone {
+        self.runs.iter().filter(move |run| run.protocol == protocol)
+    }
+}
+
+impl Run {
+    /// Simulated time, in whole nanoseconds, at least one.
+    pub fn span_ns(&self) -> i64 {
+        ((self.ended_s * 1e9).round() as i64).max(1)
+    }
+    /// Flow and its time in the reference, of flows that have both times.
+    pub fn against_reference(&self) -> impl Iterator<Item = (&Flow, f64, f64)> {
+        let reference = self.reference.per_flow_fct_s.iter().flatten();
+        let pairs = self.per_flow.iter().zip(reference);
+        pairs.filter_map(|(flow, reference_s)| Some((flow, flow.fct_s?, (*reference_s)?)))
+    }
+}
+
+#[derive(Deserialize)]
+struct Described {
+    #[serde(default)]
+    description: String,
+}
+
+fn read_text(path: &Path) -> Result<String, ReportError> {
+    fs::read_to_string(path).map_err(ReportError::io("read", path))
+}
+
+fn parse<T: DeserializeOwned, E: std::fmt::Display>(
+    path: &Path,
+    parsed: Result<T, E>,
+) -> Result<T, ReportError> {
+    parsed.map_err(ReportError::not_results(path))
+}

@@ -1,0 +1,364 @@
+//! `[inrpp]`: which routers run INRPP, and what they are configured with.
+
+use super::error::{Fault, Problem};
+use super::faults::Faults;
+use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
+use super::item::{Item, whole};
+use super::text::shown;
+use super::topology::Topology;
+use super::units::{Number, Room};
+use super::{Scenario, fits};
+use crate::protocol::RouterKind;
+use forebay_base::{LinkId, NodeId, Span};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::{PI, SQRT_2};
+
+sections! {
+    /// Which routers run INRPP, and what they are configured with.
+    pub struct InrppTable {
+        required {}
+        optional {
+            /// Names of the routers that run INRPP, whatever protocol is compared; default: all while the protocol of the run, or of a flow, is inrpp, else none.
+            routers: Vec<At<String>>,
+            /// Cache of each interface.
+            cache: CacheTable,
+            /// Whether excess data may leave on detours of one hop; default true.
+            detours: bool,
+            /// Time between two probes of a detour, T_p, with unit; 100us to 10s, default "10ms".
+            probe_interval: Span,
+            /// Time between two decisions to open or close a detour, T_d, with unit; at least probe_interval; below 5 probe_interval loads have not settled since the last decision, which is told; default 5 probe_interval.
+            decision_interval: Span,
+            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2)); default 0.4.
+            alpha: Number,
+            /// Weight of the last probe interval in the load that the rate of detours is computed from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
+            load_weight: Number,
+            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to 1048576, default 1500.
+            quantum_bytes: u32,
+            /// Shortest time for which an interface tells that its congestion is over, with unit; 1ms to 100s, default "200ms".
+            cancel_for: Span,
+            /// Shortest time after which a router forgets a congested interface downstream of which it hears nothing, with unit; 1ms to 100s, default "1s".
+            forget_after: Span,
+            /// Shortest time after which one packet of a held flow is released though no ACK came, with unit; 1ms to 100s, default "200ms".
+            watchdog: Span,
+        }
+    }
+    /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface ("8s"). With `total` alone, `high` is four fifths of it, and `low` half of `high`, as in the paper.
+    pub struct CacheTable {
+        required {}
+        optional {
+            /// Below this back-pressure ends; default high / 2.
+            low: Room,
+            /// Above this back-pressure begins; default 4/5 total ("8s").
+            high: Room,
+            /// No more than this is held; default 5/4 high ("10s").
+            total: Room,
+        }
+    }
+}
+
+/// INRPP in a scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InrppNetwork {
+    /// What its routers are configured with.
+    pub settings: Settings,
+    /// Routers that run it under every protocol; None: all routers while a flow runs INRPP, else none.
+    pub routers: Option<Vec<NodeId>>,
+}
+
+/// Probes per decision below which loads have not settled (paper, section II-B).
+const MIN_PROBES_PER_DECISION: u64 = 5;
+/// Above it the rate of detours is not stable, by TeXCP's analysis.
+const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
+
+/// What a table stands for.
+pub(super) fn resolve(
+    given: Option<&At<InrppTable>>,
+    topology: &Topology,
+    faults: &mut Faults,
+) -> InrppNetwork {
+    let Some(At { value: table, .. }) = given else { return InrppNetwork::default() };
+    let default = Settings::default();
+    let patience = (Span::from_millis(1), Span::from_secs(100));
+    let probes = (Span::from_micros(100), Span::from_secs(10));
+    let probe = time(&table.probe_interval, default.probe_interval, probes);
+    let probe_interval = faults.or(probe, default.probe_interval);
+    let decisions = (probe_interval, Span::from_secs(1_000));
+    let settled = probe_interval * MIN_PROBES_PER_DECISION;
+    let mut span = |at: &Option<At<Span>>, default: Span, range: (Span, Span)| {
+        faults.or(time(at, default, range), default)
+    };
+    let decision_interval = span(&table.decision_interval, settled, decisions);
+    let cancel_for = span(&table.cancel_for, default.cancel_for, patience);
+    let forget_after = span(&table.forget_after, default.forget_after, patience);
+    let watchdog = span(&table.watchdog, default.watchdog, patience);
+    let sizes = table.cache.as_ref().map_or(Ok(default.cache), cache);
+    let gain = number(&table.alpha, default.alpha, "more than 0 and less than 0.555", |a| {
+        a > 0.0 && a < ALPHA_BOUND
+    });
+    let weight = number(&table.load_weight, default.load_weight, "more than 0, at most 1", |w| {
+        w > 0.0 && w <= 1.0
+    });
+    let quantum_bytes = quantum(&table.quantum_bytes, default.quantum_bytes);
+    let settings = Settings {
+        cache: faults.or(sizes, default.cache),
+        detours: table.detours.as_ref().map_or(default.detours, |at| at.value),
+        probe_interval,
+        decision_interval,
+        alpha: faults.or(gain, default.alpha),
+        load_weight: faults.or(weight, default.load_weight),
+        quantum_bytes: faults.or(quantum_bytes, default.quantum_bytes),
+        cancel_for,
+        forget_after,
+        watchdog,
+        flow_totals: default.flow_totals,
+    };
+    let routers = table.routers.as_ref().map(|names| named(&names.value, topology, faults));
+    InrppNetwork { settings, routers }
+}
+
+fn time(at: &Option<At<Span>>, default: Span, (low, high): (Span, Span)) -> Result<Span, Fault> {
+    let Some(at) = at else { return Ok(default) };
+    match (low..=high).contains(&at.value) {
+        true => Ok(at.value),
+        false => Err(out_of_range(at, format!("{} to {}", shown(&low), shown(&high)))),
+    }
+}
+
+fn number(
+    at: &Option<At<Number>>,
+    default: f64,
+    expected: &str,
+    fits: impl Fn(f64) -> bool,
+) -> Result<f64, Fault> {
+    match at {
+        None => Ok(default),
+        Some(at) if fits(at.value.0) => Ok(at.value.0),
+        Some(at) => Err(out_of_range(at, expected.into())),
+    }
+}
+
+fn quantum(at: &Option<At<u32>>, default: u32) -> Result<u32, Fault> {
+    match at {
+        None => Ok(default),
+        Some(at) if (64..=1 << 20).contains(&at.value) => Ok(at.value),
+        Some(at) => Err(out_of_range(at, "64 to 1048576 bytes".into())),
+    }
+}
+
+fn out_of_range<T: Field>(at: &At<T>, expected: String) -> Fault {
+    at.fault(Problem::OutOfRange { found: shown(&at.value), expected })
+}
+
+/// The routers of a list, each once, in order of id.
+fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> Vec<NodeId> {
+    let mut routers = BTreeSet::new();
+    for name in names {
+        let node = topology.router(&name.value, |problem| name.fault(problem));
+        let Some(node) = faults.keep(node) else { continue };
+        if topology.is_host(node) {
+            let text = format!("`{}` is a host, not a router", name.value);
+            faults.add(name.fault(Problem::Conflict(text)));
+        } else if !routers.insert(node) {
+            let name_again = name.value.clone();
+            faults.add(name.fault(Problem::Duplicate { kind: "router", name: name_again }));
+        }
+    }
+    routers.into_iter().collect()
+}
+
+/// Three sizes in order, or three times.
+fn cache(at: &At<CacheTable>) -> Result<CacheSize, Fault> {
+    let CacheTable { low, high, total } = &at.value;
+    let amount = |room: Room| match room {
+        Room::Bytes(bytes) => bytes,
+        Room::Time(span) => span.as_nanos(),
+    };
+    let given: Vec<&At<Room>> = [low, high, total].into_iter().flatten().collect();
+    let in_bytes = |room: &At<Room>| matches!(room.value, Room::Bytes(_));
+    let Some(first) = given.first() else { return Ok(Settings::default().cache) };
+    if let Some(other) = given.iter().find(|room| in_bytes(room) != in_bytes(first)) {
+        let text = "low, high and total of a cache are all sizes or all times".to_string();
+        return Err(other.fault(Problem::Conflict(text)));
+    }
+    let value = |room: &Option<At<Room>>| room.as_ref().map(|at| amount(at.value));
+    let (high_value, total_value) = match (value(high), value(total)) {
+        (Some(high), Some(total)) => (high, total),
+        (Some(high), None) => (high, high.saturating_add(high / 4)),
+        (None, Some(total)) => (total - total / 5, total),
+        (None, None) => {
+            let meaning = "low alone does not say how large a cache is".to_string();
+            return Err(at.fault(Problem::MissingKey { key: "total", meaning }));
+        }
+    };
+    let low_value = value(low).unwrap_or(high_value / 2);
+    let below = |at: &At<Room>, key: &str, bound: u64| {
+        let bound =
+            if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
+        Err(out_of_range(at, format!("less than cache.{key} ({})", shown(&bound))))
+    };
+    match (low, high) {
+        (Some(low), _) if low_value >= high_value => return below(low, "high", high_value),
+        (_, Some(high)) if high_value >= total_value => return below(high, "total", total_value),
+        _ => {}
+    }
+    let ns = Span::from_nanos;
+    Ok(match in_bytes(first) {
+        true => CacheSize::Bytes(CacheLimits {
+            low_bytes: low_value,
+            high_bytes: high_value,
+            total_bytes: total_value,
+        }),
+        false => {
+            CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
+        }
+    })
+}
+
+/// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and nothing was said of it.
+pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
+    if scenario.inrpp == InrppNetwork::default() && scenario.ever_inrpp().is_empty() {
+        return None;
+    }
+    fn some<T>(value: T) -> Option<At<T>> {
+        Some(At::new(value))
+    }
+    // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where series are.
+    let Settings {
+        cache,
+        detours,
+        probe_interval,
+        decision_interval,
+        alpha,
+        load_weight,
+        quantum_bytes,
+        cancel_for,
+        forget_after,
+        watchdog,
+        flow_totals: _,
+    } = scenario.inrpp.settings.clone();
+    let rooms = match cache {
+        CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes }) => {
+            [low_bytes, high_bytes, total_bytes].map(Room::Bytes)
+        }
+        CacheSize::Time { low, high, total } => [low, high, total].map(Room::Time),
+    };
+    let [low, high, total] = rooms.map(some);
+    let name = |id: &NodeId| At::new(scenario.nodes[id.index()].name.clone());
+    let routers = scenario.inrpp.routers.as_ref();
+    Some(InrppTable {
+        routers: routers.map(|ids| At::new(ids.iter().map(name).collect())),
+        cache: some(CacheTable { low, high, total }),
+        detours: some(detours),
+        probe_interval: some(probe_interval),
+        decision_interval: some(decision_interval),
+        alpha: some(Number(alpha)),
+        load_weight: some(Number(load_weight)),
+        quantum_bytes: some(quantum_bytes),
+        cancel_for: some(cancel_for),
+        forget_after: some(forget_after),
+        watchdog: some(watchdog),
+    })
+}
+
+impl Scenario {
+    /// Routers that run INRPP in a run under `protocol`.
+    pub fn inrpp_routers(&self, protocol: &'static str) -> BTreeSet<NodeId> {
+        let runs = |name: &'static str| self.bundle(name).routers == RouterKind::Inrpp;
+        match &self.inrpp.routers {
+            Some(routers) => routers.iter().copied().collect(),
+            None if self.protocols_under(protocol).into_iter().any(runs) => self.all_routers(),
+            None => BTreeSet::new(),
+        }
+    }
+
+    fn all_routers(&self) -> BTreeSet<NodeId> {
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        nodes.filter(|(_, node)| !node.is_host).map(|(id, _)| id).collect()
+    }
+
+    /// Routers that run INRPP under any of the protocols compared.
+    fn ever_inrpp(&self) -> BTreeSet<NodeId> {
+        self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
+    }
+
+    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are one.
+    pub(super) fn check_caches(&self, routers: &BTreeSet<NodeId>) -> Result<(), Problem> {
+        let names = self.named_protocols().into_iter();
+        let packet_bytes = names.map(|name| fits::packet_bytes(self, name)).max();
+        let packet_bytes = packet_bytes.expect("at least one protocol is compared");
+        let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
+            [(link.a, &link.forward, 2 * k), (link.b, &link.reverse, 2 * k + 1)]
+        });
+        for (from, wire, id) in wires.filter(|(from, ..)| routers.contains(from)) {
+            let CacheLimits { low_bytes, high_bytes, total_bytes } =
+                self.inrpp.settings.cache.at(wire.rate);
+            if total_bytes >= packet_bytes && low_bytes < high_bytes && high_bytes < total_bytes {
+                continue;
+            }
+            let link = &self.links[LinkId(id).index() / 2];
+            let (node, rate) = (&self.nodes[from.index()].name, shown(&wire.rate));
+            return Err(Problem::OutOfRange {
+                found: format!("{total_bytes} bytes"),
+                expected: format!(
+                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, in the cache of `{node}` at \
+                     `{}` ({rate})",
+                    link.name
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// What a reader of results should know of INRPP in this scenario.
+    pub(super) fn inrpp_notes(&self) -> Vec<String> {
+        let routers = self.ever_inrpp();
+        let settings = &self.inrpp.settings;
+        let mut notes = Vec::new();
+        if routers.is_empty() || !settings.detours {
+            return notes;
+        }
+        let (probe, decision) = (settings.probe_interval, settings.decision_interval);
+        if decision < probe * MIN_PROBES_PER_DECISION {
+            notes.push(format!(
+                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are opened and closed by loads that \
+                 have not settled since the last decision",
+                shown(&decision),
+                shown(&probe)
+            ));
+        }
+        if !self.has_detour(&routers) {
+            notes.push(
+                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is cached, never sent round"
+                    .to_string(),
+            );
+        }
+        notes
+    }
+
+    /// True if two neighbours among `routers` have a third one as neighbour of both.
+    fn has_detour(&self, routers: &BTreeSet<NodeId>) -> bool {
+        let mut neighbours: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+        let between = self.links.iter().map(|link| (link.a, link.b));
+        let between: Vec<(NodeId, NodeId)> =
+            between.filter(|(a, b)| routers.contains(a) && routers.contains(b)).collect();
+        for &(a, b) in &between {
+            neighbours.entry(a).or_default().insert(b);
+            neighbours.entry(b).or_default().insert(a);
+        }
+        between.iter().any(|(a, b)| !neighbours[a].is_disjoint(&neighbours[b]))
+    }
+}
+
+/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares needs them.
+pub(super) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
+    let cache = given.and_then(|at| at.value.cache.as_ref());
+    let routers = match (cache, &scenario.inrpp.routers) {
+        (Some(_), None) => scenario.all_routers(),
+        _ => scenario.ever_inrpp(),
+    };
+    scenario.check_caches(&routers).map_err(|problem| match cache {
+        Some(at) => at.value.total.as_ref().map_or_else(|| at.place(), At::place).fault(problem),
+        None => Fault::at(whole(0), "inrpp.cache", problem),
+    })
+}

@@ -1,0 +1,66 @@
+//! Names of directed links in results.
+
+use crate::Scenario;
+use std::collections::BTreeSet;
+
+/// The name of each directed link, by id.
+///
+/// A link that is called after its ends, `a-b`, is `a-b` in one direction and `b-a` in the other; one with a name of its own
+/// is `name` and `name:reverse`. A second link that would have the same name has `#2` behind it.
+#[derive(Clone, Debug)]
+pub struct LinkNames(Vec<String>);
+
+impl LinkNames {
+    /// The names of all links of `scenario`.
+    pub fn new(scenario: &Scenario) -> LinkNames {
+        let mut taken = BTreeSet::new();
+        let mut names = Vec::with_capacity(2 * scenario.links.len());
+        for link in &scenario.links {
+            let [a, b] = [link.a, link.b].map(|node| &scenario.nodes[node.index()].name);
+            let reverse = match link.name == format!("{a}-{b}") {
+                true => format!("{b}-{a}"),
+                false => format!("{}:reverse", link.name),
+            };
+            names.push(unique(link.name.clone(), &mut taken));
+            names.push(unique(reverse, &mut taken));
+        }
+        LinkNames(names)
+    }
+    /// All names in order of id.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+    /// The name of the directed link with this index.
+    pub fn of(&self, index: usize) -> &str {
+        &self.0[index]
+    }
+}
+
+fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|n| format!("{name}#{n}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|n| !taken.contains(n));
+    let free = free.expect("there are more numbers than links");
+    taken.insert(free.clone());
+    free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LoadOptions;
+
+    #[test]
+    fn every_direction_has_a_name_of_its_own() {
+        let text = r#"
+            routers = ["a", "b"]
+            link_defaults = { rate = "1Mbit/s", delay = "1ms", queue = "9kB" }
+            links = [{ a = "a", b = "b" }, { a = "b", b = "a" }, { a = "a", b = "b", name = "up" }]
+            hosts = [{ name = "h", attach = "a" }, { name = "g", attach = "b" }]
+            flows = [{ src = "h", dst = "g", bytes = 1 }]
+        "#;
+        let scenario = Scenario::parse(text, "x.toml", &LoadOptions::default()).unwrap();
+        let names = LinkNames::new(&scenario);
+        let names: Vec<&str> = (0..6).map(|i| names.of(i)).collect();
+        assert_eq!(names, ["a-b", "b-a", "b-a#2", "a-b#2", "up", "up:reverse"]);
+    }
+}

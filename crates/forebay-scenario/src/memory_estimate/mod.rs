@@ -1,0 +1,257 @@
+//! How much memory a run will take, before it is built: an estimate from its network alone.
+//!
+//! What takes memory in a run, in order: **connections**, both ends of every flow, kept to the end of the run for they hold its
+//! results, with the segments that they have unacknowledged; **routes**, two bytes by router and attachment; **queues**, rings of
+//! packets that grow with what waits and what is on the wire, and never shrink; **nodes and links**; and **copies**, for each
+//! partition of a run in several threads has a place for every link, node and flow of the whole network.
+//!
+//! All but what is in flight is counted, and multiplied by what each needs. What is in flight is worked out in [`traffic`] as a
+//! fluid would have it, and is where estimate and run differ most. The constants were measured on x86-64 Linux with glibc by
+//! attributing the peak of the heap to who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and
+//! checked against peaks of whole runs: `docs/scale.md` has the table, with estimates of 1.0 to 2.1 times the peak.
+
+mod admission;
+mod traffic;
+
+pub(crate) use admission::Size;
+pub use admission::{Fit, NoRoom, check, check_outline, fit};
+
+use crate::Outline;
+use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use traffic::Traffic;
+
+/// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6 MiB is the peak of `run s1`.
+const PROCESS_BYTES: u64 = 8 << 20;
+/// Both ends of a flow without what they have unacknowledged, and what is written down of it elsewhere (scenario, specification,
+/// workload, sockets, agenda, result). Measured on scale-5: connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets 130,
+/// specifications 100, histogram of round-trip times 64, and a result in `run` 300; another 700 by the slope of the peak from
+/// 10 000 to 100 000 flows of 5 packets, which have nearly nothing else.
+const FLOW_BYTES: u64 = 4_200;
+/// An entry of a scoreboard, in a ring that doubles: 80 bytes, a third of the places free on average.
+const SEGMENT_BYTES: u64 = 120;
+/// A packet in the ring of a link, in a ring that doubles: 64 bytes, a third of the places free on average.
+const PACKET_BYTES: u64 = 96;
+/// A node in scenario, specification and fabric, with its name, interface and ports. Measured on S3: 13 691 nodes.
+const NODE_BYTES: u64 = 700;
+/// A directed link without its packets: slot, specification, names, and a histogram of waits twice (once for the start of the
+/// window of measurement). Measured on S3, 28 064 of them: 1 100 bytes; on scale-5, where few have a queue, 700.
+const LINK_BYTES: u64 = 1_100;
+/// A next hop (`Routes`), and an address.
+const ROUTE_BYTES: u64 = 2;
+const ADDRESS_BYTES: u64 = 16;
+/// What each partition has for each link, node and flow of the network, be they elsewhere: slot 192, edge 24, hash and ports 16;
+/// place of a node 150; two ends of a flow 24 each. S3 has 8.3 MB more for each partition.
+const PART_LINK_BYTES: u64 = 232;
+const PART_NODE_BYTES: u64 = 150;
+const PART_FLOW_BYTES: u64 = 48;
+/// Partitions that a run has for each of its threads, at most.
+const PARTS_PER_THREAD: u64 = 2;
+/// What is kept of a flow when its run is over, until all runs are: its result, three names with it, and its reference.
+const KEPT_FLOW_BYTES: u64 = 400;
+/// Rows of series that wait to be written, and their compressed columns. Measured: `run s2` needs 12 MiB more with `--out`.
+const SERIES_BYTES: u64 = 16 << 20;
+
+/// The memory that a run needs, by what needs it, in bytes. An estimate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Flows.
+    pub flows: u64,
+    /// The program.
+    pub process_bytes: u64,
+    /// Buffers of the files that the run writes.
+    pub files_bytes: u64,
+    /// Connections, with what they have unacknowledged.
+    pub connections_bytes: u64,
+    /// Tables of next hops.
+    pub routes_bytes: u64,
+    /// Packets in queues and on wires.
+    pub queues_bytes: u64,
+    /// Nodes and links.
+    pub network_bytes: u64,
+    /// Places for what is in other partitions.
+    pub copies_bytes: u64,
+}
+
+impl Need {
+    /// What a run of a network in `threads` threads needs.
+    pub fn of(spec: &NetSpec, threads: usize) -> Need {
+        let traffic = Traffic::of(spec);
+        let (nodes, links, flows) =
+            (spec.nodes.len() as u64, spec.links.len() as u64, spec.flows.len() as u64);
+        let paths: u64 = spec.flows.iter().map(|flow| flow.paths.len().max(1) as u64).sum();
+        let parts = match threads {
+            0 | 1 => 0,
+            _ => (PARTS_PER_THREAD * threads as u64).min(nodes),
+        };
+        // The table of the whole network is there until those of all partitions are.
+        let tables = if parts == 0 { 1 } else { 2 };
+        let in_a_part = links * PART_LINK_BYTES + nodes * PART_NODE_BYTES + flows * PART_FLOW_BYTES;
+        Need {
+            flows,
+            process_bytes: PROCESS_BYTES,
+            files_bytes: 0,
+            connections_bytes: paths * FLOW_BYTES + traffic.segments * SEGMENT_BYTES,
+            routes_bytes: routes(spec) * ROUTE_BYTES * tables + links * ADDRESS_BYTES,
+            queues_bytes: traffic.queued_packets * PACKET_BYTES,
+            network_bytes: nodes * NODE_BYTES + links * LINK_BYTES,
+            copies_bytes: parts * in_a_part,
+        }
+    }
+
+    /// What a run of a scenario needs at least, of which only the sizes are known.
+    pub fn at_least(outline: &Outline) -> Need {
+        let Outline { nodes, links, flows } = *outline;
+        Need {
+            flows,
+            process_bytes: PROCESS_BYTES,
+            connections_bytes: flows.saturating_mul(FLOW_BYTES),
+            network_bytes: nodes
+                .saturating_mul(NODE_BYTES)
+                .saturating_add(links.saturating_mul(2 * LINK_BYTES)),
+            ..Need::default()
+        }
+    }
+
+    /// The same of a run of `run_one`, whose series are written to files if `series` is true.
+    pub fn of_run(spec: &NetSpec, threads: usize, series: bool) -> Need {
+        let files_bytes = if series { SERIES_BYTES } else { 0 };
+        Need { files_bytes, ..Need::of(spec, threads) }
+    }
+
+    /// All of it.
+    pub fn bytes(&self) -> u64 {
+        self.named().iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// What takes most of it, in words.
+    pub fn mostly(&self) -> &'static str {
+        self.most().0
+    }
+    /// The same with its bytes.
+    pub fn most(&self) -> (&'static str, u64) {
+        let [first, others @ ..] = self.named();
+        others.into_iter().fold(first, |most, part| if part.1 > most.1 { part } else { most })
+    }
+
+    /// What is kept of the run when it is over.
+    pub fn kept_bytes(&self) -> u64 {
+        self.flows.saturating_mul(KEPT_FLOW_BYTES)
+    }
+
+    fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("the program", self.process_bytes),
+            ("buffers of files", self.files_bytes),
+            ("connections", self.connections_bytes),
+            ("routes", self.routes_bytes),
+            ("queues", self.queues_bytes),
+            ("nodes and links", self.network_bytes),
+            ("copies of the network for each thread", self.copies_bytes),
+        ]
+    }
+}
+
+/// What a result says of the memory of its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RunMemory {
+    /// Estimate of what the run needs, the program included, in MiB. Several runs share a process, in which no one of them can be
+    /// measured: what the process took is in `SweepMemory` of `forebay-lab`.
+    pub need_mib: f64,
+    /// What takes most of that: "the program", "buffers of files", "connections", "routes", "queues", "nodes and links", or "copies
+    /// of the network for each thread".
+    pub mostly: &'static str,
+}
+
+impl From<Need> for RunMemory {
+    fn from(need: Need) -> RunMemory {
+        RunMemory { need_mib: mib(need.bytes()), mostly: need.mostly() }
+    }
+}
+
+/// MiB, to a tenth.
+pub fn mib(bytes: u64) -> f64 {
+    (bytes as f64 / 1048576.0 * 10.0).round() / 10.0
+}
+
+/// Entries of the table of next hops: one by router and attachment, a node at which hosts are reached.
+fn routes(spec: &NetSpec) -> u64 {
+    let is_host =
+        |node: forebay_base::NodeId| matches!(spec.nodes[node.index()].kind, NodeKind::Host);
+    let hosts = spec.links.iter().filter(|link| is_host(link.from));
+    let attachments: BTreeSet<u32> = hosts.map(|link| link.to.0).collect();
+    let router = |kind: &NodeKind| matches!(kind, NodeKind::Router(_));
+    let routers = spec.nodes.iter().filter(|node| router(&node.kind)).count();
+    (routers * attachments.len()) as u64
+}
+
+/// The settings of an INRPP router; None of another node.
+fn inrpp_settings(kind: &NodeKind) -> Option<&forebay_router::inrpp::Settings> {
+    match kind {
+        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => Some(settings),
+        NodeKind::Host | NodeKind::Router(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LoadOptions, Scenario};
+
+    const SMALL: &str = r#"
+        routers = ["p", "q"]
+        link_defaults = { rate = "120Mbit/s", delay = "1ms", queue = "30packets" }
+        links = [{ a = "p", b = "q" }]
+        hosts = [{ name = "h{}", count = 3, attach = "p" }, { name = "g", attach = "q" }]
+        flows = [{ src = "h{}", dst = "g", count = 3, bytes = 1 }, { src = "h0", dst = "h1", bytes = 1 }]
+    "#;
+
+    fn spec(text: &str) -> NetSpec {
+        let scenario = Scenario::parse(text, "x", &LoadOptions::default()).unwrap();
+        scenario.build("newreno", 1).unwrap()
+    }
+
+    #[test]
+    fn what_can_be_counted_is_counted() {
+        let need = Need::of(&spec(SMALL), 1);
+        // Five links in two directions; two routers that are both attachments.
+        assert_eq!(need.routes_bytes, 2 * 2 * 2 + 10 * 16);
+        assert_eq!(need.network_bytes, 6 * 700 + 10 * 1_100);
+        // A segment each.
+        assert_eq!((need.flows, need.connections_bytes), (4, 4 * (4_200 + 120)));
+        assert_eq!((need.copies_bytes, need.files_bytes), (0, 0));
+        assert_eq!((need.kept_bytes(), need.mostly()), (1_600, "the program"));
+        let sum = need.process_bytes + need.connections_bytes + need.routes_bytes;
+        assert_eq!(need.bytes(), sum + need.queues_bytes + need.network_bytes);
+    }
+
+    #[test]
+    fn threads_copy_the_network_and_series_have_buffers() {
+        let (spec, alone) = (spec(SMALL), Need::of(&spec(SMALL), 1));
+        let in_a_part = 10 * 232 + 6 * 150 + 4 * 48;
+        for (threads, parts) in [(2, 4), (3, 6), (200, 6)] {
+            let need = Need::of(&spec, threads);
+            assert_eq!(need.copies_bytes, parts * in_a_part, "{threads}");
+            // The whole table, and those of the parts.
+            assert_eq!(need.routes_bytes, alone.routes_bytes + 2 * 2 * 2);
+            assert_eq!(need.connections_bytes, alone.connections_bytes);
+        }
+        let with_series = Need::of_run(&spec, 1, true);
+        assert_eq!(with_series.bytes(), alone.bytes() + (16 << 20));
+    }
+
+    #[test]
+    fn an_outline_asks_for_no_more_than_the_network_will() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        std::fs::write(&path, SMALL).unwrap();
+        let outline = Scenario::outline(path.to_str().unwrap(), &LoadOptions::default()).unwrap();
+        assert_eq!(outline, Outline { nodes: 6, links: 5, flows: 4 });
+        let (least, need) = (Need::at_least(&outline), Need::of(&spec(SMALL), 1));
+        assert_eq!(least.network_bytes, need.network_bytes);
+        assert!(least.bytes() <= need.bytes());
+        let no_room = check_outline(&outline, Some(1 << 20)).unwrap_err().to_string();
+        assert!(no_room.starts_with("at least 8.0 MiB of memory are needed"), "{no_room}");
+    }
+}

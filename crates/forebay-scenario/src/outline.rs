@@ -1,0 +1,106 @@
+//! How large a scenario is, before its groups are expanded and its CSV files are read.
+
+use super::error::{Fault, Problem};
+use super::fields::At;
+use super::file::{CsvFiles, File, FlowGroup};
+use super::topology::MAX_ENTITIES;
+use crate::memory_estimate::{Need, Size};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Nodes, links and flows of a scenario. What is wrong with it is not known yet: it has that many at most, or is no scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Nodes that are declared, or are in a CSV file of hosts.
+    pub nodes: u64,
+    /// Links, each in two directions.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+}
+
+/// The sizes of a file; of its CSV files the number of lines, none where there is no such file.
+pub(super) fn outline(file: &File, base: &Path) -> Outline {
+    let mut outline = Outline::default();
+    let csv = file.csv.as_ref().map(|at| &at.value);
+    let lines = |path: fn(&CsvFiles) -> &Option<At<String>>| {
+        csv.and_then(|csv| path(csv).as_ref()).map_or(0, |at| rows(&base.join(&at.value)))
+    };
+    let [links, hosts, flows] = [lines(|c| &c.links), lines(|c| &c.hosts), lines(|c| &c.flows)];
+    outline.nodes = file.routers.as_ref().map_or(0, |at| at.value.len() as u64) + hosts;
+    outline.links = file.links.as_ref().map_or(0, |at| at.value.len() as u64) + links + hosts;
+    outline.flows = flows;
+    for group in file.hosts.iter().flat_map(|at| &at.value) {
+        let count = number(group.value.count.as_ref());
+        outline.nodes += count;
+        outline.links += if group.value.attach.is_some() { count } else { 0 };
+    }
+    let groups = file.flows.iter().flat_map(|at| &at.value);
+    outline.flows += groups.map(|group| flows_of(&group.value)).fold(0, u64::saturating_add);
+    outline
+}
+
+fn number(count: Option<&At<u32>>) -> u64 {
+    count.map_or(1, |count| u64::from(count.value))
+}
+fn flows_of(group: &FlowGroup) -> u64 {
+    number(group.count.as_ref()) * number(group.rounds.as_ref())
+}
+
+/// Rows of a CSV file below the names of its columns. Whoever reads it says what is wrong with it.
+fn rows(path: &Path) -> u64 {
+    let Ok(file) = fs::File::open(path) else { return 0 };
+    let (mut reader, mut lines) = (BufReader::with_capacity(1 << 16, file), 0u64);
+    loop {
+        let (ends, len) = match reader.fill_buf() {
+            Ok(bytes) if !bytes.is_empty() => {
+                (bytes.iter().filter(|&&byte| byte == b'\n').count(), bytes.len())
+            }
+            _ => return lines.saturating_sub(1),
+        };
+        lines += ends as u64;
+        reader.consume(len);
+    }
+}
+
+/// Refuse more hosts with an access link, or more flows, than a scenario may have, before the first of them is made. Hosts without one
+/// are no more than links have ends, which is looked at where those are known.
+pub(super) fn check(file: &File) -> Result<(), Fault> {
+    let groups = file.hosts.iter().flat_map(|at| &at.value);
+    let attached = groups.filter(|group| group.value.attach.is_some());
+    let hosts = attached.map(|group| {
+        let count = group.value.count.as_ref();
+        (count, number(count))
+    });
+    let flows = file.flows.iter().flat_map(|at| &at.value).map(|at| {
+        let group = &at.value;
+        (group.rounds.as_ref().or(group.count.as_ref()), flows_of(group))
+    });
+    within("hosts", hosts, |nodes| Outline { nodes, links: nodes, flows: 0 })?;
+    within("flows", flows, |flows| Outline { flows, ..Outline::default() })
+}
+
+/// Refuse a group that is too large, and one that is with those before it.
+fn within<'a>(
+    what: &str,
+    counts: impl Iterator<Item = (Option<&'a At<u32>>, u64)>,
+    of: fn(u64) -> Outline,
+) -> Result<(), Fault> {
+    let mut all = 0u64;
+    for (at, number) in counts {
+        all = all.saturating_add(number);
+        let Some(at) = at.filter(|_| all > MAX_ENTITIES as u64) else { continue };
+        let (found, expected) = match number == all {
+            true => (all.to_string(), "1 to 2^24, and numbers below 2^32".to_string()),
+            false => {
+                let found = format!("{number}, {all} with those before");
+                (found, format!("at most 2^24 {what} in all"))
+            }
+        };
+        let need = Size(Need::at_least(&of(all)).bytes());
+        let hint = format!("so many {what} would need about {need} of memory");
+        return Err(at.fault(Problem::OutOfRange { found, expected }).hint(hint));
+    }
+    Ok(())
+}
