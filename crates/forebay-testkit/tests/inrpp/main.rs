@@ -3,4 +3,6 @@
 mod bottlenecks;
 mod company;
 mod dumbbell;
+mod hard;
+mod lab;
 mod random;
