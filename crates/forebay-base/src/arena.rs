@@ -4,7 +4,7 @@ use crate::digest::Digest;
 use crate::ids::{Ecn, IpVersion};
 use crate::options::OptionList;
 use crate::packet::{Kind, Packet};
-use crate::parcel::Parcel;
+use crate::packet_transfer::PacketTransfer;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -270,10 +270,10 @@ impl Arena {
 
     /// The cold part of a packet that leaves for another arena goes with it.
     #[cold]
-    pub(crate) fn pack_cold(&mut self, handle: Handle, parcel: &mut Parcel) {
+    pub(crate) fn pack_cold(&mut self, handle: Handle, transfer: &mut PacketTransfer) {
         let cold = self.colds.remove(handle.slot());
         let datagram = cold.piece.and_then(|p| p.datagram);
-        parcel.colds.push_back(cold);
+        transfer.colds.push_back(cold);
         let Some(at) = datagram else { return };
         let shared = self.datagrams.get_mut(at);
         shared.pieces -= 1;
@@ -285,19 +285,19 @@ impl Arena {
             self.duplicate(&whole)
         };
         let handle = whole.cold();
-        parcel.datagrams.push_back((name, whole));
+        transfer.datagrams.push_back((name, whole));
         if handle != Handle::NONE {
-            self.pack_cold(handle, parcel);
+            self.pack_cold(handle, transfer);
         }
     }
-    /// The next cold part of a parcel is kept here.
+    /// The next cold part of a transfer is kept here.
     #[cold]
-    pub(crate) fn unpack_cold(&mut self, parcel: &mut Parcel) -> Handle {
-        let mut cold = parcel.colds.pop_front().expect("packed with its packet");
+    pub(crate) fn unpack_cold(&mut self, transfer: &mut PacketTransfer) -> Handle {
+        let mut cold = transfer.colds.pop_front().expect("packed with its packet");
         if let Some(piece) = cold.piece.as_mut().filter(|p| p.datagram.is_some()) {
-            let (name, mut whole) = parcel.datagrams.pop_front().expect("packed with its piece");
+            let (name, mut whole) = transfer.datagrams.pop_front().expect("packed with its piece");
             if whole.cold() != Handle::NONE {
-                whole.set_cold(self.unpack_cold(parcel));
+                whole.set_cold(self.unpack_cold(transfer));
             }
             piece.datagram = Some(self.join_datagram(name, whole));
         }

@@ -13,15 +13,13 @@ mod histogram;
 mod ids;
 mod options;
 mod packet;
-mod parcel;
+mod packet_transfer;
 mod rate;
 mod ring;
 mod rng;
 mod seq;
-pub mod signal;
 mod table;
 mod time;
-mod words;
 
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
@@ -33,10 +31,15 @@ pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{Kind, MAX_TTL, Packet, Signature, TcpFields, TcpFlags};
-pub use parcel::Parcel;
+pub use packet_transfer::PacketTransfer;
 pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
 pub use rng::{Rng, Stream};
 pub use seq::{narrow, seq_lt, widen};
 pub use table::{ParamError, head_comment};
 pub use time::{Span, Time};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -33,7 +33,7 @@ use crate::controller::{
     Timeout,
 };
 use crate::hystart::{SlowStart, SlowStartKind};
-use crate::silence::Silence;
+use crate::idle_restart::IdleRestart;
 use crate::table::require;
 use crate::ticks::Ticks;
 use alloc::boxed::Box;
@@ -160,7 +160,7 @@ pub struct Cubic {
     alpha_friendly: f64,
     mss_bytes: u32,
     linux_counting: bool,
-    silence: Silence,
+    idle_restart: IdleRestart,
     cold: Box<Cold>,
 }
 
@@ -194,7 +194,7 @@ impl Cubic {
             alpha_friendly: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
             mss_bytes: init.mss_bytes,
             linux_counting: params.linux_counting,
-            silence: Silence::new(params.idle_restart_ms),
+            idle_restart: IdleRestart::new(params.idle_restart_ms),
             cold: Box::new(Cold {
                 params: params.clone(),
                 restart: initial,
@@ -324,7 +324,7 @@ impl Controller for Cubic {
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
-        let too_long = self.silence.on_sent(now, sent.after_idle);
+        let too_long = self.idle_restart.on_sent(now, sent.after_idle);
         if sent.after_idle {
             self.curve.start += now.since(self.last_ack);
             if let Some(ticks) = &mut self.cold.ticks {
@@ -342,7 +342,7 @@ impl Controller for Cubic {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         if ack.rtt_sample.is_some() {
-            self.silence.on_rtt(&ack.rtt);
+            self.idle_restart.on_rtt(&ack.rtt);
         }
         let since_last = now.since(self.last_ack);
         self.last_ack = now;

@@ -9,13 +9,18 @@
 //!    (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each ACK packet, duplicates too, and
 //!    `credits -= 1` for each packet sent: new data, retransmission or FIN.
-//! 3. Each ACK decides: slow-down closes the loop; cancel, or nothing, opens it. An ACK without
-//!    the option repeats the last word.
+//! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
+//!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
+//!    rate: who asked has room for little more than what he had. An ACK without the option repeats
+//!    the last word.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
-//! 5. Timeout: the first segment that is not SACKed is sent again, with credits or without. A flow
-//!    that was never slowed down stays in the open loop; another ramps: `cwnd = 1` segment,
-//!    `cwnd += min(delivered, 2)` segments for each ACK, which doubles it in a round trip, until a
-//!    router asks for something (slow-down or cancel), or the window is no limit any more.
+//! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK, which doubles it in a round trip,
+//!    until a router asks, or the window is no limit any more. It begins with
+//!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the open
+//!    loop too, the SYN-ACK for instance: a congested router has room for so many packets of the
+//!    flow. Timeout: the first segment that is not SACKed is sent again, with credits or without. A
+//!    flow that no router ever slowed down or gave an allowance stays in the open loop; another
+//!    begins the ramp with 1 segment.
 //! 6. Holes: [`LossPolicy::Patient`]. No loss changes what may be sent: caches were there to
 //!    prevent congestive ones.
 //! 7. No INRPP router on the path, by the count in the option: nobody would hold the excess, and
@@ -32,8 +37,9 @@
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7 and 8; a timeout leads to the ramp and not to full rate, which would meet
-//! a cache that is most likely full; routers are counted. From the authors' code (ns-3, 2018),
+//! Differs from the paper in: 7 and 8; pause and allowances; the closed loop ends in the ramp, and a
+//! timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
+//! routers are counted. From the authors' code (ns-3, 2018),
 //! which retransmits nothing and ignores the receiver's window: 5, 6; credits are packets, and no
 //! more than two are kept, so that a pause is not followed by a burst; a host with several flows
 //! shares its link between them.
@@ -47,10 +53,8 @@ use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::table::require;
 use alloc::boxed::Box;
-use forebay_base::signal::inrpp::{
-    Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce,
-};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Time};
+use forebay_signal::inrpp::{Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce};
 use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
@@ -98,7 +102,7 @@ enum Loop {
     Closed {
         credits: u32,
     },
-    /// After a timeout.
+    /// After the closed loop, or a timeout.
     Ramp {
         cwnd_bytes: u64,
     },
@@ -169,7 +173,7 @@ pub struct Inrpp {
     heard: bool,
     /// ACKs in a row that contradict `pooled`.
     contrary: u32,
-    /// It was asked to slow down, ever.
+    /// It was asked to slow down, or told how little room there is, ever.
     slowed: bool,
     flow: Loop,
     /// What the last timeout took away.
@@ -206,8 +210,8 @@ impl Inrpp {
         }
     }
 
-    /// Rules 3, 4 and 7.
-    fn hear(&mut self, now: Time, signal: BackPressure) {
+    /// Rules 3, 4 and 7, with so much in flight before the ACK.
+    fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
         self.count_routers(signal.routers);
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
@@ -220,13 +224,19 @@ impl Inrpp {
         if signal.ask != Ask::Nothing {
             self.before_timeout = None;
         }
+        let allowed_bytes = u64::from(signal.allowance) * self.mss_bytes;
+        let from_bytes = in_flight_bytes.max(allowed_bytes).max(self.mss_bytes);
         self.flow = match (self.flow, signal.ask) {
-            (closed @ Loop::Closed { .. }, Ask::SlowDown) => closed,
-            (_, Ask::SlowDown) => Loop::Closed { credits: 0 },
-            (ramp @ Loop::Ramp { .. }, Ask::Nothing) => ramp,
-            (_, Ask::Nothing | Ask::Cancel) => Loop::Open,
+            (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
+            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0 },
+            (Loop::Ramp { cwnd_bytes }, _) => {
+                Loop::Ramp { cwnd_bytes: cwnd_bytes.max(allowed_bytes) }
+            }
+            (Loop::Open, _) if signal.allowance == 0 => Loop::Open,
+            (Loop::Open | Loop::Closed { .. }, _) => Loop::Ramp { cwnd_bytes: from_bytes },
         };
-        self.slowed |= signal.ask == Ask::SlowDown;
+        let asked = matches!(signal.ask, Ask::SlowDown | Ask::Pause);
+        self.slowed |= asked || signal.allowance > 0;
     }
 
     /// Rule 7.
@@ -296,7 +306,7 @@ impl Controller for Inrpp {
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         if let Some(signal) = options.and_then(BackPressure::find) {
-            self.hear(now, signal);
+            self.hear(now, signal, 0);
             self.take_ack(0);
         }
         self.tcp.cubic.on_established(now, rtt, options);
@@ -317,14 +327,16 @@ impl Controller for Inrpp {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let signal = ack.options.and_then(BackPressure::find);
         if let Some(signal) = signal {
-            self.hear(now, signal);
+            self.hear(now, signal, ack.prior_in_flight_bytes);
         }
         if self.pooled {
             self.tcp.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
             self.tcp.fate.age(self.mss_bytes);
         }
         // Data of the other direction repeats an ACK number; it is no ACK packet.
-        if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
+        // With nothing in flight no other ACK would come.
+        let paused = signal.is_some_and(|s| s.ask == Ask::Pause) && ack.in_flight_bytes > 0;
+        if !paused && (signal.is_some() || ack.acked_bytes > 0 || ack.duplicate) {
             self.take_ack(ack.delivered_bytes);
         }
         if !self.pooled {
@@ -472,7 +484,10 @@ mod tests {
     const NOW: Time = Time::from_secs(1);
 
     fn signal(ask: Ask, routers: u8, nonce: u32) -> BackPressure {
-        BackPressure { ask, routers, nonce: Nonce::new(nonce) }
+        BackPressure { ask, routers, nonce: Nonce::new(nonce), ..BackPressure::default() }
+    }
+    fn allowing(ask: Ask, allowance: u8) -> BackPressure {
+        BackPressure { allowance, ..signal(ask, 3, 7) }
     }
     fn carried(signal: BackPressure) -> OptionList {
         let mut options = OptionList::EMPTY;
@@ -512,7 +527,7 @@ mod tests {
 
     #[test]
     fn each_ack_opens_or_closes_the_loop() {
-        use Ask::{Cancel, Nothing, SlowDown};
+        use Ask::{Cancel, Nothing, Pause, SlowDown};
         let mut inrpp = open();
         let limitless = Limits::window(1 << 30);
         assert_eq!(inrpp.limits(), limitless);
@@ -522,18 +537,55 @@ mod tests {
             (Nothing, 7, "open", Some(7)), // a router holds: only the name passes on
             (SlowDown, 7, "closed", Some(7)),
             (SlowDown, 9, "closed", Some(9)),
-            (Nothing, 9, "open", Some(9)),
+            (Nothing, 9, "ramp", Some(9)), // at full rate it would fill what has just been drained
             (SlowDown, 9, "closed", Some(9)),
-            (Cancel, 9, "open", None),
-            (Nothing, 0, "open", None),
+            (Cancel, 9, "ramp", None),
+            (Nothing, 0, "ramp", None),
+            (Pause, 9, "closed", Some(9)),
         ];
         for (step, (ask, nonce, loop_then, echo_then)) in script.into_iter().enumerate() {
             hear(&mut inrpp, signal(ask, 3, nonce));
             assert_eq!((phase(&inrpp), echo(&mut inrpp)), (loop_then, echo_then), "step {step}");
             assert_eq!(inrpp.limits().credits.is_some(), loop_then == "closed");
-            assert_eq!(inrpp.limits().cwnd_bytes, 1 << 30);
+            assert_eq!(inrpp.limits().cwnd_bytes == 1 << 30, loop_then != "ramp");
         }
-        assert_eq!(inrpp.limits(), limitless, "credits are gone with the closed loop");
+    }
+
+    #[test]
+    fn a_pause_is_worth_no_packet_unless_nothing_else_is_in_flight() {
+        let mut inrpp = open();
+        let options = carried(signal(Ask::Pause, 3, 7));
+        let one = |in_flight_bytes| Ack { options: Some(&options), in_flight_bytes, ..ack(MSS) };
+        for _ in 0..3 {
+            inrpp.on_ack(NOW, &one(5 * MSS));
+            assert_eq!(inrpp.limits().credits, Some(0));
+        }
+        inrpp.on_ack(NOW, &one(0));
+        assert_eq!(inrpp.limits().credits, Some(1), "or no ACK would ever come again");
+        let idle = established(signal(Ask::Pause, 3, 7));
+        assert_eq!(idle.limits().credits, Some(1), "the same after the handshake");
+    }
+
+    /// The window that the ramp begins with is what is in flight, or what a router has room for.
+    #[test]
+    fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
+        let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / MSS;
+        assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 5);
+        assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 63);
+        for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
+            let mut inrpp = open();
+            hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+            let options = carried(allowing(Ask::Cancel, allowance));
+            let prior_in_flight_bytes = in_flight * MSS;
+            inrpp.on_ack(NOW, &Ack { options: Some(&options), prior_in_flight_bytes, ..ack(MSS) });
+            assert_eq!(window(&inrpp), expected + 1, "and one for what was delivered");
+        }
+        // It begins a ramp in the open loop, raises one that lasts, and never lowers it.
+        let mut inrpp = open();
+        for (allowance, expected) in [(4, 5), (0, 6), (20, 21), (3, 22)] {
+            hear(&mut inrpp, allowing(Ask::Nothing, allowance));
+            assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
+        }
     }
 
     #[test]
@@ -581,6 +633,10 @@ mod tests {
 
     #[test]
     fn a_flow_once_slowed_down_ramps_after_a_timeout() {
+        let mut allowed = open();
+        hear(&mut allowed, allowing(Ask::Nothing, 40));
+        expire(&mut allowed, true);
+        assert_eq!(allowed.limits(), Limits::window(MSS), "what had little room, as well");
         let mut inrpp = open();
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
@@ -599,7 +655,7 @@ mod tests {
         expire(&mut cancelled, true);
         assert_eq!((phase(&cancelled), cancelled.limits().credits), ("ramp", None));
         hear(&mut cancelled, signal(Ask::Cancel, 3, 5));
-        assert_eq!(phase(&cancelled), "open");
+        assert_eq!((phase(&cancelled), cancelled.limits().cwnd_bytes), ("ramp", 2 * MSS));
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         assert_eq!(inrpp.limits().credits, Some(1));
     }
@@ -620,7 +676,7 @@ mod tests {
         expire(&mut inrpp, true);
         hear(&mut inrpp, signal(Ask::Cancel, 3, 7));
         inrpp.on_spurious(NOW);
-        assert_eq!(phase(&inrpp), "open");
+        assert_eq!(phase(&inrpp), "ramp");
     }
 
     #[test]

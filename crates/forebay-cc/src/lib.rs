@@ -14,7 +14,7 @@ mod table;
 mod any;
 mod controller;
 mod feedback;
-mod silence;
+mod idle_restart;
 #[cfg(test)]
 mod testbed;
 mod ticks;
@@ -33,3 +33,8 @@ pub use controller::{
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
 pub use forebay_base::ParamError;
 pub use table::{AnyController, AnyFeedback, Entry, Spec, TABLE};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

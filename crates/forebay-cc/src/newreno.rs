@@ -27,7 +27,7 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
     Timeout,
 };
-use crate::silence::Silence;
+use crate::idle_restart::IdleRestart;
 use crate::table::require;
 use forebay_base::Time;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct NewReno {
     reduce_again: bool,
     slow_start_cap_bytes: u64,
     restart_bytes: u64,
-    silence: Silence,
+    idle_restart: IdleRestart,
     undo: Option<Undo>,
 }
 
@@ -111,7 +111,7 @@ impl NewReno {
             reduce_again: params.reduce_again,
             slow_start_cap_bytes: mss * u64::from(params.abc_l),
             restart_bytes: initial,
-            silence: Silence::new(params.idle_restart_ms),
+            idle_restart: IdleRestart::new(params.idle_restart_ms),
             undo: None,
         }
     }
@@ -163,7 +163,7 @@ impl Controller for NewReno {
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
-        if self.silence.on_sent(now, sent.after_idle) {
+        if self.idle_restart.on_sent(now, sent.after_idle) {
             self.cwnd_bytes = self.cwnd_bytes.min(self.restart_bytes);
             self.acked_bytes = 0;
         }
@@ -173,7 +173,7 @@ impl Controller for NewReno {
     #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         if ack.rtt_sample.is_some() {
-            self.silence.on_rtt(&ack.rtt);
+            self.idle_restart.on_rtt(&ack.rtt);
         }
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes congestion.
         if ack.cwnd_limited && !ack.in_recovery && !ack.ecn_echo && ack.acked_bytes > 0 {

@@ -33,8 +33,8 @@ use crate::controller::{
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
 use alloc::boxed::Box;
-use forebay_base::signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};
+use forebay_signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use serde::{Deserialize, Serialize};
 
 /// Longest time between two looks at what routers grant, whatever the RTT (authors' code: SYN_DELAY).

@@ -4,7 +4,6 @@
 //! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
 //! [`Controller`]. A failure names algorithm and seed.
 
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
@@ -12,6 +11,7 @@ use forebay_cc::{
     PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp, TABLE,
     Tag, Timeout,
 };
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -204,9 +204,10 @@ impl Sender {
 
     /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves it alone.
     fn ack_options(&mut self) -> OptionList {
-        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel];
+        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause];
         let signal = BackPressure {
-            ask: asks[self.rng.below(4) as usize],
+            ask: asks[self.rng.below(5) as usize],
+            allowance: self.rng.below(128).saturating_sub(64) as u8,
             routers: (self.rng.below(16) / 2) as u8,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };

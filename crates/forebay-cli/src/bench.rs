@@ -3,7 +3,7 @@
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::screen::{Paint, Table, count, wrap};
+use crate::terminal::{Paint, Table, count, wrap};
 use forebay_lab::scenario::Builtin;
 use forebay_lab::{
     BENCHES, BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, WithoutHash, Work,

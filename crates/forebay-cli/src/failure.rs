@@ -1,6 +1,6 @@
 //! How a command can fail, and the exit code that says so.
 
-use crate::screen::Paint;
+use crate::terminal::Paint;
 use std::fmt::Display;
 use std::io::{self, Write};
 

@@ -19,14 +19,14 @@ mod report;
 mod reproduce;
 mod run;
 mod schema;
-mod screen;
+mod terminal;
 
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use screen::Paint;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use terminal::Paint;
 
 pub use forebay_lab::scenario::{RegisterError, Registration};
 

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::reproduce::EXPERIMENTS;
 use std::io::Write;
 

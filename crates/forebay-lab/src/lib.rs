@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
-mod held;
+mod buffer_limits;
 mod memory;
 mod metrics;
 mod observe;
@@ -33,3 +33,8 @@ pub use run::{Looks, Parallel, Progress, RunError, RunOptions, RunResult, Shares
 pub use store::{Store, StoreError};
 pub use summary::{Aggregate, Missing, Summary};
 pub use sweep::{RunKey, Sweep, SweepMemory, SweepOptions, SweepPlan, SweepProgress, sweep};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

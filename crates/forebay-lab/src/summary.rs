@@ -1,6 +1,6 @@
 //! What is printed and kept of all runs together.
 
-use crate::held;
+use crate::buffer_limits;
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
 use crate::sweep::{Sweep, SweepMemory};
@@ -210,7 +210,7 @@ fn notes(
         notes.extend(empty_window(scenario, &of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
-        notes.extend(held::notes(scenario, &of.protocol, &mine));
+        notes.extend(buffer_limits::notes(scenario, &of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {

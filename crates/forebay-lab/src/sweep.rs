@@ -5,7 +5,7 @@ use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
 use crate::summary::Missing;
 use forebay_reference::Known;
 use forebay_scenario::Scenario;
-use forebay_scenario::memory_estimate::{Fit, Need, NoRoom, fit, mib};
+use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit, mib};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -89,8 +89,12 @@ pub struct SweepMemory {
 
 impl SweepMemory {
     /// With what was known when the number of jobs was chosen.
-    pub fn chosen_by(self, fit: Fit) -> SweepMemory {
-        SweepMemory { fewer_jobs: fit.fewer, available_mib: fit.available_bytes.map(mib), ..self }
+    pub fn chosen_by(self, admission: Admission) -> SweepMemory {
+        SweepMemory {
+            fewer_jobs: admission.fewer,
+            available_mib: admission.available_bytes.map(mib),
+            ..self
+        }
     }
 }
 
@@ -98,17 +102,17 @@ impl SweepPlan<'_> {
     /// How many of the runs go side by side if `wanted` are wanted, each in so many threads, and with series if that is true: no
     /// more than fit into the memory that is available, with the results of all; where nobody knows what is, as many as are
     /// wanted. A protocol that cannot be built is left out: its run says why.
-    pub fn fit(
+    pub fn admit(
         &self,
         wanted: usize,
         (threads, series): (usize, bool),
         available_bytes: Option<u64>,
-    ) -> Result<Fit, NoRoom> {
+    ) -> Result<Admission, NotEnoughMemory> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let specs = self.protocols.iter().filter_map(|name| self.scenario.build(name, seed).ok());
-        let needs = specs.map(|spec| Need::of_run(&spec, threads, series));
-        let dearest = needs.max_by_key(Need::bytes).unwrap_or_default();
-        fit(wanted, dearest, keys_of(self).len(), available_bytes)
+        let needs = specs.map(|spec| MemoryEstimate::of_run(&spec, threads, series));
+        let dearest = needs.max_by_key(MemoryEstimate::bytes).unwrap_or_default();
+        admit(wanted, dearest, keys_of(self).len(), available_bytes)
     }
 }
 
@@ -119,17 +123,17 @@ impl SweepPlan<'_> {
 pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     assert!(options.jobs > 0, "a sweep needs a job");
     let keys = keys_of(plan);
-    let (board, known) = (Board::new(keys.len(), options), Known::default());
+    let (state, known) = (SweepState::new(keys.len(), options), Known::default());
     let run = RunOptions { known: Some(&known), ..options.run };
     let options = &SweepOptions { run, ..*options };
     let jobs = options.jobs.min(keys.len());
     memory::reset_peak();
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            scope.spawn(|| work(plan, &keys, &board, options));
+            scope.spawn(|| work(plan, &keys, &state, options));
         }
     });
-    let mut sweep = collect(keys, board, options);
+    let mut sweep = collect(keys, state, options);
     sweep.memory = memory_of(&sweep.runs, jobs);
     sweep
 }
@@ -160,7 +164,7 @@ fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {
 }
 
 /// What the threads share.
-struct Board<'a> {
+struct SweepState<'a> {
     next: AtomicUsize,
     finished: AtomicUsize,
     failed: AtomicBool,
@@ -170,9 +174,9 @@ struct Board<'a> {
     progress: Option<&'a (dyn Fn(&SweepProgress) + Sync)>,
 }
 
-impl<'a> Board<'a> {
-    fn new(runs: usize, options: &SweepOptions<'a>) -> Board<'a> {
-        Board {
+impl<'a> SweepState<'a> {
+    fn new(runs: usize, options: &SweepOptions<'a>) -> SweepState<'a> {
+        SweepState {
             next: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
@@ -192,30 +196,30 @@ impl<'a> Board<'a> {
 }
 
 /// One thread: take the next run until there is none.
-fn work(plan: &SweepPlan<'_>, keys: &[RunKey], board: &Board<'_>, options: &SweepOptions<'_>) {
+fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: &SweepOptions<'_>) {
     let cancelled = || options.run.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
-    while !board.failed.load(Ordering::Relaxed) && !cancelled() {
-        let run = board.next.fetch_add(1, Ordering::Relaxed);
+    while !state.failed.load(Ordering::Relaxed) && !cancelled() {
+        let run = state.next.fetch_add(1, Ordering::Relaxed);
         let Some(key) = keys.get(run) else { return };
-        let tell = |progress: &Progress| board.tell(run, progress.fraction());
+        let tell = |progress: &Progress| state.tell(run, progress.fraction());
         let run_options = RunOptions { progress: Some(&tell), ..options.run };
         let result = run_one(plan.scenario, &key.protocol, key.seed, &run_options);
         match &result {
             Ok(_) => {
-                board.finished.fetch_add(1, Ordering::Relaxed);
-                board.tell(run, 1.0);
+                state.finished.fetch_add(1, Ordering::Relaxed);
+                state.tell(run, 1.0);
             }
             Err(RunError::Cancelled) => {}
-            Err(_) => board.failed.store(true, Ordering::Relaxed),
+            Err(_) => state.failed.store(true, Ordering::Relaxed),
         }
-        let first = board.results[run].set(result).is_ok();
+        let first = state.results[run].set(result).is_ok();
         assert!(first, "each run is taken once");
     }
 }
 
-fn collect(keys: Vec<RunKey>, board: Board<'_>, options: &SweepOptions<'_>) -> Sweep {
+fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>) -> Sweep {
     let mut sweep = Sweep::default();
-    for (key, slot) in keys.into_iter().zip(board.results) {
+    for (key, slot) in keys.into_iter().zip(state.results) {
         let why = match slot.into_inner() {
             Some(Ok(result)) => {
                 sweep.runs.push(result);

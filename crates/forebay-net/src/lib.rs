@@ -10,23 +10,22 @@ mod app;
 mod build;
 mod channel;
 mod fabric;
-mod feeders;
-mod few;
 mod host;
-mod ip_ids;
+mod ids;
 mod life;
 mod link;
-mod reassembly;
+mod look_ahead;
 mod spec;
 mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
-pub use fabric::{Conservation, Deadline, Driver, EndId, Fabric, Mail, PacketEvent};
-pub use host::{Host, HostContext, Socket, Taken};
+pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
+pub use host::{Host, HostContext, Reassembly, Received, Socket};
+pub use ids::EndId;
 pub use life::{After, Law, Life, Writing, in_a_circle};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
-pub use reassembly::Reassembly;
+pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
     NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,

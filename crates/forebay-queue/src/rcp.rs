@@ -24,8 +24,8 @@
 
 use crate::port::PortContext;
 use crate::scheme::{Backlog, Behind, PortScheme};
-use forebay_base::signal::rcp::Request;
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
+use forebay_signal::rcp::Request;
 
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;

@@ -2,7 +2,7 @@
 
 use super::mode_of;
 use super::outcome::{Reference, Wanted};
-use super::wire::WireCost;
+use super::packet_cost::PacketCost;
 use forebay_net::FlowSpec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What tells the references of one scenario apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// Per transport its way through the network, and its packets, as the bits of their sizes.
+    /// Per transport its reference mode, and its packets, as the bits of their sizes.
     transports: Vec<(&'static str, [u64; 7])>,
     /// Per flow its ends, its start in nanoseconds, its bytes and its transport.
     flows: Vec<([u32; 2], u64, Option<u64>, usize)>,
@@ -22,7 +22,7 @@ impl Key {
     fn of(wanted: &Wanted<'_>) -> Key {
         let spec = wanted.spec;
         let transport = |t: &forebay_net::TransportSpec| {
-            let cost = WireCost::of(t, spec.version);
+            let cost = PacketCost::of(t, spec.version);
             let sizes = [
                 cost.payload_bytes,
                 cost.data_bytes,

@@ -14,7 +14,7 @@
 //! Max-min is about payload: two flows on one full link get the same goodput, though their headers differ. It is strict: a flow whose
 //! ACKs share a full link with the data of others has no more than they.
 //!
-//! The way through the folder: `wire` (what a packet costs), `ways` (from a spec to a fluid), `sharing` (events), `max_min` and
+//! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events), `max_min` and
 //! `cluster` (rates), `known` (what has been worked out before).
 
 #![forbid(unsafe_code)]
@@ -23,16 +23,16 @@ mod cluster;
 mod known;
 mod max_min;
 mod outcome;
+mod packet_cost;
+mod routes;
 mod sharing;
-mod ways;
-mod wire;
 
 use forebay_scenario::{Algorithm, Bundle};
 
 pub use known::Known;
 pub use max_min::{Demand, Detour, MaxMin, Use};
+pub use packet_cost::PacketCost;
 pub use sharing::{Change, Fluid, FluidFlow, Horizon, Served};
-pub use wire::WireCost;
 
 pub use outcome::{Reference, Wanted, fluid_reference};
 

@@ -33,7 +33,7 @@ pub struct Detour {
     pub cost: [f64; 2],
 }
 
-/// Flows that share one way: how each loads the links, and how many there are.
+/// Flows that share one route: how each loads the links, and how many there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
     /// The links, each once, at least one.

@@ -1,8 +1,8 @@
 //! The reference of a run, in the terms of its results.
 
+use super::packet_cost::PacketCost;
+use super::routes::{Setting, clock_seconds, seconds};
 use super::sharing::{Horizon, Served};
-use super::ways::{Setting, clock_seconds, seconds};
-use super::wire::WireCost;
 use super::{Mode, NoReference, mode_of};
 use forebay_base::{FlowId, Time};
 use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
@@ -87,7 +87,7 @@ pub fn fluid_reference(
     let spec = wanted.spec;
     let network = Network::build(spec, wanted.seed, false)?;
     let modes: Vec<Mode> = spec.transports.iter().map(|t| mode_of(&t.algorithm)).collect();
-    let costs = spec.transports.iter().map(|t| WireCost::of(t, spec.version)).collect();
+    let costs = spec.transports.iter().map(|t| PacketCost::of(t, spec.version)).collect();
     let setting = match Setting::new(spec, &network, &modes, costs) {
         Ok(setting) => setting,
         Err(NoReference(why)) => return Ok(Some(Reference::none(why))),

@@ -1,7 +1,7 @@
 //! Processor sharing over time: flows come, are served at max-min fair rates, and leave.
 //!
 //! Between two events (a flow comes or leaves, a link changes) rates are constant, so that the next departure is known exactly.
-//! Flows that share a way have the same rate: each way has one clock of bytes served, and a flow leaves when it has advanced by
+//! Flows that share a route have the same rate: each route has one clock of bytes served, and a flow leaves when it has advanced by
 //! what the flow needs.
 
 use super::max_min::{Demand, Detour, MaxMin, Use};
@@ -17,8 +17,8 @@ pub struct FluidFlow {
     pub until_s: f64,
     /// Bytes to serve; None: without end.
     pub bytes: Option<f64>,
-    /// Its way: an index into [`Fluid::ways`].
-    pub way: u32,
+    /// Its route: an index into [`Fluid::routes`].
+    pub route: u32,
 }
 
 impl FluidFlow {
@@ -46,8 +46,8 @@ pub struct Fluid {
     pub capacity: Vec<f64>,
     /// Detours.
     pub detours: Vec<Detour>,
-    /// Ways through the network: how a flow on it loads the links.
-    pub ways: Vec<Vec<Use>>,
+    /// Routes through the network: how a flow on it loads the links.
+    pub routes: Vec<Vec<Use>>,
     /// The flows.
     pub flows: Vec<FluidFlow>,
     /// Changes, in order of time.
@@ -100,10 +100,10 @@ fn next_by(timed: &mut Timed, now_s: f64) -> Option<u32> {
 /// Which flows come because a flow has left at a time, and when, in seconds.
 type Followers<'a> = dyn Fn(u32, f64) -> Vec<(u32, f64)> + 'a;
 
-/// The flows on one way.
+/// The flows on one route.
 #[derive(Debug, Default)]
-struct Way {
-    /// Bytes that each flow here has been served since the way was last empty.
+struct RouteFlows {
+    /// Bytes that each flow here has been served since the route was last empty.
     served: f64,
     /// Bytes per second of each.
     rate: f64,
@@ -111,7 +111,7 @@ struct Way {
     endless: Vec<u32>,
 }
 
-impl Way {
+impl RouteFlows {
     fn flows(&self) -> usize {
         self.sized.len() + self.endless.len()
     }
@@ -137,10 +137,10 @@ struct Clock<'a> {
     fluid: &'a Fluid,
     solver: MaxMin,
     capacity: Vec<f64>,
-    ways: Vec<Way>,
-    /// The ways that have flows, in order of their numbers.
+    routes: Vec<RouteFlows>,
+    /// The routes that have flows, in order of their numbers.
     busy: Vec<u32>,
-    /// What its way had served when a flow came; None before that and after it left.
+    /// What its route had served when a flow came; None before that and after it left.
     entry: Vec<Option<f64>>,
     now_s: f64,
     served: Served,
@@ -167,21 +167,21 @@ impl Fluid {
         self.without_idle_links().serve_lean(horizon, look, followers)
     }
 
-    /// The same network without the links that never limit anyone: of those that one way has for itself, all but the narrowest.
+    /// The same network without the links that never limit anyone: of those that one route has for itself, all but the narrowest.
     fn without_idle_links(&self) -> Fluid {
-        let mut ways = vec![0u32; self.capacity.len()];
-        self.ways.iter().flatten().for_each(|used| ways[used.link as usize] += 1);
+        let mut routes = vec![0u32; self.capacity.len()];
+        self.routes.iter().flatten().for_each(|used| routes[used.link as usize] += 1);
         let legs = self.detours.iter().flat_map(|d| [d.link, d.legs[0], d.legs[1]]);
         legs.chain(self.changes.iter().map(|change| change.link))
-            .for_each(|link| ways[link as usize] = u32::MAX);
-        let own = |used: &Use| ways[used.link as usize] == 1;
+            .for_each(|link| routes[link as usize] = u32::MAX);
+        let own = |used: &Use| routes[used.link as usize] == 1;
         let level = |used: &Use| self.capacity[used.link as usize] / used.weight;
         let lean = |uses: &Vec<Use>| {
             let own_levels = uses.iter().filter(|used| own(used)).map(level);
             let narrowest = own_levels.fold(f64::INFINITY, f64::min);
             uses.iter().filter(|used| !own(used) || level(used) <= narrowest).copied().collect()
         };
-        Fluid { ways: self.ways.iter().map(lean).collect(), ..self.clone() }
+        Fluid { routes: self.routes.iter().map(lean).collect(), ..self.clone() }
     }
 
     fn serve_lean(
@@ -202,7 +202,7 @@ impl Fluid {
             }
             let came = first_s(&coming).min(first_s(&clock.stopping));
             let changed = changes.peek().map_or(f64::INFINITY, |c| c.at_s);
-            let (way, left) = clock.next_departure();
+            let (route, left) = clock.next_departure();
             let next_s = came.min(changed).min(left);
             if !marked && horizon.from_s <= next_s.min(horizon.until_s) {
                 clock.advance(horizon.from_s.max(clock.now_s).min(horizon.until_s), None);
@@ -215,7 +215,7 @@ impl Fluid {
                 clock.advance(end_s.max(clock.now_s), None);
                 break;
             }
-            clock.advance(next_s, (left == next_s).then_some(way));
+            clock.advance(next_s, (left == next_s).then_some(route));
             while let Some(flow) = next_by(&mut clock.stopping, next_s) {
                 clock.stop(flow);
             }
@@ -247,7 +247,7 @@ impl<'a> Clock<'a> {
             fluid,
             solver: MaxMin::new(fluid.capacity.len(), fluid.detours.clone()),
             capacity: fluid.capacity.clone(),
-            ways: fluid.ways.iter().map(|_| Way::default()).collect(),
+            routes: fluid.routes.iter().map(|_| RouteFlows::default()).collect(),
             busy: Vec::new(),
             entry: vec![None; flows],
             now_s: 0.0,
@@ -268,60 +268,60 @@ impl<'a> Clock<'a> {
         done as f64 / sized.max(1) as f64
     }
 
-    /// The way on which a flow leaves next, and when.
+    /// The route on which a flow leaves next, and when.
     fn next_departure(&self) -> (u32, f64) {
-        let due = self.busy.iter().map(|&way| (way, self.ways[way as usize].leaves_in()));
+        let due = self.busy.iter().map(|&route| (route, self.routes[route as usize].leaves_in()));
         let next = due.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY));
         (next.0, self.now_s + next.1)
     }
 
-    /// Serve until `to_s`. What has been served then leaves; on `way` that is its next flow, whatever rounding says.
-    fn advance(&mut self, to_s: f64, way: Option<u32>) {
+    /// Serve until `to_s`. What has been served then leaves; on `route` that is its next flow, whatever rounding says.
+    fn advance(&mut self, to_s: f64, route: Option<u32>) {
         let span_s = to_s - self.now_s;
         self.now_s = to_s;
         for &id in &self.busy {
-            let way = &mut self.ways[id as usize];
-            way.served += way.rate * span_s;
+            let route = &mut self.routes[id as usize];
+            route.served += route.rate * span_s;
         }
-        if let Some(way) = way {
-            let way = &mut self.ways[way as usize];
-            let &Reverse((bits, _)) = way.sized.peek().expect("a flow leaves");
-            way.served = way.served.max(f64::from_bits(bits));
+        if let Some(route) = route {
+            let route = &mut self.routes[route as usize];
+            let &Reverse((bits, _)) = route.sized.peek().expect("a flow leaves");
+            route.served = route.served.max(f64::from_bits(bits));
         }
         let mut emptied = false;
         for &id in &self.busy {
-            let way = &mut self.ways[id as usize];
-            while let Some(flow) = way.leave() {
+            let route = &mut self.routes[id as usize];
+            while let Some(flow) = route.leave() {
                 self.served.done_s[flow as usize] = Some(to_s);
                 self.served.bytes[flow as usize] =
                     self.fluid.flow(flow).bytes.expect("an endless flow does not leave");
                 self.entry[flow as usize] = None;
                 self.left.push(flow);
             }
-            if way.flows() == 0 {
-                *way = Way::default();
+            if route.flows() == 0 {
+                *route = RouteFlows::default();
                 emptied = true;
             }
         }
         if emptied {
-            self.busy.retain(|&id| self.ways[id as usize].flows() > 0);
+            self.busy.retain(|&id| self.routes[id as usize].flows() > 0);
         }
     }
 
     fn come(&mut self, flow: u32) {
-        let &FluidFlow { bytes, way: id, until_s, .. } = self.fluid.flow(flow);
+        let &FluidFlow { bytes, route: id, until_s, .. } = self.fluid.flow(flow);
         let bytes = if until_s <= self.now_s { Some(0.0) } else { bytes };
-        let way = &mut self.ways[id as usize];
+        let route = &mut self.routes[id as usize];
         match bytes {
             Some(bytes) if bytes <= 0.0 => {
                 self.served.done_s[flow as usize] = Some(self.now_s);
                 self.left.push(flow);
                 return;
             }
-            Some(bytes) => way.sized.push(Reverse(((way.served + bytes).to_bits(), flow))),
-            None => way.endless.push(flow),
+            Some(bytes) => route.sized.push(Reverse(((route.served + bytes).to_bits(), flow))),
+            None => route.endless.push(flow),
         }
-        self.entry[flow as usize] = Some(way.served);
+        self.entry[flow as usize] = Some(route.served);
         if until_s.is_finite() {
             self.stopping.push(Reverse((until_s.to_bits(), flow)));
         }
@@ -333,15 +333,15 @@ impl<'a> Clock<'a> {
     /// A flow leaves, unless it has before.
     fn stop(&mut self, flow: u32) {
         let Some(entry) = self.entry[flow as usize].take() else { return };
-        let id = self.fluid.flow(flow).way;
-        let way = &mut self.ways[id as usize];
-        self.served.bytes[flow as usize] = way.served - entry;
+        let id = self.fluid.flow(flow).route;
+        let route = &mut self.routes[id as usize];
+        self.served.bytes[flow as usize] = route.served - entry;
         self.served.done_s[flow as usize] = Some(self.now_s);
         self.left.push(flow);
-        way.sized.retain(|&Reverse((_, other))| other != flow);
-        way.endless.retain(|&other| other != flow);
-        if way.flows() == 0 {
-            *way = Way::default();
+        route.sized.retain(|&Reverse((_, other))| other != flow);
+        route.endless.retain(|&other| other != flow);
+        if route.flows() == 0 {
+            *route = RouteFlows::default();
             self.busy.retain(|&busy| busy != id);
         }
     }
@@ -352,19 +352,19 @@ impl<'a> Clock<'a> {
             .busy
             .iter()
             .map(|&id| Demand {
-                uses: &self.fluid.ways[id as usize],
-                flows: self.ways[id as usize].flows() as f64,
+                uses: &self.fluid.routes[id as usize],
+                flows: self.routes[id as usize].flows() as f64,
             })
             .collect();
         let rates = self.solver.rates(&self.capacity, &demands);
         for (&id, &rate) in self.busy.iter().zip(rates) {
-            self.ways[id as usize].rate = rate;
+            self.routes[id as usize].rate = rate;
         }
     }
 
     fn served_now(&self, flow: usize) -> f64 {
         match self.entry[flow] {
-            Some(entry) => self.ways[self.fluid.flows[flow].way as usize].served - entry,
+            Some(entry) => self.routes[self.fluid.flows[flow].route as usize].served - entry,
             None => self.served.bytes[flow],
         }
     }

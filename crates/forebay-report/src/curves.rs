@@ -46,12 +46,13 @@ fn curve(
         (all.len() > 1).then(|| (number, distribution(&all)))
     };
     let lines: Vec<_> = results.aggregate.iter().enumerate().filter_map(of).collect();
-    let thinned = match most > STEPS {
+    let downsampled = match most > STEPS {
         true => " Drawn from its quantiles in steps of 1/500.",
         false => "",
     };
-    let about =
-        format!("Share of the completed flows of all seeds that took at most so long.{thinned}");
+    let about = format!(
+        "Share of the completed flows of all seeds that took at most so long.{downsampled}"
+    );
     (!lines.is_empty()).then_some(Curve { id, title, about, x, lines })
 }
 

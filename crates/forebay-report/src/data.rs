@@ -5,8 +5,8 @@
 
 use super::charts::Chart;
 use super::curves::Curve;
+use super::downsample::Trace;
 use super::panels::{GROUPS, Line, Panel};
-use super::thin::Trace;
 use serde::Serialize;
 
 /// Everything that the script draws.

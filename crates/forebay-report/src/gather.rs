@@ -1,7 +1,7 @@
 //! The rows of one run, sorted into lines.
 
+use super::downsample::{FINEST, Rate, Trace};
 use super::rows::Row;
-use super::thin::{FINEST, Rate, Trace};
 use std::collections::BTreeMap;
 
 /// What a row is about.
@@ -211,14 +211,14 @@ impl<'a> Gatherer<'a> {
             let total = total.or_insert_with(|| Trace::new(self.terms.span_ns));
             total.push(self.terms.middle_ns(number), bps);
         }
-        lines.totals.values_mut().for_each(|total| total.thin(FINEST));
+        lines.totals.values_mut().for_each(|total| total.downsample(FINEST));
         lines
     }
 }
 
 fn keep(lines: &mut BTreeMap<Key, Trace>, key: Key, trace: Option<Trace>) {
     if let Some(mut trace) = trace.filter(|trace| !trace.samples().is_empty()) {
-        trace.thin(FINEST);
+        trace.downsample(FINEST);
         lines.insert(key, trace);
     }
 }

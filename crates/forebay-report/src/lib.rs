@@ -2,7 +2,7 @@
 //! else.
 //!
 //! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
-//! which `thin` keeps short; `panels` says which lines stand together in a plot over time, `curves`
+//! which `downsample` keeps short; `panels` says which lines stand together in a plot over time, `curves`
 //! and `charts` what is drawn over all runs; `data` turns them into JSON, `tables` the rest into
 //! HTML; `page` puts them together with the script. The script draws what it is given and knows no
 //! metric: a new plot is a few lines in `panels`.
@@ -15,6 +15,7 @@ mod charts;
 mod compare;
 mod curves;
 mod data;
+mod downsample;
 mod error;
 mod escape;
 mod figures;
@@ -26,7 +27,6 @@ mod panels;
 mod results;
 mod rows;
 mod tables;
-mod thin;
 
 pub use error::{MOST_FOLDERS, ReportError};
 pub use metrics::{
@@ -35,12 +35,12 @@ pub use metrics::{
 };
 
 use data::{Data, Protocol, RunPanels};
+use downsample::{COARSEST, FINEST};
 use gather::{Gatherer, Terms};
 use results::{Results, Run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use thin::{COARSEST, FINEST};
 
 /// Name of the page in a folder of results.
 pub const REPORT_NAME: &str = "report.html";
@@ -144,8 +144,8 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
     let charts = charts::charts(&results, &protocols);
-    let (json, thinned) = fit((&heading.title, &protocols), &mut runs, (&curves, &charts));
-    left_out.extend(thinned);
+    let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, (&curves, &charts));
+    left_out.extend(downsampled);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty(), charts };
     Ok(page::page(&heading, &results, &protocols, &plots))
@@ -251,7 +251,7 @@ fn window_ns(span_ns: i64) -> i64 {
     WINDOW_NS.min(*short.unwrap_or(&WINDOWS_NS[0])).max(*long)
 }
 
-/// The numbers of the page, thinned until they fit; and what was thinned, in words.
+/// The numbers of the page, downsampled until they fit; and what was downsampled, in words.
 fn fit(
     (title, protocols): (&str, &[Protocol]),
     runs: &mut [RunPanels],
@@ -262,22 +262,22 @@ fn fit(
         let data = Data::new(title, protocols, runs, over_all);
         let json = serde_json::to_string(&data).expect("numbers and texts are JSON");
         if json.len() <= DATA_BYTES || level == COARSEST {
-            return (json, thinned(runs, level));
+            return (json, downsampled(runs, level));
         }
         level -= 1;
         for panel in runs.iter_mut().flat_map(|run| &mut run.panels) {
-            panel.lines.iter_mut().for_each(|line| line.trace.thin(level));
-            panel.states.iter_mut().for_each(|states| states.thin(level));
+            panel.lines.iter_mut().for_each(|line| line.trace.downsample(level));
+            panel.states.iter_mut().for_each(|states| states.downsample(level));
         }
     }
 }
 
-fn thinned(runs: &[RunPanels], level: u32) -> Option<String> {
+fn downsampled(runs: &[RunPanels], level: u32) -> Option<String> {
     let lines = || runs.iter().flat_map(|run| &run.panels).flat_map(|panel| &panel.lines);
-    let (of, all) = (lines().filter(|line| line.trace.is_thinned()).count(), lines().count());
+    let (of, all) = (lines().filter(|line| line.trace.is_downsampled()).count(), lines().count());
     (of > 0).then(|| {
         format!(
-            "{of} of {all} lines over time are thinned: the run is cut into {} parts of equal length, and of each the first, lowest, \
+            "{of} of {all} lines over time are downsampled: the run is cut into {} parts of equal length, and of each the first, lowest, \
              highest and last sample are drawn. All samples are in series.parquet.",
             1 << level
         )

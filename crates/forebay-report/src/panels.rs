@@ -1,7 +1,7 @@
 //! The plots over time of one run: which lines stand together, and what a reader must know of them.
 
+use super::downsample::Trace;
 use super::gather::{Entity, Lines, Metric};
-use super::thin::Trace;
 
 /// Most ports in a plot of queues.
 const QUEUES: usize = 8;

@@ -61,8 +61,29 @@ pub enum Verdict {
     Drop(Packet, DropReason),
 }
 
+/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// Those that came to the node and that its routes send there, and no others.
+    Routed,
+    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the port.
+    Passing,
+    /// Any, also packets of its own for any address.
+    Any,
+}
+
 /// Owns the caches of one node.
 pub trait Forwarding: Send {
+    /// False if it never keeps a packet: it gives no [`Verdict::Held`] and puts no port into
+    /// [`Work::ready`]. The links behind its ports may then be of the simple kind, whose departures
+    /// are known when packets are queued. Asked once, when a network is built.
+    fn holds_packets(&self) -> bool {
+        true
+    }
+    /// Which packets it may send through `port`. Asked once, when a network is built.
+    fn sends(&self, _port: PortId) -> Sends {
+        Sends::Any
+    }
     /// A packet came in on `in_port`. TTL and routes are this machine's business.
     fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict;
     /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop it.
@@ -119,6 +140,12 @@ macro_rules! each {
 }
 
 impl Forwarding for AnyForwarding {
+    fn holds_packets(&self) -> bool {
+        each!(self, f => f.holds_packets())
+    }
+    fn sends(&self, port: PortId) -> Sends {
+        each!(self, f => f.sends(port))
+    }
     #[inline]
     fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
         each!(self, f => f.on_packet(in_port, packet, cx))

@@ -10,6 +10,6 @@ pub mod inrpp;
 mod plain;
 mod routes;
 
-pub use forwarding::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};
+pub use forwarding::{AnyForwarding, Forwarding, NodeContext, Ports, Sends, Verdict, Work};
 pub use plain::PlainIp;
 pub use routes::Routes;

@@ -1,6 +1,6 @@
 //! Plain IP forwarding: decrement the TTL, look up the destination, queue.
 
-use crate::forwarding::{Forwarding, NodeContext, Verdict};
+use crate::forwarding::{Forwarding, NodeContext, Sends, Verdict};
 use crate::routes::Routes;
 use forebay_base::{DropReason, NodeId, Packet, PortId};
 
@@ -25,6 +25,12 @@ impl PlainIp {
 }
 
 impl Forwarding for PlainIp {
+    fn holds_packets(&self) -> bool {
+        false
+    }
+    fn sends(&self, _: PortId) -> Sends {
+        Sends::Routed
+    }
     #[inline]
     fn on_packet(&mut self, _: PortId, mut packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
         match self.route(cx.node, &mut packet, cx.routes) {

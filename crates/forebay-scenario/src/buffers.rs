@@ -64,53 +64,53 @@ impl Needed<'_> {
     /// In bytes.
     pub fn bytes(&mut self) -> u64 {
         *self.known.get_or_insert_with(|| {
-            let wires = wires(&self.topology.links, self.events);
-            largest(self.topology, &wires, self.flows)
+            let directions = directions(&self.topology.links, self.events);
+            largest(self.topology, &directions, self.flows)
         })
     }
 }
 
 /// One direction of a link, at its best rate and longest delay.
-struct Way {
+struct LinkBounds {
     rate: Rate,
     delay: Span,
     queue_bytes: u64,
 }
 
 /// By directed link.
-fn wires(links: &[Link], events: &[EventSpec]) -> Vec<Way> {
+fn directions(links: &[Link], events: &[EventSpec]) -> Vec<LinkBounds> {
     let sides = links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    let mut ways: Vec<Way> = sides
-        .map(|wire| {
-            let packet_bytes = u64::from(wire.mtu_bytes) + u64::from(wire.overhead_bytes);
-            let queue_bytes = match wire.queue {
+    let mut directions: Vec<LinkBounds> = sides
+        .map(|link| {
+            let packet_bytes = u64::from(link.mtu_bytes) + u64::from(link.overhead_bytes);
+            let queue_bytes = match link.queue {
                 Limit::Bytes(bytes) => bytes,
                 Limit::Packets(packets) => packets.saturating_mul(packet_bytes),
             };
-            Way { rate: wire.rate, delay: wire.delay, queue_bytes }
+            LinkBounds { rate: link.rate, delay: link.delay, queue_bytes }
         })
         .collect();
     for event in events {
         match event.event {
             NetEvent::Rate(link, rate) => {
-                let way = &mut ways[link.index()];
-                way.rate = way.rate.max(rate);
+                let direction = &mut directions[link.index()];
+                direction.rate = direction.rate.max(rate);
             }
             NetEvent::Delay(link, delay) => {
-                let way = &mut ways[link.index()];
-                way.delay = way.delay.max(delay);
+                let direction = &mut directions[link.index()];
+                direction.delay = direction.delay.max(delay);
             }
             _ => {}
         }
     }
-    for way in &mut ways {
-        way.queue_bytes = way.queue_bytes.min(way.rate.bytes_in(LONGEST_QUEUE));
+    for direction in &mut directions {
+        direction.queue_bytes = direction.queue_bytes.min(direction.rate.bytes_in(LONGEST_QUEUE));
     }
-    ways
+    directions
 }
 
 /// The largest need of a flow.
-fn largest(topology: &Topology, ways: &[Way], flows: &[Flow]) -> u64 {
+fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u64 {
     // The longest flow between two hosts; those to one host together, for they share the search.
     let mut longest: BTreeMap<NodeId, BTreeMap<NodeId, u64>> = BTreeMap::new();
     for flow in flows {
@@ -124,24 +124,24 @@ fn largest(topology: &Topology, ways: &[Way], flows: &[Flow]) -> u64 {
     let mut routes = Routes::new(topology);
     let mut needs = Vec::new();
     // What there is of a path from the one host to the other, until its way back is known.
-    let mut one_way: BTreeMap<[NodeId; 2], (Span, Held)> = BTreeMap::new();
+    let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
     let pairs = longest.iter().flat_map(|(&dst, sources)| sources.keys().map(move |&s| [s, dst]));
     let mut wanted: Vec<[NodeId; 2]> = pairs.flat_map(|[a, b]| [[a, b], [b, a]]).collect();
     wanted.sort_by_key(|&[from, to]| (routes.attachment(to), to, from));
     wanted.dedup();
     for [from, to] in wanted {
         let Some(route) = routes.walk(from, to) else { continue };
-        let delay = route.iter().fold(Span::ZERO, |sum, link| sum + ways[link.index()].delay);
-        one_way.insert([from, to], (delay, Held::on(ways, &route)));
+        let delay = route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.index()].delay);
+        one_way.insert([from, to], (delay, PathBounds::on(directions, &route)));
     }
     for (&dst, sources) in &longest {
         for (&src, &bytes) in sources {
-            let (Some((there, held)), Some((back, _))) =
+            let (Some((there, path)), Some((back, _))) =
                 (one_way.get(&[src, dst]), one_way.get(&[dst, src]))
             else {
                 continue; // no route, or to a host that is lost: somebody else says so
             };
-            let full = held.rate.bytes_in(*there + *back).saturating_add(held.queues_bytes);
+            let full = path.rate.bytes_in(*there + *back).saturating_add(path.queues_bytes);
             needs.push(full.saturating_mul(TIMES).min(bytes));
         }
     }
@@ -149,26 +149,26 @@ fn largest(topology: &Topology, ways: &[Way], flows: &[Flow]) -> u64 {
 }
 
 /// What a flow finds on its way to the receiver.
-struct Held {
+struct PathBounds {
     /// The least rate.
     rate: Rate,
     /// The queues that it may fill.
     queues_bytes: u64,
 }
 
-impl Held {
+impl PathBounds {
     /// Only a link that is no faster than any before it has a queue that fills; a host does not
     /// send what would wait for its own.
-    fn on(ways: &[Way], route: &[LinkId]) -> Held {
-        let mut held = Held { rate: ways[route[0].index()].rate, queues_bytes: 0 };
+    fn on(directions: &[LinkBounds], route: &[LinkId]) -> PathBounds {
+        let mut path = PathBounds { rate: directions[route[0].index()].rate, queues_bytes: 0 };
         for link in &route[1..] {
-            let way = &ways[link.index()];
-            if way.rate <= held.rate {
-                held.rate = way.rate;
-                held.queues_bytes = held.queues_bytes.saturating_add(way.queue_bytes);
+            let direction = &directions[link.index()];
+            if direction.rate <= path.rate {
+                path.rate = direction.rate;
+                path.queues_bytes = path.queues_bytes.saturating_add(direction.queue_bytes);
             }
         }
-        held
+        path
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, ScenarioError};
 use super::source::Sources;
-use super::{Flow, Link, Scenario, Wire};
+use super::{Flow, Link, LinkDirection, Scenario};
 use crate::protocol::{Bundle, PortKind};
 use forebay_base::{NodeId, Rng, Span, Stream};
 use forebay_net::{
@@ -88,7 +88,7 @@ impl Scenario {
             true => Bundle::of("inrpp").mtu_room_bytes,
             false => 0,
         };
-        let one = |from: NodeId, to: NodeId, wire: &Wire| LinkSpec {
+        let one = |from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
             from,
             to,
             channel: ChannelSpec::Constant(wire.rate),

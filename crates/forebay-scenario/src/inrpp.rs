@@ -7,7 +7,7 @@ use super::item::{Item, whole};
 use super::text::shown;
 use super::topology::Topology;
 use super::units::{Number, Room};
-use super::{Scenario, fits};
+use super::{Scenario, mtu_check};
 use crate::protocol::RouterKind;
 use forebay_base::{LinkId, NodeId, Span};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
@@ -285,7 +285,7 @@ impl Scenario {
     /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are one.
     pub(super) fn check_caches(&self, routers: &BTreeSet<NodeId>) -> Result<(), Problem> {
         let names = self.named_protocols().into_iter();
-        let packet_bytes = names.map(|name| fits::packet_bytes(self, name)).max();
+        let packet_bytes = names.map(|name| mtu_check::packet_bytes(self, name)).max();
         let packet_bytes = packet_bytes.expect("at least one protocol is compared");
         let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
             [(link.a, &link.forward, 2 * k), (link.b, &link.reverse, 2 * k + 1)]

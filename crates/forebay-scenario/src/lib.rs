@@ -22,13 +22,13 @@ mod events;
 mod faults;
 mod fields;
 mod file;
-mod fits;
 mod flows;
 mod inrpp;
 mod item;
 mod life;
 mod link_names;
 pub mod memory_estimate;
+mod mtu_check;
 mod outline;
 mod protocol;
 mod protocols;
@@ -57,7 +57,7 @@ pub use file::FctClock;
 pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
-pub use outline::Outline;
+use memory_estimate::Outline;
 pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
 pub use protocols::ProtocolSpec;
 pub use schema::schema;
@@ -136,14 +136,14 @@ pub struct Link {
     /// The other.
     pub b: NodeId,
     /// From a to b.
-    pub forward: Wire,
+    pub forward: LinkDirection,
     /// From b to a.
-    pub reverse: Wire,
+    pub reverse: LinkDirection,
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wire {
+pub struct LinkDirection {
     /// Rate.
     pub rate: Rate,
     /// Propagation delay.
@@ -293,11 +293,13 @@ impl Scenario {
     /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue that may
     /// draw lots, or what users do. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
-        let wires = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
-            || wires.into_iter().any(|wire| {
-                wire.loss > 0.0 || !wire.jitter.is_zero() || !wire.discipline.is_default()
+            || directions.into_iter().any(|direction| {
+                direction.loss > 0.0
+                    || !direction.jitter.is_zero()
+                    || !direction.discipline.is_default()
             })
             || self.events.iter().any(lossy)
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
@@ -449,7 +451,7 @@ fn read(
     };
     let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
     if !wrong(&faults, &made_of) {
-        fits::check(&scenario, &file, &topology, &mut faults);
+        mtu_check::check(&scenario, &file, &topology, &mut faults);
         if faults.is_empty() {
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
         }

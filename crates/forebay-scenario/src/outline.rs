@@ -4,21 +4,10 @@ use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup};
 use super::topology::MAX_ENTITIES;
-use crate::memory_estimate::{Need, Size};
+use crate::memory_estimate::{MemoryEstimate, Outline, Size};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-
-/// Nodes, links and flows of a scenario. What is wrong with it is not known yet: it has that many at most, or is no scenario.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outline {
-    /// Nodes that are declared, or are in a CSV file of hosts.
-    pub nodes: u64,
-    /// Links, each in two directions.
-    pub links: u64,
-    /// Flows.
-    pub flows: u64,
-}
 
 /// The sizes of a file; of its CSV files the number of lines, none where there is no such file.
 pub(super) fn outline(file: &File, base: &Path) -> Outline {
@@ -98,8 +87,8 @@ fn within<'a>(
                 (found, format!("at most 2^24 {what} in all"))
             }
         };
-        let need = Size(Need::at_least(&of(all)).bytes());
-        let hint = format!("so many {what} would need about {need} of memory");
+        let estimate = Size(MemoryEstimate::at_least(&of(all)).bytes());
+        let hint = format!("so many {what} would need about {estimate} of memory");
         return Err(at.fault(Problem::OutOfRange { found, expected }).hint(hint));
     }
     Ok(())

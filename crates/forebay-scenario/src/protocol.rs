@@ -2,7 +2,7 @@
 //!
 //! An algorithm that works over plain routers needs no line here: the one in the table of algorithms is enough.
 
-use forebay_base::signal::inrpp::DETOUR_TAG_BYTES;
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 
 /// What a protocol needs beside its controller and its receiver half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -214,6 +214,7 @@ pub(super) fn describe(config: &TcpConfig) -> Tcp {
         ecn,
         pacing,
         dont_fragment,
+        fast_path: _, // not a key: nothing that a run shows depends on it
     } = *config;
     Tcp {
         preset: None,

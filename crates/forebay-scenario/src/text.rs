@@ -7,7 +7,9 @@ use super::file::{
 };
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
-use super::{Flow, Link, ProtocolSpec, Scenario, Wire, events, inrpp, life, rcp, tcp, tcp_of};
+use super::{
+    Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, inrpp, life, rcp, tcp, tcp_of,
+};
 use forebay_base::Time;
 use forebay_queue::Limit;
 use std::fmt::Write;
@@ -128,7 +130,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     }
 }
 
-fn params(wire: &Wire, named: bool) -> LinkParams {
+fn params(wire: &LinkDirection, named: bool) -> LinkParams {
     let limit = match wire.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),

@@ -9,7 +9,7 @@ use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, numbe
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::{GivenLimit, MAX_DELAY};
-use super::{Link, Node, Wire};
+use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use forebay_queue::Limit;
 use std::collections::BTreeMap;
@@ -430,7 +430,7 @@ pub(super) struct Origin {
 
 /// One direction, and where its values stand. A group shares one.
 struct Placed {
-    wire: Wire,
+    wire: LinkDirection,
     origin: Rc<Origin>,
 }
 
@@ -466,7 +466,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let ((rate, (delay, _)), (queue, ())) =
         both(both(rate, both(delay, delays)), both(queue, check_mtu(mtu)))?;
     let (limit, queue, discipline) = queue;
-    let wire = Wire {
+    let wire = LinkDirection {
         rate: rate.value,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),

@@ -75,14 +75,14 @@ impl Barrier {
     }
 
     /// A guard that lets everyone out if this thread panics while it lives.
-    pub fn watch(&self) -> impl Drop + '_ {
-        Watch(self)
+    pub fn panic_guard(&self) -> impl Drop + '_ {
+        PanicGuard(self)
     }
 }
 
-struct Watch<'a>(&'a Barrier);
+struct PanicGuard<'a>(&'a Barrier);
 
-impl Drop for Watch<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.broken.store(true, Ordering::Release);
@@ -124,7 +124,7 @@ mod tests {
             let threads = [true, false, false].map(|fails| {
                 let barrier = &barrier;
                 scope.spawn(move || {
-                    let _watch = barrier.watch();
+                    let _guard = barrier.panic_guard();
                     barrier.wait();
                     assert!(!fails, "on purpose");
                     barrier.wait();

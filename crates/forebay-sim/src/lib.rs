@@ -8,13 +8,13 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod assignment;
 mod barrier;
 mod division;
-mod foresight;
+mod injection;
 mod observe;
 mod outcome;
 mod part;
-mod roster;
 mod trace;
 mod windows;
 mod world;
@@ -22,8 +22,9 @@ mod world;
 pub use agenda::{Agenda, Calendar, Entity, INDEX_BITS};
 pub use division::FewerThreads;
 pub use forebay_net::{Conservation, PacketEvent};
+pub use injection::Injection;
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use trace::TraceSum;
 pub use windows::{CpuClock, Effort};
-pub use world::{Injection, Options, Simulation, Status, Unbalanced};
+pub use world::{Options, Simulation, Status, Unbalanced};

@@ -1,18 +1,17 @@
 //! One partition of a run, or all of it: its fabric, what is pending there, and the loop.
 
 use crate::agenda::{Agenda, Entity, INDEX_BITS};
-use crate::foresight::Foresight;
+use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::trace::TraceSum;
-use crate::world::Injection;
 use forebay_base::{Arena, LinkId, NodeId, Packet, Signature, Time};
-use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, PacketEvent};
+use forebay_net::{Deadline, Driver, EndId, EventSpec, Fabric, Horizon, PacketEvent};
 use std::collections::VecDeque;
 
 /// Kinds of entities, in the order in which they act at equal times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Role {
+pub(crate) enum EntityKind {
     Control = 0,
     Arrival = 1,
     Transmitter = 2,
@@ -25,46 +24,46 @@ const KIND_SHIFT: u32 = INDEX_BITS;
 /// More than any honest run needs at one instant.
 const MAX_INSTANT_EVENTS: u32 = 1 << 24;
 
-impl Role {
+impl EntityKind {
     #[inline]
     fn entity(self, index: u32) -> Entity {
         debug_assert!(index < 1 << KIND_SHIFT);
         (self as u32) << KIND_SHIFT | index
     }
     #[inline]
-    fn split(entity: Entity) -> (Role, u32) {
-        let role = match entity >> KIND_SHIFT {
-            0 => Role::Control,
-            1 => Role::Arrival,
-            2 => Role::Transmitter,
-            3 => Role::Router,
-            _ => Role::Socket,
+    fn split(entity: Entity) -> (EntityKind, u32) {
+        let kind = match entity >> KIND_SHIFT {
+            0 => EntityKind::Control,
+            1 => EntityKind::Arrival,
+            2 => EntityKind::Transmitter,
+            3 => EntityKind::Router,
+            _ => EntityKind::Socket,
         };
-        (role, entity & ((1 << KIND_SHIFT) - 1))
+        (kind, entity & ((1 << KIND_SHIFT) - 1))
     }
 }
 
 /// What is pending, what has arrived, and who looks on.
-pub(crate) struct Clockwork {
+pub(crate) struct SimDriver {
     agenda: Agenda,
     /// Of what has arrived here; None if nobody wants it.
     trace: Option<TraceSum>,
     observer: Option<Box<dyn Observer>>,
     /// What is certain may be done before its time.
-    foresees: bool,
+    looks_ahead: bool,
 }
 
-impl Clockwork {
-    /// Nothing is pending, and nothing has arrived; `trace`: what arrives is hashed. With `foresees`, what is certain may be done
+impl SimDriver {
+    /// Nothing is pending, and nothing has arrived; `trace`: what arrives is hashed. With `looks_ahead`, what is certain may be done
     /// before its time, unless somebody looks on.
     pub fn new(
         agenda: Agenda,
         trace: bool,
         observer: Option<Box<dyn Observer>>,
-        foresees: bool,
-    ) -> Clockwork {
-        let foresees = foresees && observer.is_none();
-        Clockwork { agenda, trace: trace.then(TraceSum::default), observer, foresees }
+        looks_ahead: bool,
+    ) -> SimDriver {
+        let looks_ahead = looks_ahead && observer.is_none();
+        SimDriver { agenda, trace: trace.then(TraceSum::default), observer, looks_ahead }
     }
     /// Of what has arrived here.
     pub fn trace(&self) -> TraceSum {
@@ -72,22 +71,22 @@ impl Clockwork {
     }
 }
 
-impl Driver for Clockwork {
+impl Driver for SimDriver {
     #[inline(always)]
     fn arm(&mut self, deadline: Deadline, at: Time) {
         let entity = match deadline {
-            Deadline::Arrival(link) => Role::Arrival.entity(link.0),
-            Deadline::Transmitter(link) => Role::Transmitter.entity(link.0),
-            Deadline::Router(node) => Role::Router.entity(node.0),
-            Deadline::Socket(end) => Role::Socket.entity(end.0),
+            Deadline::Arrival(link) => EntityKind::Arrival.entity(link.0),
+            Deadline::Transmitter(link) => EntityKind::Transmitter.entity(link.0),
+            Deadline::Router(node) => EntityKind::Router.entity(node.0),
+            Deadline::Socket(end) => EntityKind::Socket.entity(end.0),
         };
         self.agenda.push(at, entity);
     }
     fn observes(&self) -> bool {
         self.observer.is_some()
     }
-    fn foresees(&self) -> bool {
-        self.foresees
+    fn looks_ahead(&self) -> bool {
+        self.looks_ahead
     }
     #[inline(always)]
     fn signs(&self) -> bool {
@@ -116,7 +115,7 @@ impl Driver for Clockwork {
 pub(crate) struct Part {
     /// The time of the last event here.
     now: Time,
-    pub fabric: Fabric<Clockwork>,
+    pub fabric: Fabric<SimDriver>,
     /// What the scenario does here, in order of time.
     events: VecDeque<EventSpec>,
     injections: VecDeque<Injection>,
@@ -127,17 +126,17 @@ pub(crate) struct Part {
     instant_events: u32,
     /// Events of a window, the last windows counting most.
     expected_events: u64,
-    foresight: Foresight,
+    horizon: Horizon,
 }
 
 impl Part {
     /// A part in which nothing has happened yet. `events` and `injections` are in order of time.
     pub fn new(
-        fabric: Fabric<Clockwork>,
+        fabric: Fabric<SimDriver>,
         events: VecDeque<EventSpec>,
         injections: VecDeque<Injection>,
         bytes: bool,
-        foresight: Foresight,
+        horizon: Horizon,
     ) -> Part {
         let bytes = bytes.then(Vec::new);
         let (now, handled, instant_events) = (Time::ZERO, 0, 0);
@@ -151,7 +150,7 @@ impl Part {
             handled,
             instant_events,
             expected_events,
-            foresight,
+            horizon,
         };
         part.arm_control();
         part
@@ -161,7 +160,7 @@ impl Part {
         let event = self.events.front().map(|e| e.at);
         let injection = self.injections.front().map(|i| i.at);
         if let Some(at) = [event, injection].into_iter().flatten().min() {
-            self.fabric.driver.agenda.push(at.max(self.now), Role::Control.entity(0));
+            self.fabric.driver.agenda.push(at.max(self.now), EntityKind::Control.entity(0));
         }
     }
 
@@ -174,8 +173,8 @@ impl Part {
             if at != self.now {
                 assert!(at > self.now, "the agenda went back from {} to {at}", self.now);
                 (self.now, self.instant_events) = (at, 0);
-                if at >= self.foresight.review_at() {
-                    self.foresight.review(&mut self.fabric, at);
+                if at >= self.horizon.review_at() {
+                    self.horizon.review(&mut self.fabric, at);
                 }
             }
             self.instant_events += 1;
@@ -188,7 +187,7 @@ impl Part {
 
     /// Nobody looks before `look`.
     pub fn look_not_before(&mut self, look: Time) {
-        self.foresight.look_not_before(look);
+        self.horizon.look_not_before(look);
     }
 
     /// Run all events of a window that ends with `end`.
@@ -205,14 +204,14 @@ impl Part {
     /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
     #[cold]
     fn stand_still(&self, entity: Entity) -> ! {
-        let (role, index) = Role::split(entity);
-        panic!("the clock stands still at {}: {role:?} {index} acts without end", self.now);
+        let (kind, index) = EntityKind::split(entity);
+        panic!("the clock stands still at {}: {kind:?} {index} acts without end", self.now);
     }
 
     #[inline(always)]
     fn handle(&mut self, entity: Entity) {
         // Nearly all events: they do not go through the choice below.
-        if entity >> KIND_SHIFT == Role::Arrival as u32 && self.bytes.is_none() {
+        if entity >> KIND_SHIFT == EntityKind::Arrival as u32 && self.bytes.is_none() {
             let link = LinkId(entity & ((1 << KIND_SHIFT) - 1));
             self.handled += u64::from(self.fabric.pass_arrival(self.now, link));
         } else {
@@ -222,25 +221,27 @@ impl Part {
 
     #[inline(never)]
     fn handle_other(&mut self, entity: Entity) {
-        let (role, index) = Role::split(entity);
+        let (kind, index) = EntityKind::split(entity);
         let (now, link, node) = (self.now, LinkId(index), NodeId(index));
-        let meant = match role {
-            Role::Control => return self.on_control(),
-            Role::Arrival => self.fabric.due(now, Deadline::Arrival(link)),
-            Role::Transmitter => self.fabric.due(now, Deadline::Transmitter(link)),
-            Role::Router => self.fabric.due(now, Deadline::Router(node)),
-            Role::Socket => self.fabric.due(now, Deadline::Socket(EndId(index))),
+        let meant = match kind {
+            EntityKind::Control => return self.on_control(),
+            EntityKind::Arrival => self.fabric.due(now, Deadline::Arrival(link)),
+            EntityKind::Transmitter => self.fabric.due(now, Deadline::Transmitter(link)),
+            EntityKind::Router => self.fabric.due(now, Deadline::Router(node)),
+            EntityKind::Socket => self.fabric.due(now, Deadline::Socket(EndId(index))),
         };
         if !meant {
             return; // armed again for another time since
         }
         self.handled += 1;
-        match role {
-            Role::Control => unreachable!("done above"),
-            Role::Arrival => self.arrive_as_bytes(link),
-            Role::Transmitter => self.fabric.on_transmitter(now, link),
-            Role::Router => self.fabric.on_router(now, node),
-            Role::Socket => self.handled -= u64::from(!self.fabric.on_socket(now, EndId(index))),
+        match kind {
+            EntityKind::Control => unreachable!("done above"),
+            EntityKind::Arrival => self.arrive_as_bytes(link),
+            EntityKind::Transmitter => self.fabric.on_transmitter(now, link),
+            EntityKind::Router => self.fabric.on_router(now, node),
+            EntityKind::Socket => {
+                self.handled -= u64::from(!self.fabric.on_socket(now, EndId(index)))
+            }
         }
     }
 
@@ -293,10 +294,10 @@ impl Part {
     pub fn is_quiet(&self, now: Time) -> bool {
         let scheduled = !self.events.is_empty() || !self.injections.is_empty();
         let idle = self.fabric.driver.agenda.is_empty() || !scheduled && self.fabric.is_at_rest();
-        idle && self.fabric.done_ahead().1 <= now
+        idle && self.fabric.look_ahead_done().1 <= now
     }
     /// Events handled, those before their time among them.
     pub fn events(&self) -> u64 {
-        self.handled + self.fabric.done_ahead().0
+        self.handled + self.fabric.look_ahead_done().0
     }
 }

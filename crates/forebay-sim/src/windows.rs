@@ -6,12 +6,12 @@
 //! Within a window nothing passes between partitions, and at equal times the order of events follows from the entities alone, so
 //! that it does not matter in which partition, or in which thread, an event is.
 //!
-//! There are more partitions than threads: which thread runs which is settled anew for each window ([`Roster`]), for the load
+//! There are more partitions than threads: which thread runs which is settled anew for each window ([`Assignment`]), for the load
 //! moves about in the network.
 
+use crate::assignment::Assignment;
 use crate::barrier::Barrier;
 use crate::part::Part;
-use crate::roster::Roster;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
@@ -96,7 +96,7 @@ struct Post {
 }
 
 /// What all say together.
-struct News {
+struct WindowSummary {
     next: Time,
     open_ends: isize,
     last_ended: Time,
@@ -104,7 +104,7 @@ struct News {
 }
 
 /// Posts and mail of one meeting. There are two: while one is read, the other is written.
-struct Board {
+struct Exchange {
     /// By partition.
     posts: Vec<Post>,
     /// By thread: its work in the window, in ns.
@@ -113,9 +113,9 @@ struct Board {
     boxes: Vec<Mutex<Mail>>,
 }
 
-impl Board {
-    fn new(parts: usize, threads: usize) -> Board {
-        Board {
+impl Exchange {
+    fn new(parts: usize, threads: usize) -> Exchange {
+        Exchange {
             posts: (0..parts).map(|_| Post::default()).collect(),
             took_ns: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
@@ -133,12 +133,12 @@ impl Board {
         post.last_ended_ns.store(part.fabric.last_ended().as_nanos(), Ordering::Relaxed);
         post.expected.store(part.expected_events(), Ordering::Relaxed);
     }
-    fn read(&self) -> News {
+    fn read(&self) -> WindowSummary {
         let of = |field: fn(&Post) -> &AtomicU64| {
             self.posts.iter().map(move |post| field(post).load(Ordering::Relaxed))
         };
         let took = self.took_ns.iter().map(|took| took.load(Ordering::Relaxed));
-        News {
+        WindowSummary {
             next: Time::from_nanos(of(|post| &post.next_ns).min().unwrap_or(u64::MAX)),
             open_ends: self.posts.iter().map(|post| post.open_ends.load(Ordering::Relaxed)).sum(),
             last_ended: Time::from_nanos(of(|post| &post.last_ended_ns).max().unwrap_or(0)),
@@ -150,7 +150,7 @@ impl Board {
 /// Where the threads meet.
 pub(crate) struct Meeting {
     barrier: Barrier,
-    boards: [Board; 2],
+    exchanges: [Exchange; 2],
     /// By partition: those that may have mail for it.
     senders: Vec<Vec<usize>>,
     threads: usize,
@@ -159,9 +159,9 @@ pub(crate) struct Meeting {
 impl Meeting {
     /// Of `threads` threads; `senders` says for each partition which others have links to it.
     pub fn new(threads: usize, senders: Vec<Vec<usize>>) -> Meeting {
-        let board = || Board::new(senders.len(), threads);
-        let (barrier, boards) = (Barrier::new(threads), [board(), board()]);
-        Meeting { barrier, boards, senders, threads }
+        let exchange = || Exchange::new(senders.len(), threads);
+        let (barrier, exchanges) = (Barrier::new(threads), [exchange(), exchange()]);
+        Meeting { barrier, exchanges, senders, threads }
     }
     /// Threads that meet.
     pub fn threads(&self) -> usize {
@@ -231,9 +231,9 @@ impl<'a, 'p> Attendant<'a, 'p> {
 
     /// Take part until the run ends or has come to `limit`: the end if it is known, and what this thread did.
     fn attend(mut self, limit: Time) -> (Option<Time>, Effort) {
-        let _watch = self.meeting.barrier.watch();
-        let (began, [first, second]) = (self.rules.cpu(), &self.meeting.boards);
-        let mut roster = Roster::new(self.parts.len(), self.meeting.threads);
+        let _guard = self.meeting.barrier.panic_guard();
+        let (began, [first, second]) = (self.rules.cpu(), &self.meeting.exchanges);
+        let mut assignment = Assignment::new(self.parts.len(), self.meeting.threads);
         for number in self.own_parts() {
             first.tell(&self.part(number), number, Time::MAX);
         }
@@ -241,12 +241,12 @@ impl<'a, 'p> Attendant<'a, 'p> {
         let has_flows = self.part(0).fabric.ends().0 > 0;
         for (read, write) in [(first, second), (second, first)].into_iter().cycle() {
             self.meeting.barrier.wait();
-            let news = read.read();
-            self.effort.critical_path += news.slowest;
-            let ended = has_flows && news.open_ends == 0;
-            let end = ended.then(|| self.rules.round_up(news.last_ended));
+            let summary = read.read();
+            self.effort.critical_path += summary.slowest;
+            let ended = has_flows && summary.open_ends == 0;
+            let end = ended.then(|| self.rules.round_up(summary.last_ended));
             let stop = end.map_or(limit, |end| end.min(limit));
-            if news.next > stop || news.next == Time::MAX {
+            if summary.next > stop || summary.next == Time::MAX {
                 for number in self.own_parts() {
                     self.open_mail(&mut self.part(number), number, read);
                 }
@@ -255,19 +255,19 @@ impl<'a, 'p> Attendant<'a, 'p> {
             }
             self.effort.windows += 1;
             let before = self.effort.work;
-            let window_end = self.rules.end_of_window(news.next).min(stop);
+            let window_end = self.rules.end_of_window(summary.next).min(stop);
             let expected = read.posts.iter().map(|post| post.expected.load(Ordering::Relaxed));
-            for &number in roster.settle(expected, self.me) {
+            for &number in assignment.settle(expected, self.me) {
                 self.pass_window(number, window_end, (read, write));
             }
             let took = self.effort.work - before;
             write.took_ns[self.me].store(took.as_nanos() as u64, Ordering::Relaxed);
         }
-        unreachable!("two boards, in turn for ever")
+        unreachable!("two exchanges, in turn for ever")
     }
 
     /// Run one part through a window.
-    fn pass_window(&mut self, number: usize, end: Time, (read, write): (&Board, &Board)) {
+    fn pass_window(&mut self, number: usize, end: Time, (read, write): (&Exchange, &Exchange)) {
         let mut part = self.part(number);
         self.open_mail(&mut part, number, read);
         let started = self.rules.cpu();
@@ -279,9 +279,9 @@ impl<'a, 'p> Attendant<'a, 'p> {
         }
         write.tell(&part, number, sent);
     }
-    fn open_mail(&self, part: &mut Part, number: usize, board: &Board) {
+    fn open_mail(&self, part: &mut Part, number: usize, exchange: &Exchange) {
         for &from in &self.meeting.senders[number] {
-            part.fabric.import(&mut board.mail(from, number));
+            part.fabric.import(&mut exchange.mail(from, number));
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::agenda::Agenda;
 use crate::division::{Division, FewerThreads, divide};
-use crate::foresight::Foresight;
+use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
-use crate::part::{Clockwork, Part};
+use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
 use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::AnyForwarding;
 use forebay_router::inrpp::InterfaceView;
@@ -37,18 +37,6 @@ pub struct Options {
     pub threads: usize,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
-}
-
-/// A packet that enters the network from outside: it comes to `node` as if from its port `port`.
-pub struct Injection {
-    /// When.
-    pub at: Time,
-    /// Where.
-    pub node: NodeId,
-    /// The port of that node that it seems to come from.
-    pub port: PortId,
-    /// Its bytes from the IP header on; they must parse under the address plan of the run.
-    pub bytes: Vec<u8>,
 }
 
 /// Whether a run goes on.
@@ -128,10 +116,10 @@ impl Simulation {
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
         // The simple engine is the oracle of this one, and packets from outside come from anywhere.
-        let foresees = !options.binary_heap && !options.bytes && options.injections.is_empty();
+        let looks_ahead = !options.binary_heap && !options.bytes && options.injections.is_empty();
         let mut driver = || {
             let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
-            Clockwork::new(agenda, !options.without_hash, observer.take(), foresees)
+            SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
         };
         let fabrics = if parts == 1 {
             vec![Fabric::whole(network, spec, driver())]
@@ -156,14 +144,14 @@ impl Simulation {
                 .unwrap_or(Time::MAX),
             clock: options.cpu_clock,
         };
-        let start = |(here, mut fabric): (usize, Fabric<Clockwork>)| {
+        let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
             fabric.start(|node| owner[node.index()] as usize == here);
             let (events, injections) =
                 (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
-            let foresight = Foresight::new(&fabric, rules.last_start, |flow| {
+            let horizon = Horizon::new(&fabric, rules.last_start, |flow| {
                 owner[spec.flows[flow.index()].src.index()] as usize == here
             });
-            Part::new(fabric, events, injections, options.bytes, foresight)
+            Part::new(fabric, events, injections, options.bytes, horizon)
         };
         let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
         Ok(Simulation {
@@ -227,11 +215,11 @@ impl Simulation {
         self.look = look;
     }
 
-    fn fabric_of(&self, node: NodeId) -> &Fabric<Clockwork> {
+    fn fabric_of(&self, node: NodeId) -> &Fabric<SimDriver> {
         &self.parts[self.owner[node.index()] as usize].fabric
     }
     /// The part in which a link begins, or, for one direction as for the other, where it ends.
-    fn fabrics_of(&self, link: LinkId) -> (&Fabric<Clockwork>, &Fabric<Clockwork>) {
+    fn fabrics_of(&self, link: LinkId) -> (&Fabric<SimDriver>, &Fabric<SimDriver>) {
         let (from, to) = self.parts[0].fabric.link_nodes(link);
         (self.fabric_of(from), self.fabric_of(to))
     }
@@ -245,8 +233,8 @@ impl Simulation {
         self.parts.iter().map(Part::events).sum()
     }
     /// Those of them that were handled before their time, because nothing could come between.
-    pub fn events_ahead(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.done_ahead().0).sum()
+    pub fn look_ahead_events(&self) -> u64 {
+        self.parts.iter().map(|part| part.fabric.look_ahead_done().0).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {

@@ -154,20 +154,20 @@ fn foreign_packets_above_the_mtu_end_as_too_big_whatever_df_says() {
 /// A driver that knows the verbs of the fabric's documentation and nothing else.
 struct Plain {
     pending: BTreeSet<(Time, Deadline)>,
-    foresees: bool,
+    looks_ahead: bool,
 }
 
 impl Driver for Plain {
     fn arm(&mut self, deadline: Deadline, at: Time) {
         self.pending.insert((at, deadline));
     }
-    fn foresees(&self) -> bool {
-        self.foresees
+    fn looks_ahead(&self) -> bool {
+        self.looks_ahead
     }
 }
 
 /// A transfer over a row of routers, at rest; with a driver that looks ahead or does not.
-fn row(foresees: bool) -> (Fabric<Plain>, NodeId) {
+fn row(looks_ahead: bool) -> (Fabric<Plain>, NodeId) {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let (left, right) = (world.router("left"), world.router("right"));
@@ -178,22 +178,22 @@ fn row(foresees: bool) -> (Fabric<Plain>, NodeId) {
     let newreno = |init| forebay_cc::Spec::by_name("newreno").expect("in the table").build(init);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(1_000_000), transport);
-    let driver = Plain { pending: BTreeSet::new(), foresees };
+    let driver = Plain { pending: BTreeSet::new(), looks_ahead };
     let mut fabric = Fabric::new(&world.spec, 1, false, driver).expect("a sound network");
     fabric.start(|_| true);
     (fabric, left)
 }
 
 /// What a driver sees does not depend on whether it looks ahead, though it calls nothing for that
-/// but [`Fabric::foresee`].
+/// but [`Fabric::extend_horizon`].
 #[test]
 fn a_driver_that_looks_ahead_need_do_nothing_else() {
-    let ended = [false, true].map(|foresees| {
-        let (mut fabric, _) = row(foresees);
+    let ended = [false, true].map(|looks_ahead| {
+        let (mut fabric, _) = row(looks_ahead);
         while fabric.ends().1 > 0 {
             let (now, deadline) = fabric.driver.pending.pop_first().expect("it goes on");
-            if foresees {
-                fabric.foresee(now + Span::from_millis(30));
+            if looks_ahead {
+                fabric.extend_horizon(now + Span::from_millis(30));
             }
             match deadline {
                 Deadline::Arrival(link) => {
@@ -207,7 +207,7 @@ fn a_driver_that_looks_ahead_need_do_nothing_else() {
                 }
             }
         }
-        assert_eq!(fabric.done_ahead().0 > 0, foresees);
+        assert_eq!(fabric.look_ahead_done().0 > 0, looks_ahead);
         fabric.last_ended()
     });
     assert!(ended[0] > Time::from_millis(800), "1 MB at 10 Mbit/s: {}", ended[0]);
@@ -218,6 +218,6 @@ fn a_driver_that_looks_ahead_need_do_nothing_else() {
 #[should_panic(expected = "before the horizon")]
 fn a_packet_from_outside_must_not_come_behind_the_horizon() {
     let (mut fabric, router) = row(true);
-    fabric.foresee(Time::from_millis(30));
+    fabric.extend_horizon(Time::from_millis(30));
     fabric.inject(Time::from_millis(10), router, PortId(0), &[]);
 }

@@ -87,6 +87,10 @@ pub struct TcpConfig {
     pub pacing: Pacing,
     /// Set DF on every packet.
     pub dont_fragment: bool,
+    /// Take the fast path where it is open. It changes how a packet is processed, not which packets
+    /// leave, nor when: turn it off to check just that. Presets have it on; it is not a key of
+    /// scenarios.
+    pub fast_path: bool,
 }
 
 /// A named configuration.

@@ -32,6 +32,7 @@ const MODERN: TcpConfig = TcpConfig {
     ecn: false,
     pacing: Pacing::Off,
     dont_fragment: true, // RFC 1191
+    fast_path: true,
 };
 
 /// ns-3.23 (May 2015), the simulator of the INRPP and Kick-Ass papers: attribute defaults of `TcpSocket`, `TcpSocketBase`,
@@ -62,6 +63,7 @@ const NS3_2015: TcpConfig = TcpConfig {
     ecn: false,            // not in that release
     pacing: Pacing::Off,   // not in that release
     dont_fragment: true, // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
+    fast_path: true,
 };
 
 /// Linux 6.18 with default sysctls.
@@ -91,6 +93,7 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     ecn: false,          // net.ipv4.tcp_ecn 2: accepted, not asked for
     pacing: Pacing::Off, // pfifo_fast or fq_codel without sch_fq; BBR paces by its rate
     dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0
+    fast_path: true,
 };
 
 /// Linux's reno and cubic (net/ipv4/tcp_cong.c, tcp_cubic.c).

@@ -15,7 +15,7 @@ pub(crate) const ISN: u32 = u32::MAX - 4;
 
 /// One packet on a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flight {
+pub(crate) struct SentPacket {
     pub at: Time,
     /// From the client to the server.
     pub forth: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Flight {
     pub digest: u64,
 }
 
-impl Flight {
+impl SentPacket {
     /// Number of the segment of `mss` bytes, from 1 on.
     pub(crate) fn segment(&self, mss: u64) -> u64 {
         self.offset / mss + 1
@@ -40,18 +40,18 @@ impl Flight {
 
 /// What a wire does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Delivery {
     Deliver,
     Drop,
     Delay(Span),
 }
 
-type Script = Box<dyn FnMut(&Flight) -> Fate>;
+type Script = Box<dyn FnMut(&SentPacket) -> Delivery>;
 
 pub(crate) struct Pair {
     pub ends: [Connection; 2],
     pub now: Time,
-    pub log: Vec<Flight>,
+    pub log: Vec<SentPacket>,
     delays: Vec<Span>,
     arena: Arena,
     wires: BTreeMap<(Time, u64), (usize, usize, Packet)>,
@@ -68,8 +68,6 @@ pub(crate) struct Plan {
     pub delays: Vec<Span>,
     pub controller: fn(Init) -> AnyController,
     pub feedback: fn() -> AnyFeedback,
-    /// No end takes the short way of `path::calm`.
-    pub general: bool,
 }
 
 pub(crate) fn config() -> TcpConfig {
@@ -90,7 +88,6 @@ impl Plan {
             delays: Vec::from([Span::from_millis(50)]),
             controller: newreno,
             feedback: || AnyFeedback::None,
-            general: false,
         }
     }
     pub(crate) fn end(&self, role: Role) -> Connection {
@@ -123,11 +120,8 @@ impl Plan {
         })
     }
     /// Build both ends and open at 0.
-    pub(crate) fn start(self, script: impl FnMut(&Flight) -> Fate + 'static) -> Pair {
+    pub(crate) fn start(self, script: impl FnMut(&SentPacket) -> Delivery + 'static) -> Pair {
         let mut ends = [self.end(Role::Client), self.end(Role::Server)];
-        if self.general {
-            ends.iter_mut().for_each(Connection::take_general_way);
-        }
         ends[0].open(Time::ZERO);
         Pair {
             ends,
@@ -146,9 +140,9 @@ impl Pair {
     fn offset_of(seq: u32) -> u64 {
         seq.wrapping_sub(ISN).wrapping_sub(1) as u64
     }
-    fn describe(&self, from: usize, path: usize, packet: &Packet) -> Flight {
+    fn describe(&self, from: usize, path: usize, packet: &Packet) -> SentPacket {
         let tcp = packet.tcp_fields().expect("only TCP leaves");
-        Flight {
+        SentPacket {
             at: self.now,
             forth: from == 0,
             path,
@@ -164,9 +158,9 @@ impl Pair {
         let mut flight = self.describe(from, path, &packet);
         let mut delay = self.delays[path];
         match (self.script)(&flight) {
-            Fate::Deliver => {}
-            Fate::Drop => flight.dropped = true,
-            Fate::Delay(more) => delay += more,
+            Delivery::Deliver => {}
+            Delivery::Drop => flight.dropped = true,
+            Delivery::Delay(more) => delay += more,
         }
         self.log.push(flight);
         if flight.dropped {
@@ -179,18 +173,18 @@ impl Pair {
     /// Take everything that may leave now.
     fn drain(&mut self) {
         loop {
-            let mut quiet = true;
+            let mut idle = true;
             for from in 0..2 {
                 for path in 0..self.ends[from].paths() {
                     while let Some(packet) =
                         self.ends[from].poll_transmit(self.now, path, &mut self.arena)
                     {
                         self.put(from, path, packet);
-                        quiet = false;
+                        idle = false;
                     }
                 }
             }
-            if quiet {
+            if idle {
                 return;
             }
         }
@@ -248,11 +242,11 @@ impl Pair {
         self.ends[0].view(0)
     }
     /// Data packets from the client, those dropped too.
-    pub(crate) fn data(&self) -> impl Iterator<Item = &Flight> + '_ {
+    pub(crate) fn data(&self) -> impl Iterator<Item = &SentPacket> + '_ {
         self.log.iter().filter(|f| f.forth && f.len > 0)
     }
     /// Data packets that repeat an offset sent before.
-    pub(crate) fn repeats(&self) -> Vec<Flight> {
+    pub(crate) fn repeats(&self) -> Vec<SentPacket> {
         let mut seen = alloc::collections::BTreeSet::new();
         self.data().filter(|f| !seen.insert((f.path, f.offset))).copied().collect()
     }

@@ -46,3 +46,8 @@ pub use parse::parse;
 pub use patch::patch;
 pub use pattern::Pattern;
 pub use plan::{AddressPlan, PlanError};
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

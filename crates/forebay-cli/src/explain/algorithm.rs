@@ -1,7 +1,7 @@
 //! A congestion control algorithm: its source, and its parameters as a scenario sets them.
 
 use super::params::{paragraphs, parameters, resolve};
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::scenario::{Algorithm, Bundle, PortKind, RouterKind};
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! A queue discipline: what it does, and its parameters as a scenario sets them.
 
 use super::params::{paragraphs, parameters};
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::scenario::disciplines;
 use std::fmt::Write;
 

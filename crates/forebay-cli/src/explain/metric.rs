@@ -1,6 +1,6 @@
 //! A metric: what is measured, in which unit, and where it stands.
 
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::report::METRICS;
 
 /// The explanation of the metric `name`, which is in the table.

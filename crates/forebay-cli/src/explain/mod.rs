@@ -10,7 +10,7 @@ mod scenario;
 
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
-use crate::screen::Paint;
+use crate::terminal::Paint;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use std::io::Write;
 use std::path::Path;

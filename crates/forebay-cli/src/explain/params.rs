@@ -1,6 +1,6 @@
 //! Head comments and parameters, as `explain` shows them.
 
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use serde_json::Value as Json;
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! A preset of the transport: every value, with what it means.
 
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy, Spec};
 use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
@@ -80,6 +80,7 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ecn,
         pacing,
         dont_fragment,
+        fast_path: _, // not a key of scenarios
     } = *config;
     let threshold = initial_ssthresh_bytes.map_or_else(|| quoted("none"), |b| b.to_string());
     vec![

@@ -1,7 +1,7 @@
 //! What tables and JSON show under another name than that of a metric.
 
 use super::metric;
-use crate::screen::{Paint, wrap};
+use crate::terminal::{Paint, wrap};
 use forebay_lab::report::{METRICS, RESULTS, ResultDoc};
 
 /// A key, a row or a column that [`text`] explains. Parts of rows that differ from run to run, in

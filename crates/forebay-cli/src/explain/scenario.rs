@@ -1,10 +1,10 @@
 //! A scenario: what it shows, and its network in few lines.
 
 use super::preset;
-use crate::screen::{Estimate, Paint, Table, Unit, row, wrap};
+use crate::terminal::{Estimate, Paint, Table, Unit, row, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, Scenario, Wire, Writing,
+    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, LinkDirection, Scenario, Writing,
 };
 use std::fmt::Write;
 
@@ -109,22 +109,23 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
     let headings = ["rate", "delay", "queue", "loss"];
     let mut table = Table::new(headings.map(String::from).to_vec());
     for link in scenario.links.iter().take(SHOWN) {
-        table.push(format!("  {}", link.name), wire(&link.forward));
+        table.push(format!("  {}", link.name), direction(&link.forward));
         if link.reverse != link.forward {
-            table.push(format!("  {} reverse", link.name), wire(&link.reverse));
+            table.push(format!("  {} reverse", link.name), direction(&link.reverse));
         }
     }
     table.render(paint) + &more(scenario.links.len(), "links")
 }
 
-fn wire(wire: &Wire) -> Vec<String> {
-    let loss = if wire.loss > 0.0 { format!("{} %", wire.loss * 100.0) } else { "-".into() };
-    let bps = one(Unit::BitsPerSecond, wire.rate.bps() as f64);
-    let queue = match wire.discipline.is_default() {
-        true => wire.queue.to_string(),
-        false => format!("{}, {}", wire.queue, wire.discipline),
+fn direction(direction: &LinkDirection) -> Vec<String> {
+    let loss =
+        if direction.loss > 0.0 { format!("{} %", direction.loss * 100.0) } else { "-".into() };
+    let bps = one(Unit::BitsPerSecond, direction.rate.bps() as f64);
+    let queue = match direction.discipline.is_default() {
+        true => direction.queue.to_string(),
+        false => format!("{}, {}", direction.queue, direction.discipline),
     };
-    vec![bps, span(wire.delay), queue, loss]
+    vec![bps, span(direction.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {

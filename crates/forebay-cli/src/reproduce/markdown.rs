@@ -11,8 +11,8 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> Stri
     }
     let label = &experiment.label;
     let mut text = format!(
-        "In each cell above: {label} (least to most of its repetitions, if they differ). Below: \
-         ours, {}; **bold** is outside the tolerance.\n\n",
+        "In each cell above: {label} (least to most of its repetitions, if they differ).\n\
+         Below: ours, {}; **bold** is outside the tolerance.\n\n",
         over_seeds(rows)
     );
     text.push_str(&of_cases(experiment, rows));

@@ -7,7 +7,7 @@ mod text;
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::screen::{Estimate, Paint, Progress, Unit, row};
+use crate::terminal::{Estimate, Paint, Progress, Unit, row};
 use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, EXPERIMENTS, ExperimentHead, ExperimentText, ReproduceError,
     ReproduceOptions, ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit,

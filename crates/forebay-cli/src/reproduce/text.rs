@@ -2,7 +2,7 @@
 
 use super::agreement::Agreement;
 use super::{Cells, cells, command, of_setup, over_seeds, with_unit};
-use crate::screen::{Paint, Table, wrap};
+use crate::terminal::{Paint, Table, wrap};
 use forebay_lab::reproduce::{ComparedRow, ExperimentHead, SetupHead, Verdict};
 
 /// Columns of the names of quantities, of protocols, of published values and of ours.

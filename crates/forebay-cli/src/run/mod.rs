@@ -7,9 +7,9 @@ mod rows;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::screen::{Paint, Progress};
+use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
-use forebay_lab::scenario::memory_estimate::{Fit, NoRoom, check_outline};
+use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
     CaptureFilter, CaptureLimit, EventFilter, EventWriter, Missing, RunError, RunOptions, Store,
@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
-    let fit = fit(args, &scenario, available_bytes)?;
+    let admission = admit(args, &scenario, available_bytes)?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
     let store = match &args.out {
@@ -47,8 +47,8 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         None => None,
     };
     let watched = Watched { events: filter, links: links.as_deref() };
-    let mut done = simulate(args, &scenario, (watched, fit.jobs), (store.as_ref(), &cancel));
-    done.memory = done.memory.chosen_by(fit);
+    let mut done = simulate(args, &scenario, (watched, admission.jobs), (store.as_ref(), &cancel));
+    done.memory = done.memory.chosen_by(admission);
     conclude(args, &scenario, done, store, out, paint)
 }
 
@@ -70,20 +70,24 @@ fn at(option: &str, what: impl std::fmt::Display) -> Failure {
 }
 
 /// A scenario that needs more memory than there is.
-fn no_room(args: &RunArgs, no_room: NoRoom) -> Failure {
+fn refused(args: &RunArgs, refused: NotEnoughMemory) -> Failure {
     let hint = "hint: fewer flows, nodes or --threads; --memory SIZE says that more may be taken";
-    Failure::input(format!("{}: {no_room}\n{hint}", args.scenario))
+    Failure::input(format!("{}: {refused}\n{hint}", args.scenario))
 }
 
 /// How many runs go side by side.
-fn fit(args: &RunArgs, scenario: &Scenario, available_bytes: Option<u64>) -> Result<Fit, Failure> {
+fn admit(
+    args: &RunArgs,
+    scenario: &Scenario,
+    available_bytes: Option<u64>,
+) -> Result<Admission, Failure> {
     // As many threads in all as there are cores.
     let side_by_side = || (cores() / threads(args)).max(1);
     let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
-    let fit = plan.fit(wanted, (threads, args.out.is_some()), available_bytes);
-    fit.map_err(|error| no_room(args, error))
+    let admission = plan.admit(wanted, (threads, args.out.is_some()), available_bytes);
+    admission.map_err(|error| refused(args, error))
 }
 
 /// Threads that a run uses at most: one where someone looks on, else no more than there are cores.
@@ -112,7 +116,7 @@ fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failur
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
     let outline = Scenario::outline(&args.scenario, &options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
-    checked.map_err(|error| no_room(args, error))?;
+    checked.map_err(|error| refused(args, error))?;
     let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
     if !args.protocol.is_empty() {
         scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;

@@ -2,7 +2,7 @@
 
 use super::published::Published;
 use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
-use crate::screen::{Estimate, Paint, Table, Unit, count, row, wrap};
+use crate::terminal::{Estimate, Paint, Table, Unit, count, row, wrap};
 use forebay_lab::report::{METRICS, labels, says_nothing};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};

@@ -1,6 +1,6 @@
 //! What of the results goes into the rows of the table.
 
-use crate::screen::Estimate;
+use crate::terminal::Estimate;
 use forebay_lab::Aggregate;
 use forebay_lab::report::{CLASS_ROWS, METRICS, MetricDoc};
 use forebay_lab::scenario::statistics::Interval;

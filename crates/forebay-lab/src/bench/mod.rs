@@ -16,7 +16,7 @@ use crate::memory;
 use crate::run::{Cost, Parallel, RunError, RunOptions, RunResult, cpu_clock, run_one};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
-use forebay_scenario::memory_estimate::{Need, NoRoom, RunMemory, check};
+use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
 use forebay_scenario::statistics::quantile;
 use forebay_scenario::{LoadOptions, Scenario, ScenarioError};
 use forebay_sim::{Options, Simulation, Status, Unbalanced};
@@ -177,7 +177,7 @@ pub enum BenchError {
     Network(SpecError),
     /// A run would need more memory than the machine has.
     #[error("{0}: {1}")]
-    Memory(&'static str, NoRoom),
+    Memory(&'static str, NotEnoughMemory),
     /// A run over a generated network does not balance.
     #[error("{0}: {1}")]
     Unbalanced(&'static str, Unbalanced),
@@ -366,8 +366,8 @@ fn run_scale(
     memory::reset_peak();
     let mut building = Cost::default();
     let (spec, _) = building.charge(|| scale::network(flows, 1));
-    let need = Need::of(&spec, options.threads);
-    check(need, memory::available_bytes()).map_err(|no_room| BenchError::Memory(name, no_room))?;
+    let estimate = MemoryEstimate::of(&spec, options.threads);
+    check(estimate, memory::available_bytes()).map_err(|error| BenchError::Memory(name, error))?;
     let (built, _) = building.charge(|| {
         let (threads, cpu_clock) = (options.threads, Some(cpu_clock as fn() -> _));
         Simulation::new(
@@ -415,7 +415,7 @@ fn run_scale(
         best_ns_per_hop: ns_per_hop,
         without_hash: None,
         peak_mib,
-        need_mib: RunMemory::from(need).need_mib,
+        need_mib: RunMemory::from(estimate).need_mib,
         trace_hash: format!("{:016x}", simulation.trace_hash()),
         repetitions: 1,
         completed: [completed, flows],

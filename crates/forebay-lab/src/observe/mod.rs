@@ -86,8 +86,8 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
 /// Where lines of packet events go: standard output, a file, memory.
 pub type EventWriter = Arc<Mutex<dyn Write + Send>>;
 
-/// What watches a run: it is shared between the run, which opens and ends it, and the simulation, which feeds it.
-pub(crate) struct Watch(Option<Arc<Shared>>);
+/// The observers of a run: shared between the run, which opens and ends it, and the simulation, which feeds it.
+pub(crate) struct RunObserver(Option<Arc<Shared>>);
 
 struct Shared {
     sinks: Mutex<Sinks>,
@@ -101,13 +101,13 @@ struct Sinks {
     error: Option<RunError>,
 }
 
-impl Watch {
+impl RunObserver {
     /// What the options ask for.
     pub fn open(
         spec: &NetSpec,
         options: &RunOptions<'_>,
         (protocol, seed): (&str, u64),
-    ) -> Result<Watch, RunError> {
+    ) -> Result<RunObserver, RunError> {
         let capture = match (options.store, options.capture) {
             (Some(store), Some(limit)) => {
                 let path = store.capture_path(protocol, seed);
@@ -118,12 +118,12 @@ impl Watch {
         let lines = options.events;
         let lines = lines.map(|(filter, writer)| Lines::new(filter, writer.clone(), spec));
         if capture.is_none() && lines.is_none() {
-            return Ok(Watch(None));
+            return Ok(RunObserver(None));
         }
         let sinks = Mutex::new(Sinks { capture, lines, error: None });
-        Ok(Watch(Some(Arc::new(Shared { sinks, failed: AtomicBool::new(false) }))))
+        Ok(RunObserver(Some(Arc::new(Shared { sinks, failed: AtomicBool::new(false) }))))
     }
-    /// What the simulation feeds, if anyone watches.
+    /// What the simulation feeds, if anyone observes.
     pub fn observer(&self) -> Option<Box<dyn Observer>> {
         let shared = self.0.clone()?;
         Some(Box::new(Tap(shared)))
@@ -163,7 +163,7 @@ impl Shared {
     }
 }
 
-/// The simulation's end of a [`Watch`].
+/// The simulation's end of a [`RunObserver`].
 struct Tap(Arc<Shared>);
 
 impl Observer for Tap {

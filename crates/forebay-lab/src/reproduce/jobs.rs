@@ -76,7 +76,7 @@ impl<'a> Jobs<'a> {
         options: &ReproduceOptions<'_>,
     ) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
         assert!(options.jobs > 0, "runs need a job");
-        let board = Board {
+        let state = JobsState {
             next: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
@@ -85,19 +85,19 @@ impl<'a> Jobs<'a> {
         };
         std::thread::scope(|scope| {
             for _ in 0..options.jobs.min(self.jobs.len()) {
-                scope.spawn(|| self.work(&board, options));
+                scope.spawn(|| self.work(&state, options));
             }
         });
-        self.collect(board)
+        self.collect(state)
     }
 
     /// One thread: take the next run until there is none.
-    fn work(&self, board: &Board, options: &ReproduceOptions<'_>) {
+    fn work(&self, state: &JobsState, options: &ReproduceOptions<'_>) {
         let cancelled = || options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
-        while !board.stop.load(Ordering::Relaxed) && !cancelled() {
-            let index = board.next.fetch_add(1, Ordering::Relaxed);
+        while !state.stop.load(Ordering::Relaxed) && !cancelled() {
+            let index = state.next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = self.jobs.get(index) else { return };
-            let tell = |progress: &Progress| board.tell(index, progress.fraction(), options);
+            let tell = |progress: &Progress| state.tell(index, progress.fraction(), options);
             let run = RunOptions {
                 name: job.name,
                 cancel: options.cancel,
@@ -106,20 +106,20 @@ impl<'a> Jobs<'a> {
                 ..RunOptions::default()
             };
             let result = job.run(run);
-            board.stop.fetch_or(result.is_err(), Ordering::Relaxed);
-            board.finished.fetch_add(usize::from(result.is_ok()), Ordering::Relaxed);
-            board.tell(index, 1.0, options);
-            let first = board.results[index].set(result).is_ok();
+            state.stop.fetch_or(result.is_err(), Ordering::Relaxed);
+            state.finished.fetch_add(usize::from(result.is_ok()), Ordering::Relaxed);
+            state.tell(index, 1.0, options);
+            let first = state.results[index].set(result).is_ok();
             assert!(first, "each run is taken once");
         }
     }
 
-    fn collect(&self, board: Board) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
+    fn collect(&self, state: JobsState) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
         let mut values: Vec<Vec<Vec<Option<f64>>>> =
             self.rows.iter().map(|&rows| vec![Vec::new(); rows]).collect();
-        let (finished, runs) = (board.finished.into_inner(), self.jobs.len());
+        let (finished, runs) = (state.finished.into_inner(), self.jobs.len());
         let mut complete = true;
-        for (job, slot) in self.jobs.iter().zip(board.results) {
+        for (job, slot) in self.jobs.iter().zip(state.results) {
             match slot.into_inner() {
                 Some(Ok(of_run)) => {
                     of_run.into_iter().for_each(|(row, v)| values[job.experiment][row].push(v));
@@ -133,7 +133,7 @@ impl<'a> Jobs<'a> {
 }
 
 /// What the threads share.
-struct Board {
+struct JobsState {
     next: AtomicUsize,
     finished: AtomicUsize,
     stop: AtomicBool,
@@ -142,7 +142,7 @@ struct Board {
     shares: Vec<AtomicUsize>,
 }
 
-impl Board {
+impl JobsState {
     fn tell(&self, run: usize, share: f64, options: &ReproduceOptions<'_>) {
         self.shares[run].store((share * 1e6) as usize, Ordering::Relaxed);
         let Some(tell) = options.progress else { return };

@@ -3,7 +3,7 @@
 use super::clock::{Cost, now};
 use super::{Progress, RunError, RunOptions};
 use crate::metrics::{Bounds, Mark};
-use crate::observe::Watch;
+use crate::observe::RunObserver;
 use crate::store::SeriesWriter;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
@@ -28,7 +28,7 @@ pub(super) struct Drive<'a> {
     pub spec: &'a NetSpec,
     pub bounds: Bounds,
     pub options: &'a RunOptions<'a>,
-    pub watch: &'a Watch,
+    pub observer: &'a RunObserver,
     /// Where samples go, and their distance.
     pub series: Option<(&'a mut SeriesWriter, Span)>,
     pub cost: Cost,
@@ -108,7 +108,7 @@ impl Drive<'_> {
         if self.options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(RunError::Cancelled);
         }
-        self.watch.check()?;
+        self.observer.check()?;
         if let Some(tell) = self.options.progress.filter(|_| told.elapsed() >= TELL_EVERY) {
             tell(&self.progress());
             *told = now();

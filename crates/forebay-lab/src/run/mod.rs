@@ -9,7 +9,7 @@ pub use parallel::{Parallel, Shares};
 use crate::metrics::{
     Bounds, FlowResult, InterfaceResult, Mark, clock_seconds, flows_of, interfaces_of, metrics_of,
 };
-use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, Watch};
+use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
 use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
@@ -17,7 +17,7 @@ use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
 use forebay_report::Metrics;
-use forebay_scenario::memory_estimate::{Need, RunMemory};
+use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, ScenarioError, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
 use serde::Serialize;
@@ -190,12 +190,12 @@ pub fn run_one(
     }
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
-    let watch = Watch::open(&spec, options, (protocol, seed))?;
+    let observer = RunObserver::open(&spec, options, (protocol, seed))?;
     let simulation_options = Options {
         bytes: options.bytes,
         binary_heap: options.binary_heap,
         without_hash: options.without_hash,
-        observer: watch.observer(),
+        observer: observer.observer(),
         threads: options.threads,
         cpu_clock: Some(cpu_clock),
         ..Options::default()
@@ -203,7 +203,7 @@ pub fn run_one(
     let simulation = Simulation::new(&spec, seed, simulation_options);
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
-    watch.begin(simulation.workload());
+    observer.begin(simulation.workload());
     let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
     let mut series = series.transpose()?;
     let mut drive = Drive {
@@ -211,7 +211,7 @@ pub fn run_one(
         spec: &spec,
         bounds,
         options,
-        watch: &watch,
+        observer: &observer,
         series: series.as_mut().map(|writer| (writer, scenario.sample)),
         cost: Cost::default(),
         run: (protocol, seed),
@@ -220,7 +220,7 @@ pub fn run_one(
     let mark = drive.run()?;
     let mut cost = drive.cost;
     cost.add_other_threads(&simulation);
-    watch.finish()?;
+    observer.finish()?;
     series.map(|writer| writer.finish()).transpose()?;
     let (at, conservation) = (simulation.now(), simulation.conservation());
     if !conservation.holds() {
@@ -230,7 +230,8 @@ pub fn run_one(
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
     result.reference = reference.beside(result.per_flow.iter().map(|flow| flow.fct_s));
-    result.memory = Need::of_run(&spec, simulation.threads(), options.store.is_some()).into();
+    result.memory =
+        MemoryEstimate::of_run(&spec, simulation.threads(), options.store.is_some()).into();
     Ok(result)
 }
 

@@ -108,7 +108,7 @@ fn the_same_results_give_the_same_bytes() {
 }
 
 #[test]
-fn a_big_run_is_thinned_and_says_so() {
+fn a_big_run_is_downsampled_and_says_so() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("big");
     let many = "flows=[{ src = \"s1\", dst = \"d1\", count = 60, endless = true }]";
@@ -117,7 +117,7 @@ fn a_big_run_is_thinned_and_says_so() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for words in [
-        "lines over time are thinned",
+        "lines over time are downsampled",
         "The 20 flows with the most bytes (of equals the first) of 60",
         "first 6 of 8 seeds",
     ] {

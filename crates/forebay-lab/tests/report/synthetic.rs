@@ -44,24 +44,24 @@ impl Rows {
 /// What is on its way: bytes of each flow that have passed the sender, interface 4-0, interface
 /// 0-2.
 #[derive(Clone, Copy, Default)]
-struct Way {
+struct InFlight {
     passed: [f64; 3],
 }
 
 /// Move up to `rate_bps` from behind `stage - 1` to behind `stage`, an equal share for each flow
 /// that has something there.
-fn serve(ways: &mut [Way; 3], stage: usize, rate_bps: f64) {
+fn serve(in_flight: &mut [InFlight; 3], stage: usize, rate_bps: f64) {
     let mut bytes = rate_bps / 8.0 * STEP_S;
     for _ in 0..3 {
-        let held = |way: &Way| way.passed[stage - 1] - way.passed[stage];
-        let waiting = ways.iter().filter(|way| held(way) > 0.0).count();
+        let held = |flight: &InFlight| flight.passed[stage - 1] - flight.passed[stage];
+        let waiting = in_flight.iter().filter(|flight| held(flight) > 0.0).count();
         if waiting == 0 {
             return;
         }
         let share = bytes / waiting as f64;
-        for way in ways.iter_mut() {
-            let moved = held(way).min(share);
-            way.passed[stage] += moved;
+        for flight in in_flight.iter_mut() {
+            let moved = held(flight).min(share);
+            flight.passed[stage] += moved;
             bytes -= moved;
         }
     }
@@ -70,7 +70,8 @@ fn serve(ways: &mut [Way; 3], stage: usize, rate_bps: f64) {
 /// Senders at 40 Mbit/s each from 1, 2 and 3 s, 20 Mbit/s through interface 0-2; what its cache
 /// does not take, that of 4-0 takes.
 fn inrpp() -> Rows {
-    let (mut rows, mut ways, mut states) = (Rows::default(), [Way::default(); 3], [0.0; 2]);
+    let (mut rows, mut in_flight, mut states) =
+        (Rows::default(), [InFlight::default(); 3], [0.0; 2]);
     for port in ["port/0-2", "port/4-0"] {
         for (metric, value) in
             [("cache_low_bytes", LOW), ("cache_high_bytes", HIGH), ("cache_total_bytes", TOTAL)]
@@ -84,22 +85,22 @@ fn inrpp() -> Rows {
     }
     for at_ms in (0..14_000).step_by(STEP_MS as usize) {
         let before = states;
-        for (flow, way) in ways.iter_mut().enumerate() {
+        for (flow, flight) in in_flight.iter_mut().enumerate() {
             let begun = at_ms >= 1000 * (flow as i64 + 1);
             let rate_bps = if states[1] == 2.0 { 6.67e6 } else { 40e6 };
             if begun {
-                way.passed[0] = SIZE.min(way.passed[0] + rate_bps / 8.0 * STEP_S);
+                flight.passed[0] = SIZE.min(flight.passed[0] + rate_bps / 8.0 * STEP_S);
             }
         }
-        serve(&mut ways, 1, if states[0] == 2.0 { 20e6 } else { 120e6 });
-        serve(&mut ways, 2, 20e6);
+        serve(&mut in_flight, 1, if states[0] == 2.0 { 20e6 } else { 120e6 });
+        serve(&mut in_flight, 2, 20e6);
         for (place, (stage, port)) in [(2, "port/0-2"), (1, "port/4-0")].into_iter().enumerate() {
-            states[place] = interface(&mut rows, at_ms, (stage, port), &ways, states[place]);
+            states[place] = interface(&mut rows, at_ms, (stage, port), &in_flight, states[place]);
             if states[place] != before[place] {
                 rows.push(at_ms, port, "state", states[place]);
             }
         }
-        flows(&mut rows, at_ms, &ways);
+        flows(&mut rows, at_ms, &in_flight);
     }
     rows
 }
@@ -109,12 +110,12 @@ fn interface(
     rows: &mut Rows,
     at_ms: i64,
     (stage, port): (usize, &str),
-    ways: &[Way; 3],
+    in_flight: &[InFlight; 3],
     state: f64,
 ) -> f64 {
-    let held = |way: &Way| way.passed[stage - 1] - way.passed[stage];
-    let cache: f64 = ways.iter().map(held).sum();
-    let sum = |stage: usize| ways.iter().map(|way| way.passed[stage]).sum::<f64>();
+    let held = |flight: &InFlight| flight.passed[stage - 1] - flight.passed[stage];
+    let cache: f64 = in_flight.iter().map(held).sum();
+    let sum = |stage: usize| in_flight.iter().map(|flight| flight.passed[stage]).sum::<f64>();
     for (metric, value) in
         [("cache_bytes", cache), ("offered_bytes", sum(stage - 1)), ("sent_bytes", sum(stage))]
     {
@@ -126,10 +127,10 @@ fn interface(
         rows.push(at_ms, port, "detoured_bytes", sum(2) / 2.0);
         rows.push(at_ms, port, "queue_bytes", 1500.0 * (1 + at_ms / 10 % 5) as f64);
     }
-    for (flow, way) in ways.iter().enumerate() {
+    for (flow, flight) in in_flight.iter().enumerate() {
         let entity = format!("{port}/flow/{}", flow + 1);
-        rows.push(at_ms, &entity, "cache_bytes", held(way));
-        rows.push(at_ms, &entity, "passed_bytes", way.passed[stage]);
+        rows.push(at_ms, &entity, "cache_bytes", held(flight));
+        rows.push(at_ms, &entity, "passed_bytes", flight.passed[stage]);
     }
     match state {
         s if s >= 2.0 && cache > LOW => 2.0,
@@ -139,21 +140,21 @@ fn interface(
     }
 }
 
-fn flows(rows: &mut Rows, at_ms: i64, ways: &[Way; 3]) {
-    for (flow, way) in ways.iter().enumerate() {
-        if at_ms < 1000 * (flow as i64 + 1) || way.passed[2] >= SIZE {
+fn flows(rows: &mut Rows, at_ms: i64, in_flight: &[InFlight; 3]) {
+    for (flow, flight) in in_flight.iter().enumerate() {
+        if at_ms < 1000 * (flow as i64 + 1) || flight.passed[2] >= SIZE {
             continue;
         }
         let entity = format!("flow/{}", flow + 1);
-        let delayed = way.passed[2];
+        let delayed = flight.passed[2];
         let values = [
-            ("sent_bytes", way.passed[0]),
+            ("sent_bytes", flight.passed[0]),
             ("received_bytes", delayed),
             ("arrived_bytes", delayed),
             ("delivered_bytes", delayed),
-            ("pacing_rate_bps", if way.passed[0] < SIZE { 40e6 } else { 6.67e6 }),
-            ("cwnd_bytes", way.passed[0] - delayed + 250e3),
-            ("srtt_ms", 50.0 + (way.passed[0] - delayed) * 8.0 / 20e3),
+            ("pacing_rate_bps", if flight.passed[0] < SIZE { 40e6 } else { 6.67e6 }),
+            ("cwnd_bytes", flight.passed[0] - delayed + 250e3),
+            ("srtt_ms", 50.0 + (flight.passed[0] - delayed) * 8.0 / 20e3),
         ];
         values.iter().for_each(|(metric, value)| rows.push(at_ms, &entity, metric, *value));
     }

@@ -1,7 +1,8 @@
 //! What stands between the fabric and whoever owns the clock.
 
-use forebay_base::{Arena, DropReason, FlowId, LinkId, NodeId, Packet, Signature, Time};
-use forebay_transport::Role;
+use crate::ids::EndId;
+use crate::look_ahead::Guards;
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
 /// What waits for a time. Each has at most one armed time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -14,33 +15,6 @@ pub enum Deadline {
     Router(NodeId),
     /// One end of a flow: [`crate::Fabric::on_socket`].
     Socket(EndId),
-}
-
-/// One end of a flow: two times the flow's number, one more for the server.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct EndId(pub u32);
-
-impl EndId {
-    /// The end of `flow` that has this role.
-    #[inline]
-    pub const fn of(flow: FlowId, role: Role) -> EndId {
-        EndId(2 * flow.0 + matches!(role, Role::Server) as u32)
-    }
-    /// The flow.
-    #[inline]
-    pub const fn flow(self) -> FlowId {
-        FlowId(self.0 / 2)
-    }
-    /// Its role there.
-    #[inline]
-    pub const fn role(self) -> Role {
-        if self.0.is_multiple_of(2) { Role::Client } else { Role::Server }
-    }
-    /// As an index.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// Where a packet is and what happens to it.
@@ -67,9 +41,15 @@ pub trait Driver {
     fn observes(&self) -> bool {
         false
     }
-    /// True if the fabric may be told a horizon: see [`crate::Fabric::foresee`]. Asked once.
-    fn foresees(&self) -> bool {
+    /// True if the fabric may be told a horizon: see [`crate::Fabric::extend_horizon`]. Asked once.
+    fn looks_ahead(&self) -> bool {
         false
+    }
+    /// The conditions of look-ahead that hold: all of them, but in a test that switches one off and
+    /// looks whether anything notices. They must be those with which the network was built.
+    #[inline(always)]
+    fn guards(&self) -> Guards {
+        Guards::ALL
     }
     /// True if [`Driver::passed`] looks at signatures.
     #[inline]

@@ -43,14 +43,14 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Restart(node) => self.restart(node),
             NetEvent::Route { node, dst, via } => {
-                let fixed = self.links.iter().any(|slot| slot.inlet().is_alone());
-                assert!(!fixed, "routes change only in a network whose event list says so");
+                let known = self.look_ahead.knows_route_change(node, dst, via);
+                assert!(known, "routes change as the event list of the network says");
                 for &addr in &self.addresses[dst.index()] {
                     self.routes.redirect(node, addr, via);
                 }
             }
         }
-        self.do_early();
+        self.process_early_arrivals();
     }
 
     fn queued(&mut self, link: LinkId) -> &mut QueuedLink {

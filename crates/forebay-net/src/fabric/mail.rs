@@ -3,14 +3,14 @@
 use super::{Deadline, Driver, Fabric};
 use crate::link::AnyLink;
 use alloc::collections::VecDeque;
-use forebay_base::{LinkId, Parcel, Time};
+use forebay_base::{LinkId, PacketTransfer, Time};
 
 /// What one partition has for another: packets that will arrive there, each stamped with the time. Its memory is used again.
 #[derive(Debug, Default)]
 pub struct Mail {
     /// How many of the packets, in their order, are on which link.
     runs: VecDeque<(LinkId, usize)>,
-    packets: Parcel,
+    packets: PacketTransfer,
 }
 
 impl Mail {

@@ -9,30 +9,33 @@
 //!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
 //! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
 //!
-//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::foresee`].
+//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::extend_horizon`].
 //!
 //! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
 //! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
 
-mod ahead;
 mod driver;
 mod events;
-mod hosts;
+mod host_arrivals;
+mod host_transmit;
 mod ledger;
+mod link_set;
+mod look_ahead;
 mod mail;
 mod routers;
+mod sockets;
 mod transit;
-mod wires;
 
-pub use driver::{Deadline, Driver, EndId, PacketEvent};
+pub use driver::{Deadline, Driver, PacketEvent};
 pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Node, PortTable};
-use crate::link::{AnyLink, Inlet};
+use crate::ids::EndId;
+use crate::link::{AnyLink, UpstreamGate};
+use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
-use ahead::Early;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -45,6 +48,7 @@ use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
+use look_ahead::EarlyArrival;
 
 /// A link, where it leads, and what is armed for it: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache
@@ -52,18 +56,18 @@ struct Slot {
     armed_arrival: Time,
     to: NodeId,
     mtu_bytes: u16,
-    way: Way,
+    arrival_path: ArrivalPath,
     link: AnyLink,
 }
 
 const _: () = assert!(size_of::<Slot>() <= 3 * 64);
 
 impl Slot {
-    /// See [`Inlet`].
-    fn inlet(&self) -> Inlet {
+    /// See [`UpstreamGate`].
+    fn upstream_gate(&self) -> UpstreamGate {
         match &self.link {
-            AnyLink::Fifo(fifo) => fifo.inlet,
-            AnyLink::Queued(_) => Inlet::default(),
+            AnyLink::Fifo(fifo) => fifo.upstream_gate,
+            AnyLink::Queued(_) => UpstreamGate::default(),
         }
     }
 }
@@ -85,41 +89,6 @@ impl Edge {
             armed_transmitter: Time::MAX,
         };
         spec.links.iter().enumerate().map(edge).collect()
-    }
-}
-
-/// The way of packets from a link into the node at its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// From a [`FifoLink`](crate::FifoLink) through a router that does nothing but plain IP forwarding, and nobody looks on.
-    Forward,
-    /// The same, and links behind that router have packets from nowhere else: see [`ahead`].
-    ForwardAhead,
-    /// From such a link into a host, and nobody looks on.
-    Host,
-    /// The same, and the host has one socket and nothing else to do: see [`ahead`].
-    HostAhead,
-    /// Any other.
-    General,
-}
-
-impl Way {
-    /// `ahead`: some link behind a router has packets from nowhere else; a host has one socket, and its links are of that kind.
-    fn of(link: &AnyLink, to: &Node, observed: bool, ahead: bool) -> Way {
-        match to {
-            _ if observed || !link.is_fifo() => Way::General,
-            Node::Router(AnyForwarding::PlainIp(_)) if ahead => Way::ForwardAhead,
-            Node::Router(AnyForwarding::PlainIp(_)) => Way::Forward,
-            Node::Router(_) => Way::General,
-            Node::Host(_) if ahead => Way::HostAhead,
-            Node::Host(_) => Way::Host,
-            Node::Elsewhere => Way::General,
-        }
-    }
-    /// True if packets may leave it before their time.
-    #[inline(always)]
-    fn is_ahead(self) -> bool {
-        matches!(self, Way::ForwardAhead | Way::HostAhead)
     }
 }
 
@@ -168,13 +137,14 @@ pub struct Fabric<D> {
     /// The memory of a `Work` that has been done, for the next.
     spare: Work,
     observed: bool,
+    look_ahead: Arc<LookAheadPlan>,
     /// Links that packets may leave before their time.
-    ahead_links: Vec<LinkId>,
-    /// See [`Fabric::foresee`].
+    look_ahead_links: Vec<LinkId>,
+    /// See [`Fabric::extend_horizon`].
     horizon: Time,
     /// What comes to hosts before its time, in the order in which that was found out.
-    early: VecDeque<Early>,
-    early_events: u64,
+    early_arrivals: VecDeque<EarlyArrival>,
+    look_ahead_events: u64,
     /// The time of the last of what has happened before its time.
     latest: Time,
 }
@@ -200,8 +170,7 @@ impl<D: Driver> Fabric<D> {
         mut driver: impl FnMut() -> D,
     ) -> Vec<Fabric<D>> {
         let part = |(here, network): (u16, Network)| {
-            let begins_here = |link: LinkId| owner[spec.links[link.index()].from.index()] == here;
-            let mut fabric = Fabric::with_feeders(network, spec, driver(), begins_here);
+            let mut fabric = Fabric::whole(network, spec, driver());
             fabric.arena = Arena::of_partition(here);
             fabric.open_ends =
                 fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
@@ -217,43 +186,33 @@ impl<D: Driver> Fabric<D> {
         (0..).zip(networks).map(part).collect()
     }
 
-    /// The fabric of a network that was built of `spec`.
+    /// The fabric of a network that was built of `spec`, or of one of its partitions.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
-        Fabric::with_feeders(network, spec, driver, |_| true)
-    }
-    /// The same; `here` says of a link whether it begins here.
-    fn with_feeders(
-        network: Network,
-        spec: &NetSpec,
-        driver: D,
-        here: impl Fn(LinkId) -> bool,
-    ) -> Fabric<D> {
-        let (observed, foresees) = (driver.observes(), driver.foresees());
-        // Where packets come from another partition, they come one by one, and may overtake each other.
-        let feeder = |link: usize| network.feeders[link].filter(|&from| foresees && here(from));
-        let mut leads = vec![false; spec.links.len()];
-        (0..leads.len()).filter_map(feeder).for_each(|from| leads[from.index()] = true);
-        // Links both ways whose departures are known, and one socket.
-        let single = |link: usize| match &network.nodes[spec.links[link].to.index()] {
-            Node::Host(host) if here(LinkId(link as u32)) => {
-                let first = network.ports.link(spec.links[link].to, PortId(0));
-                foresees && host.is_single() && network.links[first.index()].is_fifo()
-            }
-            Node::Host(_) | Node::Router(_) | Node::Elsewhere => false,
+        let observed = driver.observes();
+        let setting = Setting {
+            plan: &network.look_ahead,
+            nodes: &network.nodes,
+            ports: &network.ports,
+            ends: &|link| (spec.links[link.index()].from, spec.links[link.index()].to),
+            observed,
+            horizon: driver.looks_ahead(),
         };
-        let single: Vec<bool> = (0..spec.links.len()).map(single).collect();
-        let slot = |(number, mut link): (usize, AnyLink)| {
-            let LinkSpec { to, mtu_bytes, .. } = spec.links[number];
-            if let AnyLink::Fifo(fifo) = &mut link {
-                fifo.inlet = feeder(number).map_or(Inlet::default(), |_| Inlet::ALONE);
+        let leads = setting.leading();
+        let slot = |(number, mut link): (u32, AnyLink)| {
+            let id = LinkId(number);
+            if let AnyLink::Fifo(fifo) = &mut link
+                && setting.upstream(id).is_ok()
+            {
+                fifo.upstream_gate = UpstreamGate::SINGLE;
             }
-            let node = &network.nodes[to.index()];
-            let way = Way::of(&link, node, observed, leads[number] || single[number]);
-            Slot { armed_arrival: Time::MAX, to, mtu_bytes, way, link }
+            let LinkSpec { to, mtu_bytes, .. } = spec.links[id.index()];
+            let arrival_path = setting.arrival_path(id, leads[id.index()]);
+            Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
-        let links: Vec<Slot> = network.links.into_iter().enumerate().map(slot).collect();
+        let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
-        let ahead_links = numbers.filter(|link| links[link.index()].way.is_ahead()).collect();
+        let look_ahead_links =
+            numbers.filter(|link| links[link.index()].arrival_path.looks_ahead()).collect();
         let edges = Edge::all(spec, &network.ports);
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
@@ -281,10 +240,11 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
-            ahead_links,
+            look_ahead: network.look_ahead,
+            look_ahead_links,
             horizon: Time::ZERO,
-            early: VecDeque::new(),
-            early_events: 0,
+            early_arrivals: VecDeque::new(),
+            look_ahead_events: 0,
             latest: Time::ZERO,
         }
     }

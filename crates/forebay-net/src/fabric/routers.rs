@@ -169,6 +169,8 @@ impl<D: Driver> Fabric<D> {
     }
     fn pull_port(&mut self, node: NodeId, port: PortId) {
         let link = self.ports.link(node, port);
+        let queued = !self.links[link.index()].link.is_fifo();
+        assert!(queued, "the forwarding of node {} says that it holds no packets", node.0);
         while self.links[link.index()].link.is_idle(self.now) {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
             self.send_held(node, link, packet);
@@ -195,7 +197,7 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.with_forwarding(node, |f, cx| f.on_timeout(cx));
         self.serve(node);
-        self.do_early();
+        self.process_early_arrivals();
     }
 
     /// The link behind a port of a router has failed, or works again.

@@ -1,10 +1,12 @@
 //! Links: what arrives from them, what goes onto them.
 
-use super::ahead::Travel;
-use super::wires::{Maps, Wires, wires};
-use super::{Deadline, Driver, Fabric, PacketEvent, Slot, Way};
+use super::host_arrivals::Arrived;
+use super::link_set::{LinkSet, Maps, link_set};
+use super::look_ahead::Travel;
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
+use crate::look_ahead::ArrivalPath;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
@@ -27,11 +29,11 @@ enum Hop {
     /// It is not the time that was armed for it.
     NotDue,
     /// It has not come to a router of plain IP: nothing has happened.
-    Elsewhere(Way),
+    Elsewhere(ArrivalPath),
     /// It is queued on a link that it leaves in its time, and lies where it was.
     Rests(Travel),
     /// It is queued on a link that it may leave before its time, and lies where it was.
-    Ahead(Travel),
+    LookAhead(Travel),
     /// It needs more than moving it, and nothing has happened to it but that it was seen.
     Refused,
 }
@@ -51,8 +53,8 @@ fn hop<D: Driver>(
         return Hop::NotDue;
     }
     slot.armed_arrival = Time::MAX;
-    if !matches!(slot.way, Way::Forward | Way::ForwardAhead) {
-        return Hop::Elsewhere(slot.way);
+    if !matches!(slot.arrival_path, ArrivalPath::Forward | ArrivalPath::ForwardLookAhead) {
+        return Hop::Elsewhere(slot.arrival_path);
     }
     let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
     let Some(packet) = fifo.first_arrived(now) else { return Hop::Refused };
@@ -63,15 +65,15 @@ fn hop<D: Driver>(
     debug_assert_ne!(to, link, "a link leads to another node than it comes from");
     let slot = &mut links[to.index()];
     let AnyLink::Fifo(fifo) = &mut slot.link else { return Hop::Refused };
-    fifo.inlet.let_in();
+    fifo.upstream_gate.admit_expected();
     if travel.wire_len > slot.mtu_bytes || !fifo.admits(now, travel.wire_len) {
         return Hop::Refused;
     }
     travel.arrival = fifo.schedule(now, travel.wire_len);
     travel.link = to;
     travel.ttl -= 1;
-    match slot.way.is_ahead() {
-        true => Hop::Ahead(travel),
+    match slot.arrival_path.looks_ahead() {
+        true => Hop::LookAhead(travel),
         false => Hop::Rests(travel),
     }
 }
@@ -96,14 +98,14 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         match hop {
             Hop::NotDue => return false,
-            Hop::Ahead(travel) => self.move_ahead(link, travel),
-            Hop::Rests(travel) => wires!(self).move_first(link, &travel),
+            Hop::LookAhead(travel) => self.look_ahead_from_ring(link, travel),
+            Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
-            Hop::Elsewhere(Way::Host) => self.pass_to_host(now, link, false),
-            Hop::Elsewhere(Way::HostAhead) => self.pass_to_host(now, link, true),
+            Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring(now, link, false),
+            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring(now, link, true),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
-        self.do_early();
+        self.process_early_arrivals();
         true
     }
     #[inline(never)]
@@ -122,14 +124,14 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
-        wires!(self).arm_next_arrival(link);
+        link_set!(self).arm_next_arrival(link);
     }
 
     /// `packet` has come over `link`, to the node at its end.
     #[inline]
     pub fn arrive(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.arrived(now, link, packet);
-        self.do_early();
+        self.process_early_arrivals();
     }
     #[inline]
     fn arrived(&mut self, now: Time, link: LinkId, packet: Packet) {
@@ -141,7 +143,7 @@ impl<D: Driver> Fabric<D> {
 
     /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
     ///
-    /// Panics where things have been done ahead until a [horizon](Fabric::foresee) behind `now`.
+    /// Panics where things have been done ahead until a [horizon](Fabric::extend_horizon) behind `now`.
     pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
         let free = !self.looks_ahead() || self.horizon <= now;
         assert!(free, "a packet from outside at {now}, before the horizon {}", self.horizon);
@@ -154,14 +156,14 @@ impl<D: Driver> Fabric<D> {
             }
             Err(_) => self.drops.count_only(DropReason::Malformed, 1),
         }
-        self.do_early();
+        self.process_early_arrivals();
     }
 
     /// A packet comes to a node.
     #[inline(never)]
     fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.host_packet(node, packet),
+            Node::Host(_) => self.receive(Arrived::Loose(packet), node),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => unreachable!("packets come to nodes that are here"),
@@ -182,7 +184,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         let sent = match self.observed {
             true => Err(packet),
-            false => wires!(self).send(self.now, link, packet, &self.arena),
+            false => link_set!(self).send(self.now, link, packet, &self.arena),
         };
         if let Err(packet) = sent {
             self.send_any(node, link, packet);
@@ -268,7 +270,7 @@ impl<D: Driver> Fabric<D> {
     /// A transmission ended, or the interface of a host has room again.
     pub fn on_transmitter(&mut self, now: Time, link: LinkId) {
         self.transmitter_due(now, link);
-        self.do_early();
+        self.process_early_arrivals();
     }
     pub(super) fn transmitter_due(&mut self, now: Time, link: LinkId) {
         self.now = now;

@@ -2,22 +2,22 @@
 
 use crate::link::stats::LinkStats;
 use crate::link::waits::Waits;
-use forebay_base::{Arena, Packet, PacketRing, Parcel, Rate, Serializer, Span, Time};
+use forebay_base::{Arena, Packet, PacketRing, PacketTransfer, Rate, Serializer, Span, Time};
 use forebay_queue::{Limit, Overflow};
 
 /// What is known of the packets to come: zero if they come from several places. If all come from one link, in whose order they
 /// are queued here, one more than the number of packets in the ring of that link which will come here: those behind them must wait
-/// for their turn. See [`crate::Fabric::foresee`].
+/// for their turn. See [`crate::Fabric::extend_horizon`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Inlet(u32);
+pub(crate) struct UpstreamGate(u32);
 
-impl Inlet {
+impl UpstreamGate {
     /// All come from one link, in whose ring there is none yet.
-    pub const ALONE: Inlet = Inlet(1);
+    pub const SINGLE: UpstreamGate = UpstreamGate(1);
 
     /// True if all come from one link.
     #[inline]
-    pub fn is_alone(self) -> bool {
+    pub fn is_single(self) -> bool {
         self.0 > 0
     }
     /// True if the next packet on that link may be queued here as soon as it is queued there.
@@ -27,14 +27,14 @@ impl Inlet {
     }
     /// A packet that will come here stays in the ring of the only link before this one, if there is only one.
     #[inline]
-    pub fn await_one(&mut self) {
-        self.0 += u32::from(self.is_alone());
+    pub fn expect_one(&mut self) {
+        self.0 += u32::from(self.is_single());
     }
     /// It comes, if there is only one.
     #[inline]
-    pub fn let_in(&mut self) {
-        debug_assert!(self.0 != 1, "nothing was awaited");
-        self.0 -= u32::from(self.is_alone());
+    pub fn admit_expected(&mut self) {
+        assert!(self.0 != 1, "a packet came to a link that look-ahead did not expect it on");
+        self.0 -= u32::from(self.is_single());
     }
 }
 
@@ -44,8 +44,8 @@ pub struct FifoLink {
     ring: PacketRing,
     limit: Limit,
     overhead_bytes: u16,
-    /// See [`Inlet`].
-    pub(crate) inlet: Inlet,
+    /// See [`UpstreamGate`].
+    pub(crate) upstream_gate: UpstreamGate,
     /// End of the last transmission.
     free_at: Time,
     delay: Span,
@@ -65,7 +65,7 @@ impl FifoLink {
             ring: PacketRing::default(),
             limit,
             overhead_bytes,
-            inlet: Inlet::default(),
+            upstream_gate: UpstreamGate::default(),
             free_at: Time::ZERO,
             delay,
             waits: Waits::default(),
@@ -81,9 +81,9 @@ impl FifoLink {
         let rate = Rate::clamped(0); // of no transmission
         FifoLink::new(rate, Span::ZERO, Limit::Packets(0), 0)
     }
-    /// All packets of the near end of such a link leave for `parcel`. When they will arrive is known.
-    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
-        parcel.pack_all(&mut self.ring, arena);
+    /// All packets of the near end of such a link leave for `transfer`. When they will arrive is known.
+    pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
+        transfer.pack_all(&mut self.ring, arena);
     }
     /// A packet has come from the near end, stamped with its arrival.
     pub fn import(&mut self, packet: Packet) {

@@ -5,19 +5,19 @@
 //! channel and may fail; it needs two events per packet. Where both are legal they give the same result.
 
 mod fifo;
+mod impairment;
 mod queued;
 mod stats;
 mod waits;
-mod wire;
 
 pub use fifo::FifoLink;
-pub(crate) use fifo::Inlet;
+pub(crate) use fifo::UpstreamGate;
+pub use impairment::Impairment;
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
-pub use wire::Impairment;
 
 use alloc::boxed::Box;
-use forebay_base::{Arena, Packet, Parcel, Rate, Span, Time};
+use forebay_base::{Arena, Packet, PacketTransfer, Rate, Span, Time};
 use forebay_queue::{Overflow, PortContext};
 
 /// Either kind of link. Nearly all links of a big network are of the first kind, and theirs is the memory that every hop touches.
@@ -67,9 +67,9 @@ impl AnyLink {
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         each!(self, l => l.take_arrival(now))
     }
-    /// All packets on the wire leave for `parcel`, in order of arrival, stamped with it: the far end is elsewhere.
-    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
-        each!(self, l => l.export(parcel, arena))
+    /// All packets on the wire leave for `transfer`, in order of arrival, stamped with it: the far end is elsewhere.
+    pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
+        each!(self, l => l.export(transfer, arena))
     }
     /// When [`AnyLink::on_transmitter`] is due.
     #[inline]

@@ -4,10 +4,10 @@
 //! come before it. Elsewhere a packet is put on the wire when its transmission starts, and nobody is woken at the end.
 
 use crate::channel::{AnyChannel, Channel};
+use crate::link::impairment::Impairment;
+use crate::link::impairment::Propagation;
 use crate::link::stats::LinkStats;
-use crate::link::wire::Fate;
-use crate::link::wire::Impairment;
-use forebay_base::{Arena, DropReason, Packet, PacketRing, Parcel, Rate, Span, Time};
+use forebay_base::{Arena, DropReason, Packet, PacketRing, PacketTransfer, Rate, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
 
 /// A packet in transmission.
@@ -242,11 +242,11 @@ impl QueuedLink {
     }
     fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
         match self.impairment.draw() {
-            Fate::Lost => {
+            Propagation::Lost => {
                 self.stats.lost += 1;
                 cx.drop_packet(packet, DropReason::Loss);
             }
-            Fate::Arrives(extra) => {
+            Propagation::Arrives(extra) => {
                 let mut arrival = departed + self.delay + extra;
                 if arrival < self.last_arrival {
                     if self.impairment.reorders() {
@@ -286,8 +286,8 @@ impl QueuedLink {
         self.wire.pop_front()
     }
     /// See [`crate::AnyLink::export`].
-    pub fn export(&mut self, parcel: &mut Parcel, arena: &mut Arena) {
-        parcel.pack_all(&mut self.wire, arena);
+    pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
+        transfer.pack_all(&mut self.wire, arena);
     }
     /// See [`crate::AnyLink::waiting_packets`].
     pub fn waiting_packets(&self, _: Time) -> u64 {

@@ -15,8 +15,8 @@ fn bound(link: u32) -> Use {
     Use { link, weight: 1.0, detourable: 0.0 }
 }
 
-fn assert_rates(capacity: &[f64], detours: Vec<Detour>, ways: &[Vec<Use>], expected: &[f64]) {
-    let demands: Vec<Demand<'_>> = ways.iter().map(|uses| Demand { uses, flows: 1.0 }).collect();
+fn assert_rates(capacity: &[f64], detours: Vec<Detour>, routes: &[Vec<Use>], expected: &[f64]) {
+    let demands: Vec<Demand<'_>> = routes.iter().map(|uses| Demand { uses, flows: 1.0 }).collect();
     let mut solver = MaxMin::new(capacity.len(), detours);
     let found = solver.rates(capacity, &demands).to_vec();
     assert!(!solver.degraded());
@@ -44,11 +44,11 @@ fn two_links_share_a_detour() {
     assert_rates(&capacity, detours.clone(), &[vec![free(0)], vec![free(1)]], &[15.0, 15.0]);
     // Three flows on the first, one on the second: the three have the first and all of the detour, 20 / 3 each, and the one has
     // the 10 of its link.
-    let ways = [vec![free(0)], vec![free(0)], vec![free(0)], vec![free(1)]];
-    assert_rates(&capacity, detours.clone(), &ways, &[20.0 / 3.0, 20.0 / 3.0, 20.0 / 3.0, 10.0]);
+    let routes = [vec![free(0)], vec![free(0)], vec![free(0)], vec![free(1)]];
+    assert_rates(&capacity, detours.clone(), &routes, &[20.0 / 3.0, 20.0 / 3.0, 20.0 / 3.0, 10.0]);
     // Two on the first: equal shares would be 10 each, where the second link needs no help.
-    let ways = [vec![free(0)], vec![free(0)], vec![free(1)]];
-    assert_rates(&capacity, detours, &ways, &[10.0, 10.0, 10.0]);
+    let routes = [vec![free(0)], vec![free(0)], vec![free(1)]];
+    assert_rates(&capacity, detours, &routes, &[10.0, 10.0, 10.0]);
 }
 
 /// The detour of 0 goes over 1, which has a flow of its own: 20 for two.
@@ -58,8 +58,8 @@ fn a_detour_with_traffic_of_its_own() {
     let detours = vec![detour(0, [1, 2])];
     assert_rates(&capacity, detours.clone(), &[vec![free(0)], vec![bound(1)]], &[10.0, 10.0]);
     // Two flows on 0: 20 in all for three.
-    let ways = [vec![free(0)], vec![free(0)], vec![bound(1)]];
-    assert_rates(&capacity, detours.clone(), &ways, &[20.0 / 3.0; 3]);
+    let routes = [vec![free(0)], vec![free(0)], vec![bound(1)]];
+    assert_rates(&capacity, detours.clone(), &routes, &[20.0 / 3.0; 3]);
     // A flow of 1 that is held back to 2 elsewhere leaves 8.
     let capacity = [10.0, 10.0, 100.0, 2.0];
     assert_rates(&capacity, detours, &[vec![free(0)], vec![bound(1), bound(3)]], &[18.0, 2.0]);
@@ -85,10 +85,10 @@ fn packets_are_longer_on_detours() {
 /// the first leaves the link to the second, then goes on alone.
 #[test]
 fn a_flow_that_may_go_round_makes_room_for_one_that_may_not() {
-    let ways = [vec![free(0)], vec![bound(0)]];
+    let routes = [vec![free(0)], vec![bound(0)]];
     let detours = vec![detour(0, [1, 2])];
-    assert_rates(&[10.0, 4.0, 100.0], detours.clone(), &ways, &[7.0, 7.0]);
-    assert_rates(&[10.0, 20.0, 100.0], detours, &ways, &[20.0, 10.0]);
+    assert_rates(&[10.0, 4.0, 100.0], detours.clone(), &routes, &[7.0, 7.0]);
+    assert_rates(&[10.0, 20.0, 100.0], detours, &routes, &[20.0, 10.0]);
 }
 
 #[test]

@@ -8,12 +8,12 @@ use forebay_reference::{Demand, Detour, MaxMin, Use};
 struct Net {
     capacity: Vec<f64>,
     detours: Vec<Detour>,
-    ways: Vec<(Vec<Use>, f64)>,
+    routes: Vec<(Vec<Use>, f64)>,
 }
 
 impl Net {
     fn demands(&self) -> Vec<Demand<'_>> {
-        self.ways.iter().map(|(uses, flows)| Demand { uses, flows: *flows }).collect()
+        self.routes.iter().map(|(uses, flows)| Demand { uses, flows: *flows }).collect()
     }
     fn rates(&self, detours: &[Detour]) -> Vec<f64> {
         let mut solver = MaxMin::new(self.capacity.len(), detours.to_vec());
@@ -27,11 +27,11 @@ impl Net {
     }
 }
 
-/// 2 to 9 links, 1 to 8 ways of 1 to 4 links with headers and here and there the ACKs of another direction.
+/// 2 to 9 links, 1 to 8 routes of 1 to 4 links with headers and here and there the ACKs of another direction.
 fn random_net(rng: &mut Rng, weighted: bool) -> Net {
     let links = 2 + rng.below(8);
     let capacity = (0..links).map(|_| 1.0 + rng.below(1000) as f64 / 10.0).collect();
-    let way = |rng: &mut Rng| {
+    let route = |rng: &mut Rng| {
         let mut on: Vec<u32> = (0..1 + rng.below(4)).map(|_| rng.below(links) as u32).collect();
         on.sort_unstable();
         on.dedup();
@@ -46,8 +46,8 @@ fn random_net(rng: &mut Rng, weighted: bool) -> Net {
         let uses = on.into_iter().map(used).collect();
         (uses, 1.0 + rng.below(3) as f64)
     };
-    let ways = (0..1 + rng.below(8)).map(|_| way(rng)).collect();
-    Net { capacity, detours: Vec::new(), ways }
+    let routes = (0..1 + rng.below(8)).map(|_| route(rng)).collect();
+    Net { capacity, detours: Vec::new(), routes }
 }
 
 /// The same with detours over pairs of other links.
@@ -105,7 +105,7 @@ fn no_link_is_overloaded_and_everyone_has_a_bottleneck() {
         let rates = net.rates(&[]);
         let mut load = vec![0.0; net.capacity.len()];
         let mut highest = vec![0.0f64; net.capacity.len()];
-        for ((uses, flows), &rate) in net.ways.iter().zip(&rates) {
+        for ((uses, flows), &rate) in net.routes.iter().zip(&rates) {
             for used in uses {
                 load[used.link as usize] += used.weight * flows * rate;
                 highest[used.link as usize] = highest[used.link as usize].max(rate);
@@ -114,7 +114,7 @@ fn no_link_is_overloaded_and_everyone_has_a_bottleneck() {
         for (load, capacity) in load.iter().zip(&net.capacity) {
             assert!(*load <= capacity * (1.0 + 1e-12), "seed {seed}: {load} of {capacity}");
         }
-        for ((uses, _), &rate) in net.ways.iter().zip(&rates) {
+        for ((uses, _), &rate) in net.routes.iter().zip(&rates) {
             let bottleneck = |used: &Use| {
                 let link = used.link as usize;
                 load[link] >= net.capacity[link] * (1.0 - 1e-9)

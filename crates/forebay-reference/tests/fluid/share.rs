@@ -7,11 +7,15 @@ pub const FOREVER: Horizon = Horizon { from_s: 0.0, until_s: f64::INFINITY };
 
 /// One link of `capacity`, and flows of (start, bytes) that load it with `weight`.
 fn one_link(capacity: f64, weight: f64, flows: &[(f64, f64)]) -> Fluid {
-    let flow =
-        |&(from_s, bytes)| FluidFlow { from_s, until_s: f64::INFINITY, bytes: Some(bytes), way: 0 };
+    let flow = |&(from_s, bytes)| FluidFlow {
+        from_s,
+        until_s: f64::INFINITY,
+        bytes: Some(bytes),
+        route: 0,
+    };
     Fluid {
         capacity: vec![capacity],
-        ways: vec![vec![Use { link: 0, weight, detourable: 0.0 }]],
+        routes: vec![vec![Use { link: 0, weight, detourable: 0.0 }]],
         flows: flows.iter().map(flow).collect(),
         ..Fluid::default()
     }
@@ -58,7 +62,7 @@ fn three_downloads_with_headers() {
     }
 }
 
-/// The same over two ways of 10 Mbit/s, the route and a detour: what one link of 20 Mbit/s would do.
+/// The same over two routes of 10 Mbit/s, the route and a detour: what one link of 20 Mbit/s would do.
 #[test]
 fn two_ways_of_ten_are_one_of_twenty() {
     for k in [1.0, 1496.0 / 1446.0] {
@@ -67,12 +71,12 @@ fn two_ways_of_ten_are_one_of_twenty() {
             from_s: f64::from(i),
             until_s: f64::INFINITY,
             bytes: Some(1e7),
-            way: 0,
+            route: 0,
         };
         let fluid = Fluid {
             capacity: [10e6, 10e6, 10e6, 100e6].map(|bps| bps / 8.0).to_vec(),
             detours: vec![Detour { link: 0, legs: [1, 2], relief: 1.0, cost: [1.0; 2] }],
-            ways: vec![vec![used(3, 0.0), used(0, k)]],
+            routes: vec![vec![used(3, 0.0), used(0, k)]],
             flows: (1..=3).map(flow).collect(),
             changes: Vec::new(),
         };

@@ -46,8 +46,8 @@ fn on_a_parking_lot_all_have_half() {
 #[test]
 fn flows_of_one_way_share_it_as_flows_of_their_own_do() {
     let capacity = [9.0, 4.0];
-    let ways = [vec![plain(0)], vec![plain(0), plain(1)]];
-    let demands = [(0, 2.0), (1, 3.0)].map(|(way, flows)| Demand { uses: &ways[way], flows });
+    let routes = [vec![plain(0)], vec![plain(0), plain(1)]];
+    let demands = [(0, 2.0), (1, 3.0)].map(|(route, flows)| Demand { uses: &routes[route], flows });
     let mut solver = MaxMin::new(2, Vec::new());
     let grouped = solver.rates(&capacity, &demands).to_vec();
     let single = rates(&capacity, &[&[0], &[0], &[0, 1], &[0, 1], &[0, 1]]);
@@ -64,14 +64,14 @@ fn flows_of_one_way_share_it_as_flows_of_their_own_do() {
 /// both rise to 10 / 1.07.
 #[test]
 fn acks_load_the_way_back() {
-    let way = |there, back| {
+    let route = |there, back| {
         [
             Use { link: there, weight: 1.05, detourable: 0.0 },
             Use { link: back, weight: 0.02, detourable: 0.0 },
         ]
     };
-    let ways = [way(0, 1), way(1, 0)];
-    let demands = ways.each_ref().map(|uses| Demand { uses, flows: 1.0 });
+    let routes = [route(0, 1), route(1, 0)];
+    let demands = routes.each_ref().map(|uses| Demand { uses, flows: 1.0 });
     let mut solver = MaxMin::new(2, Vec::new());
     let found = solver.rates(&[10.0, 10.0], &demands);
     found.iter().for_each(|&rate| close(rate, 10.0 / 1.07, 1e-12));

@@ -8,7 +8,7 @@ use super::hints::Hints;
 use super::key::{Class, FlowKey};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::Nonce;
+use forebay_signal::inrpp::Nonce;
 
 /// A packet in a cache; `T` is what the owner of the cache stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,6 +69,8 @@ pub(super) struct Cache<T> {
     /// Of plain packets.
     plain_bytes: u64,
     packets: u64,
+    /// Flows with INRPP data here.
+    pooled_flows: u64,
 }
 
 impl<T> Cache<T> {
@@ -85,6 +87,7 @@ impl<T> Cache<T> {
             bytes: 0,
             plain_bytes: 0,
             packets: 0,
+            pooled_flows: 0,
         }
     }
     /// Bytes of INRPP data held: the S_i of the paper.
@@ -114,6 +117,10 @@ impl<T> Cache<T> {
             true => hint,
             false => self.index.get(&flow).copied(),
         }
+    }
+    /// Flows with INRPP data here.
+    pub fn pooled_flows(&self) -> u64 {
+        self.pooled_flows
     }
     /// Bytes of `flow` here.
     pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
@@ -164,6 +171,7 @@ impl<T> Cache<T> {
             }
         };
         self.slots[slot as usize] = Some(queue);
+        self.pooled_flows += u64::from(key.class() != Class::Plain);
         self.index.insert(key, slot);
         self.hints.note(key, slot, &self.index);
         self.ring.push_back(slot);
@@ -174,6 +182,7 @@ impl<T> Cache<T> {
         let queue = self.slots[slot as usize].take().expect("closed once");
         debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
         self.index.remove(&queue.key);
+        self.pooled_flows -= u64::from(queue.key.class() != Class::Plain);
         self.free.push(slot);
     }
 

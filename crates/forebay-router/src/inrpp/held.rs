@@ -9,8 +9,8 @@ use super::cache::Holds;
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::Nonce;
 use forebay_base::{Span, Time};
+use forebay_signal::inrpp::Nonce;
 
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
 const MAX_NONCES: usize = 4096;
@@ -94,14 +94,9 @@ impl Held {
     }
     /// `nonce` asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) -> Heard {
-        let forgotten = match self.nonces.get_mut(&nonce) {
-            Some(hold) => {
-                let gap = now.since(hold.heard);
-                hold.gap = (hold.gap * 7 + gap) / 8;
-                hold.heard = now;
-                None
-            }
-            None => {
+        let forgotten = match self.refresh(now, nonce) {
+            true => None,
+            false => {
                 let full = self.nonces.len() >= MAX_NONCES;
                 let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
@@ -124,6 +119,14 @@ impl Held {
         if let Some(hold) = self.nonces.get_mut(&nonce) {
             hold.credited = now;
         }
+    }
+    /// `nonce` was heard. False if it is not known.
+    fn refresh(&mut self, now: Time, nonce: Nonce) -> bool {
+        let Some(hold) = self.nonces.get_mut(&nonce) else { return false };
+        let gap = now.since(hold.heard);
+        hold.gap = (hold.gap * 7 + gap) / 8;
+        hold.heard = now;
+        true
     }
     /// An ACK says that nobody downstream asks `flow`. What it was held under before: None if it was not known,
     /// `Some(None)` if nobody asked it.

@@ -12,8 +12,9 @@
 //!
 //! * **P**, push: packets go to the queue of the link.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its detours.
-//! * **B**, back-pressure: ACKs of the flows that have packets in the cache ask them to slow down. Held until S < S_low.
-//! * **DB**: the same ACKs tell that it is over, once to each flow that had been asked.
+//! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow down; the others are told how
+//!   many packets there is room for. Held until S < S_low.
+//! * **DB**: ACKs tell that it is over, once to each flow that had been asked, and how much room there is.
 //!
 //! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and S_high, tells one flow only, and moves
 //! only when an ACK comes, this machine moves with every packet and tells every flow.
@@ -27,9 +28,15 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
+/// Packets that an ACK with an allowance is worth: as many as a sender in its ramp lets go.
+const RAMP_PACKETS: u8 = 2;
+/// A flow that has less than this part of its share is not slowed down.
+const RAMP_SHARE: u64 = 4;
+/// What an allowance counts in: packets of the usual size.
+const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some hear of the end from the next interface or by time.
 const MAX_ASKED: usize = 1 << 16;
 /// What this does not bound, time does: a cancellation is not told for longer.
@@ -80,6 +87,14 @@ pub struct Interface<T> {
     cancel_until: Time,
     cache: Cache<T>,
     held: Held,
+}
+
+/// How many packets an ACK is worth of those held.
+#[derive(Clone, Copy)]
+enum Worth {
+    Packets(u8),
+    /// So many when the flow comes under the nonce, then [`RAMP_PACKETS`].
+    Ramp(u8),
 }
 
 /// What a packet that came to a cache did to it.
@@ -222,18 +237,27 @@ impl<T> Interface<T> {
 
     /// An ACK of `flow` came in over this interface with this option: what it carries on.
     ///
-    /// What downstream asks is read first; what this interface asks is written last. It asks flows that have packets in its cache.
-    /// One that has none gets less than its share: asked for one packet per ACK, with few or no packets under way, it would get no
-    /// more for ever.
+    /// What downstream asks is read first; what this interface asks is written last. It asks flows that have their share of
+    /// the cache. One that has less gets less than its share of the link: asked for one packet per ACK, with few or no packets
+    /// under way, it would get no more for ever. It is told how many packets there is room for.
     pub fn on_ack(&mut self, now: Time, flow: FlowKey, mut option: BackPressure) -> BackPressure {
         option.routers = option.routers.saturating_add(1);
-        match (option.ask, option.nonce) {
-            (Ask::SlowDown, Some(nonce)) => {
-                self.slow_down(now, nonce, flow);
+        let worth = match (option.ask, option.allowance) {
+            (Ask::SlowDown, _) => Some(Worth::Packets(1)),
+            (Ask::Pause, _) => Some(Worth::Packets(0)),
+            (Ask::Nothing, allowance) if allowance > 0 => Some(Worth::Ramp(allowance)),
+            (Ask::Nothing | Ask::Cancel, _) => None,
+        };
+        match (worth, option.nonce) {
+            (Some(worth), Some(nonce)) => {
+                self.hold(now, nonce, flow, worth);
                 // It ends here, unless this interface is congested itself: see below.
                 option.ask = Ask::Nothing;
             }
             _ => self.let_be(now, flow),
+        }
+        if self.state != State::BackPressure {
+            option.allowance = 0;
         }
         self.cache.settle(&mut self.held);
         self.write(now, flow, option)
@@ -241,28 +265,55 @@ impl<T> Interface<T> {
     /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
     fn write(&mut self, now: Time, flow: FlowKey, option: BackPressure) -> BackPressure {
         match (self.state, option.ask, option.nonce) {
-            // Those upstream hold it under the nonce that it carries.
-            (State::BackPressure, Ask::Nothing, Some(_)) if self.cache.has(flow) => {
-                BackPressure { ask: Ask::SlowDown, ..option }
-            }
-            // Someone else's cancellation does not end this: told on, it would open the loop for as long as he repeats it.
-            (State::BackPressure, Ask::Nothing | Ask::Cancel, _) if self.cache.has(flow) => {
-                self.note_asked(now, flow);
-                BackPressure { ask: Ask::SlowDown, nonce: self.nonce, ..option }
+            (State::BackPressure, Ask::Nothing | Ask::Cancel, nonce) => {
+                let room = self.room_for(flow);
+                let ask = if room == 0 { self.ask_of(flow) } else { Ask::Nothing };
+                let further = Some(option.allowance).filter(|&allowance| allowance > 0);
+                let allowance = further.map_or(room, |further| further.min(room));
+                // Those upstream hold it under the nonce that it carries. But someone else's cancellation does not end this:
+                // told on, it would open the loop for as long as he repeats it.
+                let theirs = nonce.filter(|_| option.ask == Ask::Nothing);
+                if theirs.is_none() {
+                    self.note_asked(now, flow);
+                }
+                BackPressure { ask, allowance, nonce: theirs.or(self.nonce), ..option }
             }
             // Whoever it is that asks here needs no help from those upstream: what he asks ends at this interface.
             (State::Disable, Ask::Nothing, nonce) => {
                 let first = self.asked.remove(&flow).is_some();
                 match first || nonce.is_none() || nonce == self.nonce {
-                    true => BackPressure { ask: Ask::Cancel, nonce: self.nonce, ..option },
+                    true => {
+                        let (ask, allowance) = (Ask::Cancel, self.room_for(flow).max(1));
+                        BackPressure { ask, allowance, nonce: self.nonce, ..option }
+                    }
                     false => option,
                 }
             }
             _ => option,
         }
     }
-    /// The interface `nonce` downstream asks `flow` to slow down, with an ACK that is worth one packet.
-    fn slow_down(&mut self, now: Time, nonce: Nonce, flow: FlowKey) {
+    /// The share of each flow in `bytes` here, and what waits of `flow`, in bytes.
+    fn share_of(&self, flow: FlowKey, bytes: u64) -> (u64, u64) {
+        let own = self.cache.flow_bytes(flow);
+        let flows = self.cache.pooled_flows() + u64::from(own == 0);
+        (bytes / flows, own)
+    }
+    /// Packets of `flow` for which there is room: up to its share in a quarter of S_high, and in what is left of the cache.
+    /// 0 where it has that.
+    fn room_for(&self, flow: FlowKey) -> u8 {
+        let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
+        let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / RAMP_SHARE));
+        let packets = share.saturating_sub(own) / PACKET_BYTES;
+        packets.min(u64::from(MAX_ALLOWANCE)) as u8
+    }
+    /// What a flow is asked that has no room: above S_high those that have more than their share wait, until it is reached.
+    fn ask_of(&self, flow: FlowKey) -> Ask {
+        let (share, own) = self.share_of(flow, self.limits.high_bytes);
+        let over = self.cache.bytes() > self.limits.high_bytes && own > share;
+        if over { Ask::Pause } else { Ask::SlowDown }
+    }
+    /// `nonce` downstream asks for `flow`, with an ACK that is worth so much.
+    fn hold(&mut self, now: Time, nonce: Nonce, flow: FlowKey, worth: Worth) {
         let heard = self.held.hear(now, nonce, flow);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
@@ -270,7 +321,17 @@ impl<T> Interface<T> {
         if heard.moved {
             self.reconsider(flow);
         }
-        self.let_go(now, nonce);
+        let packets = match worth {
+            Worth::Packets(packets) => packets,
+            Worth::Ramp(allowance) => {
+                if heard.moved {
+                    allowance
+                } else {
+                    RAMP_PACKETS
+                }
+            }
+        };
+        (0..packets).for_each(|_| self.let_go(now, nonce));
     }
     /// One packet may leave: of the flow under `nonce` whose turn it is, else the next that comes.
     ///

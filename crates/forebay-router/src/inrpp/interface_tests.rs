@@ -5,8 +5,8 @@ use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Stream, Time};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const LIMITS: CacheLimits =
     CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
@@ -25,14 +25,17 @@ fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 fn asks(ask: Ask, nonce: u32) -> BackPressure {
-    BackPressure { ask, routers: 1, nonce: Nonce::new(nonce) }
+    BackPressure { ask, routers: 1, nonce: Nonce::new(nonce), ..BackPressure::default() }
 }
 
 impl Bench {
     fn new() -> Bench {
+        Bench::with(LIMITS)
+    }
+    fn with(limits: CacheLimits) -> Bench {
         let settings = Settings { quantum_bytes: PACKET as u32, ..Settings::default() };
         let rng = Rng::new(1, Stream::Forwarding, 0);
-        Bench { interface: Interface::new(LIMITS, &settings), rng, next: 0 }
+        Bench { interface: Interface::new(limits, &settings), rng, next: 0 }
     }
     /// A packet of flow `n` comes; numbered from 1. What had to go for it.
     fn put(&mut self, at: Time, n: u32, echo: u32) -> Vec<u32> {
@@ -83,11 +86,9 @@ fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
     (0..6).for_each(|_| drop(b.put(ms(0), 1, 0)));
     b.put(ms(0), 2, 0);
     let told = b.ack(ms(1), 1, BackPressure::default());
-    assert_eq!((told.ask, told.routers), (Ask::SlowDown, 1));
+    assert_eq!((told.ask, told.routers), (Ask::Pause, 1), "6 kB, of which its share is 3");
     let nonce = told.nonce.expect("an alias");
     assert_eq!(b.ack(ms(2), 2, BackPressure::default()).nonce, Some(nonce), "one per episode");
-    let idle = b.ack(ms(2), 3, BackPressure::default());
-    assert_eq!((idle.ask, idle.nonce), (Ask::Nothing, None), "nothing of flow 3 waits here");
     (0..5).for_each(|_| assert!(b.pull(ms(3)).is_some()));
     assert_eq!(b.state(), State::Disable);
     let cancelled = b.ack(ms(4), 2, BackPressure::default());
@@ -99,7 +100,7 @@ fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
     assert_eq!(b.state(), State::StoreDetour, "all have been told");
     (0..4).for_each(|_| drop(b.put(ms(6), 1, 0)));
     let again = b.ack(ms(7), 1, BackPressure::default());
-    assert_eq!(again.ask, Ask::SlowDown);
+    assert_eq!(again.ask, Ask::Pause);
     assert_ne!(again.nonce, Some(nonce), "drawn anew: a late cancel means nothing now");
 }
 
@@ -193,6 +194,7 @@ fn what_a_router_between_has_cleared_releases_those_further_up() {
 fn two_congested_interfaces_in_series_share_one_option() {
     let mut b = Bench::new();
     (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    b.pull(ms(0)).unwrap();
     // Congested itself: the nonce from downstream goes on as a slow-down, for those upstream hold under it.
     let on = b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
     assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
@@ -205,7 +207,7 @@ fn two_congested_interfaces_in_series_share_one_option() {
     let on = b.ack(ms(3), 1, asks(Ask::Cancel, 5));
     assert_eq!((on.ask, on.nonce), (Ask::SlowDown, own.nonce));
     // What another asks ends here. The flow has to be told once that this interface asks no more; then its name goes on.
-    (0..5).for_each(|_| assert!(b.pull(ms(4)).is_some()));
+    (0..4).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
     let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
     assert_eq!((on.ask, on.nonce), (Ask::Cancel, own.nonce));
@@ -319,4 +321,73 @@ fn the_ack_that_frees_a_flow_is_worth_a_packet_of_those_still_held() {
     assert_eq!(freed(1), [1, 2, 1]);
     assert_eq!(freed(2), [2, 3]);
     assert_eq!(freed(3), [3]);
+}
+
+const ROOMY: CacheLimits =
+    CacheLimits { low_bytes: 40_000, high_bytes: 80_000, total_bytes: 100_000 };
+
+/// A quarter of S_high is 20 kB: 20 kB for one flow alone, 10 kB for each of two.
+#[test]
+fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
+    let mut b = Bench::with(ROOMY);
+    (0..81).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    assert_eq!(b.state(), State::BackPressure);
+    // 19 kB are left. Of two flows each may have 9.5 kB: 6 packets of 1500 bytes.
+    let new = b.ack(ms(1), 2, BackPressure::default());
+    assert_eq!((new.ask, new.allowance), (Ask::Nothing, 6));
+    assert!(new.nonce.is_some(), "those upstream hold it, and let as many go");
+    (0..4).for_each(|_| drop(b.put(ms(1), 2, 0)));
+    (0..10).for_each(|_| _ = b.pull(ms(1)));
+    // 75 kB are cached, no more of flow 2. A quarter of S_high binds: 10 kB.
+    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 6);
+    (0..5).for_each(|_| drop(b.put(ms(2), 2, 0)));
+    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 3, "5 kB more");
+    let less = BackPressure { allowance: 2, ..BackPressure::default() };
+    assert_eq!(b.ack(ms(2), 2, less).allowance, 2, "someone downstream has less");
+    (0..4).for_each(|_| drop(b.put(ms(2), 2, 0)));
+    let told = b.ack(ms(3), 2, BackPressure::default());
+    assert_eq!((told.ask, told.allowance), (Ask::SlowDown, 0), "1 kB is no packet");
+    assert!(told.nonce.is_some());
+}
+
+/// Above S_high the longest pay, so that there is room for those who come.
+#[test]
+fn what_is_above_s_high_drains_at_the_cost_of_flows_above_their_share() {
+    let mut b = Bench::with(ROOMY);
+    (0..50).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    (0..30).for_each(|_| drop(b.put(ms(0), 2, 0)));
+    let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
+    assert_eq!((told(1), told(2)), (Ask::Nothing, Ask::Nothing), "80 kB is not above S_high");
+    (0..2).for_each(|_| drop(b.put(ms(1), 1, 0)));
+    let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
+    assert_eq!((told(1), told(2)), (Ask::Pause, Ask::SlowDown), "52 and 30 kB of 40 each");
+    (0..2).for_each(|_| _ = b.pull(ms(1)));
+    let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
+    assert_eq!((told(1), told(2)), (Ask::SlowDown, Ask::SlowDown), "80 kB again");
+}
+
+#[test]
+fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
+    let mut b = Bench::with(ROOMY);
+    let pulled = |b: &mut Bench| core::iter::from_fn(|| b.pull(ms(9))).count();
+    let on = b.ack(ms(0), 1, asks(Ask::Pause, 5));
+    assert_eq!((on.ask, on.nonce), (Ask::Nothing, Nonce::new(5)), "it ends here");
+    (0..9).for_each(|_| drop(b.put(ms(0), 1, 5)));
+    assert_eq!(pulled(&mut b), 0);
+    b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
+    assert_eq!(pulled(&mut b), 1);
+    let room = BackPressure { allowance: 4, ..asks(Ask::Nothing, 5) };
+    let on = b.ack(ms(2), 1, room);
+    assert_eq!(on, BackPressure { allowance: 0, routers: 2, ..room }, "it ends here as well");
+    assert_eq!(pulled(&mut b), 2);
+    (0..9).for_each(|_| drop(b.put(ms(2), 2, 0)));
+    b.ack(ms(3), 1, asks(Ask::Nothing, 0));
+    assert_eq!(pulled(&mut b), 6 + 9, "nobody asks: free");
+    (0..9).for_each(|_| drop(b.put(ms(4), 2, 5)));
+    b.ack(ms(4), 2, room);
+    assert_eq!(
+        pulled(&mut b),
+        4 + 1,
+        "who comes under a nonce has its allowance first; flow 1 left one"
+    );
 }

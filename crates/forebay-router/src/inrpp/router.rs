@@ -7,15 +7,15 @@ use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::Settings;
-use crate::forwarding::{Forwarding, NodeContext, Ports, Verdict};
+use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
-};
 use forebay_base::{
     Arena, Cold, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate,
     Rng, Span, TcpFlags, Time,
+};
+use forebay_signal::inrpp::{
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).
@@ -363,6 +363,13 @@ fn is_express(packet: &Packet) -> bool {
 }
 
 impl Forwarding for Inrpp {
+    /// Detours lead over neighbours only, and messages end there.
+    fn sends(&self, port: PortId) -> Sends {
+        match self.ports[port.index()].neighbour {
+            Some(_) => Sends::Passing,
+            None => Sends::Routed,
+        }
+    }
     fn on_packet(
         &mut self,
         in_port: PortId,

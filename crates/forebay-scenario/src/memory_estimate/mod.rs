@@ -14,9 +14,8 @@ mod admission;
 mod traffic;
 
 pub(crate) use admission::Size;
-pub use admission::{Fit, NoRoom, check, check_outline, fit};
+pub use admission::{Admission, NotEnoughMemory, admit, check, check_outline};
 
-use crate::Outline;
 use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -53,9 +52,20 @@ const KEPT_FLOW_BYTES: u64 = 400;
 /// Rows of series that wait to be written, and their compressed columns. Measured: `run s2` needs 12 MiB more with `--out`.
 const SERIES_BYTES: u64 = 16 << 20;
 
+/// Nodes, links and flows of a scenario. What is wrong with it is not known yet: it has that many at most, or is no scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Nodes that are declared, or are in a CSV file of hosts.
+    pub nodes: u64,
+    /// Links, each in two directions.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+}
+
 /// The memory that a run needs, by what needs it, in bytes. An estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct MemoryEstimate {
     /// Flows.
     pub flows: u64,
     /// The program.
@@ -74,9 +84,9 @@ pub struct Need {
     pub copies_bytes: u64,
 }
 
-impl Need {
+impl MemoryEstimate {
     /// What a run of a network in `threads` threads needs.
-    pub fn of(spec: &NetSpec, threads: usize) -> Need {
+    pub fn of(spec: &NetSpec, threads: usize) -> MemoryEstimate {
         let traffic = Traffic::of(spec);
         let (nodes, links, flows) =
             (spec.nodes.len() as u64, spec.links.len() as u64, spec.flows.len() as u64);
@@ -88,7 +98,7 @@ impl Need {
         // The table of the whole network is there until those of all partitions are.
         let tables = if parts == 0 { 1 } else { 2 };
         let in_a_part = links * PART_LINK_BYTES + nodes * PART_NODE_BYTES + flows * PART_FLOW_BYTES;
-        Need {
+        MemoryEstimate {
             flows,
             process_bytes: PROCESS_BYTES,
             files_bytes: 0,
@@ -101,23 +111,23 @@ impl Need {
     }
 
     /// What a run of a scenario needs at least, of which only the sizes are known.
-    pub fn at_least(outline: &Outline) -> Need {
+    pub fn at_least(outline: &Outline) -> MemoryEstimate {
         let Outline { nodes, links, flows } = *outline;
-        Need {
+        MemoryEstimate {
             flows,
             process_bytes: PROCESS_BYTES,
             connections_bytes: flows.saturating_mul(FLOW_BYTES),
             network_bytes: nodes
                 .saturating_mul(NODE_BYTES)
                 .saturating_add(links.saturating_mul(2 * LINK_BYTES)),
-            ..Need::default()
+            ..MemoryEstimate::default()
         }
     }
 
     /// The same of a run of `run_one`, whose series are written to files if `series` is true.
-    pub fn of_run(spec: &NetSpec, threads: usize, series: bool) -> Need {
+    pub fn of_run(spec: &NetSpec, threads: usize, series: bool) -> MemoryEstimate {
         let files_bytes = if series { SERIES_BYTES } else { 0 };
-        Need { files_bytes, ..Need::of(spec, threads) }
+        MemoryEstimate { files_bytes, ..MemoryEstimate::of(spec, threads) }
     }
 
     /// All of it.
@@ -164,9 +174,9 @@ pub struct RunMemory {
     pub mostly: &'static str,
 }
 
-impl From<Need> for RunMemory {
-    fn from(need: Need) -> RunMemory {
-        RunMemory { need_mib: mib(need.bytes()), mostly: need.mostly() }
+impl From<MemoryEstimate> for RunMemory {
+    fn from(estimate: MemoryEstimate) -> RunMemory {
+        RunMemory { need_mib: mib(estimate.bytes()), mostly: estimate.mostly() }
     }
 }
 
@@ -214,30 +224,30 @@ mod tests {
 
     #[test]
     fn what_can_be_counted_is_counted() {
-        let need = Need::of(&spec(SMALL), 1);
+        let estimate = MemoryEstimate::of(&spec(SMALL), 1);
         // Five links in two directions; two routers that are both attachments.
-        assert_eq!(need.routes_bytes, 2 * 2 * 2 + 10 * 16);
-        assert_eq!(need.network_bytes, 6 * 700 + 10 * 1_100);
+        assert_eq!(estimate.routes_bytes, 2 * 2 * 2 + 10 * 16);
+        assert_eq!(estimate.network_bytes, 6 * 700 + 10 * 1_100);
         // A segment each.
-        assert_eq!((need.flows, need.connections_bytes), (4, 4 * (4_200 + 120)));
-        assert_eq!((need.copies_bytes, need.files_bytes), (0, 0));
-        assert_eq!((need.kept_bytes(), need.mostly()), (1_600, "the program"));
-        let sum = need.process_bytes + need.connections_bytes + need.routes_bytes;
-        assert_eq!(need.bytes(), sum + need.queues_bytes + need.network_bytes);
+        assert_eq!((estimate.flows, estimate.connections_bytes), (4, 4 * (4_200 + 120)));
+        assert_eq!((estimate.copies_bytes, estimate.files_bytes), (0, 0));
+        assert_eq!((estimate.kept_bytes(), estimate.mostly()), (1_600, "the program"));
+        let sum = estimate.process_bytes + estimate.connections_bytes + estimate.routes_bytes;
+        assert_eq!(estimate.bytes(), sum + estimate.queues_bytes + estimate.network_bytes);
     }
 
     #[test]
     fn threads_copy_the_network_and_series_have_buffers() {
-        let (spec, alone) = (spec(SMALL), Need::of(&spec(SMALL), 1));
+        let (spec, alone) = (spec(SMALL), MemoryEstimate::of(&spec(SMALL), 1));
         let in_a_part = 10 * 232 + 6 * 150 + 4 * 48;
         for (threads, parts) in [(2, 4), (3, 6), (200, 6)] {
-            let need = Need::of(&spec, threads);
-            assert_eq!(need.copies_bytes, parts * in_a_part, "{threads}");
+            let estimate = MemoryEstimate::of(&spec, threads);
+            assert_eq!(estimate.copies_bytes, parts * in_a_part, "{threads}");
             // The whole table, and those of the parts.
-            assert_eq!(need.routes_bytes, alone.routes_bytes + 2 * 2 * 2);
-            assert_eq!(need.connections_bytes, alone.connections_bytes);
+            assert_eq!(estimate.routes_bytes, alone.routes_bytes + 2 * 2 * 2);
+            assert_eq!(estimate.connections_bytes, alone.connections_bytes);
         }
-        let with_series = Need::of_run(&spec, 1, true);
+        let with_series = MemoryEstimate::of_run(&spec, 1, true);
         assert_eq!(with_series.bytes(), alone.bytes() + (16 << 20));
     }
 
@@ -248,10 +258,11 @@ mod tests {
         std::fs::write(&path, SMALL).unwrap();
         let outline = Scenario::outline(path.to_str().unwrap(), &LoadOptions::default()).unwrap();
         assert_eq!(outline, Outline { nodes: 6, links: 5, flows: 4 });
-        let (least, need) = (Need::at_least(&outline), Need::of(&spec(SMALL), 1));
-        assert_eq!(least.network_bytes, need.network_bytes);
-        assert!(least.bytes() <= need.bytes());
-        let no_room = check_outline(&outline, Some(1 << 20)).unwrap_err().to_string();
-        assert!(no_room.starts_with("at least 8.0 MiB of memory are needed"), "{no_room}");
+        let (least, estimate) =
+            (MemoryEstimate::at_least(&outline), MemoryEstimate::of(&spec(SMALL), 1));
+        assert_eq!(least.network_bytes, estimate.network_bytes);
+        assert!(least.bytes() <= estimate.bytes());
+        let refused = check_outline(&outline, Some(1 << 20)).unwrap_err().to_string();
+        assert!(refused.starts_with("at least 8.0 MiB of memory are needed"), "{refused}");
     }
 }

@@ -31,10 +31,10 @@ impl Traffic {
         if spec.flows.is_empty() || spec.links.is_empty() {
             return Traffic { segments: 0, queued_packets: 0 };
         }
-        let (room, hops) = (Room::of(spec), hops(spec));
+        let (capacity, hops) = (NetworkCapacity::of(spec), hops(spec));
         let at_once = flows_at_once(spec, hops);
-        let holds: u64 = room.wires.iter().sum::<u64>() + room.queues.iter().sum::<u64>();
-        let share = ((holds as f64 / at_once) as u64).max(1);
+        let total: u64 = capacity.wires.iter().sum::<u64>() + capacity.queues.iter().sum::<u64>();
+        let share = ((total as f64 / at_once) as u64).max(1);
         let windows = spec.flows.iter().map(|flow| window(spec, flow).min(share));
         let (mut segments, mut of_node) = (0, vec![0u64; spec.nodes.len()]);
         for (flow, window) in spec.flows.iter().zip(windows) {
@@ -43,21 +43,21 @@ impl Traffic {
             of_node[flow.dst.index()] += window;
         }
         let mean = segments as f64 / spec.flows.len() as f64;
-        let in_flight = (at_once * mean).min(holds as f64);
-        let filling = room.queues.iter().filter(|&&packets| packets > 0).count();
+        let in_flight = (at_once * mean).min(total as f64);
+        let filling = capacity.queues.iter().filter(|&&packets| packets > 0).count();
         // Evenly over the links, twice; but some flights anywhere.
         let even = |links: usize| (2.0 * in_flight * hops / links.max(1) as f64) as u64;
         let flights = FLIGHTS * mean.ceil() as u64;
         let anywhere = flights.max(even(spec.links.len()));
         let where_it_fills = flights.max(even(filling)).min(in_flight.ceil() as u64);
         let on_link = |(index, link): (usize, &LinkSpec)| {
-            let (wire, queue) = (room.wires[index], room.queues[index]);
+            let (wire, queue) = (capacity.wires[index], capacity.queues[index]);
             let most = if queue == 0 { anywhere } else { where_it_fills };
             // A link of a host has what that sends and receives.
             let of_host = [link.from, link.to].into_iter().filter(|&node| is_host(spec, node));
             let ends = of_host.map(|node| of_node[node.index()]).min().unwrap_or(u64::MAX);
             // ACKs are half as many, and come one by one.
-            let ends = if room.loads[index] { ends } else { ends / ACKS };
+            let ends = if capacity.loads[index] { ends } else { ends / ACKS };
             (wire + queue).min(most).min(ends)
         };
         let on_links: u64 = spec.links.iter().enumerate().map(on_link).sum();
@@ -71,15 +71,15 @@ fn is_host(spec: &NetSpec, node: NodeId) -> bool {
 }
 
 /// By link, in packets: what is on the wire and in transmission, and what waits where more may come than leaves.
-struct Room {
+struct NetworkCapacity {
     wires: Vec<u64>,
     queues: Vec<u64>,
     /// True of links that carry data.
     loads: Vec<bool>,
 }
 
-impl Room {
-    fn of(spec: &NetSpec) -> Room {
+impl NetworkCapacity {
+    fn of(spec: &NetSpec) -> NetworkCapacity {
         let packet_bytes = packet_bytes(spec);
         let (mut sends, mut receives) =
             (vec![false; spec.nodes.len()], vec![false; spec.nodes.len()]);
@@ -108,7 +108,7 @@ impl Room {
             false => 0,
         };
         let wire = |link: &LinkSpec| rate(link).bytes_in(link.delay) / packet_bytes + 2;
-        Room {
+        NetworkCapacity {
             wires: spec.links.iter().map(wire).collect(),
             queues: spec.links.iter().enumerate().map(queue).collect(),
             loads: spec.links.iter().map(loads).collect(),

@@ -64,7 +64,10 @@ fn s2_is_what_the_bench_defines() {
     let middle = link(&s2, "left-right");
     assert_eq!(middle.forward.delay, Span::from_millis(8));
     for link in &s2.links {
-        assert_eq!(link.forward, Wire { delay: link.forward.delay, ..middle.forward.clone() });
+        assert_eq!(
+            link.forward,
+            LinkDirection { delay: link.forward.delay, ..middle.forward.clone() }
+        );
         assert_eq!(link.forward, link.reverse);
         assert_eq!(link.forward.rate, Rate::mbps(1000));
         assert_eq!(link.forward.queue, Limit::Bytes(2_500_000));

@@ -359,7 +359,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
             _ => 40,
         };
         assert_eq!(link.forward, link.reverse);
-        let Wire { rate, delay, overhead_bytes, queue, .. } = link.forward;
+        let LinkDirection { rate, delay, overhead_bytes, queue, .. } = link.forward;
         assert_eq!((rate, delay), (Rate::mbps(mbps), Span::from_millis(5)), "{}", link.name);
         // 50 ms of the rate: mbps x 1e6 x 0.05 / 8.
         assert_eq!((overhead_bytes, queue), (2, Limit::Bytes(mbps * 6_250)), "{}", link.name);
@@ -368,7 +368,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
     assert_eq!(starts, [1_000, 2_000, 3_000]);
     assert!(scenario.flows.iter().all(|flow| flow.bytes == Some(10_000_000)));
     // Frames of TCP and RCP have 1500 bytes with the 2 of PPP, those of INRPP 1496.
-    let frame = |name| fits::packet_bytes(&scenario, name) + 2;
+    let frame = |name| mtu_check::packet_bytes(&scenario, name) + 2;
     assert_eq!(["newreno", "cubic", "rcp", "inrpp"].map(frame), [1500, 1500, 1500, 1496]);
     let inrpp = scenario.tcp_for("inrpp");
     assert_eq!((inrpp.mss_bytes, inrpp.timestamps), (1446, false));

@@ -5,13 +5,13 @@
 
 use crate::harness::{Bench, counted_section};
 use crate::packets::MSS;
-use forebay_base::signal::inrpp::BackPressure;
-use forebay_base::signal::rcp::Request;
 use forebay_base::{Ecn, OptionList, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AnyController, AnyFeedback, Congestion, CongestionCause, Controller, DatagramView,
     Delivered, Feedback, Init, NextPacket, RateSample, Recovered, RttView, Sent, Spec, TABLE, Tag,
 };
+use forebay_signal::inrpp::BackPressure;
+use forebay_signal::rcp::Request;
 use std::collections::VecDeque;
 use std::hint::black_box;
 

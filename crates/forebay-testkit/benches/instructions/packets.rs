@@ -1,9 +1,9 @@
 //! Packets to measure with.
 
-use forebay_base::signal::rcp::Request;
 use forebay_base::{
     Addr, Arena, Endpoint, IpVersion, OptionList, Packet, Span, TcpFields, TcpFlags, kind,
 };
+use forebay_signal::rcp::Request;
 
 /// Payload of a full-sized packet with timestamps, in bytes.
 pub const MSS: u16 = 1448;

@@ -1,9 +1,9 @@
 //! The interface of an INRPP router, with fifty flows in its cache.
 
 use crate::harness::{Bench, repeat};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Span, Stream, Time};
 use forebay_router::inrpp::{CacheLimits, Cached, Class, FlowKey, Interface, Settings, State};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::hint::black_box;
 
 const FLOWS: u32 = 50;
@@ -67,7 +67,7 @@ fn ask() -> u64 {
         port.now += STEP;
         let flow = port.flow();
         let told = port.interface.on_ack(port.now, flow, BackPressure::default());
-        assert_eq!(told.ask, Ask::SlowDown);
+        assert!(matches!(told.ask, Ask::SlowDown | Ask::Pause));
     })
 }
 
@@ -75,7 +75,7 @@ fn ask() -> u64 {
 fn hold() -> u64 {
     let mut port = Port::filled(5_000_000);
     let nonce = Nonce::new(7);
-    let asked = BackPressure { ask: Ask::SlowDown, routers: 1, nonce };
+    let asked = BackPressure { ask: Ask::SlowDown, routers: 1, nonce, ..BackPressure::default() };
     let ack = |port: &mut Port| {
         port.now += STEP;
         let flow = port.flow();

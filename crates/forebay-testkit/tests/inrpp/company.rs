@@ -223,6 +223,28 @@ fn a_thousand_flows_through_one_port_and_its_detour() {
     assert_eq!(sim.drops().total(), 0);
 }
 
+/// 500 flows of 100 kB that start 1 ms apart, 50 MB for a link of 10 Mbit/s and a cache of 1 MB. S_high, 800 kB at
+/// 40 Mbit/s and 1 ms a flow, is passed 18 ms after the first data, which is 20 ms behind its SYN-ACK: 38 flows send all that
+/// the window of a SYN-ACK allows, 45 packets each, before anyone can ask them. The others are told how little room there is.
+#[test]
+fn many_flows_at_once_flood_no_cache_but_with_their_first_flight() {
+    let mut world = World::new();
+    let settings = settings(cache(1_000_000));
+    let [a, b] = ["a", "b"].map(|name| router(&mut world, name, &settings));
+    world.join(a, b, pooled_link(Rate::mbps(10), NEAR));
+    let inrpp = transport(&mut world, "inrpp", config());
+    for i in 0..500 {
+        let ends = pair(&mut world, (a, b), i);
+        world.flow(ends, Time::from_millis(i), Some(100_000), inrpp);
+    }
+    let (sim, last) = finish(&world);
+    let dropped = sim.drops().count(DropReason::CacheFull);
+    assert!(dropped < 38 * 45 - 1_000_000 / 1_500 + 45, "{dropped} drops");
+    // The last packet of each flow is short: 70 headers for 100 kB.
+    let expected = 500.0 * (100_000.0 + 70.0 * 50.0) * 8.0 / 10e6;
+    assert!(last < expected * 1.01, "{last} s beside {expected} s");
+}
+
 /// Rates on the detour are what its links have to spare, whether the direct one is full or fails.
 #[test]
 fn what_waits_for_a_failed_link_leaves_on_its_detour() {

@@ -5,20 +5,21 @@ use serde_json::Value;
 use std::process::Command;
 
 /// Crate, and the crates of the workspace that it may depend on (dev-dependencies apart).
-/// A new crate needs a row here and a paragraph in ARCHITECTURE.md.
+/// A new crate needs a row here and a table in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-base", &[]),
     ("forebay-wire", &["base"]),
-    ("forebay-cc", &["base"]),
-    ("forebay-queue", &["base"]),
-    ("forebay-router", &["base", "queue"]),
+    ("forebay-signal", &["base"]),
+    ("forebay-cc", &["base", "signal"]),
+    ("forebay-queue", &["base", "signal"]),
+    ("forebay-router", &["base", "signal", "queue"]),
     ("forebay-transport", &["base", "wire", "cc"]),
-    ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
+    ("forebay-net", &["base", "wire", "signal", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
-    ("forebay-scenario", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
+    ("forebay-scenario", &["base", "wire", "signal", "cc", "queue", "router", "transport", "net"]),
     (
         "forebay-reference",
-        &["base", "wire", "cc", "queue", "router", "transport", "net", "scenario"],
+        &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "scenario"],
     ),
     ("forebay-report", &["base", "scenario"]),
     ("forebay-lab", BELOW_LAB),
@@ -30,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const LAB_AND_BELOW: &[&str] = &[
     "base",
     "wire",
+    "signal",
     "cc",
     "queue",
     "router",
@@ -85,14 +87,19 @@ fn read(metadata: &Value) -> (Vec<String>, Vec<Dependency>) {
     (packages, dependencies)
 }
 
-fn workspace() -> (Vec<String>, Vec<Dependency>) {
+/// What `cargo metadata` says of the workspace.
+pub fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    read(&serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON"))
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn workspace() -> (Vec<String>, Vec<Dependency>) {
+    read(&metadata())
 }
 
 fn undrawn(dependencies: &[Dependency]) -> Vec<String> {

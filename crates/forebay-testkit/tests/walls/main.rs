@@ -3,6 +3,7 @@
 
 mod arrows;
 mod pages;
+mod publish;
 mod purity;
 mod source;
 mod tidy;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 const PURE: &[&str] = &[
     "forebay-base",
     "forebay-wire",
+    "forebay-signal",
     "forebay-cc",
     "forebay-queue",
     "forebay-router",

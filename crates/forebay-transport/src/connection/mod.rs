@@ -36,7 +36,7 @@ pub struct Connection {
     /// The earliest deadline of all paths, unless one is alone.
     next: Time,
     /// One path carries the whole stream, and it has not ended: its deadline is that of the connection.
-    alone: bool,
+    single: bool,
     /// [`Connection::on_piece`] is to be called.
     wants_pieces: bool,
     paths: Paths,
@@ -69,17 +69,12 @@ impl Connection {
             counters: Counters::default(),
             progress: Times::default(),
             streams,
-            alone: !many,
+            single: !many,
             next: Time::MAX,
             wants_pieces,
         }
     }
 
-    /// No path takes the short way of `path::calm`.
-    #[cfg(test)]
-    pub(crate) fn take_general_way(&mut self) {
-        self.paths.iter_mut().for_each(Path::take_general_way);
-    }
     /// What [`Connection::on_timeout`] does for the deadline when it is called early.
     #[cfg(test)]
     pub(crate) fn find_deadline(&mut self) {
@@ -117,25 +112,25 @@ impl Connection {
         arena: &Arena,
     ) -> Option<DropReason> {
         if !self.paths.first.expects(packet) {
-            return self.on_uneven(now, path, packet, arena);
+            return self.on_out_of_order(now, path, packet, arena);
         }
         // Only the path of a connection that has no other expects anything. No end of anything comes with it.
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
-                return self.on_any(now, path, packet, arena);
+                return self.on_general(now, path, packet, arena);
             }
         } else if self.paths.first.on_next_data(now, packet, arena) {
             self.progress.last_byte_at = Some(now);
         } else {
-            return self.on_any(now, path, packet, arena);
+            return self.on_general(now, path, packet, arena);
         }
         None
     }
 
-    /// The same where the path is not calm: while a hole is waited for, or mended.
+    /// The same where the path has its fast path closed: while a hole is open or being repaired.
     #[inline(never)]
-    fn on_uneven(
+    fn on_out_of_order(
         &mut self,
         now: Time,
         path: usize,
@@ -144,13 +139,13 @@ impl Connection {
     ) -> Option<DropReason> {
         let first = &mut self.paths.first;
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
-        if !first.on_held_data(packet) && !first.on_held_ack(&mut cx, packet, arena) {
-            return self.on_any(now, path, packet, arena);
+        if !first.on_next_out_of_order(packet) && !first.on_next_sack(&mut cx, packet, arena) {
+            return self.on_general(now, path, packet, arena);
         }
         None
     }
     #[inline(never)]
-    fn on_any(
+    fn on_general(
         &mut self,
         now: Time,
         path: usize,
@@ -180,29 +175,29 @@ impl Connection {
     /// The next packet to send on `path`, if there is one now. Pacing and windows are respected.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        match self.poll_plain(now) {
-            None => self.poll_any(now, path, arena),
+        match self.poll_fast(now) {
+            None => self.poll_general(now, path, arena),
             packet => packet,
         }
     }
     /// The same where it has nothing but a TCP header with timestamps, and DF is set: most packets.
-    /// None: [`Connection::poll_any`] may have one.
+    /// None: [`Connection::poll_general`] may have one.
     #[inline(always)]
-    pub fn poll_plain(&mut self, now: Time) -> Option<Packet> {
-        if self.paths.first.has_plain(now) {
-            return Some(self.paths.first.send_plain(now, &mut self.counters));
+    pub fn poll_fast(&mut self, now: Time) -> Option<Packet> {
+        if self.paths.first.has_fast_segment(now) {
+            return Some(self.paths.first.send_fast_segment(now, &mut self.counters));
         }
-        let acks = self.paths.first.owes_plain_ack();
-        acks.then(|| self.paths.first.send_plain_ack(now, &mut self.counters))
+        let acks = self.paths.first.owes_fast_ack();
+        acks.then(|| self.paths.first.send_fast_ack(now, &mut self.counters))
     }
-    /// The same where [`Connection::poll_plain`] has none.
+    /// The same where [`Connection::poll_fast`] has none.
     #[inline(never)]
-    pub fn poll_any(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
+    pub fn poll_general(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
-        if self.paths.first.owes_held_ack() {
-            return Some(self.paths.first.send_held_ack(now, &mut self.counters, arena));
+        if self.paths.first.owes_sack_update() {
+            return Some(self.paths.first.send_sack_update(now, &mut self.counters, arena));
         }
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         let packet = self.paths.first.poll(&mut cx, arena);
@@ -213,9 +208,9 @@ impl Connection {
     /// True if [`Connection::poll_transmit`] will answer None, however late it is called, if nothing comes before, and the call
     /// leaves no trace: it may be left out.
     #[inline]
-    pub fn is_silent(&self, path: usize) -> bool {
+    pub fn has_nothing_to_send(&self, path: usize) -> bool {
         debug_assert!(path < self.paths());
-        self.paths.first.is_silent()
+        self.paths.first.has_nothing_to_send()
     }
     /// True if it will answer None, and all that it does is [`Connection::note_window_full`].
     #[inline]
@@ -235,7 +230,7 @@ impl Connection {
         if self.paths[path].state() == State::Dead {
             return None;
         }
-        let quiet = self.is_quiet(path);
+        let quiet = self.sends_only_acks(path);
         self.schedule(now);
         let packet = self.with_path(now, path, |p, cx| match quiet {
             true => p.poll_ack(cx, arena),
@@ -253,7 +248,7 @@ impl Connection {
     }
     #[inline]
     fn deadline(&self) -> Time {
-        if self.alone { self.paths.first.next_timeout() } else { self.next }
+        if self.single { self.paths.first.next_timeout() } else { self.next }
     }
 
     /// A time before which it will not give up: that takes a timeout, which is the one that is armed or one of those to come.
@@ -269,7 +264,7 @@ impl Connection {
             return;
         }
         for path in 0..self.paths.len() {
-            if self.paths[path].next_timeout() <= now && !self.is_quiet(path) {
+            if self.paths[path].next_timeout() <= now && !self.sends_only_acks(path) {
                 self.couple(path);
                 let timeouts = self.counters.timeouts;
                 self.with_path(now, path, |p, cx| p.on_timeout(cx));
@@ -338,7 +333,7 @@ impl Connection {
     /// congestion window had room for.
     pub fn held_back(&self, now: Time) -> [Span; 2] {
         let (mut counters, end) = (self.counters, self.progress.ended.map_or(now, |(_, at)| at));
-        self.paths.iter().for_each(|path| path.add_hold(end, &mut counters));
+        self.paths.iter().for_each(|path| path.add_buffer_limit(end, &mut counters));
         [counters.held_by_peer, counters.held_by_buffer]
     }
     /// What `path` shows.
@@ -372,8 +367,8 @@ impl Connection {
     }
     #[inline]
     fn refresh(&mut self) {
-        self.alone = self.streams.is_none() && self.progress.ended.is_none();
-        if !self.alone {
+        self.single = self.streams.is_none() && self.progress.ended.is_none();
+        if !self.single {
             self.next = self.earliest();
         }
     }
@@ -390,13 +385,13 @@ impl Connection {
             Some((EndCause::Finished, _)) if self.streams.is_none() => {
                 self.paths.first.own_timeout()
             }
-            Some((EndCause::Finished, _)) => earliest(&|index| self.is_quiet(index)),
+            Some((EndCause::Finished, _)) => earliest(&|index| self.sends_only_acks(index)),
             Some(_) => Time::MAX,
         }
     }
     /// The stream over several paths is through: nobody waits for the bytes of a path that has failed. But a path that is being opened
     /// goes on: the peer may need it to learn of the end.
-    fn is_quiet(&self, path: usize) -> bool {
+    fn sends_only_acks(&self, path: usize) -> bool {
         self.streams.as_ref().is_some_and(|s| s.is_finished())
             && self.paths[path].state() == State::Established
     }

@@ -6,13 +6,13 @@ use super::rate::Flight;
 use super::recovery::Rule;
 use super::rtt::Edges;
 use super::scoreboard::{REPEATED, SACKED, Segment};
-use super::{Cx, Doubt, Path};
+use super::{Cx, Path, SpuriousCheck};
 use forebay_base::{OptionList, Span, TcpFlags, Time, widen};
 use forebay_cc::{Ack, Controller, Delivered};
 
 /// What one ACK says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     pub una: u64,
     pub prior_una: u64,
     prior_in_flight: u64,
@@ -39,7 +39,7 @@ pub(super) struct News {
     pub ece: bool,
 }
 
-impl News {
+impl AckSummary {
     pub(super) fn advanced(&self) -> bool {
         self.una > self.prior_una
     }
@@ -60,7 +60,7 @@ impl Path {
         options: Option<&OptionList>,
     ) {
         let prior_una = self.board.una();
-        let Some(ack) = widen(segment.ack, self.who.isn, prior_una) else { return };
+        let Some(ack) = widen(segment.ack, self.ids.isn, prior_una) else { return };
         if ack > self.board.nxt() {
             if ack > self.window_probe_end {
                 self.acks.demand(); // of something that was never sent
@@ -71,29 +71,29 @@ impl Path {
         if ack < prior_una {
             return; // overtaken by a later one
         }
-        let ece = self.agreed.ecn && segment.flags.has(TcpFlags::ECE);
+        let ece = self.negotiated.ecn && segment.flags.has(TcpFlags::ECE);
         if ack == prior_una && segment.payload > 0 && self.board.is_empty() && !ece {
             // Data for a side that has nothing outstanding: its ACK field is no news.
             self.update_window(cx, segment, seq, ack);
             return;
         }
-        let mut news = News { ece, ..self.no_news(ack, segment.timestamps) };
+        let mut summary = AckSummary { ece, ..self.empty_summary(ack, segment.timestamps) };
         if ack > prior_una {
-            self.take_cumulative(cx, &mut news);
+            self.take_cumulative(cx, &mut summary);
         }
-        if let Some(options) = options.filter(|_| self.agreed.sack) {
-            self.take_sacks(cx, options, &mut news);
+        if let Some(options) = options.filter(|_| self.negotiated.sack) {
+            self.take_sacks(cx, options, &mut summary);
         }
         let same_window = segment.window == self.last_window;
         self.update_window(cx, segment, seq, ack);
-        self.classify(segment, same_window, &mut news);
-        self.digest(cx, &news, options);
+        self.classify(segment, same_window, &mut summary);
+        self.process(cx, &summary, options);
     }
 
     /// What an ACK up to `ack` with these timestamps says before anybody has looked.
     #[inline]
-    pub(super) fn no_news(&self, ack: u64, timestamps: Option<(u32, u32)>) -> News {
-        News {
+    pub(super) fn empty_summary(&self, ack: u64, timestamps: Option<(u32, u32)>) -> AckSummary {
+        AckSummary {
             una: ack,
             prior_una: self.board.una(),
             prior_in_flight: self.board.in_flight(),
@@ -107,53 +107,59 @@ impl Path {
             first_original_sent: None,
             dsack: None,
             duplicate: false,
-            echo_ms: timestamps.filter(|_| self.agreed.timestamps).map(|(_, echo)| echo),
+            echo_ms: timestamps.filter(|_| self.negotiated.timestamps).map(|(_, echo)| echo),
             ece: false,
         }
     }
-    fn take_cumulative(&mut self, cx: &mut Cx<'_>, news: &mut News) {
-        while let Some((s, flight)) = self.board.pop_acked(news.una) {
-            news.acked += s.len as u64;
-            news.repeats_acked |= s.is(REPEATED);
+    fn take_cumulative(&mut self, cx: &mut Cx<'_>, summary: &mut AckSummary) {
+        while let Some((s, flight)) = self.board.pop_acked(summary.una) {
+            summary.acked += s.len as u64;
+            summary.repeats_acked |= s.is(REPEATED);
             if !s.is(SACKED) {
-                self.arrived(cx, &s, flight, news);
+                self.arrived(cx, &s, flight, summary);
             }
         }
-        let head = self.board.advance(news.una);
+        let head = self.board.advance(summary.una);
         if head > 0 {
             // Part of a segment: its transmission is open until the rest is acknowledged.
-            news.acked += head;
-            news.delivered += head;
+            summary.acked += head;
+            summary.delivered += head;
             self.rate.add_delivered(cx.now, head);
         }
         self.limited_bytes = 0;
         if let Some(mappings) = &mut self.mappings {
-            mappings.trim_below(news.una);
+            mappings.trim_below(summary.una);
         }
     }
 
     /// Transmission `s` is known to have arrived, for the first time.
     #[inline]
-    fn arrived(&mut self, cx: &mut Cx<'_>, s: &Segment, flight: Option<Flight>, news: &mut News) {
+    fn arrived(
+        &mut self,
+        cx: &mut Cx<'_>,
+        s: &Segment,
+        flight: Option<Flight>,
+        summary: &mut AckSummary,
+    ) {
         let repeated = s.is(REPEATED);
-        news.delivered += s.len as u64;
+        summary.delivered += s.len as u64;
         if !repeated {
             let end = s.end();
-            news.lowest_original = Some(news.lowest_original.map_or(end, |e| e.min(end)));
-            let first = news.first_original_sent.map_or(s.sent_at, |at| at.min(s.sent_at));
-            news.first_original_sent = Some(first);
+            summary.lowest_original = Some(summary.lowest_original.map_or(end, |e| e.min(end)));
+            let first = summary.first_original_sent.map_or(s.sent_at, |at| at.min(s.sent_at));
+            summary.first_original_sent = Some(first);
         }
-        if news.newest.is_none_or(|n| s.number > n.number) {
-            (news.newest, news.newest_flight) = (Some(*s), flight);
+        if summary.newest.is_none_or(|n| s.number > n.number) {
+            (summary.newest, summary.newest_flight) = (Some(*s), flight);
         }
         self.rate.add_delivered(cx.now, s.len as u64);
         if self.detector.wants_arrivals() {
             let sent_below = if repeated { self.board.sent_below(s.number) } else { None };
-            let older = news.echo_ms.is_some() && !news.echoes(s);
+            let older = summary.echo_ms.is_some() && !summary.echoes(s);
             self.detector.on_arrival(cx.now, s, sent_below, older, self.rtt.min());
         }
-        if self.declared.wants_packets {
-            let unambiguous = !repeated || news.echoes(s);
+        if self.traits.wants_packets {
+            let unambiguous = !repeated || summary.echoes(s);
             let packet = Delivered {
                 tag: s.tag,
                 number: s.number,
@@ -166,9 +172,9 @@ impl Path {
     }
 
     #[inline(never)]
-    fn take_sacks(&mut self, cx: &mut Cx<'_>, options: &OptionList, news: &mut News) {
-        let una = news.una;
-        let offset = |seq: u32| widen(seq, self.who.isn, una);
+    fn take_sacks(&mut self, cx: &mut Cx<'_>, options: &OptionList, summary: &mut AckSummary) {
+        let una = summary.una;
+        let offset = |seq: u32| widen(seq, self.ids.isn, una);
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
         for block in options.sack_blocks().take(4) {
@@ -185,19 +191,19 @@ impl Path {
         if let [first, rest @ ..] = reported {
             let inside = rest.first().is_some_and(|r| r.0 <= first.0 && first.1 <= r.1);
             if first.1 <= una || inside {
-                news.dsack = Some(*first);
+                summary.dsack = Some(*first);
                 reported = rest;
             }
         }
         for &(start, end) in reported {
             if end > una {
-                self.take_sack(cx, (start.max(una), end), news);
+                self.take_sack(cx, (start.max(una), end), summary);
             }
         }
     }
 
-    fn take_sack(&mut self, cx: &mut Cx<'_>, (start, end): (u64, u64), news: &mut News) {
-        if self.take_top(cx, (start, end), news) {
+    fn take_sack(&mut self, cx: &mut Cx<'_>, (start, end): (u64, u64), summary: &mut AckSummary) {
+        if self.take_highest(cx, (start, end), summary) {
             return;
         }
         if self.board.sacked().covers(start, end) {
@@ -207,8 +213,8 @@ impl Path {
         self.board.sack(start, end, |at| fresh.push(at));
         for at in fresh.drain(..) {
             let (s, flight) = (*self.board.get(at), self.board.flight(at));
-            news.sacked += s.len as u64;
-            self.arrived(cx, &s, flight, news);
+            summary.sacked += s.len as u64;
+            self.arrived(cx, &s, flight, summary);
         }
         self.scratch = fresh;
     }
@@ -216,16 +222,16 @@ impl Path {
     /// The peer holds `start..end`: if this goes beyond the highest range that it has reported, and touches it. False, and nothing
     /// has changed, if not.
     #[inline]
-    pub(super) fn take_top(
+    pub(super) fn take_highest(
         &mut self,
         cx: &mut Cx<'_>,
         (start, end): (u64, u64),
-        news: &mut News,
+        summary: &mut AckSummary,
     ) -> bool {
-        let Some((mut at, end)) = self.board.sack_top(start, end) else { return false };
+        let Some((mut at, end)) = self.board.extend_highest(start, end) else { return false };
         while let Some(s) = self.board.sack_next(at, end) {
-            news.sacked += s.len as u64;
-            self.arrived(cx, &s, self.board.flight(at), news);
+            summary.sacked += s.len as u64;
+            self.arrived(cx, &s, self.board.flight(at), summary);
             at += 1;
         }
         true
@@ -246,77 +252,78 @@ impl Path {
         if seq >= self.window_seq {
             self.window_seq = seq;
             self.last_window = window;
-            self.peer_edge = ack + ((window as u64) << self.agreed.peer_shift);
+            self.peer_edge = ack + ((window as u64) << self.negotiated.peer_shift);
         }
     }
 
     /// Is it a duplicate? With SACK: new SACK information (RFC 6675 section 2). Without: RFC 5681 section 2.
     #[inline]
-    fn classify(&mut self, segment: &Incoming, same_window: bool, news: &mut News) {
-        if news.advanced() {
+    fn classify(&mut self, segment: &Incoming, same_window: bool, summary: &mut AckSummary) {
+        if summary.advanced() {
             self.dupacks = 0;
         }
-        news.duplicate = if self.agreed.sack {
-            news.sacked > 0
+        summary.duplicate = if self.negotiated.sack {
+            summary.sacked > 0
         } else {
-            !news.advanced()
+            !summary.advanced()
                 && !self.board.is_empty()
                 && segment.payload == 0
                 && !segment.flags.has(TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0))
                 && same_window
         };
-        if news.duplicate {
+        if summary.duplicate {
             self.dupacks += 1;
         }
     }
 
     /// What follows from the news, in the order that [`Controller`] prescribes.
-    fn digest(&mut self, cx: &mut Cx<'_>, news: &News, options: Option<&OptionList>) {
-        let sample = self.rtt_of(cx, news);
+    fn process(&mut self, cx: &mut Cx<'_>, summary: &AckSummary, options: Option<&OptionList>) {
+        let sample = self.rtt_of(cx, summary);
         if let Some(r) = sample {
             self.take_sample(r);
-            self.be_patient();
+            self.raise_patient_rto();
         }
-        if news.advanced() {
+        if summary.advanced() {
             self.retries = 0;
             if self.syn_loss_window != u64::MAX {
                 self.syn_loss_window =
-                    self.syn_loss_window.saturating_add(news.acked.min(self.mss()));
+                    self.syn_loss_window.saturating_add(summary.acked.min(self.mss()));
             }
         }
-        if self.doubt != Doubt::None {
-            self.check_doubt(cx, news);
+        if self.spurious != SpuriousCheck::None {
+            self.check_spurious(cx, summary);
         }
-        let ends = self.episode.as_ref().is_some_and(|e| news.advanced() && news.una >= e.point);
-        let found = self.find_losses(cx, news, ends);
-        self.check_probe(cx, news, ends);
-        if news.ece {
+        let ends =
+            self.episode.as_ref().is_some_and(|e| summary.advanced() && summary.una >= e.point);
+        let found = self.find_losses(cx, summary, ends);
+        self.check_probe(cx, summary, ends);
+        if summary.ece {
             self.on_ecn_echo(cx);
         }
-        self.tell_controller(cx, news, sample, options);
-        if self.declared.stamps && options.is_some() {
+        self.notify_controller(cx, summary, sample, options);
+        if self.traits.stamps && options.is_some() {
             self.adopt_policy(cx.config);
         }
         if ends {
             self.leave_recovery(cx);
         } else {
-            self.advance_recovery(news, found);
+            self.advance_recovery(summary, found);
         }
-        let passed = news.prior_una < self.recovery_point && self.recovery_point <= news.una;
+        let passed = summary.prior_una < self.recovery_point && self.recovery_point <= summary.una;
         if passed && let Some(rack) = self.detector.rack() {
             rack.on_recovered();
         }
-        self.rearm_after_ack(cx, news);
+        self.rearm_after_ack(cx, summary);
         debug_assert!(self.board.len() > 64 || self.board.is_consistent());
     }
 
     /// The sample of this ACK, if no retransmission makes it ambiguous (Karn's rule, RFC 6298 section 3).
-    pub(super) fn rtt_of(&self, cx: &Cx<'_>, news: &News) -> Option<Span> {
-        let newest = news.newest.as_ref()?;
+    pub(super) fn rtt_of(&self, cx: &Cx<'_>, summary: &AckSummary) -> Option<Span> {
+        let newest = summary.newest.as_ref()?;
         let clear = if newest.is(REPEATED) {
-            news.echoes(newest)
+            summary.echoes(newest)
         } else {
-            !news.repeats_acked || self.agreed.sack
+            !summary.repeats_acked || self.negotiated.sack
         };
         clear.then(|| cx.now.since(newest.sent_at))
     }
@@ -328,9 +335,9 @@ impl Path {
     }
 
     /// Where the policy is patient, the timeout is as well.
-    pub(super) fn be_patient(&mut self) {
+    pub(super) fn raise_patient_rto(&mut self) {
         if let Detector::Patient(_) = self.detector {
-            self.rtt.be_patient(MIN_RTO);
+            self.rtt.raise_patient_rto(MIN_RTO);
         }
     }
 
@@ -339,7 +346,7 @@ impl Path {
         Evidence {
             now: cx.now,
             mss: self.mss(),
-            sack: self.agreed.sack,
+            sack: self.negotiated.sack,
             dupacks: self.dupacks,
             in_recovery: self.episode.is_some() || una < self.recovery_point,
             may_enter: self.episode.is_none() && self.beyond_recovery_point(),
@@ -351,37 +358,37 @@ impl Path {
     /// RFC 6582 section 3.2 step 2 without SACK ("more than recover"); RFC 6675 section 5 with it.
     pub(super) fn beyond_recovery_point(&self) -> bool {
         let una = self.board.una();
-        una > self.recovery_point || (self.agreed.sack && una == self.recovery_point)
+        una > self.recovery_point || (self.negotiated.sack && una == self.recovery_point)
     }
 
-    pub(super) fn tell_controller(
+    pub(super) fn notify_controller(
         &mut self,
         cx: &mut Cx<'_>,
-        news: &News,
+        summary: &AckSummary,
         rtt_sample: Option<Span>,
         options: Option<&OptionList>,
     ) {
-        let rate = match (&news.newest, &news.newest_flight) {
+        let rate = match (&summary.newest, &summary.newest_flight) {
             (Some(newest), Some(flight)) => {
                 self.rate.sample(newest.sent_at, flight, self.rtt.min())
             }
             _ => None,
         };
         let ack = Ack {
-            acked_bytes: news.acked,
-            delivered_bytes: news.delivered,
+            acked_bytes: summary.acked,
+            delivered_bytes: summary.delivered,
             total_delivered_bytes: self.rate.delivered(),
-            duplicate: news.duplicate,
+            duplicate: summary.duplicate,
             rtt_sample,
-            newest: news.newest.map(|s| (s.tag, s.number)),
+            newest: summary.newest.map(|s| (s.tag, s.number)),
             rtt: self.rtt.view(),
-            prior_in_flight_bytes: news.prior_in_flight,
+            prior_in_flight_bytes: summary.prior_in_flight,
             in_flight_bytes: self.board.in_flight(),
-            snd_una: news.una.saturating_sub(1),
+            snd_una: summary.una.saturating_sub(1),
             snd_nxt: self.board.nxt().saturating_sub(1),
-            cwnd_limited: news.prior_una < self.window_full_at,
+            cwnd_limited: summary.prior_una < self.window_full_at,
             in_recovery: self.episode.is_some(),
-            ecn_echo: news.ece,
+            ecn_echo: summary.ece,
             rate,
             options,
         };
@@ -391,17 +398,17 @@ impl Path {
     /// True if data was SACKed that was sent before the last transmission of the first segment: Linux, `tcp_clean_rtx_queue`, restarts
     /// the timer then. RFC 6675 section 6 allows more, a restart with each retransmission in recovery. What was sent after the
     /// head's last transmission says nothing new about it: the timer would never end.
-    fn predates_head(&self, news: &News) -> bool {
+    fn predates_head(&self, summary: &AckSummary) -> bool {
         let head_sent = self.board.get(0).sent_at; // the board holds what was SACKed
-        news.first_original_sent.is_some_and(|sent| sent < head_sent)
+        summary.first_original_sent.is_some_and(|sent| sent < head_sent)
     }
 
-    pub(super) fn rearm_after_ack(&mut self, cx: &Cx<'_>, news: &News) {
-        if !news.advanced() {
-            if news.sacked > 0 {
+    pub(super) fn rearm_after_ack(&mut self, cx: &Cx<'_>, summary: &AckSummary) {
+        if !summary.advanced() {
+            if summary.sacked > 0 {
                 self.timers.probe = Time::MAX;
                 let patient = matches!(self.detector, Detector::Patient(_));
-                if patient || self.predates_head(news) {
+                if patient || self.predates_head(summary) {
                     self.rearm_rto(cx.now); // the path is alive, the hole has its own patience
                 }
             }

@@ -1,10 +1,10 @@
 //! Losses, congestion, recovery and timeouts: what the controller is told, and what is sent again.
 
-use super::acks::News;
+use super::acks::AckSummary;
 use super::loss::{Detector, Losses};
 use super::recovery::{Episode, NewReno, Pipe, Prr, Rule};
 use super::scoreboard::{REPEATED, SACKED};
-use super::{Cx, Doubt, Path, Probe, State};
+use super::{Cx, Path, Probe, SpuriousCheck, State};
 use crate::config::{Recovery, TcpConfig};
 use alloc::boxed::Box;
 use forebay_base::Time;
@@ -14,10 +14,10 @@ impl Path {
     /// Ask the controller how losses are found and who limits their repair. It may change its mind with the path.
     pub(super) fn adopt_policy(&mut self, config: &TcpConfig) {
         let policy = self.controller.loss_policy().unwrap_or(config.loss_policy);
-        self.detector.adopt(policy, self.agreed.sack);
-        self.be_patient();
-        self.declared.owner = self.controller.recovery_owner();
-        if self.declared.owner == RecoveryOwner::Controller
+        self.detector.adopt(policy, self.negotiated.sack);
+        self.raise_patient_rto();
+        self.traits.owner = self.controller.recovery_owner();
+        if self.traits.owner == RecoveryOwner::Controller
             && let Some(episode) = &mut self.episode
         {
             episode.rule = Rule::Controller;
@@ -25,21 +25,26 @@ impl Path {
     }
 
     /// Look for losses and answer them. Returns true if there were any.
-    pub(super) fn find_losses(&mut self, cx: &mut Cx<'_>, news: &News, ends: bool) -> bool {
+    pub(super) fn find_losses(
+        &mut self,
+        cx: &mut Cx<'_>,
+        summary: &AckSummary,
+        ends: bool,
+    ) -> bool {
         if let Some(rack) = self.detector.rack() {
-            rack.on_dsack(news.dsack.is_some(), news.una, self.board.nxt());
+            rack.on_dsack(summary.dsack.is_some(), summary.una, self.board.nxt());
         }
-        let partial = !ends && news.advanced() && self.repairs_one_by_one();
+        let partial = !ends && summary.advanced() && self.repairs_one_by_one();
         if !partial && !self.detector.is_due(&self.board, self.dupacks) {
             self.timers.loss = Time::MAX;
             if self.unanswered_loss.is_some() && !ends {
-                self.answer_losses(cx, Some(news), None);
+                self.answer_losses(cx, Some(summary), None);
             }
             return false;
         }
         let (segments, repeat) = self.detect(cx, partial);
         if !ends {
-            self.answer_losses(cx, Some(news), repeat);
+            self.answer_losses(cx, Some(summary), repeat);
         }
         segments > 0
     }
@@ -60,7 +65,7 @@ impl Path {
             if first.outstanding() && !first.is(REPEATED) {
                 losses.declare(&mut self.board, 0);
             }
-            self.force_repeat = true;
+            self.force_retransmit = true;
         }
         let found = (losses.segments, losses.repeat);
         let beyond = losses.highest.filter(|&start| start >= point);
@@ -70,17 +75,22 @@ impl Path {
     }
 
     /// Congestion, at most once per window: enter recovery, or respond to the loss of a retransmission.
-    fn answer_losses(&mut self, cx: &mut Cx<'_>, news: Option<&News>, repeat: Option<u64>) {
+    fn answer_losses(
+        &mut self,
+        cx: &mut Cx<'_>,
+        summary: Option<&AckSummary>,
+        repeat: Option<u64>,
+    ) {
         if self.episode.is_none() {
             let una = self.board.una();
             self.unanswered_loss = self.unanswered_loss.filter(|&start| start >= una);
             if self.unanswered_loss.is_some() && self.beyond_recovery_point() {
-                self.enter_recovery(cx, news);
+                self.enter_recovery(cx, summary);
             }
         } else if repeat.is_some_and(|number| number >= self.reduced_at_number) {
             self.reduce(cx, CongestionCause::LostRetransmission);
             let target = self.controller.limits().cwnd_bytes;
-            let recover_fs = self.recover_fs(news);
+            let recover_fs = self.recover_fs(summary);
             if let Some(Rule::Prr(prr)) = self.episode.as_mut().map(|e| &mut e.rule) {
                 *prr = Prr::new(target, recover_fs);
             }
@@ -96,18 +106,18 @@ impl Path {
         };
         self.controller.on_congestion(cx.now, &event);
         self.reduced_at_number = self.next_number;
-        self.send_cwr = self.agreed.ecn;
+        self.send_cwr = self.negotiated.ecn;
         self.delivered_between = self.rate.delivered() - self.delivered_at_loss;
         self.delivered_at_loss = self.rate.delivered();
     }
 
     /// RecoverFS (RFC 9937): what was outstanding and not SACKed before this ACK.
-    fn recover_fs(&self, news: Option<&News>) -> u64 {
-        let (sacked, acked) = news.map_or((0, 0), |n| (n.sacked, n.acked));
+    fn recover_fs(&self, summary: Option<&AckSummary>) -> u64 {
+        let (sacked, acked) = summary.map_or((0, 0), |n| (n.sacked, n.acked));
         self.outstanding().saturating_sub(self.board.sacked_bytes()) + sacked + acked
     }
 
-    fn enter_recovery(&mut self, cx: &mut Cx<'_>, news: Option<&News>) {
+    fn enter_recovery(&mut self, cx: &mut Cx<'_>, summary: Option<&AckSummary>) {
         self.unanswered_loss = None;
         let point = self.board.nxt();
         // The mark and the loss may be of one window: then it was answered (RFC 3168 section 6.1.2).
@@ -115,22 +125,22 @@ impl Path {
             self.reduce(cx, CongestionCause::Loss);
         }
         let target = self.controller.limits().cwnd_bytes;
-        let rule = match (self.declared.owner, cx.config.recovery) {
+        let rule = match (self.traits.owner, cx.config.recovery) {
             (RecoveryOwner::Controller, _) => Rule::Controller,
             (_, Recovery::NewReno) if !self.detector.wants_arrivals() => {
                 Rule::NewReno(NewReno::new(target, self.mss()))
             }
-            _ if !self.agreed.sack && matches!(self.detector, Detector::DupThresh) => {
+            _ if !self.negotiated.sack && matches!(self.detector, Detector::DupThresh) => {
                 Rule::NewReno(NewReno::new(target, self.mss()))
             }
             (_, Recovery::Pipe) => Rule::Pipe(Pipe::new(self.first_end())),
-            _ => Rule::Prr(Prr::new(target, self.recover_fs(news))),
+            _ => Rule::Prr(Prr::new(target, self.recover_fs(summary))),
         };
-        self.force_repeat = !matches!(rule, Rule::Controller) && self.board.lost_segments() > 0;
+        self.force_retransmit = !matches!(rule, Rule::Controller) && self.board.lost_segments() > 0;
         let episode = Episode { point, rule, partial_seen: false, entered: false };
         self.episode = Some(Box::new(episode));
         self.recovery_point = point;
-        self.doubt_recovery(cx);
+        self.question_recovery(cx);
         self.timers.probe = Time::MAX;
         cx.counters.recoveries += 1;
     }
@@ -139,17 +149,19 @@ impl Path {
     }
 
     /// Let the rule of the recovery see an ACK, the last one excepted.
-    pub(super) fn advance_recovery(&mut self, news: &News, found: bool) {
+    pub(super) fn advance_recovery(&mut self, summary: &AckSummary, found: bool) {
         let (mss, in_flight) = (self.mss(), self.board.in_flight());
         let Some(episode) = &mut self.episode else { return };
         match &mut episode.rule {
             Rule::Prr(prr) => {
-                let safe = news.advanced() && !found;
-                prr.on_ack(news.delivered, in_flight, safe, mss);
+                let safe = summary.advanced() && !found;
+                prr.on_ack(summary.delivered, in_flight, safe, mss);
             }
             // The ACK that begins recovery has been counted: three segments have left.
-            Rule::NewReno(newreno) if news.advanced() => newreno.on_partial_ack(news.acked, mss),
-            Rule::NewReno(newreno) if news.duplicate && episode.entered => {
+            Rule::NewReno(newreno) if summary.advanced() => {
+                newreno.on_partial_ack(summary.acked, mss)
+            }
+            Rule::NewReno(newreno) if summary.duplicate && episode.entered => {
                 newreno.on_duplicate(mss);
             }
             Rule::NewReno(_) | Rule::Pipe(_) | Rule::Controller => {}
@@ -185,18 +197,18 @@ impl Path {
     }
 
     /// The outcome of a tail loss probe (RFC 8985 section 7.4.2).
-    pub(super) fn check_probe(&mut self, cx: &mut Cx<'_>, news: &News, ends: bool) {
+    pub(super) fn check_probe(&mut self, cx: &mut Cx<'_>, summary: &AckSummary, ends: bool) {
         let Some(Probe { end, repeats_data }) = self.probe else { return };
-        if news.una < end {
+        if summary.una < end {
             return;
         }
-        let repaired = news.una > end && news.dsack.is_none();
-        let bare_duplicate = !news.advanced() && news.sacked == 0;
-        if !repeats_data || news.dsack.is_some() || repaired || bare_duplicate {
+        let repaired = summary.una > end && summary.dsack.is_none();
+        let bare_duplicate = !summary.advanced() && summary.sacked == 0;
+        if !repeats_data || summary.dsack.is_some() || repaired || bare_duplicate {
             self.probe = None;
         }
         if repeats_data && repaired && self.episode.is_none() && !ends {
-            self.enter_recovery(cx, Some(news));
+            self.enter_recovery(cx, Some(summary));
         }
     }
 
@@ -229,7 +241,7 @@ impl Path {
         // What has arrived out of order is not in flight: after a loss it may be most of the window.
         let flight = self.flight_size().saturating_sub(self.board.sacked_bytes());
         let answered = self.is_answered();
-        let doubtful = first && self.episode.is_none() && !self.in_timeout_recovery();
+        let questioned = first && self.episode.is_none() && !self.in_timeout_recovery();
         if self.board.get(0).is(SACKED) {
             self.board.forget_sacks();
         }
@@ -242,17 +254,17 @@ impl Path {
         self.timers.loss = Time::MAX;
         self.dupacks = 0;
         self.limited_bytes = 0;
-        self.force_repeat = true;
+        self.force_retransmit = true;
         if self.state != State::Established {
             return; // a SYN
         }
-        self.doubt = Doubt::None;
-        if doubtful {
-            self.doubt_timeout(cx);
+        self.spurious = SpuriousCheck::None;
+        if questioned {
+            self.question_timeout(cx);
         }
         self.recovery_point = self.board.nxt();
         self.reduced_at_number = self.next_number;
-        self.send_cwr = self.agreed.ecn;
+        self.send_cwr = self.negotiated.ecn;
         self.delivered_between = self.rate.delivered() - self.delivered_at_loss;
         self.delivered_at_loss = self.rate.delivered();
         let timeout = Timeout { flight_size_bytes: flight, first: first && !answered };
@@ -263,9 +275,9 @@ impl Path {
     /// yet been made inside this window". Without SACK there is no telling what of the flight has arrived: RFC 5681 eq. 4
     /// by the letter.
     fn is_answered(&self) -> bool {
-        let transport = self.declared.owner == RecoveryOwner::Transport;
+        let transport = self.traits.owner == RecoveryOwner::Transport;
         let marked = self.board.una() < self.ecn_point;
-        transport && self.agreed.sack && (self.episode.is_some() || marked)
+        transport && self.negotiated.sack && (self.episode.is_some() || marked)
     }
 
     /// With RACK the first segment and what is old enough; the first one where the path may still hold the others, and when that did
@@ -273,9 +285,9 @@ impl Path {
     fn mark_all_lost(&mut self, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx);
         let again = self.in_timeout_recovery();
-        let patience = match &self.detector {
-            Detector::Rack(rack) => Some(rack.patience(&evidence, &self.board)),
-            Detector::Patient(patient) => Some(patient.patience(&evidence)),
+        let loss_delay = match &self.detector {
+            Detector::Rack(rack) => Some(rack.loss_delay(&evidence, &self.board)),
+            Detector::Patient(patient) => Some(patient.loss_delay(&evidence)),
             _ => None,
         };
         let mut losses = Losses::none(cx.now, &mut self.controller, &mut self.rate, cx.counters);
@@ -285,7 +297,7 @@ impl Path {
         };
         for index in 0..count {
             let s = self.board.get(index);
-            let old = patience.is_none_or(|p| s.sent_at + p <= cx.now);
+            let old = loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
             if s.outstanding() && (index == 0 || old) {
                 losses.declare(&mut self.board, index);
             }

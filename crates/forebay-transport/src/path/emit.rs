@@ -24,7 +24,7 @@ impl Path {
         arena: &mut Arena,
         choice: Choice,
     ) -> Packet {
-        self.end_hold(cx);
+        self.end_buffer_limit(cx);
         let (wanted, again, syn) = match choice {
             Choice::Syn => (0, false, true),
             Choice::New { len, .. } => (len, false, false),
@@ -35,7 +35,7 @@ impl Path {
         };
         let number = self.next_number;
         let next = NextPacket { number, syn, retransmission: again, payload_bytes: wanted as u32 };
-        let stamp = match self.declared.stamps {
+        let stamp = match self.traits.stamps {
             true => self.controller.stamp(cx.now, &next),
             false => Stamp::default(),
         };
@@ -81,14 +81,14 @@ impl Path {
         let written = options.as_ref().map_or(0, OptionList::len);
         let unpadded = written + signal_bytes + if stamps { TIMESTAMP_BYTES } else { 0 };
         let option_bytes = unpadded.next_multiple_of(4) as u64;
-        let ip_bytes = if self.who.version == IpVersion::V6 { 40 } else { 20 };
+        let ip_bytes = if self.ids.version == IpVersion::V6 { 40 } else { 20 };
         let header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
         let mut most =
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
         if let Some(cap) = stamp.max_wire_len {
             most = most.min((cap as u64).saturating_sub(header));
         }
-        self.cut = (most.max(1) as u16).min(self.mss);
+        self.payload_limit = (most.max(1) as u16).min(self.mss);
         wanted.min(most.max(1)).min(run)
     }
 
@@ -156,7 +156,7 @@ impl Path {
         if s.is(FIN) {
             flags = flags.with(TcpFlags::FIN);
         }
-        if self.agreed.ecn && !syn {
+        if self.negotiated.ecn && !syn {
             if self.echo_congestion {
                 flags = flags.with(TcpFlags::ECE);
             }
@@ -167,7 +167,7 @@ impl Path {
                 }
             }
         }
-        if syn && self.state == State::SynReceived && !self.tells_nothing {
+        if syn && self.state == State::SynReceived && !self.no_feedback {
             self.fill_feedback(cx, options.get_or_insert_default());
         }
         if !syn && self.mappings.is_some() {
@@ -209,7 +209,7 @@ impl Path {
     /// needs: identifications are the host's, not the path's (RFC 6864 section 4).
     #[inline]
     pub(super) fn fragmentable(&self, cx: &Cx<'_>, packet: &mut Packet, wish: Option<bool>) {
-        let whole = wish.unwrap_or(cx.config.dont_fragment) || self.who.version == IpVersion::V6;
+        let whole = wish.unwrap_or(cx.config.dont_fragment) || self.ids.version == IpVersion::V6;
         if !whole {
             packet.set_dont_fragment(false);
         }
@@ -245,14 +245,14 @@ impl Path {
         let timestamps = self.stamps(cx).then(|| (cx.now.as_millis() as u32, self.ts_recent));
         let unscaled = self.recv_window.min(u16::MAX as u64) as u16;
         let fields = TcpFields {
-            seq: narrow(start, self.who.isn),
-            ack: if acks { narrow(self.recv.nxt(), self.who.peer_isn) } else { 0 },
+            seq: narrow(start, self.ids.isn),
+            ack: if acks { narrow(self.recv.nxt(), self.ids.peer_isn) } else { 0 },
             flags,
             window: if flags.has(TcpFlags::SYN) { unscaled } else { self.announced },
             timestamps,
         };
-        let (local, remote) = (self.who.local, self.who.remote);
-        let mut packet = Packet::tcp(self.who.version, local, remote, fields, len);
+        let (local, remote) = (self.ids.local, self.ids.remote);
+        let mut packet = Packet::tcp(self.ids.version, local, remote, fields, len);
         if len > 0 {
             packet.set_left_host_at(cx.now);
         }
@@ -274,9 +274,9 @@ impl Path {
             cx.counters.retransmits += u64::from(again);
         }
         if again {
-            self.force_repeat = false;
+            self.force_retransmit = false;
         } else {
-            self.doubt.on_new_segment();
+            self.spurious.on_new_segment();
         }
         self.account(s, again);
         let repair = again && self.repair_restarts_timer(index);
@@ -329,12 +329,12 @@ impl Path {
 
     /// Options of an ACK: feedback first, the data acknowledgment of several paths, SACK blocks in what is left.
     pub(super) fn ack_options(&mut self, cx: &Cx<'_>) -> Option<OptionList> {
-        let plain = self.recv.is_plain() || !self.agreed.sack;
-        if plain && self.tells_nothing && self.mappings.is_none() {
+        let no_sacks = self.recv.has_no_sack_blocks() || !self.negotiated.sack;
+        if no_sacks && self.no_feedback && self.mappings.is_none() {
             return None;
         }
         let mut options = OptionList::EMPTY;
-        if !self.tells_nothing {
+        if !self.no_feedback {
             self.fill_feedback(cx, &mut options);
         }
         if let Some(at) = cx.data_ack.filter(|_| self.mappings.is_some()) {
@@ -343,7 +343,7 @@ impl Path {
                 mptcp::Signal { ack, ..mptcp::Signal::default() }.push(&mut options);
             }
         }
-        if !plain {
+        if !no_sacks {
             self.push_sacks(cx, &mut options);
         }
         Some(options)
@@ -354,7 +354,7 @@ impl Path {
         let stamps = if self.stamps(cx) { TIMESTAMP_BYTES } else { 0 };
         let room = MAX_OPTION_BYTES.saturating_sub(stamps + options.len() + 2) / 8;
         let (mut data, mut len) = ([0u8; 32], 0);
-        let isn = self.who.peer_isn;
+        let isn = self.ids.peer_isn;
         let again = self.recv.sack_blocks(room.min(4), |range| {
             data[len..len + 4].copy_from_slice(&narrow(range.start, isn).to_be_bytes());
             data[len + 4..len + 8].copy_from_slice(&narrow(range.end, isn).to_be_bytes());

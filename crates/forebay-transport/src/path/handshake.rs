@@ -2,7 +2,7 @@
 
 use super::input::Incoming;
 use super::scoreboard::REPEATED;
-use super::{Agreed, Cx, Path, State};
+use super::{Cx, Negotiated, Path, State};
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
 use alloc::boxed::Box;
 use forebay_base::{IpVersion, OptionList, Span, TcpFlags, seq_lt, widen};
@@ -17,7 +17,7 @@ impl Path {
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.syn_due = true;
-            self.offer(cx.config.receive_buffer_bytes);
+            self.offer_window(cx.config.receive_buffer_bytes);
         }
     }
 
@@ -32,23 +32,23 @@ impl Path {
     /// The options of this side's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
     pub(super) fn syn_options(&self, cx: &Cx<'_>) -> OptionList {
         let config = cx.config;
-        let reply = self.who.role == crate::connection::Role::Server;
-        let scaled = config.window_scaling && (!reply || self.agreed.scaled);
+        let reply = self.ids.role == crate::connection::Role::Server;
+        let scaled = config.window_scaling && (!reply || self.negotiated.scaled);
         let syn = SynOptions {
             mss: Some(self.announced_mss(cx)),
-            sack: config.sack && (!reply || self.agreed.sack),
+            sack: config.sack && (!reply || self.negotiated.sack),
             shift: scaled.then(|| shift_for(config.receive_buffer_bytes)),
         };
         let mut options = syn.write();
         if self.mappings.is_some() {
-            mptcp::push_syn(&mut options, self.who.index == 0, reply);
+            mptcp::push_syn(&mut options, self.ids.index == 0, reply);
         }
         options
     }
     pub(super) fn syn_flags(&self, cx: &Cx<'_>) -> TcpFlags {
-        let reply = self.who.role == crate::connection::Role::Server;
+        let reply = self.ids.role == crate::connection::Role::Server;
         let flags = if reply { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
-        match (reply, cx.config.ecn, self.agreed.ecn) {
+        match (reply, cx.config.ecn, self.negotiated.ecn) {
             (false, true, _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
             (true, _, true) => flags.with(TcpFlags::ECE),
             _ => flags,
@@ -56,7 +56,7 @@ impl Path {
     }
     /// Timestamps are on the packet: offered by a client's SYN, used once both sides agreed.
     pub(super) fn stamps(&self, cx: &Cx<'_>) -> bool {
-        self.agreed.timestamps || (self.state == State::SynSent && cx.config.timestamps)
+        self.negotiated.timestamps || (self.state == State::SynSent && cx.config.timestamps)
     }
 
     /// The peer's SYN says what is in force from now on.
@@ -64,7 +64,7 @@ impl Path {
         let config = cx.config;
         let peer = SynOptions::read(options);
         let scaled = config.window_scaling && peer.shift.is_some();
-        self.agreed = Agreed {
+        self.negotiated = Negotiated {
             sack: config.sack && peer.sack,
             timestamps: config.timestamps && segment.timestamps.is_some(),
             ecn: config.ecn && self.peer_speaks_ecn(segment.flags),
@@ -73,15 +73,15 @@ impl Path {
             scaled,
         };
         let most = if scaled { u64::MAX } else { u16::MAX as u64 };
-        self.offer(config.receive_buffer_bytes.min(most));
-        let default = DEFAULT_MSS[usize::from(self.who.version == IpVersion::V6)];
+        self.offer_window(config.receive_buffer_bytes.min(most));
+        let default = DEFAULT_MSS[usize::from(self.ids.version == IpVersion::V6)];
         self.segment_limit = peer.mss.unwrap_or(default).min(self.announced_mss(cx));
-        let used = data_option_bytes(self.agreed.timestamps, self.controller.option_bytes());
+        let used = data_option_bytes(self.negotiated.timestamps, self.controller.option_bytes());
         self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
-        self.cut = self.mss;
+        self.payload_limit = self.mss;
         self.adopt_policy(cx.config);
         self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);
-        self.who.peer_isn = segment.seq;
+        self.ids.peer_isn = segment.seq;
         self.recv.start(1);
         self.last_ack_sent = 1;
     }
@@ -91,7 +91,7 @@ impl Path {
     }
 
     /// A segment came before the handshake is over. True if it is to be processed further.
-    pub(super) fn shake_hands(
+    pub(super) fn on_handshake_segment(
         &mut self,
         cx: &mut Cx<'_>,
         segment: &Incoming,
@@ -103,15 +103,15 @@ impl Path {
             State::Listen if syn && !flags.has(TcpFlags::ACK) => {
                 self.negotiate(cx, segment, options);
                 self.peer_syn = options.map(|o| Box::new(*o));
-                self.learn_window(segment.window as u64, 0);
+                self.set_first_window(segment.window as u64, 0);
                 self.state = State::SynReceived;
                 self.syn_due = true;
                 false
             }
             State::SynSent if syn && flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.who.isn, 0) == Some(1) && !self.syn_due {
+                if widen(segment.ack, self.ids.isn, 0) == Some(1) && !self.syn_due {
                     self.negotiate(cx, segment, options);
-                    self.learn_window(segment.window as u64, 1);
+                    self.set_first_window(segment.window as u64, 1);
                     self.establish(cx, segment, options);
                     self.acks.demand();
                     self.handshake_ack = true;
@@ -126,7 +126,7 @@ impl Path {
                 false
             }
             State::SynReceived if flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.who.isn, 1).is_none_or(|ack| ack == 0) {
+                if widen(segment.ack, self.ids.isn, 1).is_none_or(|ack| ack == 0) {
                     return false;
                 }
                 let options = self.peer_syn.take();
@@ -143,7 +143,8 @@ impl Path {
         let mut syn_lost = self.retries > 0;
         if let Some((syn, _)) = self.board.pop_acked(1) {
             self.board.advance(1);
-            let echo = segment.timestamps.map(|(_, echo)| echo).filter(|_| self.agreed.timestamps);
+            let echo =
+                segment.timestamps.map(|(_, echo)| echo).filter(|_| self.negotiated.timestamps);
             let sent_ms = syn.sent_at.as_millis() as u32;
             match echo {
                 _ if !syn.is(REPEATED) => self.take_sample(cx.now.since(syn.sent_at)),
@@ -173,12 +174,12 @@ impl Path {
     }
 
     /// Offer a window of `bytes`.
-    fn offer(&mut self, bytes: u64) {
+    fn offer_window(&mut self, bytes: u64) {
         self.recv_window = bytes;
-        self.announced = (bytes >> self.agreed.own_shift).min(u16::MAX as u64) as u16;
+        self.announced = (bytes >> self.negotiated.own_shift).min(u16::MAX as u64) as u16;
     }
     /// The first window that the peer announces, never scaled.
-    fn learn_window(&mut self, window: u64, una: u64) {
+    fn set_first_window(&mut self, window: u64, una: u64) {
         self.peer_edge = una.max(1) + window;
         self.last_window = window as u16;
     }

@@ -1,7 +1,7 @@
 //! A segment of the path came.
 
 use super::{Cx, MAX_OUTSTANDING_BYTES, Path, State};
-use crate::recv::{Arrival, Came};
+use crate::recv::{Arrival, InOrderData};
 use forebay_base::{Arena, Ecn, OptionList, Packet, TcpFlags, Time, narrow, seq_lt, widen};
 use forebay_cc::{AckDemand, DatagramView, Feedback};
 
@@ -81,9 +81,9 @@ impl Path {
                     || self.state == State::SynSent && self.refuses(segment);
                 return received;
             }
-            let go_on = self.shake_hands(cx, segment, options);
+            let go_on = self.on_handshake_segment(cx, segment, options);
             if self.state == State::SynReceived || self.state == State::Established {
-                self.tell_feedback(cx.now, segment, options, false);
+                self.notify_feedback(cx.now, segment, options, false);
             }
             if !go_on {
                 self.refresh();
@@ -103,7 +103,7 @@ impl Path {
         options: Option<&OptionList>,
         received: &mut Received,
     ) {
-        let Some(start) = widen(segment.seq, self.who.peer_isn, self.recv.nxt()) else {
+        let Some(start) = widen(segment.seq, self.ids.peer_isn, self.recv.nxt()) else {
             return self.refuse(segment);
         };
         if start >= self.edge() && (segment.payload > 0 || start > self.edge()) {
@@ -140,8 +140,8 @@ impl Path {
         } else if start < self.recv.nxt() {
             self.acks.demand(); // a probe of the window, or of life
         }
-        if !self.tells_nothing {
-            self.tell_feedback(cx.now, segment, options, in_order);
+        if !self.no_feedback {
+            self.notify_feedback(cx.now, segment, options, in_order);
         }
     }
 
@@ -152,11 +152,11 @@ impl Path {
         self.recv.nxt() + window
     }
     fn reset_is_exact(&self, segment: &Incoming) -> bool {
-        segment.seq == narrow(self.recv.nxt(), self.who.peer_isn)
+        segment.seq == narrow(self.recv.nxt(), self.ids.peer_isn)
     }
     /// A RST that answers our SYN.
     fn refuses(&self, segment: &Incoming) -> bool {
-        segment.is(TcpFlags::ACK) && widen(segment.ack, self.who.isn, 0) == Some(1)
+        segment.is(TcpFlags::ACK) && widen(segment.ack, self.ids.isn, 0) == Some(1)
     }
     /// Not acceptable: say where we are (RFC 9293 section 3.10.7.4, first).
     fn refuse(&mut self, segment: &Incoming) {
@@ -168,7 +168,7 @@ impl Path {
     /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is a ghost.
     #[inline]
     pub(super) fn accept_timestamp(&mut self, timestamps: Option<(u32, u32)>, start: u64) -> bool {
-        if !self.agreed.timestamps {
+        if !self.negotiated.timestamps {
             return true;
         }
         let Some((value, _)) = timestamps else { return true };
@@ -190,7 +190,7 @@ impl Path {
         let Some((value, _)) = segment.timestamps else { return false };
         let replay_ms = self.rtt.rto().as_millis() * 6 / 5;
         start == self.recv.nxt()
-            && segment.ack == narrow(self.board.una(), self.who.isn)
+            && segment.ack == narrow(self.board.una(), self.ids.isn)
             && segment.window == self.last_window
             && u64::from(self.ts_recent.wrapping_sub(value)) <= replay_ms
     }
@@ -200,20 +200,20 @@ impl Path {
         if fin && self.fin_received_at.is_none() && end <= self.edge() {
             self.fin_received_at = Some(end - 1);
         }
-        if self.agreed.ecn {
+        if self.negotiated.ecn {
             // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
             self.echo_congestion &= !segment.is(TcpFlags::CWR);
             self.echo_congestion |= segment.ecn == Ecn::Ce;
         }
         let arrival = self.recv.accept(start, end, self.edge());
-        let plain = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
-        if !plain || fin {
+        let expected = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
+        if !expected || fin {
             self.acks.demand();
-        } else if self.tells_nothing || !self.feedback.clocks_acks() {
+        } else if self.no_feedback || !self.feedback.clocks_acks() {
             if self.acks.watches_growth() {
                 let echo_ms = segment.timestamps.map(|(_, echo)| echo);
-                let came = Came { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
-                self.acks.note_growth(cx.now, came);
+                let data = InOrderData { bytes: segment.payload, nxt: self.recv.nxt(), echo_ms };
+                self.acks.note_growth(cx.now, data);
             }
             self.acks.on_data(cx.now);
         }
@@ -227,7 +227,7 @@ impl Path {
     }
 
     #[inline]
-    pub(super) fn tell_feedback(
+    pub(super) fn notify_feedback(
         &mut self,
         now: Time,
         segment: &Incoming,

@@ -3,11 +3,11 @@
 //! Sequence offsets are u64: 0 is the SYN, 1 the first byte, and a FIN takes one too.
 
 mod acks;
-mod calm;
 mod congestion;
 mod emit;
+mod fast_path;
+mod fast_path_sack;
 mod handshake;
-mod holes;
 mod input;
 pub(crate) mod loss;
 pub(crate) mod mapping;
@@ -38,7 +38,7 @@ use rate::RateSampler;
 use recovery::{Episode, Rule};
 use rtt::{RtoBounds, RttEstimator};
 use scoreboard::Scoreboard;
-use spurious::Doubt;
+use spurious::SpuriousCheck;
 use timers::Timers;
 
 pub(crate) use input::{Incoming, Received, options_of};
@@ -60,7 +60,7 @@ pub(crate) enum State {
 
 /// What was negotiated.
 #[derive(Clone, Copy, Debug, Default)]
-struct Agreed {
+struct Negotiated {
     sack: bool,
     timestamps: bool,
     ecn: bool,
@@ -92,15 +92,15 @@ impl Identity {
 }
 
 /// What a controller says of itself: `owner` may change, see [`Path::adopt_policy`].
-struct Declared {
+struct ControllerTraits {
     wants_packets: bool,
     stamps: bool,
     owner: RecoveryOwner,
 }
 
-impl Declared {
-    fn by(controller: &AnyController) -> Declared {
-        Declared {
+impl ControllerTraits {
+    fn by(controller: &AnyController) -> ControllerTraits {
+        ControllerTraits {
             wants_packets: controller.wants_packets(),
             stamps: controller.stamps(),
             owner: controller.recovery_owner(),
@@ -133,42 +133,40 @@ struct Probe {
     repeats_data: bool,
 }
 
-/// What `calm` remembers: whether a path may take the short way, and how far.
-struct Way {
-    /// Nothing but the usual is going on, see [`Path::is_calm`].
-    calm: bool,
-    /// It is calm, and an ACK in order can find no loss.
-    settled: bool,
-    /// It would be calm and plain if nothing were held out of order, and nothing is outstanding: see [`Path::is_holding`].
-    holding: bool,
-    /// What was sent has holes, and nothing else is open but their repair: see [`Path::is_mending`].
-    mending: bool,
-    /// Its packets carry nothing but timestamps, and leave as the window allows: see [`Path::is_plain`].
-    plain: bool,
+/// Which fast paths are open, and up to where.
+struct FastPathState {
+    /// Only new data and ACKs in order can be due: see [`Path::may_take_fast_path`].
+    fast_path: bool,
+    /// The fast path is open, and an ACK in order cannot reveal a loss.
+    ack_cannot_lose: bool,
+    /// Only data out of order keeps the fast path closed, and nothing is outstanding: see [`Path::only_receives`].
+    rx_out_of_order: bool,
+    /// What was sent has holes, and nothing else is open but their repair: see [`Path::in_sack_recovery`].
+    sack_recovery: bool,
+    /// Its packets carry nothing but timestamps, and leave as the window allows: see [`Path::is_header_only`].
+    header_only: bool,
     /// Segments of new data that end here or before need nothing but room in the window; 0 unless the path is plain.
-    reach: u64,
+    send_limit: u64,
     /// The congestion window, where `reach` is not 0.
-    window: u64,
+    cwnd: u64,
     /// Bytes that may be sent and not acknowledged, whatever the peer offers.
     send_buffer: u64,
-    /// Never take the short way: the oracle of those that do.
-    #[cfg(test)]
-    general: bool,
+    /// The configuration allows fast paths.
+    allowed: bool,
 }
 
-impl Way {
-    fn of(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> Way {
-        Way {
-            calm: false,
-            settled: false,
-            holding: false,
-            mending: false,
-            plain: Path::is_plain(setup, version, config),
-            reach: 0,
-            window: 0,
+impl FastPathState {
+    fn of(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> FastPathState {
+        FastPathState {
+            fast_path: false,
+            ack_cannot_lose: false,
+            rx_out_of_order: false,
+            sack_recovery: false,
+            header_only: config.fast_path && Path::is_header_only(setup, version, config),
+            send_limit: 0,
+            cwnd: 0,
             send_buffer: config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES),
-            #[cfg(test)]
-            general: false,
+            allowed: config.fast_path,
         }
     }
 }
@@ -185,11 +183,11 @@ fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
 
 /// What keeps new data from leaving while the congestion window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct BufferLimit {
     /// The peer's window.
-    by_peer: bool,
+    peer_window: bool,
     /// The send buffer.
-    by_buffer: bool,
+    send_buffer: bool,
 }
 
 pub(crate) struct Path {
@@ -208,21 +206,21 @@ pub(crate) struct Path {
     /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window limited.
     window_full_at: u64,
     /// Which buffers alone hold new data back.
-    held: Held,
+    buffer_limit: BufferLimit,
     /// End of what may be sent: of the stream, or of what the scheduler has assigned.
     send_end: u64,
     fin_allowed: bool,
-    agreed: Agreed,
+    negotiated: Negotiated,
     state: State,
-    way: Way,
+    fast: FastPathState,
     /// The feedback half has nothing to say, ever.
-    tells_nothing: bool,
-    declared: Declared,
+    no_feedback: bool,
+    traits: ControllerTraits,
     mss: u16,
     /// What the peer takes in one segment beside its options, and beside ours.
     segment_limit: u16,
     /// Payload that the last packet had room for: less than `mss` where its stamp took some.
-    cut: u16,
+    payload_limit: u16,
     recv: Reassembly,
     acks: AckSchedule,
     ts_recent: u32,
@@ -248,8 +246,8 @@ pub(crate) struct Path {
     send_cwr: bool,
     /// Bytes sent by limited transmit: not part of FlightSize.
     limited_bytes: u64,
-    force_repeat: bool,
-    doubt: Doubt,
+    force_retransmit: bool,
+    spurious: SpuriousCheck,
     probe: Option<Probe>,
     probe_due: bool,
     /// An RTT sample was taken since the last probe.
@@ -268,7 +266,7 @@ pub(crate) struct Path {
     /// Indices of segments that a SACK block is news for, while it is processed.
     scratch: Vec<usize>,
     // Identity and rarely used parts.
-    who: Identity,
+    ids: Identity,
     pub(crate) port: PortId,
     syn_due: bool,
     handshake_ack: bool,
@@ -286,7 +284,7 @@ impl Path {
         config: &TcpConfig,
         (send_bytes, many): (Option<u64>, bool),
     ) -> Path {
-        let who = Identity::new(&setup, role, version, index);
+        let ids = Identity::new(&setup, role, version, index);
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
         Path {
             board: Scoreboard::default(),
@@ -299,17 +297,17 @@ impl Path {
             last_window: 0,
             dupacks: 0,
             window_full_at: 0,
-            held: Held::default(),
+            buffer_limit: BufferLimit::default(),
             send_end,
             fin_allowed: !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client),
-            agreed: Agreed::default(),
+            negotiated: Negotiated::default(),
             state: if role == Role::Server { State::Listen } else { State::Closed },
-            way: Way::of(&setup, version, config),
-            tells_nothing: matches!(setup.feedback, AnyFeedback::None),
-            declared: Declared::by(&setup.controller),
+            fast: FastPathState::of(&setup, version, config),
+            no_feedback: matches!(setup.feedback, AnyFeedback::None),
+            traits: ControllerTraits::by(&setup.controller),
             mss: config.mss_bytes,
             segment_limit: config.mss_bytes,
-            cut: config.mss_bytes,
+            payload_limit: config.mss_bytes,
             recv: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
             acks: ack_schedule(&setup.controller, config),
             ts_recent: 0,
@@ -325,8 +323,8 @@ impl Path {
             ecn_point: 0,
             send_cwr: false,
             limited_bytes: 0,
-            force_repeat: false,
-            doubt: Doubt::default(),
+            force_retransmit: false,
+            spurious: SpuriousCheck::default(),
             probe: None,
             probe_due: false,
             sampled_since_probe: false,
@@ -338,7 +336,7 @@ impl Path {
             delivered_at_loss: 0,
             delivered_between: 0,
             scratch: Vec::new(),
-            who,
+            ids,
             port: setup.port,
             syn_due: false,
             handshake_ack: false,
@@ -421,7 +419,7 @@ impl Path {
 
     /// Window that the peer announced last.
     pub(crate) fn peer_window(&self) -> u64 {
-        (self.last_window as u64) << self.agreed.peer_shift
+        (self.last_window as u64) << self.negotiated.peer_shift
     }
     /// Largest piece of data to assign at once.
     pub(crate) fn chunk(&self) -> u64 {

@@ -145,7 +145,7 @@ impl RttEstimator {
     }
     /// Make the timeout that of a patient path: `floor` or more, and a quarter of SRTT beyond SRTT where 4 RTTVAR is less. What
     /// holds packets for seconds shows little variation, and detours bring some of them later than that.
-    pub(crate) fn be_patient(&mut self, floor: Span) {
+    pub(crate) fn raise_patient_rto(&mut self, floor: Span) {
         if let Some(srtt) = self.srtt {
             self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.max_rto);
         }
@@ -293,7 +293,7 @@ mod tests {
             for _ in 0..samples {
                 rtt.sample(Span::from_secs_f64(srtt_s), ANY);
             }
-            rtt.be_patient(floor);
+            rtt.raise_patient_rto(floor);
             assert_eq!(rtt.rto(), Span::from_millis(rto_ms), "{srtt_s} s");
         }
     }

@@ -311,7 +311,7 @@ impl Scoreboard {
     /// from the first index on that lie wholly below the offset are the ones that it is news for, each to be passed to
     /// [`Scoreboard::sack_next`]. None, and nothing has changed, if it is something else.
     #[inline]
-    pub(crate) fn sack_top(&mut self, start: u64, end: u64) -> Option<(usize, u64)> {
+    pub(crate) fn extend_highest(&mut self, start: u64, end: u64) -> Option<(usize, u64)> {
         let top = self.sacked.last()?;
         if start < top.start || start > top.end || end <= top.end {
             return None;
@@ -595,7 +595,7 @@ mod tests {
                 }
                 let block = (end - more_start, end + more_end);
                 let (mut one, mut other) = (Vec::new(), Vec::new());
-                let top = short.sack_top(block.0, block.1);
+                let top = short.extend_highest(block.0, block.1);
                 assert_eq!(top.is_some(), block.0 >= start && more_end > 0);
                 let Some((mut at, below)) = top else { continue };
                 while let Some(s) = short.sack_next(at, below) {

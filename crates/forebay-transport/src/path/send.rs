@@ -2,7 +2,7 @@
 
 use super::recovery::{Pipe, Rule};
 use super::scoreboard::SACKED;
-use super::{Cx, Held, Path, Probe, State};
+use super::{BufferLimit, Cx, Path, Probe, State};
 use crate::connection::Counters;
 use forebay_base::{Arena, Packet, Span, Time};
 use forebay_cc::{Controller, Limits, RecoveryOwner};
@@ -23,10 +23,10 @@ pub(super) enum Choice {
     },
 }
 
-impl Held {
+impl BufferLimit {
     #[inline]
     pub(super) fn is_any(self) -> bool {
-        self.by_peer || self.by_buffer
+        self.peer_window || self.send_buffer
     }
     /// Begin at `now`: until the end, the totals are short of that time (they wrap).
     fn begin(self, now: Time, counters: &mut Counters) {
@@ -37,10 +37,10 @@ impl Held {
     }
     fn add(self, nanos: u64, counters: &mut Counters) {
         let sum = |total: Span| Span::from_nanos(total.as_nanos().wrapping_add(nanos));
-        if self.by_peer {
+        if self.peer_window {
             counters.held_by_peer = sum(counters.held_by_peer);
         }
-        if self.by_buffer {
+        if self.send_buffer {
             counters.held_by_buffer = sum(counters.held_by_buffer);
         }
     }
@@ -56,18 +56,18 @@ impl Path {
     /// The next packet, if one may leave now.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
-        if self.way.calm { self.poll_calm(cx, arena) } else { self.poll_any(cx, arena) }
+        if self.fast.fast_path { self.poll_fast(cx, arena) } else { self.poll_general(cx, arena) }
     }
 
-    /// The general way of [`Path::poll`].
+    /// The general path of [`Path::poll`].
     #[inline(never)]
-    pub(super) fn poll_any(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
+    pub(super) fn poll_general(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
         if self.state == State::Dead || (self.mappings.is_none() && !self.has_work()) {
             return None;
         }
         // An ACK rides on data unless it has options of its own to carry, or ends the handshake.
         let alone = self.acks.is_due()
-            && (self.handshake_ack || !self.tells_nothing || !self.recv.is_plain());
+            && (self.handshake_ack || !self.no_feedback || !self.recv.has_no_sack_blocks());
         let packet = if alone {
             Some(self.make_ack(cx, arena))
         } else {
@@ -80,7 +80,7 @@ impl Path {
             }
         };
         // Where nothing leaves while holes are mended, only the clock of the pacer may have changed.
-        if packet.is_some() || !self.way.mending || self.timers.pace != Time::MAX {
+        if packet.is_some() || !self.fast.sack_recovery || self.timers.pace != Time::MAX {
             self.refresh();
         }
         packet
@@ -107,7 +107,7 @@ impl Path {
         let limits = self.controller.limits();
         if self.state == State::Established {
             // A handshake needs no leave of the controller.
-            if limits.credits == Some(0) && !self.timeout_asks() {
+            if limits.credits == Some(0) && !self.timeout_overrides_limits() {
                 return None;
             }
             if !self.pacer.ready(cx.now) {
@@ -125,8 +125,8 @@ impl Path {
     }
 
     /// A timeout has its segment sent whatever limits there are.
-    fn timeout_asks(&self) -> bool {
-        self.force_repeat && self.in_timeout_recovery() && self.board.lost_segments() > 0
+    fn timeout_overrides_limits(&self) -> bool {
+        self.force_retransmit && self.in_timeout_recovery() && self.board.lost_segments() > 0
     }
 
     /// The common case of a receiver: nothing to send at all.
@@ -148,14 +148,14 @@ impl Path {
         if core::mem::take(&mut self.probe_due) {
             return self.choose_probe(cx);
         }
-        if !self.doubt.asks()
+        if !self.spurious.wants_new_data()
             && let Some(at) = self.board.next_lost()
         {
-            let len = (self.board.get(at).len).min(self.cut) as u64;
-            if self.force_repeat || self.window_room(cx, limits) >= len {
+            let len = (self.board.get(at).len).min(self.payload_limit) as u64;
+            if self.force_retransmit || self.window_room(cx, limits) >= len {
                 return Some(Choice::Repeat(at));
             }
-            self.end_hold(cx);
+            self.end_buffer_limit(cx);
             self.note_window_full();
             return None;
         }
@@ -168,17 +168,17 @@ impl Path {
             if self.board.nxt() == self.send_end {
                 self.rate.set_app_limited(self.board.in_flight());
             } else if self.board.nxt() < self.send_end {
-                self.note_hold(cx, limits);
+                self.begin_buffer_limit(cx, limits);
             }
             return None;
         };
         let room = self.window_room(cx, limits);
-        if room < len.min(self.cut as u64) && !self.doubt.asks() {
-            self.end_hold(cx);
+        if room < len.min(self.payload_limit as u64) && !self.spurious.wants_new_data() {
+            self.end_buffer_limit(cx);
             self.note_window_full();
             return None;
         }
-        let len_now = len.min(room.max(self.cut as u64));
+        let len_now = len.min(room.max(self.payload_limit as u64));
         Some(Choice::New { len: len_now, fin: fin && len_now == len })
     }
 
@@ -211,34 +211,36 @@ impl Path {
     }
     /// Bytes of new data that the send buffer has room for.
     fn buffer_room(&self) -> u64 {
-        (self.board.una() + self.way.send_buffer).saturating_sub(self.board.nxt())
+        (self.board.una() + self.fast.send_buffer).saturating_sub(self.board.nxt())
     }
 
     /// The next new segment waits for the peer's window or the send buffer. From now on they hold
     /// it back, if the congestion window has room.
-    fn note_hold(&mut self, cx: &mut Cx<'_>, limits: &Limits) {
+    fn begin_buffer_limit(&mut self, cx: &mut Cx<'_>, limits: &Limits) {
         let whole = (self.send_end - self.board.nxt()).min(self.mss());
-        let held =
-            Held { by_peer: self.peer_room() < whole, by_buffer: self.buffer_room() < whole };
-        if self.held == held {
+        let held = BufferLimit {
+            peer_window: self.peer_room() < whole,
+            send_buffer: self.buffer_room() < whole,
+        };
+        if self.buffer_limit == held {
             return;
         }
-        self.end_hold(cx);
+        self.end_buffer_limit(cx);
         if self.window_room(cx, limits) >= whole {
-            self.held = held;
+            self.buffer_limit = held;
             held.begin(cx.now, cx.counters);
         }
     }
     /// Buffers do not hold new data back, or no longer.
     #[inline]
-    pub(super) fn end_hold(&mut self, cx: &mut Cx<'_>) {
-        if self.held.is_any() {
-            core::mem::take(&mut self.held).end(cx.now, cx.counters);
+    pub(super) fn end_buffer_limit(&mut self, cx: &mut Cx<'_>) {
+        if self.buffer_limit.is_any() {
+            core::mem::take(&mut self.buffer_limit).end(cx.now, cx.counters);
         }
     }
     /// Add what lasts at `now`.
-    pub(crate) fn add_hold(&self, now: Time, counters: &mut Counters) {
-        self.held.end(now, counters);
+    pub(crate) fn add_buffer_limit(&self, now: Time, counters: &mut Counters) {
+        self.buffer_limit.end(now, counters);
     }
 
     /// Bytes that recovery, window and limited transmit allow now.
@@ -267,12 +269,12 @@ impl Path {
     fn disordered_flight(&self, cx: &Cx<'_>) -> u64 {
         let in_flight = self.board.in_flight();
         let limited_transmit = cx.config.limited_transmit;
-        if self.declared.owner == RecoveryOwner::Controller
-            || (self.agreed.sack && limited_transmit)
+        if self.traits.owner == RecoveryOwner::Controller
+            || (self.negotiated.sack && limited_transmit)
         {
             return in_flight;
         }
-        if self.agreed.sack {
+        if self.negotiated.sack {
             return in_flight + self.board.sacked_bytes();
         }
         let freed = if limited_transmit { (self.dupacks as u64).min(LIMITED_SEGMENTS) } else { 0 };

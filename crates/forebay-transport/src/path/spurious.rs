@@ -2,13 +2,13 @@
 //! a timeout and in recovery. Without timestamps but with SACK a timeout is questioned by new data (F-RTO, RFC 5682
 //! section 3). What was taken is given back by [`Controller::on_spurious`] (RFC 4015).
 
-use super::acks::News;
+use super::acks::AckSummary;
 use super::{Cx, Path};
 use forebay_cc::Controller;
 
 /// What waits for evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(super) enum SpuriousCheck {
     #[default]
     None,
     /// Eifel: an ACK that advances and echoes less than this, in ms, answers an earlier transmission.
@@ -19,14 +19,14 @@ pub(super) enum Doubt {
     SecondAck { nxt: u64, new_segments: u8 },
 }
 
-impl Doubt {
+impl SpuriousCheck {
     /// New data goes before what is taken for lost.
-    pub(super) fn asks(&self) -> bool {
-        matches!(self, Doubt::SecondAck { new_segments: 1.., .. })
+    pub(super) fn wants_new_data(&self) -> bool {
+        matches!(self, SpuriousCheck::SecondAck { new_segments: 1.., .. })
     }
     /// A new segment was sent.
     pub(super) fn on_new_segment(&mut self) {
-        if let Doubt::SecondAck { new_segments, .. } = self {
+        if let SpuriousCheck::SecondAck { new_segments, .. } = self {
             *new_segments = new_segments.saturating_sub(1);
         }
     }
@@ -34,45 +34,51 @@ impl Doubt {
 
 impl Path {
     /// The timer expired for the first time for this data, outside recovery.
-    pub(super) fn doubt_timeout(&mut self, cx: &Cx<'_>) {
-        self.doubt = match (self.agreed.timestamps, self.agreed.sack) {
-            (true, _) => Doubt::Echo(cx.now.as_millis() as u32),
-            (false, true) => Doubt::FirstAck { nxt: self.board.nxt() },
-            (false, false) => Doubt::None,
+    pub(super) fn question_timeout(&mut self, cx: &Cx<'_>) {
+        self.spurious = match (self.negotiated.timestamps, self.negotiated.sack) {
+            (true, _) => SpuriousCheck::Echo(cx.now.as_millis() as u32),
+            (false, true) => SpuriousCheck::FirstAck { nxt: self.board.nxt() },
+            (false, false) => SpuriousCheck::None,
         };
     }
     /// Recovery begins: only timestamps can tell.
-    pub(super) fn doubt_recovery(&mut self, cx: &Cx<'_>) {
+    pub(super) fn question_recovery(&mut self, cx: &Cx<'_>) {
         let now_ms = cx.now.as_millis() as u32;
-        self.doubt = if self.agreed.timestamps { Doubt::Echo(now_ms) } else { Doubt::None };
+        self.spurious = if self.negotiated.timestamps {
+            SpuriousCheck::Echo(now_ms)
+        } else {
+            SpuriousCheck::None
+        };
     }
 
-    pub(super) fn check_doubt(&mut self, cx: &mut Cx<'_>, news: &News) {
-        match self.doubt {
-            Doubt::None => {}
-            Doubt::Echo(repeat_ms) if news.advanced() => {
-                self.doubt = Doubt::None;
+    pub(super) fn check_spurious(&mut self, cx: &mut Cx<'_>, summary: &AckSummary) {
+        match self.spurious {
+            SpuriousCheck::None => {}
+            SpuriousCheck::Echo(repeat_ms) if summary.advanced() => {
+                self.spurious = SpuriousCheck::None;
                 let older = |echo: u32| (echo.wrapping_sub(repeat_ms) as i32) < 0;
-                if news.echo_ms.is_some_and(older) {
+                if summary.echo_ms.is_some_and(older) {
                     self.undo(cx);
                 }
             }
-            Doubt::FirstAck { nxt } if news.advanced() || news.duplicate => {
-                let goes_on = news.advanced() && news.una < nxt && self.has_new_data();
-                self.doubt = Doubt::None;
+            SpuriousCheck::FirstAck { nxt } if summary.advanced() || summary.duplicate => {
+                let goes_on = summary.advanced() && summary.una < nxt && self.has_new_data();
+                self.spurious = SpuriousCheck::None;
                 if goes_on {
-                    self.doubt = Doubt::SecondAck { nxt, new_segments: 2 };
+                    self.spurious = SpuriousCheck::SecondAck { nxt, new_segments: 2 };
                 }
             }
-            Doubt::SecondAck { nxt, .. } if news.advanced() || news.duplicate => {
+            SpuriousCheck::SecondAck { nxt, .. } if summary.advanced() || summary.duplicate => {
                 // What was sent once only, before the timeout, has arrived: the others are on their way too.
-                let original = news.lowest_original.is_some_and(|end| end <= nxt);
-                self.doubt = Doubt::None;
+                let original = summary.lowest_original.is_some_and(|end| end <= nxt);
+                self.spurious = SpuriousCheck::None;
                 if original {
                     self.undo(cx);
                 }
             }
-            Doubt::Echo(_) | Doubt::FirstAck { .. } | Doubt::SecondAck { .. } => {}
+            SpuriousCheck::Echo(_)
+            | SpuriousCheck::FirstAck { .. }
+            | SpuriousCheck::SecondAck { .. } => {}
         }
     }
     /// A full segment of new data could leave, as far as the peer's window goes.
@@ -85,7 +91,7 @@ impl Path {
     fn undo(&mut self, cx: &mut Cx<'_>) {
         self.board.unmark_lost();
         self.episode = None;
-        self.force_repeat = false;
+        self.force_retransmit = false;
         self.unanswered_loss = None;
         self.recovery_point = self.board.una();
         self.controller.on_spurious(cx.now);

@@ -57,22 +57,22 @@ impl Path {
     /// Bring what is cached up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        let (calmly, plain) = (self.sends_calmly(), self.recv.is_plain());
-        self.way.calm = calmly && plain;
-        self.way.holding = calmly && !plain && self.is_holding();
-        self.way.mending = !calmly && self.is_mending();
-        self.way.settled = self.is_settled();
+        let (regular, no_sacks) = (self.sender_is_regular(), self.recv.has_no_sack_blocks());
+        self.fast.fast_path = regular && no_sacks;
+        self.fast.rx_out_of_order = regular && !no_sacks && self.only_receives();
+        self.fast.sack_recovery = !regular && self.in_sack_recovery();
+        self.fast.ack_cannot_lose = self.ack_cannot_lose();
         let mut next = self.own_timeout();
         if let Some(at) = self.controller.next_timeout() {
             next = next.min(at);
         }
-        if !self.tells_nothing
+        if !self.no_feedback
             && let Some(at) = self.feedback.next_timeout()
         {
             next = next.min(at);
         }
         self.timers.next = if self.state == State::Dead { Time::MAX } else { next };
-        self.find_reach();
+        self.update_send_limit();
     }
 
     /// The same where the path was calm, and is. A deadline that moves on leaves the earliest where it is: it may come early, and
@@ -84,7 +84,7 @@ impl Path {
         if let Some(at) = self.controller.next_timeout() {
             t.next = t.next.min(at);
         }
-        if !self.way.plain {
+        if !self.fast.header_only {
             t.next = t.next.min(t.pace);
             if let Some(at) = self.feedback.next_timeout() {
                 t.next = t.next.min(at);
@@ -105,7 +105,7 @@ impl Path {
         if self.controller.next_timeout().is_some_and(|at| at <= now) {
             self.controller.on_timer(now);
         }
-        if !self.tells_nothing
+        if !self.no_feedback
             && self.feedback.next_timeout().is_some_and(|at| at <= now)
             && self.feedback.on_timer(now) == AckDemand::Now
         {
@@ -151,9 +151,9 @@ impl Path {
             self.arm_probe(cx.now);
         }
     }
-    /// The same for a calm path.
+    /// The same for a path with an open fast path.
     #[inline]
-    pub(super) fn rearm_probe_calm(&mut self, now: Time) {
+    pub(super) fn rearm_probe_fast(&mut self, now: Time) {
         self.timers.probe = Time::MAX;
         let allowed = matches!(self.detector, Detector::Rack(_))
             && !self.board.is_empty()

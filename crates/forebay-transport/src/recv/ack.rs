@@ -1,6 +1,6 @@
 //! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section 4).
 
-use super::growth::{Came, WindowGrowth};
+use super::growth::{InOrderData, WindowGrowth};
 use crate::ranges::{Range, RangeSet};
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
@@ -137,8 +137,8 @@ impl AckSchedule {
     }
     /// Linux, tcp_grow_window: `quick |= 1`, so that a count that is not used up lasts as long as the window grows.
     #[inline(never)]
-    pub(crate) fn note_growth(&mut self, now: Time, came: Came) {
-        if self.growth.as_mut().is_some_and(|growth| growth.on_data(now, came)) {
+    pub(crate) fn note_growth(&mut self, now: Time, data: InOrderData) {
+        if self.growth.as_mut().is_some_and(|growth| growth.on_data(now, data)) {
             self.quick |= 1;
         }
     }

@@ -19,7 +19,7 @@ const LEAST_PACKET_BYTES: u64 = 128;
 
 /// Data that came in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Came {
+pub(crate) struct InOrderData {
     pub bytes: u64,
     /// RCV.NXT behind them.
     pub nxt: u64,
@@ -67,14 +67,14 @@ impl WindowGrowth {
     }
 
     /// True if the window opens with this packet.
-    pub(super) fn on_data(&mut self, now: Time, came: Came) -> bool {
+    pub(super) fn on_data(&mut self, now: Time, data: InOrderData) -> bool {
         let room = self.clamp_bytes.min(self.most_bytes).saturating_sub(self.open_bytes);
-        let opens = room > 0 && came.bytes >= LEAST_PACKET_BYTES;
+        let opens = room > 0 && data.bytes >= LEAST_PACKET_BYTES;
         if opens {
-            self.open_bytes += room.min(2 * self.mss.max(came.bytes));
+            self.open_bytes += room.min(2 * self.mss.max(data.bytes));
         }
-        self.measure(now, came.echo_ms);
-        self.end_round(now, came.nxt);
+        self.measure(now, data.echo_ms);
+        self.end_round(now, data.nxt);
         opens
     }
 
@@ -101,18 +101,18 @@ impl WindowGrowth {
         if now.since(self.round_began) < rtt {
             return;
         }
-        let (came, before) = (nxt - self.round_from, self.round_bytes);
+        let (data, before) = (nxt - self.round_from, self.round_bytes);
         (self.round_began, self.round_from) = (now, nxt);
-        if came <= before {
+        if data <= before {
             return;
         }
-        self.round_bytes = came;
+        self.round_bytes = data;
         // The measure is one round trip late: twice that, and in slow start as much more as it grew.
-        let window = 2 * came;
+        let window = 2 * data;
         let more = if rtt < LOW_RTT {
             window * rtt.as_nanos() / LOW_RTT.as_nanos()
         } else {
-            2 * window * (came - before) / before.max(1)
+            2 * window * (data - before) / before.max(1)
         };
         self.clamp_bytes = self.clamp_bytes.max(window + more);
     }
@@ -133,8 +133,8 @@ mod tests {
             let now = Time::from_millis(100 * (round as u64 + 1));
             for _ in 0..segments {
                 nxt += MSS;
-                let came = Came { bytes: MSS, nxt, echo_ms: Some(100 * round as u32) };
-                opened[round] += u64::from(growth.on_data(now, came));
+                let data = InOrderData { bytes: MSS, nxt, echo_ms: Some(100 * round as u32) };
+                opened[round] += u64::from(growth.on_data(now, data));
             }
         }
         opened

@@ -5,5 +5,5 @@ mod growth;
 mod reassembly;
 
 pub(crate) use ack::{AckSchedule, SackList};
-pub(crate) use growth::Came;
+pub(crate) use growth::InOrderData;
 pub(crate) use reassembly::{Arrival, Reassembly};

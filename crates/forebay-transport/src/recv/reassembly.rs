@@ -38,19 +38,19 @@ pub(crate) struct Arrival {
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct OutOfOrder {
     ranges: RangeSet,
     sacks: SackList,
     /// A duplicate to report once (RFC 2883).
     dsack: Option<Range>,
-    growth: Growth,
+    state: ReportState,
     /// The SACK option that was sent last, where `growth` is of use.
     report: OptionList,
 }
 
 /// What of the last report holds for the next one: if nothing happens but that its first range, the highest of all, grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Growth {
+enum ReportState {
     /// Nothing.
     #[default]
     Unknown,
@@ -61,10 +61,10 @@ enum Growth {
     Due(u64),
 }
 
-impl Held {
+impl OutOfOrder {
     /// Something else happens.
     fn forget_report(&mut self) {
-        if let Growth::Due(start) = core::mem::take(&mut self.growth) {
+        if let ReportState::Due(start) = core::mem::take(&mut self.state) {
             self.sacks.touch(start);
         }
     }
@@ -77,7 +77,7 @@ pub(crate) struct Reassembly {
     /// Ranges out of order that are kept.
     most_ranges: u32,
     /// Made at the first segment out of order.
-    held: Option<Box<Held>>,
+    held: Option<Box<OutOfOrder>>,
 }
 
 impl Reassembly {
@@ -96,7 +96,7 @@ impl Reassembly {
     }
     /// True if an ACK has no SACK block to carry.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
+    pub(crate) fn has_no_sack_blocks(&self) -> bool {
         self.held.as_ref().is_none_or(|h| h.ranges.is_empty() && h.dsack.is_none())
     }
 
@@ -110,7 +110,7 @@ impl Reassembly {
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
     #[inline]
     pub(crate) fn append_next(&mut self, bytes: u64) {
-        debug_assert!(self.is_plain());
+        debug_assert!(self.has_no_sack_blocks());
         self.nxt += bytes;
     }
     /// `start..end` came; bytes from `edge` on are refused.
@@ -120,10 +120,10 @@ impl Reassembly {
             self.nxt = end;
             return Arrival { in_order_bytes: end - start, ..Arrival::default() };
         }
-        self.accept_any(start, end, edge)
+        self.accept_general(start, end, edge)
     }
 
-    fn accept_any(&mut self, start: u64, end: u64, edge: u64) -> Arrival {
+    fn accept_general(&mut self, start: u64, end: u64, edge: u64) -> Arrival {
         if let Some(held) = &mut self.held {
             held.forget_report();
         }
@@ -184,31 +184,31 @@ impl Reassembly {
     #[inline]
     pub(crate) fn grow(&mut self, start: u64, end: u64) -> bool {
         let Some(held) = &mut self.held else { return false };
-        if held.growth != Growth::Reported || !held.ranges.grow_last(start, end) {
+        if held.state != ReportState::Reported || !held.ranges.grow_last(start, end) {
             return false;
         }
-        held.growth = Growth::Due(start);
+        held.state = ReportState::Due(start);
         true
     }
     /// The SACK option that tells of [`Reassembly::grow`], if nothing has come since. The peer's sequence numbers begin at `isn`.
     #[inline]
     pub(crate) fn report_growth(&mut self, isn: u32) -> Option<OptionList> {
-        let held = self.held.as_mut().filter(|held| matches!(held.growth, Growth::Due(_)))?;
+        let held = self.held.as_mut().filter(|held| matches!(held.state, ReportState::Due(_)))?;
         let end = held.ranges.last()?.end;
         held.report.as_bytes_mut()[6..10].copy_from_slice(&narrow(end, isn).to_be_bytes());
-        held.growth = Growth::Reported;
+        held.state = ReportState::Reported;
         Some(held.report)
     }
     /// True if [`Reassembly::report_growth`] has something to tell.
     #[inline]
     pub(crate) fn has_grown(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| matches!(held.growth, Growth::Due(_)))
+        self.held.as_ref().is_some_and(|held| matches!(held.state, ReportState::Due(_)))
     }
     /// `report` is a SACK option with all that [`Reassembly::sack_blocks`] has just given.
     pub(crate) fn note_report(&mut self, report: &OptionList) {
         let Some(held) = &mut self.held else { return };
         held.report = *report;
-        held.growth = Growth::Reported;
+        held.state = ReportState::Reported;
     }
 
     /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed last, then older ones. True if the
@@ -334,9 +334,9 @@ mod tests {
                 }
                 assert_eq!(fast.nxt(), slow.nxt());
                 if rng.below(4) > 0 {
-                    let told = fast.report_growth(ISN);
-                    let told = told.unwrap_or_else(|| report(&mut fast, max));
-                    assert_eq!(told, report(&mut slow, max));
+                    let grown = fast.report_growth(ISN);
+                    let grown = grown.unwrap_or_else(|| report(&mut fast, max));
+                    assert_eq!(grown, report(&mut slow, max));
                 }
             }
         }

@@ -1,10 +1,10 @@
-use crate::testing::{Fate, Plan, config};
+use crate::testing::{Delivery, Plan, config};
 use alloc::vec::Vec;
 use forebay_base::{TcpFlags, Time};
 
 #[test]
 fn three_segments_open_and_fin_rides_on_the_last_data() {
-    let mut pair = Plan::new(config(), 1448).start(|_| Fate::Deliver);
+    let mut pair = Plan::new(config(), 1448).start(|_| Delivery::Deliver);
     pair.run_ms(10_000);
     pair.assert_finished(1448);
     let flags: Vec<(bool, TcpFlags, u64)> =

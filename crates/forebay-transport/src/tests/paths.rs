@@ -1,6 +1,6 @@
 //! One stream over two paths.
 
-use crate::testing::{Fate, Plan, config};
+use crate::testing::{Delivery, Plan, config};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Stream, Time};
 
@@ -11,7 +11,7 @@ fn two(bytes: u64) -> Plan {
 
 #[test]
 fn both_paths_carry_and_the_stream_is_whole() {
-    let mut pair = two(2_000_000).start(|_| Fate::Deliver);
+    let mut pair = two(2_000_000).start(|_| Delivery::Deliver);
     pair.run_ms(60_000);
     pair.assert_finished(2_000_000);
     assert!((0..2).all(|path| pair.data().any(|f| f.path == path)));
@@ -22,7 +22,7 @@ fn a_path_that_dies_is_replaced() {
     for dead in 0..2 {
         let mut pair = two(2_000_000).start(move |f| {
             let gone = f.path == dead && f.at > Time::from_millis(300);
-            if gone { Fate::Drop } else { Fate::Deliver }
+            if gone { Delivery::Drop } else { Delivery::Deliver }
         });
         pair.run_ms(600_000);
         pair.assert_finished(2_000_000);
@@ -32,8 +32,8 @@ fn a_path_that_dies_is_replaced() {
 #[test]
 fn a_path_that_never_opens_is_not_missed() {
     for dead in 0..2 {
-        let mut pair =
-            two(100_000).start(move |f| if f.path == dead { Fate::Drop } else { Fate::Deliver });
+        let mut pair = two(100_000)
+            .start(move |f| if f.path == dead { Delivery::Drop } else { Delivery::Deliver });
         pair.run_ms(600_000);
         pair.assert_finished(100_000);
     }
@@ -43,8 +43,8 @@ fn a_path_that_never_opens_is_not_missed() {
 fn loss_on_both_paths_is_repaired() {
     for seed in 0..10 {
         let mut rng = Rng::new(seed, Stream::Test, 1);
-        let mut pair =
-            two(500_000).start(move |_| if rng.chance(0.05) { Fate::Drop } else { Fate::Deliver });
+        let mut pair = two(500_000)
+            .start(move |_| if rng.chance(0.05) { Delivery::Drop } else { Delivery::Deliver });
         pair.run_ms(3_000_000);
         pair.assert_finished(500_000);
     }

@@ -1,7 +1,7 @@
 //! Delivery rate samples.
 
 use crate::TcpConfig;
-use crate::testing::{Fate, Plan, config};
+use crate::testing::{Delivery, Plan, config};
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{
@@ -13,27 +13,27 @@ const SEGMENTS: u64 = 10;
 
 /// A window of ten segments, and one or two more where the last sample says so: two ways of sampling that differ do not send the
 /// same packets.
-pub(super) struct Swayed {
+pub(super) struct SampleDriven {
     mss: u64,
     more: u64,
     /// A round trip takes 100 ms, and nothing is lost: what the samples have to be is known.
     clear: bool,
 }
 
-impl Swayed {
+impl SampleDriven {
     pub(super) fn boxed(init: Init) -> AnyController {
-        Swayed::with(init, false)
+        SampleDriven::with(init, false)
     }
     fn clear(init: Init) -> AnyController {
-        Swayed::with(init, true)
+        SampleDriven::with(init, true)
     }
     fn with(init: Init, clear: bool) -> AnyController {
         let mss = init.mss_bytes.into();
-        AnyController::Custom(Box::new(Swayed { mss, more: 0, clear }))
+        AnyController::Custom(Box::new(SampleDriven { mss, more: 0, clear }))
     }
 }
 
-impl Controller for Swayed {
+impl Controller for SampleDriven {
     fn limits(&self) -> Limits {
         Limits::window((SEGMENTS + self.more) * self.mss)
     }
@@ -68,7 +68,7 @@ impl Controller for Swayed {
         false
     }
     fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "swayed" }
+        Observation { ssthresh_bytes: None, phase: "sample_driven" }
     }
 }
 
@@ -77,11 +77,11 @@ fn a_full_window_is_delivered_every_round_trip() {
     let config = TcpConfig { ack_policy: AckPolicy::EveryPacket, ..config() };
     let plan = Plan {
         client_bytes: None,
-        controller: Swayed::clear,
+        controller: SampleDriven::clear,
         feedback: || AnyFeedback::None,
         ..Plan::new(config, 0)
     };
-    let mut pair = plan.start(|_| Fate::Deliver);
+    let mut pair = plan.start(|_| Delivery::Deliver);
     pair.run_ms(2_050);
     // Established after 100 ms: ten segments then, and after each round trip.
     assert_eq!(pair.counters().data_packets, 20 * SEGMENTS);

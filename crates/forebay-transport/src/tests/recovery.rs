@@ -1,6 +1,6 @@
 //! Scenarios in which every packet is known beforehand: which segment leaves on which ACK.
 
-use crate::testing::{Fate, Flight, Pair, Plan, config};
+use crate::testing::{Delivery, Pair, Plan, SentPacket, config};
 use crate::{Recovery, TcpConfig};
 use alloc::format;
 use alloc::string::String;
@@ -34,20 +34,20 @@ fn flight(config: TcpConfig, lost: &'static [u64]) -> Pair {
     plan.start(move |f| {
         let segment = f.segment(MSS);
         if !f.forth || f.len == 0 {
-            return Fate::Deliver;
+            return Delivery::Deliver;
         }
         if lost.contains(&segment) && !dropped.contains(&segment) {
             dropped.push(segment);
-            return Fate::Drop;
+            return Delivery::Drop;
         }
-        Fate::Delay(Span::from_micros(segment))
+        Delivery::Delay(Span::from_micros(segment))
     })
 }
 
 /// What the client sends on the ACK of each segment of its first flight: the ACK of segment n comes n us after 200 ms.
 fn answers(pair: &Pair, segments: u64) -> Vec<String> {
     let mut seen = Vec::new();
-    let name = |f: &Flight, seen: &mut Vec<u64>| {
+    let name = |f: &SentPacket, seen: &mut Vec<u64>| {
         let again = seen.contains(&f.offset);
         seen.push(f.offset);
         format!("{}{}", if again { "R" } else { "" }, f.segment(MSS))
@@ -137,13 +137,13 @@ fn rack_takes_three_sacks_for_a_loss_before_it_has_seen_reordering() {
     let mut lost = false;
     let mut pair = Plan { client_bytes: None, ..Plan::new(config, 0) }.start(move |f| {
         if !f.forth || f.len == 0 {
-            return Fate::Deliver;
+            return Delivery::Deliver;
         }
         if f.offset == 0 && !lost {
             lost = true;
-            return Fate::Drop;
+            return Delivery::Drop;
         }
-        Fate::Delay(Span::from_millis(f.segment(MSS) - 1))
+        Delivery::Delay(Span::from_millis(f.segment(MSS) - 1))
     });
     pair.run_ms(250);
     let again = pair.repeats();
@@ -157,7 +157,11 @@ fn a_tail_loss_is_probed_after_two_round_trips() {
     let mut lost = false;
     let mut pair = Plan::new(config, 5 * MSS).start(move |f| {
         let last = f.forth && f.segment(MSS) == 5 && f.len > 0;
-        if last && !core::mem::replace(&mut lost, true) { Fate::Drop } else { Fate::Deliver }
+        if last && !core::mem::replace(&mut lost, true) {
+            Delivery::Drop
+        } else {
+            Delivery::Deliver
+        }
     });
     pair.run_ms(10_000);
     pair.assert_finished(5 * MSS);
@@ -170,7 +174,7 @@ fn a_tail_loss_is_probed_after_two_round_trips() {
 /// Nothing comes back from the start: the SYN leaves at 1, 3, 7, 15, 31, 63, 123 and 183 s.
 #[test]
 fn a_black_hole_is_tried_with_doubled_patience() {
-    let mut pair = Plan::new(config(), MSS).start(|_| Fate::Drop);
+    let mut pair = Plan::new(config(), MSS).start(|_| Delivery::Drop);
     pair.run_ms(200_000);
     let at: Vec<u64> = pair.log.iter().map(|f| f.at.as_millis() / 1000).collect();
     assert_eq!(at, [0, 1, 3, 7, 15, 31, 63, 123, 183]);
@@ -185,7 +189,7 @@ fn a_delay_without_loss_costs_one_retransmission() {
         let mut pair = Plan { client_bytes: None, ..Plan::new(c, 0) }.start(|f| {
             let late = f.forth && f.len > 0;
             let wait = Time::from_millis(2600).since(f.at);
-            if late { Fate::Delay(wait) } else { Fate::Deliver }
+            if late { Delivery::Delay(wait) } else { Delivery::Deliver }
         });
         pair.run_ms(2750);
         let again: Vec<u64> = pair.repeats().iter().map(|f| f.segment(MSS)).collect();

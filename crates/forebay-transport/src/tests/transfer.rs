@@ -1,5 +1,5 @@
-use super::rates::Swayed;
-use crate::testing::{Fate, Pair, Plan, config, newreno};
+use super::rates::SampleDriven;
+use crate::testing::{Delivery, Pair, Plan, config, newreno};
 use crate::{Connection, PRESETS, Recovery, TcpConfig};
 use alloc::boxed::Box;
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
@@ -10,7 +10,7 @@ use forebay_cc::{
 
 #[test]
 fn a_bulk_transfer_arrives_and_both_ends_know_it() {
-    let mut pair = Plan::new(config(), 1_000_000).start(|_| Fate::Deliver);
+    let mut pair = Plan::new(config(), 1_000_000).start(|_| Delivery::Deliver);
     pair.run_ms(60_000);
     pair.assert_finished(1_000_000);
     assert_eq!(pair.counters().retransmits, 0);
@@ -32,8 +32,9 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
                 let c = TcpConfig { loss_policy, recovery, sack, timestamps, ..config() };
                 for seed in 0..3 {
                     let mut rng = Rng::new(seed, Stream::Test, 0);
-                    let mut pair = Plan::new(c, 300_000)
-                        .start(move |_| if rng.chance(0.03) { Fate::Drop } else { Fate::Deliver });
+                    let mut pair = Plan::new(c, 300_000).start(move |_| {
+                        if rng.chance(0.03) { Delivery::Drop } else { Delivery::Deliver }
+                    });
                     pair.run_ms(3_000_000);
                     pair.assert_finished(300_000);
                 }
@@ -44,12 +45,12 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
 
 /// Writes into every ACK, and demands one of every third datagram, and every 70 ms from the first on.
 #[derive(Default)]
-struct Teller {
+struct OptionWriter {
     datagrams: u32,
     clocks: bool,
     due: Time,
 }
-impl Feedback for Teller {
+impl Feedback for OptionWriter {
     fn on_datagram(&mut self, _: Time, datagram: &DatagramView<'_>) -> AckDemand {
         self.datagrams += u32::from(datagram.payload_bytes > 0);
         match datagram.payload_bytes > 0 && self.datagrams.is_multiple_of(3) {
@@ -76,9 +77,9 @@ impl Feedback for Teller {
 type Halves = (fn(Init) -> AnyController, fn() -> AnyFeedback);
 
 fn halves() -> [Halves; 6] {
-    let teller: fn() -> AnyFeedback = || AnyFeedback::Custom(Box::new(Teller::default()));
+    let writer: fn() -> AnyFeedback = || AnyFeedback::Custom(Box::new(OptionWriter::default()));
     let clock: fn() -> AnyFeedback =
-        || AnyFeedback::Custom(Box::new(Teller { clocks: true, ..Teller::default() }));
+        || AnyFeedback::Custom(Box::new(OptionWriter { clocks: true, ..OptionWriter::default() }));
     let inrpp: Halves = (
         |init| Spec::by_name("inrpp").expect("it is in the table").build(init),
         || Spec::by_name("inrpp").expect("it is in the table").build_feedback(),
@@ -87,27 +88,36 @@ fn halves() -> [Halves; 6] {
         |init| Spec::by_name("rcp").expect("it is in the table").build(init),
         || Spec::by_name("rcp").expect("it is in the table").build_feedback(),
     );
-    let swayed: Halves = (Swayed::boxed, || AnyFeedback::None);
-    [(newreno, || AnyFeedback::None), (newreno, teller), (newreno, clock), inrpp, rcp, swayed]
+    let sample_driven: Halves = (SampleDriven::boxed, || AnyFeedback::None);
+    [
+        (newreno, || AnyFeedback::None),
+        (newreno, writer),
+        (newreno, clock),
+        inrpp,
+        rcp,
+        sample_driven,
+    ]
 }
 
-/// An endless transfer of which every fiftieth packet is lost and every fiftieth late. It has no FIN: an ACK of that would ride on
-/// the FIN that answers it on the short way only.
-fn troubled(config: TcpConfig, seed: u64, halves: Halves, general: bool) -> Pair {
+/// A transfer of which every fiftieth packet is lost and every fiftieth late. Most have no end.
+fn troubled(config: TcpConfig, seed: u64, halves: Halves) -> Pair {
     let mut rng = Rng::new(seed, Stream::Test, 0);
     let script = move |_: &_| match rng.below(100) {
-        0 | 1 => Fate::Drop,
-        2 | 3 => Fate::Delay(Span::from_millis(rng.below(90))),
-        _ => Fate::Deliver,
+        0 | 1 => Delivery::Drop,
+        2 | 3 => Delivery::Delay(Span::from_millis(rng.below(90))),
+        _ => Delivery::Deliver,
     };
     let (controller, feedback) = halves;
-    let server_bytes = if seed % 7 == 3 { None } else { Some(0) }; // now and then both send
+    let server_bytes = match seed % 7 {
+        3 => None, // both send
+        4 => Some(400_000),
+        _ => Some(0),
+    };
     let plan = Plan {
-        client_bytes: None,
+        client_bytes: if seed % 4 == 1 { Some(300_000 + seed) } else { None },
         server_bytes,
         controller,
         feedback,
-        general,
         ..Plan::new(config, 0)
     };
     let mut pair = plan.start(script);
@@ -115,9 +125,9 @@ fn troubled(config: TcpConfig, seed: u64, halves: Halves, general: bool) -> Pair
     pair
 }
 
-/// The general way is the oracle of the short one: packets, times, counts and estimates are the same.
+/// The general path is the oracle of the fast path: packets, times, counts and estimates are the same.
 #[test]
-fn the_short_way_does_what_the_general_way_does() {
+fn fast_path_and_general_path_agree() {
     let policies = [
         LossPolicy::DupThresh,
         LossPolicy::RackTlp,
@@ -141,14 +151,15 @@ fn the_short_way_does_what_the_general_way_does() {
     });
     for (seed, config) in (0..).zip(configs.cycle().take(250)) {
         let halves = halves()[seed as usize / 5 % 6];
-        let short = troubled(config, seed, halves, false);
-        let general = troubled(config, seed, halves, true);
-        assert!(short.data().count() > 200, "seed {seed}, {config:?}");
-        assert!(short.log == general.log, "seed {seed}, {config:?}");
-        for (mut a, b) in short.ends.into_iter().zip(&general.ends) {
+        let fast = troubled(config, seed, halves);
+        let config = TcpConfig { fast_path: false, ..config };
+        let general = troubled(config, seed, halves);
+        assert!(fast.data().count() > 200, "seed {seed}, {config:?}");
+        assert!(fast.log == general.log, "seed {seed}, {config:?}");
+        for (mut a, b) in fast.ends.into_iter().zip(&general.ends) {
             assert_eq!((a.counters(), a.progress()), (b.counters(), b.progress()));
             assert_eq!((a.view(0), a.rtt_summary(0)), (b.view(0), b.rtt_summary(0)));
-            // The short way may leave the deadline early, never late; asked then, it finds the true one.
+            // The fast path may leave the deadline early, never late; asked then, it finds the true one.
             let due = |end: &Connection| end.next_timeout().unwrap_or(Time::MAX);
             assert!(due(&a) <= due(b));
             a.find_deadline();

@@ -1,11 +1,11 @@
 //! One connection against hand-made packets.
 
 use super::{MSS, Seg, Window, connection, control::Log, endpoint, plain};
-use forebay_base::signal::inrpp::BackPressure;
 use forebay_base::{
     Arena, Ecn, IpVersion, OptionList, Packet, Span, TcpFields, TcpFlags, Time, kind,
 };
 use forebay_cc::{AnyController, AnyFeedback};
+use forebay_signal::inrpp::BackPressure;
 use forebay_transport::{Connection, TcpConfig};
 
 /// What a bench is set up with: the connection, and what the peer offers in its SYN.

@@ -48,6 +48,7 @@ pub fn plain() -> TcpConfig {
         ecn: false,
         pacing: Pacing::Off,
         dont_fragment: true,
+        fast_path: true,
     }
 }
 

@@ -2,9 +2,9 @@
 //! overwrites what receivers leave room for.
 
 use super::connection;
-use forebay_base::signal::inrpp::BackPressure;
 use forebay_base::{Arena, Packet, Rate, Rng, Serializer, Span, TcpFlags, Time};
 use forebay_cc::{AnyController, AnyFeedback};
+use forebay_signal::inrpp::BackPressure;
 use forebay_transport::{Connection, EndCause, TcpConfig};
 use std::collections::BTreeMap;
 

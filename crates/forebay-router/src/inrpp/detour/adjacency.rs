@@ -5,8 +5,8 @@
 
 use super::control::{LIST_CHUNK, Message, Neighbours};
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Span, Time};
+use forebay_signal::inrpp::RouterId;
 
 /// Time until a list is first sent again; it doubles each time.
 const RETRY: Span = Span::from_millis(100);

@@ -4,8 +4,8 @@ use super::control::Probe;
 use super::meter::LoadMeter;
 use super::pair::{FRESH_INTERVALS, MAX_INTERVAL};
 use alloc::collections::BTreeMap;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Span, Time};
+use forebay_signal::inrpp::RouterId;
 
 /// Contenders for one interface that are counted. More are answered all the same.
 const MAX_CONTENDERS: usize = 4096;

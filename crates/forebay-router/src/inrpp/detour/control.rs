@@ -18,8 +18,8 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Addr, Arena, Cold, IpVersion, Kind, Packet, PortId, Span, Time};
+use forebay_signal::inrpp::RouterId;
 
 /// Source and destination of every control message: "whoever is at the other end of this link".
 /// It is 10.255.255.255 under the default address plan, the last of its addresses.

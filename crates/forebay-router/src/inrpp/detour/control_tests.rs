@@ -4,8 +4,8 @@ use super::control::{
     ALL_ROUTERS, Feedback, LIST_CHUNK, Message, MessageError, Neighbours, PROBE_BYTES, Probe,
 };
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{Arena, Kind, PortId, Rng, Span, Stream, Time};
+use forebay_signal::inrpp::RouterId;
 use forebay_wire::{AddressPlan, emit, parse};
 
 fn probe() -> Probe {

@@ -5,8 +5,8 @@
 use super::control::Probe;
 use super::law::Delta;
 use super::meter::LoadMeter;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Span, Time};
+use forebay_signal::inrpp::RouterId;
 
 /// Feedback counts for this many intervals.
 pub(super) const FRESH_INTERVALS: u64 = 3;

@@ -4,8 +4,8 @@ use super::{Detours, Feedback, Interfaces, Message, Outbox};
 use crate::inrpp::Settings;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::signal::inrpp::RouterId;
 use forebay_base::{PortId, Rate, Rng, Span, Stream, Time};
+use forebay_signal::inrpp::RouterId;
 
 mod discovery;
 mod rates;

@@ -177,11 +177,11 @@ impl Detector {
     }
     /// True if an ACK in order, up to which everything was sent once, can find no loss.
     #[inline]
-    pub(crate) fn is_settled(&self, una: u64) -> bool {
+    pub(crate) fn ack_cannot_lose(&self, una: u64) -> bool {
         match self {
             Detector::DupThresh | Detector::TimeoutOnly => true,
-            Detector::Rack(rack) => rack.is_settled(una),
-            Detector::Patient(patient) => patient.rack.is_settled(una),
+            Detector::Rack(rack) => rack.ack_cannot_lose(una),
+            Detector::Patient(patient) => patient.rack.ack_cannot_lose(una),
             Detector::PacketTimer { .. } => false,
         }
     }

@@ -11,10 +11,10 @@ pub(super) fn detect(
     board: &mut Scoreboard,
     losses: &mut Losses<'_>,
 ) -> Option<Time> {
-    let patience = evidence.srtt?.mul_div(num as u64, den as u64);
+    let loss_delay = evidence.srtt?.mul_div(num as u64, den as u64);
     let mut next: Option<Time> = None;
     let mut overdue = |board: &mut Scoreboard, at: usize| {
-        let due = board.get(at).sent_at + patience;
+        let due = board.get(at).sent_at + loss_delay;
         if due > evidence.now {
             next = Some(next.map_or(due, |n| n.min(due)));
             return false;

@@ -41,7 +41,7 @@ impl Patient {
     }
 
     /// max(RTO, RTT of the newest arrival + 3 W).
-    pub(crate) fn patience(&self, evidence: &Evidence) -> Span {
+    pub(crate) fn loss_delay(&self, evidence: &Evidence) -> Span {
         let srtt = evidence.srtt.unwrap_or(Span::ZERO);
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
         evidence.rto.max(self.rack.rtt() + wnd * WINDOWS)
@@ -54,6 +54,6 @@ impl Patient {
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
-        self.rack.detect_after(self.patience(evidence), evidence.now, board, losses)
+        self.rack.detect_after(self.loss_delay(evidence), evidence.now, board, losses)
     }
 }

@@ -52,7 +52,7 @@ impl Rack {
 
     /// True if nothing beyond `una` is known to have arrived or was sent before the newest arrival, and no DSACK round is open.
     #[inline]
-    pub(super) fn is_settled(&self, una: u64) -> bool {
+    pub(super) fn ack_cannot_lose(&self, una: u64) -> bool {
         self.horizon <= una && self.fack <= una && self.dsack_round.is_none()
     }
     /// Steps 1 to 3 where it is settled: everything up to `end` has arrived, the transmission `newest` (its number, and when
@@ -132,7 +132,7 @@ impl Rack {
         window * self.reo_wnd_mult
     }
     /// A segment older than this is lost when the timer expires (section 6.3).
-    pub(crate) fn patience(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
+    pub(crate) fn loss_delay(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
         self.rtt + self.reo_wnd(evidence, board)
     }
 
@@ -143,19 +143,19 @@ impl Rack {
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
-        self.detect_after(self.patience(evidence, board), evidence.now, board, losses)
+        self.detect_after(self.loss_delay(evidence, board), evidence.now, board, losses)
     }
     /// The same for a given patience.
     #[inline]
     pub(super) fn detect_after(
         &self,
-        patience: Span,
+        loss_delay: Span,
         now: Time,
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
         let (newest, _) = self.newest?;
-        let waits = |s: &Segment| s.sent_at + patience > now;
+        let waits = |s: &Segment| s.sent_at + loss_delay > now;
         while let Some(at) = board.first_original() {
             let s = board.get(at);
             if s.number >= newest || s.end() > self.horizon || waits(s) {
@@ -172,7 +172,7 @@ impl Rack {
         }
         let original = board.last_original_below(self.horizon);
         let latest = [original, board.last_repeat_below(newest)].into_iter().flatten();
-        latest.map(|i| board.get(i).sent_at + patience).filter(|&due| due > now).max()
+        latest.map(|i| board.get(i).sent_at + loss_delay).filter(|&due| due > now).max()
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let (mut single, mut run) = (Rack::default(), Rack::default());
         for (number, batch) in [(0u64, 1), (1, 3), (4, 2)] {
             let now = Time::from_millis(100 + number);
-            assert!(run.is_settled(1 + 100 * number));
+            assert!(run.ack_cannot_lose(1 + 100 * number));
             for n in number..number + batch {
                 single.on_arrival(now, &segment(n), None, false, Span::from_millis(100));
             }
@@ -207,6 +207,6 @@ mod tests {
             run.on_run(now.since(last.sent_at), (last.number, last.sent_at), last.end());
             assert_eq!(format!("{single:?}"), format!("{run:?}"));
         }
-        assert!(!run.is_settled(600), "the last segment ends at 601");
+        assert!(!run.ack_cannot_lose(600), "the last segment ends at 601");
     }
 }

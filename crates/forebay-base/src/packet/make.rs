@@ -1,0 +1,108 @@
+//! How packets are made.
+
+use super::packed_fields::{DONT_FRAGMENT, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6};
+use super::set_options::tcp_header_len;
+use super::{Kind, MAX_TTL, Packet, TcpFields};
+use crate::arena::{Arena, Cold, Handle};
+use crate::ids::{Addr, Endpoint, IpVersion};
+use crate::time::Time;
+
+impl Packet {
+    /// A TCP segment of `payload_len` bytes, not ECN-capable, DF set, full TTL.
+    /// Panics if the packet would be longer than 65 535 bytes.
+    pub fn tcp(
+        version: IpVersion,
+        src: Endpoint,
+        dst: Endpoint,
+        tcp: TcpFields,
+        payload_len: u16,
+    ) -> Packet {
+        let header_len = tcp_header_len(version, tcp.timestamps.is_some(), 0);
+        let len =
+            payload_len.checked_add(header_len as u16).expect("packet longer than 65535 bytes");
+        let (ts_value, ts_echo) = tcp.timestamps.unwrap_or((0, 0));
+        let mut bits = DONT_FRAGMENT | PORTS | ((Kind::Tcp as u8) << KIND_SHIFT);
+        if tcp.timestamps.is_some() {
+            bits |= TIMESTAMPS;
+        }
+        if version == IpVersion::V6 {
+            bits |= V6;
+        }
+        Packet {
+            stamp: Time::ZERO,
+            left_host_at: Time::ZERO,
+            addrs: Pair::new(src.addr.0, dst.addr.0),
+            numbers: Pair::new(tcp.seq, tcp.ack),
+            timestamps: Pair::new(ts_value, ts_echo),
+            sizes: Sizes::new((src.port, dst.port), tcp.window, len),
+            small: Small::new(tcp.flags, bits, MAX_TTL, header_len as u8),
+            cold: Handle::NONE,
+        }
+    }
+
+    /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header included.
+    /// `ports` are those of its transport header, where it has some. TTL and ECN field of the packet overrule
+    /// those in the bytes. Panics if the bytes are shorter than their IP header.
+    pub fn opaque(
+        version: IpVersion,
+        (src, dst): (Addr, Addr),
+        ports: Option<(u16, u16)>,
+        cold: Cold,
+        arena: &mut Arena,
+    ) -> Packet {
+        let len = cold.body.as_ref().map_or(0, |b| b.len());
+        let len = u16::try_from(len).expect("packet longer than 65535 bytes");
+        let mut packet = Packet::blank(version, Kind::Opaque, (src, dst), len);
+        if let (IpVersion::V4, Some(&first)) = (version, cold.body.as_ref().and_then(|b| b.first()))
+        {
+            // With IPv4 options the header is longer than 20 bytes: the IHL field says so.
+            let header_len = packet.small.header_len().max((first & 0x0f) * 4);
+            packet.small = packet.small.with_header_len(header_len);
+        }
+        assert!(len >= packet.header_len(), "opaque bytes end within the IP header");
+        packet.set_visible_ports(ports);
+        packet.cold = arena.insert(cold);
+        packet
+    }
+
+    /// An IPv4 fragment: `cold.piece` says which. `ports` are visible only if the piece holds them.
+    /// IPv6 fragments only come from outside, and stay opaque.
+    pub fn piece(
+        version: IpVersion,
+        (src, dst): (Addr, Addr),
+        len: u16,
+        ports: Option<(u16, u16)>,
+        cold: Cold,
+        arena: &mut Arena,
+    ) -> Packet {
+        assert!(cold.piece.is_some(), "a piece needs Cold::piece");
+        assert_eq!(version, IpVersion::V4, "a piece is IPv4");
+        let mut packet = Packet::blank(version, Kind::Piece, (src, dst), len);
+        packet.set_visible_ports(ports);
+        packet.cold = arena.insert(cold);
+        packet
+    }
+
+    fn blank(version: IpVersion, kind: Kind, (src, dst): (Addr, Addr), len: u16) -> Packet {
+        let endpoint = |addr| Endpoint { addr, port: 0 };
+        let mut packet =
+            Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
+        let bits = (packet.small.bits() & V6) | ((kind as u8) << KIND_SHIFT);
+        packet.small = packet.small.with_bits(bits);
+        packet.set_dont_fragment(false);
+        packet.set_len(len);
+        let header_len = if version == IpVersion::V6 { 40 } else { 20 };
+        packet.small = packet.small.with_header_len(header_len);
+        packet
+    }
+
+    pub(super) fn set_len(&mut self, len: u16) {
+        self.sizes = Sizes::new(self.sizes.ports(), self.sizes.window(), len);
+    }
+    fn set_visible_ports(&mut self, ports: Option<(u16, u16)>) {
+        if let Some((src, dst)) = ports {
+            self.small = self.small.with_bits(self.small.bits() | PORTS);
+            self.sizes = Sizes::new((src, dst), self.sizes.window(), self.sizes.len());
+        }
+    }
+}

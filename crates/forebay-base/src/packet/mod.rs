@@ -1,0 +1,269 @@
+//! The packet: 56 bytes by value, with a handle to a cold part where it carries more than the usual.
+//!
+//! A machine reads and writes through accessors and never names the layout. Whatever an accessor returns,
+//! a wire can carry: `wire::emit` and `wire::parse` are inverse to each other on every packet that can be built.
+
+mod hash;
+mod make;
+mod packed_fields;
+mod set_options;
+mod tcp_fields;
+
+pub use hash::Signature;
+pub use tcp_fields::{TcpFields, TcpFlags};
+
+use crate::arena::{Arena, Cold, Handle};
+use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
+use crate::time::Time;
+use core::fmt;
+use packed_fields::{
+    DONT_FRAGMENT, ECN_MASK, KIND_MASK, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6,
+};
+
+/// The time to live that hosts send with.
+pub const MAX_TTL: u8 = 64;
+
+/// What a packet's bytes hold behind the IP header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A whole TCP segment.
+    Tcp = 0,
+    /// Something that Forebay does not speak: its bytes are kept verbatim.
+    Opaque = 1,
+    /// A fragment of a datagram.
+    Piece = 2,
+}
+
+/// The protocol number of TCP (RFC 9293).
+const TCP_PROTOCOL: u8 = 6;
+
+/// A packet. Not `Clone`: two packets need two cold parts, see [`Arena::duplicate`].
+#[repr(C)] // the small fields lie together
+pub struct Packet {
+    stamp: Time,
+    /// See [`Packet::left_host_at`].
+    left_host_at: Time,
+    /// Source and destination.
+    addrs: Pair,
+    /// Sequence and acknowledgment number.
+    numbers: Pair,
+    /// Timestamp value and echo.
+    timestamps: Pair,
+    sizes: Sizes,
+    small: Small,
+    cold: Handle,
+}
+
+const _: () = assert!(size_of::<Option<Packet>>() <= 56);
+
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packet")
+            .field("kind", &self.kind())
+            .field("src", &self.src())
+            .field("dst", &self.dst())
+            .field("ports", &self.ports())
+            .field("tcp", &self.tcp_fields())
+            .field("wire_len", &self.wire_len())
+            .field("header_len", &self.header_len())
+            .field("ecn", &self.ecn())
+            .field("ttl", &self.ttl())
+            .field("stamp", &self.stamp())
+            .field("cold", &self.cold())
+            .finish()
+    }
+}
+
+impl Packet {
+    /// When it came to the queue it is in, or arrives at the end of the wire it is on.
+    /// Known to whoever holds the packet there; not on the wire.
+    #[inline]
+    pub fn stamp(&self) -> Time {
+        self.stamp
+    }
+    /// Set by the owner of the queue or the wire.
+    #[inline]
+    pub fn set_stamp(&mut self, at: Time) {
+        self.stamp = at;
+    }
+    /// When a socket made it, of packets with payload; zero of others, and where it is not known, as of packets from outside. A
+    /// measurement of drivers and hosts: it is on no wire and in no digest, and no machine reads it (a test over the sources holds
+    /// that).
+    #[inline]
+    pub fn left_host_at(&self) -> Time {
+        self.left_host_at
+    }
+    /// Set by the connection that makes it, and by who makes a packet anew from one.
+    #[inline]
+    pub fn set_left_host_at(&mut self, at: Time) {
+        self.left_host_at = at;
+    }
+    /// Source address.
+    #[inline]
+    pub fn src(&self) -> Addr {
+        Addr(self.addrs.first())
+    }
+    /// Destination address.
+    #[inline]
+    pub fn dst(&self) -> Addr {
+        Addr(self.addrs.second())
+    }
+    /// Source and destination port, if the bytes of this packet hold them.
+    #[inline]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        (self.small.bits() & PORTS != 0).then_some(self.sizes.ports())
+    }
+    /// What the packet holds.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        match (self.small.bits() & KIND_MASK) >> KIND_SHIFT {
+            0 => Kind::Tcp,
+            1 => Kind::Opaque,
+            _ => Kind::Piece,
+        }
+    }
+    /// The IP version.
+    #[inline]
+    pub fn version(&self) -> IpVersion {
+        if self.small.bits() & V6 != 0 { IpVersion::V6 } else { IpVersion::V4 }
+    }
+    /// Length on the wire from the IP header on, in bytes.
+    #[inline]
+    pub fn wire_len(&self) -> u16 {
+        self.sizes.len()
+    }
+    /// Length of IP and TCP header with options, in bytes; of the IP header alone if not TCP.
+    #[inline]
+    pub fn header_len(&self) -> u16 {
+        self.small.header_len() as u16
+    }
+    /// Bytes behind the header.
+    #[inline]
+    pub fn payload_len(&self) -> u16 {
+        self.sizes.len() - self.header_len()
+    }
+    /// The TCP header, if this is a whole TCP segment.
+    #[inline]
+    pub fn tcp_fields(&self) -> Option<TcpFields> {
+        (self.kind() == Kind::Tcp).then_some(TcpFields {
+            seq: self.numbers.first(),
+            ack: self.numbers.second(),
+            flags: self.small.flags(),
+            window: self.sizes.window(),
+            timestamps: self.timestamps(),
+        })
+    }
+    #[inline]
+    fn timestamps(&self) -> Option<(u32, u32)> {
+        (self.small.bits() & TIMESTAMPS != 0)
+            .then_some((self.timestamps.first(), self.timestamps.second()))
+    }
+    /// The ECN field.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.small.bits())
+    }
+    /// Set the ECN field: senders, and routers that mark.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.small = self.small.with_bits((self.small.bits() & !ECN_MASK) | ecn as u8);
+    }
+    /// The protocol number of the IP header: that of the datagram for a fragment, and for an opaque IPv6 packet the first Next
+    /// Header.
+    pub fn protocol(&self, arena: &Arena) -> u8 {
+        let cold = self.cold_part(arena);
+        match self.kind() {
+            Kind::Tcp => TCP_PROTOCOL,
+            Kind::Piece => cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol),
+            Kind::Opaque => {
+                let at = if self.version() == IpVersion::V6 { 6 } else { 9 };
+                let body = cold.and_then(|cold| cold.body.as_deref());
+                body.and_then(|bytes| bytes.get(at)).copied().unwrap_or(0)
+            }
+        }
+    }
+    /// True if routers must not fragment it.
+    #[inline]
+    pub fn dont_fragment(&self) -> bool {
+        self.small.bits() & DONT_FRAGMENT != 0
+    }
+    /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
+    /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be allowed.
+    pub fn set_dont_fragment(&mut self, df: bool) {
+        let df = df || self.version() == IpVersion::V6;
+        let bits = self.small.bits() & !DONT_FRAGMENT;
+        self.small = self.small.with_bits(if df { bits | DONT_FRAGMENT } else { bits });
+    }
+    /// Time to live.
+    #[inline]
+    pub fn ttl(&self) -> u8 {
+        self.small.ttl()
+    }
+    /// Set the time to live: for parsers and for sources other than hosts.
+    #[inline]
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.small = self.small.with_ttl(ttl);
+    }
+    /// One router passed: false if the packet must be dropped.
+    #[inline]
+    pub fn decrement_ttl(&mut self) -> bool {
+        self.set_ttl(self.ttl().saturating_sub(1));
+        self.ttl() > 0
+    }
+    /// The handle of the cold part.
+    #[inline]
+    pub fn cold(&self) -> Handle {
+        self.cold
+    }
+    /// TCP options other than timestamps, IP options, ID, DSCP: the default if it has no cold part.
+    pub fn cold_part<'a>(&self, arena: &'a Arena) -> Option<&'a Cold> {
+        (self.cold != Handle::NONE).then(|| arena.cold(self.cold))
+    }
+    /// The cold part to write to, made if there was none. Whoever changes option lengths uses
+    /// [`Packet::set_tcp_options`] or [`Packet::set_ip_options`] instead, which keep the header length true.
+    pub fn cold_mut<'a>(&mut self, arena: &'a mut Arena) -> &'a mut Cold {
+        if self.cold == Handle::NONE {
+            self.cold = arena.insert(Cold::default());
+        }
+        arena.cold_mut(self.cold)
+    }
+    /// The same 56 bytes again: only the arena, which counts who holds a cold part, and a ring, which forgets the first, may do
+    /// this.
+    #[inline]
+    pub(crate) fn bitwise_copy(&self) -> Packet {
+        Packet { ..*self }
+    }
+    /// What lies where no packet is.
+    pub(crate) fn left_over() -> Packet {
+        let nobody = Endpoint { addr: Addr(0), port: 0 };
+        Packet::tcp(IpVersion::V4, nobody, nobody, TcpFields::default(), 0)
+    }
+    pub(crate) fn set_cold(&mut self, cold: Handle) {
+        self.cold = cold;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(addr: u32, port: u16) -> Endpoint {
+        Endpoint { addr: Addr(addr), port }
+    }
+
+    pub fn segment(payload: u16, timestamps: Option<(u32, u32)>) -> Packet {
+        let fields = TcpFields { seq: 1, ack: 2, flags: TcpFlags::ACK, window: 9, timestamps };
+        Packet::tcp(IpVersion::V4, endpoint(1, 1000), endpoint(2, 80), fields, payload)
+    }
+
+    #[test]
+    fn a_full_segment_with_timestamps_is_1500_bytes() {
+        let packet = segment(1448, Some((7, 8)));
+        assert_eq!(
+            (packet.wire_len(), packet.header_len(), packet.payload_len()),
+            (1500, 52, 1448)
+        );
+        assert_eq!(packet.tcp_fields().unwrap().timestamps, Some((7, 8)));
+    }
+}

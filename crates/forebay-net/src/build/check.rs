@@ -1,0 +1,35 @@
+//! Checks of a spec that its types do not make.
+
+use super::ports::PortTable;
+use crate::spec::{ChannelSpec, NetEvent, NetSpec, NodeKind, SpecError};
+use forebay_base::{FlowId, NodeId};
+
+pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
+    for (i, node) in spec.nodes.iter().enumerate() {
+        let id = NodeId(i as u32);
+        if matches!(node.kind, NodeKind::Host) && ports.links_of(id).is_empty() {
+            return Err(SpecError::HostWithoutLink(id));
+        }
+    }
+    for (i, flow) in spec.flows.iter().enumerate() {
+        for node in [flow.src, flow.dst] {
+            let is_host = matches!(spec.nodes[node.index()].kind, NodeKind::Host);
+            if !is_host || flow.src == flow.dst {
+                return Err(SpecError::NotAHost { flow: FlowId(i as u32), node });
+            }
+        }
+    }
+    crate::life::check(&spec.flows)
+}
+
+/// Each event is one that its link can follow.
+pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
+    for event in &spec.events {
+        if let NetEvent::Rate(link, _) = event.event
+            && let ChannelSpec::Trace(_) = spec.links[link.index()].channel
+        {
+            return Err(SpecError::RateOfTrace(link));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! The links of a network: a [`FifoLink`] where nothing can cancel or change a departure, else a
+//! [`QueuedLink`].
+
+use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
+use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
+use crate::look_ahead::{LookAheadPlan, changed_links};
+use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use forebay_base::{LinkId, Rng, Stream};
+use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
+
+pub(super) fn build_links(
+    spec: &NetSpec,
+    seed: u64,
+    all_queued: bool,
+    plan: &mut LookAheadPlan,
+) -> Vec<AnyLink> {
+    let changed = changed_links(spec);
+    let build = |(i, link): (usize, &LinkSpec)| {
+        let id = LinkId(i as u32);
+        let discipline = link.queue.build(port_init(link, id, seed, Stream::Discipline));
+        if plan.departures(id).is_ok() {
+            if let AnyDiscipline::DropTail(queue) = &discipline {
+                let (rate, limit) = (link.channel.rate(), queue.limit());
+                return AnyLink::Fifo(FifoLink::new(rate, link.delay, limit, link.overhead_bytes));
+            }
+            plan.is_not_drop_tail(id);
+        }
+        let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
+        let pipeline = Pipeline::new(scheme, discipline);
+        let steady = !all_queued && !changed[i] && link.loss == 0.0;
+        AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
+    };
+    spec.links.iter().enumerate().map(build).collect()
+}
+
+/// What a machine of the port of a link is built for, with random numbers for that purpose.
+fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit {
+    PortInit {
+        limit: link.queue.limit(),
+        rate: link.channel.rate(),
+        mtu_bytes: link.mtu_bytes,
+        overhead_bytes: link.overhead_bytes,
+        rng: Rng::new(seed, stream, id.0 as u64),
+    }
+}
+
+fn queued_link(
+    link: &LinkSpec,
+    id: LinkId,
+    pipeline: Pipeline,
+    seed: u64,
+    steady: bool,
+) -> QueuedLink {
+    let channel = match &link.channel {
+        ChannelSpec::Constant(rate) => AnyChannel::Constant(ConstantRate::new(*rate)),
+        ChannelSpec::Trace(trace) => AnyChannel::Trace(TraceChannel::new(trace.clone())),
+    };
+    let mut impairment =
+        Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
+    impairment.reorder = link.reorder;
+    QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment, steady)
+}

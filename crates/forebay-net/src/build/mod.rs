@@ -1,0 +1,123 @@
+//! From a spec to machines: addresses, static shortest-path routes, hosts, links. One file for each
+//! step; [`Network::build`] has their order.
+
+mod addresses;
+mod check;
+mod flows;
+mod links;
+mod nodes;
+mod ports;
+mod routes;
+mod walk;
+
+pub use nodes::Node;
+pub use ports::PortTable;
+
+use crate::link::{AnyLink, FifoLink};
+use crate::look_ahead::{Guards, LookAheadPlan, Ways};
+use crate::spec::{NetSpec, SpecError};
+use crate::workload::Workload;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use forebay_base::{Addr, IpVersion, NodeId, SocketId};
+use forebay_router::Routes;
+use forebay_wire::AddressPlan;
+
+/// Everything that a driver needs to run a spec.
+pub struct Network {
+    /// By [`NodeId`].
+    pub nodes: Vec<Node>,
+    /// By [`LinkId`].
+    pub links: Vec<AnyLink>,
+    /// Ports of nodes.
+    pub ports: PortTable,
+    /// Next hops.
+    pub routes: Routes,
+    /// Addresses on the wire.
+    pub plan: AddressPlan,
+    /// Flows.
+    pub workload: Arc<Workload>,
+    /// Per flow: the (host, socket) of its client and of its server.
+    pub ends: Vec<[(NodeId, SocketId); 2]>,
+    /// Per node the first address of each interface.
+    pub addresses: Arc<Vec<Vec<Addr>>>,
+    /// Which links may look ahead.
+    pub look_ahead: Arc<LookAheadPlan>,
+}
+
+impl Network {
+    /// Build everything for one run. `all_queued` builds every link the general way, for comparison.
+    ///
+    /// Routes are by hop count; between equal ones the port declared first.
+    pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
+        Network::build_guarded(spec, seed, (all_queued, Guards::ALL))
+    }
+    /// The same with the conditions of look-ahead that a test has left on.
+    pub fn build_guarded(
+        spec: &NetSpec,
+        seed: u64,
+        (all_queued, guards): (bool, Guards),
+    ) -> Result<Network, SpecError> {
+        assert!(spec.links.len().is_multiple_of(2), "links come in pairs");
+        let ports = PortTable::new(spec);
+        check::check_flows(spec, &ports)?;
+        check::check_events(spec)?;
+        let sockets = addresses::count_sockets(spec, &ports);
+        let (mut routes, addresses) = addresses::assign_addresses(spec, &ports, &sockets);
+        routes::shortest_paths(spec, &ports, &mut routes);
+        let mut nodes = nodes::build_nodes(spec, seed, &ports, &addresses);
+        let (workload, ends) = flows::build_flows(spec, seed, &addresses, &mut nodes);
+        let mut upstreams = walk::walk_routes(spec, &ports, &routes, &workload)?;
+        if spec.version == IpVersion::V4 && routes.addresses() > addresses::V4_ADDRESSES {
+            return Err(SpecError::TooManyAddresses(routes.addresses()));
+        }
+        let plan = AddressPlan::default();
+        let mut look_ahead = LookAheadPlan::new(spec, &nodes, (all_queued, guards));
+        let links = links::build_links(spec, seed, all_queued, &mut look_ahead);
+        let ways = Ways {
+            spec,
+            ports: &ports,
+            routes: &routes,
+            nodes: &nodes,
+            workload: &workload,
+            guards,
+        };
+        upstreams.add_other_ways(&ways);
+        look_ahead.find_upstreams(spec, &nodes, &upstreams);
+        let look_ahead = Arc::new(look_ahead);
+        let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
+        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, look_ahead })
+    }
+
+    /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
+    /// `owner` says for each node in which it is. A link is where it begins; where it ends elsewhere there is its far end, a wire.
+    pub fn split(self, spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Network> {
+        assert_eq!(owner.len(), spec.nodes.len());
+        let empty = |part: u16| Network {
+            nodes: Vec::with_capacity(self.nodes.len()),
+            links: Vec::with_capacity(self.links.len()),
+            ports: self.ports.clone(),
+            routes: self.routes.of_nodes(|node| owner[node.index()] == part),
+            plan: self.plan,
+            workload: Arc::clone(&self.workload),
+            ends: self.ends.clone(),
+            addresses: Arc::clone(&self.addresses),
+            look_ahead: Arc::clone(&self.look_ahead),
+        };
+        let mut networks: Vec<Network> = (0..parts).map(empty).collect();
+        for (node, &here) in self.nodes.into_iter().zip(owner) {
+            networks.iter_mut().for_each(|network| network.nodes.push(Node::Elsewhere));
+            if let Some(place) = networks[here as usize].nodes.last_mut() {
+                *place = node;
+            }
+        }
+        for (link, spec) in self.links.into_iter().zip(&spec.links) {
+            let far_end = || AnyLink::Fifo(FifoLink::far_end());
+            networks.iter_mut().for_each(|network| network.links.push(far_end()));
+            if let Some(place) = networks[owner[spec.from.index()] as usize].links.last_mut() {
+                *place = link;
+            }
+        }
+        networks
+    }
+}

@@ -1,0 +1,156 @@
+//! The links of a fabric with all that it takes to put packets on them, apart from the nodes.
+
+use super::look_ahead::{EarlyArrival, Travel, chain};
+use super::{Deadline, Driver, Slot};
+use crate::build::PortTable;
+use crate::host::Outlet;
+use crate::link::AnyLink;
+use alloc::collections::VecDeque;
+use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Time};
+use forebay_router::Routes;
+
+/// Where packets go.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'a> {
+    pub routes: &'a Routes,
+    pub ports: &'a PortTable,
+}
+
+impl Maps<'_> {
+    /// The link on which `node` sends on what is for `dst`, if it does.
+    #[inline(always)]
+    pub fn next_link(self, node: NodeId, dst: Addr, ttl: u8) -> Option<LinkId> {
+        let port = self.routes.port(node, dst).filter(|_| ttl > 1)?;
+        Some(self.ports.link(node, port))
+    }
+}
+
+/// See the module.
+pub(super) struct LinkSet<'a, D> {
+    pub links: &'a mut [Slot],
+    pub maps: Maps<'a>,
+    pub driver: &'a mut D,
+    pub early_arrivals: &'a mut VecDeque<EarlyArrival>,
+    pub look_ahead_events: &'a mut u64,
+    pub horizon: Time,
+}
+
+/// The wires of a fabric. A macro, for it borrows fields beside those of the nodes.
+macro_rules! link_set {
+    ($fabric:ident) => {
+        LinkSet {
+            links: &mut $fabric.links,
+            maps: Maps { routes: &$fabric.routes, ports: &$fabric.ports },
+            driver: &mut $fabric.driver,
+            early_arrivals: &mut $fabric.early_arrivals,
+            look_ahead_events: &mut $fabric.look_ahead_events,
+            horizon: $fabric.horizon,
+        }
+    };
+}
+pub(super) use link_set;
+
+impl<D: Driver> LinkSet<'_, D> {
+    #[inline(always)]
+    pub fn arm_next_arrival(&mut self, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        if let Some(at) = slot.link.next_arrival() {
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
+        }
+    }
+
+    /// [`chain`] of a packet that was queued on a link.
+    #[inline(always)]
+    pub fn advance(&mut self, travel: &mut Travel) -> bool {
+        let (passed, to_host) = chain(self.links, self.maps, self.driver, travel, self.horizon);
+        *self.look_ahead_events += passed;
+        to_host
+    }
+
+    /// A packet that is in no ring was queued on a link: it goes on from there as far as it can.
+    #[inline(always)]
+    pub fn look_ahead_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
+        if self.advance(&mut travel) {
+            packet.set_ttl(travel.ttl);
+            let (link, arrival) = (travel.link, travel.arrival);
+            return self.early_arrivals.push_back(EarlyArrival { link, arrival, packet });
+        }
+        self.lay(packet, travel.link, travel.arrival, travel.ttl);
+    }
+    /// A packet lies in the ring of the link from now on.
+    #[inline(always)]
+    fn lay(&mut self, packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
+        let slot = &mut self.links[link.index()];
+        if let AnyLink::Fifo(fifo) = &mut slot.link {
+            fifo.lay(packet, arrival, ttl);
+        }
+        // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
+        if slot.armed_arrival == Time::MAX {
+            self.arm_next_arrival(link);
+        }
+    }
+
+    /// The first packet of `from` was queued on another link: it lies in the ring of that one from now on.
+    #[inline(always)]
+    pub fn move_first(&mut self, from: LinkId, travel: &Travel) {
+        let to = travel.link;
+        if let Ok([first, slot]) = self.links.get_disjoint_mut([from.index(), to.index()])
+            && let (AnyLink::Fifo(first), AnyLink::Fifo(fifo)) = (&mut first.link, &mut slot.link)
+        {
+            fifo.lay_first_of(first, travel.arrival, travel.ttl);
+            if slot.armed_arrival == Time::MAX {
+                self.arm_next_arrival(to);
+            }
+        }
+        self.arm_next_arrival(from);
+    }
+
+    /// Put a packet on a link, if that takes it without more ado. Otherwise it comes back.
+    #[inline(always)]
+    pub fn send(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packet: Packet,
+        arena: &Arena,
+    ) -> Result<(), Packet> {
+        let wire_len = packet.wire_len();
+        let slot = &mut self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return Err(packet) };
+        if wire_len > slot.mtu_bytes || !fifo.admits(now, wire_len) {
+            return Err(packet);
+        }
+        let arrival = fifo.schedule(now, wire_len);
+        if slot.arrival_path.looks_ahead() {
+            let travel = Travel::new(&packet, link, arrival, (self.driver, arena));
+            self.look_ahead_from_hand(packet, travel);
+        } else {
+            let ttl = packet.ttl();
+            self.lay(packet, link, arrival, ttl);
+        }
+        Ok(())
+    }
+}
+
+/// The first link of a host with one interface.
+pub(super) struct FirstLink<'a, D> {
+    pub links: LinkSet<'a, D>,
+    pub link: LinkId,
+    pub sent: &'a mut u64,
+}
+
+impl<D: Driver> Outlet for FirstLink<'_, D> {
+    #[inline(always)]
+    fn room_at(&mut self, now: Time) -> Option<Time> {
+        let slot = &mut self.links.links[self.link.index()];
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some(Time::MAX) };
+        (fifo.waiting_packets(now) > 0).then(|| fifo.next_start()).flatten()
+    }
+    #[inline(always)]
+    fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {
+        self.links.send(now, self.link, packet, arena)?;
+        *self.sent += 1;
+        Ok(())
+    }
+}

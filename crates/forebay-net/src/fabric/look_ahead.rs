@@ -1,0 +1,276 @@
+//! What is certain is done before its time.
+//!
+//! All packets of a link come from one other link where the ways of all flows say so. In which order they come, and when, is known
+//! when they are queued on that one: they can be queued here at once, with the time at which they will be. Where several such
+//! links follow each other a packet passes all of them at once; and where the last leads to a host with one socket, the host takes it
+//! at once, too, and what it answers goes its way likewise: the host's clock is ahead of the others. No event is needed on the
+//! way, and no place in the rings between.
+//!
+//! Nothing that anybody can see depends on it up to the horizon, the time before which nobody looks: what would happen later than that
+//! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
+//! ([`UpstreamGate`](crate::link::UpstreamGate)).
+
+use super::host_arrivals::Arrived;
+use super::link_set::{LinkSet, Maps, link_set};
+use super::{Driver, Fabric, Slot};
+use crate::build::Node;
+use crate::link::AnyLink;
+use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
+use alloc::vec::Vec;
+use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
+
+/// A packet on its way, and the link on which it was queued last.
+pub(super) struct Travel {
+    pub dst: Addr,
+    pub wire_len: u16,
+    /// On that link.
+    pub ttl: u8,
+    pub signature: Signature,
+    pub link: LinkId,
+    /// At its far end.
+    pub arrival: Time,
+}
+
+impl Travel {
+    /// `packet` was queued on `link`, or is about to be.
+    #[inline(always)]
+    pub fn new<D: Driver>(
+        packet: &Packet,
+        link: LinkId,
+        arrival: Time,
+        (driver, arena): (&D, &Arena),
+    ) -> Travel {
+        let (dst, wire_len, ttl) = (packet.dst(), packet.wire_len(), packet.ttl());
+        let signature = match driver.signs() {
+            true => packet.signature(arena),
+            false => Signature::default(),
+        };
+        Travel { dst, wire_len, ttl, signature, link, arrival }
+    }
+}
+
+/// A packet that will have come to the host at the end of `link` at `arrival`, and nothing else will before it.
+pub(super) struct EarlyArrival {
+    pub link: LinkId,
+    pub arrival: Time,
+    pub packet: Packet,
+}
+
+/// Queue a packet that was queued on a link on those behind it, as far as it is certain that nothing comes before it: the number
+/// of links that it has passed. True: it comes to the host at the end of the last of them. False: it has its place in the ring of the
+/// last.
+#[inline(always)]
+pub(super) fn chain<D: Driver>(
+    links: &mut [Slot],
+    maps: Maps<'_>,
+    driver: &mut D,
+    travel: &mut Travel,
+    horizon: Time,
+) -> (u64, bool) {
+    let mut passed = 0;
+    loop {
+        let slot = &links[travel.link.index()];
+        match (slot.arrival_path, &slot.link) {
+            (ArrivalPath::ForwardLookAhead, _) => {}
+            (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
+                let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
+                return (passed, travel.arrival <= horizon && first);
+            }
+            _ => return (passed, false),
+        }
+        let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
+            return (passed, false);
+        };
+        let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
+        let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
+        let open = fifo.upstream_gate.is_open()
+            || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
+        if !open || !step(slot, driver, travel, (next, horizon)) {
+            if let AnyLink::Fifo(fifo) = &mut slot.link {
+                fifo.upstream_gate.expect_one();
+            }
+            return (passed, false);
+        }
+        passed += 1;
+    }
+}
+
+/// Queue the packet on `next`, whose slot this is, if it arrives there before the horizon and is queued without more ado.
+#[inline(always)]
+fn step<D: Driver>(
+    slot: &mut Slot,
+    driver: &mut D,
+    travel: &mut Travel,
+    (next, horizon): (LinkId, Time),
+) -> bool {
+    let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
+    let goes = (travel.arrival <= horizon || !driver.guards().has(Guard::Horizon))
+        && travel.wire_len <= slot.mtu_bytes
+        && fifo.admits(travel.arrival, travel.wire_len);
+    if !goes {
+        return false;
+    }
+    let arrival = fifo.schedule(travel.arrival, travel.wire_len);
+    driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
+    (travel.link, travel.arrival) = (next, arrival);
+    travel.ttl -= 1;
+    true
+}
+
+impl<D: Driver> Fabric<D> {
+    /// Nobody looks at anything before `horizon`, and no run ends before it: what is certain to happen until then may be done at
+    /// once. An earlier horizon than one that was told before changes nothing.
+    pub fn extend_horizon(&mut self, horizon: Time) {
+        if horizon <= self.horizon {
+            return;
+        }
+        self.horizon = horizon;
+        for number in 0..self.look_ahead_links.len() {
+            self.resume(self.look_ahead_links[number]);
+        }
+        self.process_early_arrivals();
+    }
+    /// True if anything can be done before its time here.
+    pub fn looks_ahead(&self) -> bool {
+        !self.look_ahead_links.is_empty()
+    }
+    /// What a link may do ahead of time here, and why not.
+    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+        let setting = Setting {
+            plan: &self.look_ahead,
+            nodes: &self.nodes,
+            ports: &self.ports,
+            ends: &|link| self.link_nodes(link),
+            observed: self.observed,
+            horizon: self.driver.looks_ahead(),
+        };
+        let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardLookAhead;
+        LinkLookAhead { upstream: setting.upstream(link), arrivals: setting.arrivals(link, leads) }
+    }
+    /// What has happened before its time, in events; and the time of the last of it.
+    #[inline]
+    pub fn look_ahead_done(&self) -> (u64, Time) {
+        (self.look_ahead_events, self.latest)
+    }
+
+    /// The first packet of `from` was queued on another link: it goes on from there as far as it can.
+    #[inline(never)]
+    pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
+        if link_set!(self).advance(&mut travel) {
+            self.advance_host_to(&travel);
+            return self.receive_single(Arrived::InRing(from), travel.link);
+        }
+        link_set!(self).move_first(from, &travel);
+    }
+    /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that
+    /// each verb does that lets hosts send; not what `run_host_until` calls, which is within one.
+    #[inline(always)]
+    pub(super) fn process_early_arrivals(&mut self) {
+        if !self.early_arrivals.is_empty() {
+            self.process_all_early_arrivals();
+        }
+    }
+    #[inline(never)]
+    fn process_all_early_arrivals(&mut self) {
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
+            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+            self.advance_host_to(&travel);
+            self.receive_single(Arrived::Loose(packet), link);
+        }
+    }
+    /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
+    #[inline(always)]
+    fn advance_host_to(&mut self, travel: &Travel) {
+        let node = self.links[travel.link.index()].to;
+        // Its only link.
+        let back = travel.link.opposite();
+        let acts_at = match &self.nodes[node.index()] {
+            Node::Host(host) => host.times_out_at(),
+            Node::Router(_) | Node::Elsewhere => Time::MAX,
+        };
+        let acts_at = acts_at.min(self.edges[back.index()].armed_transmitter);
+        if acts_at < travel.arrival && self.driver.guards().has(Guard::HostFirst) {
+            self.run_host_until(node, back, travel.arrival);
+        }
+        self.now = travel.arrival;
+        self.latest = self.latest.max(travel.arrival);
+        self.look_ahead_events += 1;
+        self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
+    }
+    /// What the host `node`, which has one socket and one interface, does by itself before `until`. At equal times arrivals are the
+    /// first, then transmitters, then sockets.
+    #[inline(never)]
+    fn run_host_until(&mut self, node: NodeId, link: LinkId, until: Time) {
+        loop {
+            let Node::Host(host) = &self.nodes[node.index()] else { return };
+            let [socket] = host.sockets() else { return };
+            let end = socket.end();
+            let wakes = self.edges[link.index()].armed_transmitter;
+            // It is noticed when it is armed for.
+            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            if wakes.min(times_out) >= until {
+                return;
+            }
+            self.look_ahead_events += 1;
+            if wakes <= times_out {
+                self.edges[link.index()].armed_transmitter = Time::MAX;
+                self.transmitter_due(wakes, link);
+            } else {
+                self.ends[end.index()].armed = Time::MAX;
+                self.socket_due(times_out, end);
+            }
+        }
+    }
+
+    /// There is a new horizon: what waits on `link` may go on.
+    fn resume(&mut self, link: LinkId) {
+        let slot = &mut self.links[link.index()];
+        let (path, node, horizon) = (slot.arrival_path, slot.to, self.horizon);
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
+        if fifo.next_arrival().is_none_or(|first| first > horizon) {
+            return;
+        }
+        slot.armed_arrival = Time::MAX;
+        if let ArrivalPath::HostLookAhead = path {
+            while let Some(packet) = fifo.take_arrival(horizon) {
+                self.early_arrivals.push_back(EarlyArrival {
+                    link,
+                    arrival: packet.stamp(),
+                    packet,
+                });
+            }
+        } else {
+            let mut stuck = Vec::new();
+            for _ in 0..fifo.held_packets() {
+                self.resume_first(link, node, &mut stuck);
+            }
+        }
+        self.arm_next_arrival(link);
+    }
+    /// Take the first packet of the ring of `link`: it goes on, or back into the ring behind all others. `stuck` are links for which
+    /// packets have gone back that come to no later time.
+    fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
+        let (arrival, ttl) = (packet.stamp(), packet.ttl());
+        let mut travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        let maps = Maps { routes: &self.routes, ports: &self.ports };
+        let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
+        if let Some(next) = next
+            && let slot = &mut self.links[next.index()]
+            && slot.upstream_gate().is_single()
+        {
+            if step(slot, &mut self.driver, &mut travel, (next, self.horizon)) {
+                self.look_ahead_events += 1;
+                if let AnyLink::Fifo(fifo) = &mut slot.link {
+                    fifo.upstream_gate.admit_expected();
+                }
+                return link_set!(self).look_ahead_from_hand(packet, travel);
+            }
+            stuck.push(next);
+        }
+        if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
+            fifo.lay(packet, arrival, ttl);
+        }
+    }
+}

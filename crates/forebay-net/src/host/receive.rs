@@ -1,0 +1,177 @@
+//! A packet comes to a host: which socket it is for, and what the socket makes of it.
+
+use super::{Host, HostContext};
+use crate::workload::index_of;
+use forebay_base::{Arena, DropReason, Endpoint, IpVersion, Kind, Packet, SocketId};
+use forebay_cc::PieceView;
+
+const TCP_PROTOCOL: u8 = 6;
+
+/// A socket took a segment: its timeout may have changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// The socket.
+    pub socket: SocketId,
+    /// A socket of the host may have something to send.
+    pub ready: bool,
+    /// Nothing of the segment was taken: it is dropped for this reason.
+    pub refused: Option<DropReason>,
+}
+
+impl Host {
+    /// A packet came. If it is a whole TCP segment for a socket here, the socket reads it where it
+    /// lies. The caller then ends the packet: as delivered, which is counted here, or as dropped
+    /// for [`Received::refused`].
+    ///
+    /// None, and nothing has happened to the packet, if it is anything else:
+    /// [`Host::receive_other`] must follow.
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Received> {
+        self.pass_time_to_arrival(cx.now);
+        if packet.kind() != Kind::Tcp {
+            return None;
+        }
+        let received = self.read_segment(packet, true, cx)?;
+        *cx.delivered += u64::from(received.refused.is_none());
+        Some(received)
+    }
+    /// The same with a packet that [`Host::receive`] did not take. The packet ends here, or waits
+    /// for the rest of its datagram.
+    pub fn receive_other(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<Received> {
+        self.pass_time_to_arrival(cx.now);
+        match packet.kind() {
+            Kind::Tcp => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
+            Kind::Opaque => end_foreign(packet, 1, cx),
+            Kind::Piece => {
+                let (datagram, pieces) = self.receive_piece(packet, cx)?;
+                return self.receive_datagram(datagram, pieces, cx);
+            }
+        }
+        None
+    }
+
+    /// A piece came. The datagram and the number of its pieces, if it was the last that missed.
+    fn receive_piece(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<(Packet, u64)> {
+        let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
+        let (wire_len, ecn) = (packet.wire_len(), packet.ecn());
+        let view = PieceView { wire_len, offset: part.offset, more: part.more, ecn };
+        // Only the first piece shows its ports, so only that one can be told to its socket. Ports
+        // of other protocols mean other sockets.
+        if part.protocol == TCP_PROTOCOL {
+            self.show_piece(&packet, &view, cx);
+        }
+        let left_host_at = packet.left_host_at();
+        let whole = self.reassembly.on_piece(cx.now, packet, cx.plan, cx.arena, cx.drops);
+        let (mut datagram, pieces) = whole?;
+        // Pieces that came as bytes say it nowhere else.
+        datagram.set_left_host_at(left_host_at);
+        Some((datagram, pieces))
+    }
+    /// Show a piece to the connection that it is for, if that looks at pieces.
+    fn show_piece(&mut self, packet: &Packet, view: &PieceView, cx: &mut HostContext<'_>) {
+        let Some((interface, entry)) = self.find_entry(packet) else { return };
+        let entry = self.interfaces[interface].entries[entry];
+        let socket = &mut self.sockets[entry.socket.index()];
+        if let Some(connection) = socket.connection.as_mut().filter(|c| c.wants_pieces()) {
+            connection.on_piece(cx.now, entry.path as usize, view);
+        }
+    }
+    /// A datagram that came in `pieces` is whole, and ends here.
+    fn receive_datagram(
+        &mut self,
+        datagram: Packet,
+        pieces: u64,
+        cx: &mut HostContext<'_>,
+    ) -> Option<Received> {
+        if datagram.kind() != Kind::Tcp {
+            end_foreign(datagram, pieces, cx);
+            return None;
+        }
+        let received = self.read_segment(&datagram, false, cx);
+        match &received {
+            Some(Received { refused: None, .. }) => end_delivered(datagram, pieces, cx),
+            Some(Received { refused: Some(reason), .. }) => {
+                drop_pieces(datagram, pieces, *reason, cx);
+            }
+            None => drop_pieces(datagram, pieces, DropReason::NoSocket, cx),
+        }
+        received
+    }
+
+    /// The socket that a TCP segment is for reads it. None if there is none. `in_one_piece`: the
+    /// connection has not been shown its pieces.
+    #[inline]
+    fn read_segment(
+        &mut self,
+        packet: &Packet,
+        in_one_piece: bool,
+        cx: &mut HostContext<'_>,
+    ) -> Option<Received> {
+        let (i, e) = self.find_entry(packet)?;
+        let entry = self.interfaces[i].entries[e];
+        let socket = &mut self.sockets[entry.socket.index()];
+        let (path, transport) = (entry.path as usize, socket.transport);
+        let connection = socket.connection_for_packet(cx.workload)?;
+        if in_one_piece && connection.wants_pieces() {
+            connection.on_piece(cx.now, path, &view_of_whole(packet));
+        }
+        let refused = connection.on_packet(cx.now, path, packet, cx.arena);
+        if refused.is_none() {
+            cx.note_one_way(transport, packet);
+        }
+        if connection.paths() > 1 {
+            self.mark_all_ready(entry.socket);
+        } else if !connection.has_nothing_to_send(path) {
+            self.interfaces[i].mark_ready(e);
+        }
+        Some(Received { socket: entry.socket, ready: self.any_ready(), refused })
+    }
+    /// The (interface, entry) that a packet's destination address and port name.
+    #[inline]
+    fn find_entry(&self, packet: &Packet) -> Option<(usize, usize)> {
+        let (_, port) = packet.ports()?;
+        let end = Endpoint { addr: packet.dst(), port };
+        let interface = match &*self.interfaces {
+            [_] => 0, // what is for an address before its first has no index there
+            all => all.iter().rposition(|i| i.addr <= end.addr)?,
+        };
+        let index = index_of(self.interfaces[interface].addr, end)? as usize;
+        (index < self.interfaces[interface].entries.len()).then_some((interface, index))
+    }
+}
+
+/// A packet that came in one piece, as a piece.
+#[inline]
+pub(super) fn view_of_whole(packet: &Packet) -> PieceView {
+    PieceView { wire_len: packet.wire_len(), offset: 0, more: false, ecn: packet.ecn() }
+}
+
+/// A datagram that came in `pieces` ends as delivered.
+fn end_delivered(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
+    *cx.delivered += pieces;
+    cx.arena.free(packet);
+}
+
+/// A datagram that came in `pieces` ends as dropped. Each piece counts, as each was sent.
+fn drop_pieces(packet: Packet, pieces: u64, reason: DropReason, cx: &mut HostContext<'_>) {
+    cx.drops.count_only(reason, pieces - 1);
+    cx.drops.record(packet, reason, cx.arena);
+}
+
+/// A datagram of another protocol, or of TCP that could not be read, ends. The first has reached
+/// its destination. The second has a wrong checksum, and a host drops it (RFC 9293 section 3.1).
+fn end_foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
+    if opaque_protocol(&packet, cx.arena) == Some(TCP_PROTOCOL) {
+        return drop_pieces(packet, pieces, DropReason::Malformed, cx);
+    }
+    end_delivered(packet, pieces, cx);
+}
+
+/// The IP protocol of an opaque packet: byte 9 of an IPv4 header, the next header of an IPv6 one.
+fn opaque_protocol(packet: &Packet, arena: &Arena) -> Option<u8> {
+    let at = match packet.version() {
+        IpVersion::V4 => 9,
+        IpVersion::V6 => 6,
+    };
+    packet.cold_part(arena)?.body.as_ref()?.get(at).copied()
+}

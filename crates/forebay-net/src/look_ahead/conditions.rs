@@ -1,0 +1,362 @@
+//! Which links may look ahead, and why the others may not.
+
+use super::upstream::{Upstream, Upstreams};
+use super::{Guard, Guards};
+use crate::build::{Node, PortTable};
+use crate::spec::{ChannelSpec, NetEvent, NetSpec, SchemeSpec};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use forebay_base::{LinkId, NodeId, PortId};
+use forebay_router::{AnyForwarding, Forwarding};
+
+/// Why packets pass a link one by one, each at its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// Every link is built the general way.
+    General,
+    /// An event changes or fails the link.
+    Changes,
+    /// The link loses packets.
+    Loss,
+    /// The delay of the link varies.
+    Jitter,
+    /// The link follows a delivery trace.
+    Trace,
+    /// Its port has a scheme.
+    Scheme,
+    /// Its queue is not drop-tail.
+    Discipline,
+    /// This router may hold packets for the link.
+    HoldsPackets(NodeId),
+    /// This node restarts, and loses what is queued.
+    Restarts(NodeId),
+    /// No packet comes to it from another link.
+    NoUpstream,
+    /// Packets come to it from several links; two of them.
+    SeveralUpstreams(LinkId, LinkId),
+    /// Its packets come from another partition.
+    UpstreamElsewhere(LinkId),
+    /// This router, between the link and the one before it, does more than plain IP.
+    NotPlain(NodeId),
+    /// An event changes the routes of this router.
+    RouteChanges(NodeId),
+    /// No link behind this router has it for its only upstream.
+    NoneBehind(NodeId),
+    /// This host has several sockets or interfaces.
+    SharedHost(NodeId),
+    /// This link, the first of the host at the end, is queued.
+    QueuedAnswers(LinkId),
+    /// The link begins in another partition.
+    BeginsElsewhere,
+    /// The link ends in another partition.
+    EndsElsewhere,
+    /// Somebody observes the packets.
+    Observed,
+    /// The driver tells no horizon.
+    NoHorizon,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Refusal::General => write!(f, "every link is built the general way"),
+            Refusal::Changes => write!(f, "an event changes or fails it"),
+            Refusal::Loss => write!(f, "it loses packets"),
+            Refusal::Jitter => write!(f, "its delay varies"),
+            Refusal::Trace => write!(f, "it follows a delivery trace"),
+            Refusal::Scheme => write!(f, "its port has a scheme"),
+            Refusal::Discipline => write!(f, "its queue is not drop-tail"),
+            Refusal::HoldsPackets(node) => write!(f, "router {} may hold packets for it", node.0),
+            Refusal::Restarts(node) => write!(f, "node {} restarts", node.0),
+            Refusal::NoUpstream => write!(f, "no packet comes to it from another link"),
+            Refusal::SeveralUpstreams(a, b) => {
+                write!(f, "packets come to it from link {} and from link {}", a.0, b.0)
+            }
+            Refusal::UpstreamElsewhere(link) => {
+                write!(f, "its packets come over link {}, from another partition", link.0)
+            }
+            Refusal::NotPlain(node) => write!(f, "router {} does more than plain IP", node.0),
+            Refusal::RouteChanges(node) => write!(f, "an event changes routes of node {}", node.0),
+            Refusal::NoneBehind(node) => {
+                write!(f, "no link behind node {} has its packets from it alone", node.0)
+            }
+            Refusal::SharedHost(node) => {
+                write!(f, "host {} has several sockets or interfaces", node.0)
+            }
+            Refusal::QueuedAnswers(link) => write!(f, "link {}, for answers, is queued", link.0),
+            Refusal::BeginsElsewhere => write!(f, "it begins in another partition"),
+            Refusal::EndsElsewhere => write!(f, "it ends in another partition"),
+            Refusal::Observed => write!(f, "somebody observes the packets"),
+            Refusal::NoHorizon => write!(f, "the driver tells no horizon"),
+        }
+    }
+}
+
+/// What a link of a fabric may do ahead of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkLookAhead {
+    /// The link whose packets are queued on this one as soon as they are queued there.
+    pub upstream: Result<LinkId, Refusal>,
+    /// What is queued on this link may go on at its far end: to a link, or into the host there.
+    pub arrivals: Result<(), Refusal>,
+}
+
+/// What is known of one link when a network is built.
+#[derive(Clone, Copy)]
+struct Planned {
+    /// A [`FifoLink`](crate::FifoLink) can do it: departures are known when packets are queued.
+    departures: Result<(), Refusal>,
+    /// All packets come from this link, and will.
+    upstream: Result<LinkId, Refusal>,
+}
+
+/// Which links of a network may look ahead, for all of its partitions and drivers. See the module.
+#[derive(Clone)]
+pub struct LookAheadPlan {
+    links: Vec<Planned>,
+    guards: Guards,
+    /// Events that change routes: at which node, to which host, through which port.
+    route_changes: Vec<(NodeId, NodeId, Option<PortId>)>,
+}
+
+impl LookAheadPlan {
+    /// The plan of a network whose upstreams are not known yet. `general` refuses every link.
+    pub(crate) fn new(
+        spec: &NetSpec,
+        nodes: &[Node],
+        (general, guards): (bool, Guards),
+    ) -> LookAheadPlan {
+        let changed = changed_links(spec);
+        let keepers = keepers(spec, nodes, guards);
+        let planned = |(i, changed): (usize, bool)| {
+            let link = &spec.links[i];
+            let refused = |guard, holds| guards.has(guard) && holds;
+            let scheme = !matches!(link.scheme, SchemeSpec::None);
+            let departures = match (&link.channel, keepers[link.from.index()]) {
+                _ if general => Err(Refusal::General),
+                _ if refused(Guard::Unchanged, changed) => Err(Refusal::Changes),
+                _ if refused(Guard::Lossless, link.loss > 0.0) => Err(Refusal::Loss),
+                _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Refusal::Jitter),
+                _ if refused(Guard::NoScheme, scheme) => Err(Refusal::Scheme),
+                (ChannelSpec::Trace(_), _) => Err(Refusal::Trace),
+                (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
+                (ChannelSpec::Constant(_), None) => Ok(()),
+            };
+            Planned { departures, upstream: Err(Refusal::NoUpstream) }
+        };
+        let change = |event: &NetEvent| match *event {
+            NetEvent::Route { node, dst, via } => Some((node, dst, via)),
+            _ => None,
+        };
+        LookAheadPlan {
+            links: changed.into_iter().enumerate().map(planned).collect(),
+            guards,
+            route_changes: spec.events.iter().filter_map(|e| change(&e.event)).collect(),
+        }
+    }
+    /// Whether departures are known when packets are queued; the queue itself is left to
+    /// [`LookAheadPlan::is_not_drop_tail`].
+    pub(crate) fn departures(&self, link: LinkId) -> Result<(), Refusal> {
+        self.links[link.index()].departures
+    }
+    /// The discipline of a link turned out to be another than drop-tail.
+    pub(crate) fn is_not_drop_tail(&mut self, link: LinkId) {
+        self.links[link.index()].departures = Err(Refusal::Discipline);
+    }
+    /// All links are built: which have one upstream.
+    pub(crate) fn find_upstreams(&mut self, spec: &NetSpec, nodes: &[Node], all: &Upstreams) {
+        for (i, link) in spec.links.iter().enumerate() {
+            let from = link.from;
+            let changes = self.route_changes.iter().any(|&(node, _, _)| node == from);
+            let planned = &mut self.links[i];
+            let upstream = match all.of(LinkId(i as u32)) {
+                Upstream::None => Err(Refusal::NoUpstream),
+                Upstream::Many(only, other) => match self.guards.has(Guard::SingleUpstream) {
+                    true => Err(Refusal::SeveralUpstreams(only, other)),
+                    false => Ok(only),
+                },
+                Upstream::Only(only) => Ok(only),
+            };
+            planned.upstream = upstream.and_then(|only| {
+                planned.departures?;
+                match &nodes[from.index()] {
+                    Node::Router(AnyForwarding::PlainIp(_)) => {}
+                    _ => return Err(Refusal::NotPlain(from)),
+                }
+                match changes && self.guards.has(Guard::FixedRoutes) {
+                    true => Err(Refusal::RouteChanges(from)),
+                    false => Ok(only),
+                }
+            });
+        }
+    }
+    /// True if the event is one of those that the plan was made for, or there is nothing that it
+    /// could upset.
+    pub(crate) fn knows_route_change(
+        &self,
+        node: NodeId,
+        dst: NodeId,
+        via: Option<PortId>,
+    ) -> bool {
+        self.route_changes.contains(&(node, dst, via))
+            || self.links.iter().all(|link| link.upstream.is_err())
+    }
+}
+
+/// Links that an event of the network changes or fails.
+pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
+    let mut changed = vec![false; spec.links.len()];
+    for event in &spec.events {
+        match event.event {
+            NetEvent::Rate(l, _)
+            | NetEvent::Delay(l, _)
+            | NetEvent::Loss(l, _)
+            | NetEvent::Down(l)
+            | NetEvent::Up(l) => changed[l.index()] = true,
+            NetEvent::Restart(_) | NetEvent::Route { .. } => {}
+        }
+    }
+    changed
+}
+
+/// Of each node why the links behind it are queued, if they are: its forwarding wants to know when
+/// a link has room, or it may lose what is queued.
+fn keepers(spec: &NetSpec, nodes: &[Node], guards: Guards) -> Vec<Option<Refusal>> {
+    let holds = |(node, kind): (NodeId, &Node)| match kind {
+        Node::Router(forwarding) if guards.has(Guard::HoldsNothing) => {
+            forwarding.holds_packets().then_some(Refusal::HoldsPackets(node))
+        }
+        Node::Router(_) | Node::Host(_) | Node::Elsewhere => None,
+    };
+    let mut keepers: Vec<_> = (0..).map(NodeId).zip(nodes).map(holds).collect();
+    for event in &spec.events {
+        if let NetEvent::Restart(node) = event.event
+            && guards.has(Guard::NoRestart)
+        {
+            keepers[node.index()] = Some(Refusal::Restarts(node));
+        }
+    }
+    keepers
+}
+
+/// The way of packets from a link into the node at its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ArrivalPath {
+    /// From a [`FifoLink`](crate::FifoLink) through a router of plain IP, and nobody observes.
+    Forward,
+    /// The same, and some link behind that router has its packets from this one alone.
+    ForwardLookAhead,
+    /// From such a link into a host, and nobody observes.
+    Host,
+    /// The same, and the host has one socket, one interface, and a first link of that kind.
+    HostLookAhead,
+    /// Any other.
+    General,
+}
+
+impl ArrivalPath {
+    /// True if packets may go on at the end of the link ahead of time.
+    #[inline(always)]
+    pub fn looks_ahead(self) -> bool {
+        matches!(self, ArrivalPath::ForwardLookAhead | ArrivalPath::HostLookAhead)
+    }
+}
+
+/// A fabric, that is a partition under a driver, for which a plan is worked out.
+pub(crate) struct Setting<'a> {
+    pub plan: &'a LookAheadPlan,
+    /// Of the network or partition.
+    pub nodes: &'a [Node],
+    pub ports: &'a PortTable,
+    /// Between which nodes a link leads.
+    pub ends: &'a dyn Fn(LinkId) -> (NodeId, NodeId),
+    /// The driver observes packets.
+    pub observed: bool,
+    /// The driver tells a horizon.
+    pub horizon: bool,
+}
+
+impl Setting<'_> {
+    fn is_here(&self, node: NodeId) -> bool {
+        !matches!(self.nodes[node.index()], Node::Elsewhere)
+    }
+    fn is_observed(&self) -> bool {
+        self.observed && self.plan.guards.has(Guard::Unobserved)
+    }
+    /// See [`LinkLookAhead::upstream`].
+    pub fn upstream(&self, link: LinkId) -> Result<LinkId, Refusal> {
+        let upstream = self.plan.links[link.index()].upstream?;
+        let here = self.is_here((self.ends)(upstream).0) && self.is_here((self.ends)(link).0);
+        match () {
+            _ if !self.horizon => Err(Refusal::NoHorizon),
+            _ if self.is_observed() => Err(Refusal::Observed),
+            // What comes from another partition comes one by one, and may overtake.
+            _ if !here && self.plan.guards.has(Guard::UpstreamHere) => {
+                Err(Refusal::UpstreamElsewhere(upstream))
+            }
+            _ => Ok(upstream),
+        }
+    }
+    /// By link: whether it is the only upstream of another.
+    pub fn leading(&self) -> Vec<bool> {
+        let mut leads = vec![false; self.plan.links.len()];
+        let links = (0..leads.len() as u32).map(LinkId);
+        links.filter_map(|l| self.upstream(l).ok()).for_each(|up| leads[up.index()] = true);
+        leads
+    }
+    /// How packets come to the end of a link. `leads`: the link is the only upstream of another.
+    pub fn arrival_path(&self, link: LinkId, leads: bool) -> ArrivalPath {
+        let (from, to) = (self.ends)(link);
+        // The far end of a link from another partition is a wire without a queue.
+        let fifo = !self.is_here(from) || self.plan.departures(link).is_ok();
+        let ahead = self.arrivals(link, leads).is_ok();
+        match &self.nodes[to.index()] {
+            _ if self.is_observed() || !fifo => ArrivalPath::General,
+            Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
+            Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
+            Node::Router(AnyForwarding::Inrpp(_) | AnyForwarding::Custom(_)) => {
+                ArrivalPath::General
+            }
+            Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
+            Node::Host(_) => ArrivalPath::Host,
+            Node::Elsewhere => ArrivalPath::General,
+        }
+    }
+    /// See [`LinkLookAhead::arrivals`].
+    pub fn arrivals(&self, link: LinkId, leads: bool) -> Result<(), Refusal> {
+        let (from, to) = (self.ends)(link);
+        let guards = self.plan.guards;
+        if !self.horizon {
+            return Err(Refusal::NoHorizon);
+        }
+        if self.is_observed() {
+            return Err(Refusal::Observed);
+        }
+        let here = self.is_here(from);
+        if here {
+            self.plan.departures(link)?;
+        }
+        match &self.nodes[to.index()] {
+            Node::Router(AnyForwarding::PlainIp(_)) if leads => Ok(()),
+            Node::Router(AnyForwarding::PlainIp(_)) => Err(Refusal::NoneBehind(to)),
+            Node::Router(_) => Err(Refusal::NotPlain(to)),
+            Node::Elsewhere => Err(Refusal::EndsElsewhere),
+            Node::Host(_) if !here && guards.has(Guard::LastLinkHere) => {
+                Err(Refusal::BeginsElsewhere)
+            }
+            Node::Host(host) => {
+                let first = self.ports.link(to, PortId(0));
+                match self.plan.departures(first) {
+                    _ if !host.is_single() && guards.has(Guard::SingleHost) => {
+                        Err(Refusal::SharedHost(to))
+                    }
+                    Err(_) if guards.has(Guard::FirstLinkFifo) => {
+                        Err(Refusal::QueuedAnswers(first))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}

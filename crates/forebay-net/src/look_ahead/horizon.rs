@@ -1,0 +1,143 @@
+//! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and the run does not end.
+
+use super::Guard;
+use crate::fabric::{Driver, Fabric};
+use alloc::vec::Vec;
+use forebay_base::{FlowId, Span, Time};
+use forebay_transport::{Connection, Role};
+
+/// A horizon nearer than this is not worth the look at what waits.
+const LEAST: Span = Span::from_millis(2);
+/// No horizon is further away: all that can be done before it may be done in one call, in which nobody can end the run, and each
+/// deadline that hosts meet on the way stays in the agenda until its time.
+const MOST: Span = Span::from_secs(1);
+
+/// See the module.
+pub struct Horizon {
+    /// Look-ahead is possible in this partition.
+    useful: bool,
+    /// When the last flow starts of those whose start is known: before that they cannot all have
+    /// ended.
+    last_start: Time,
+    /// Nobody looks before this.
+    look: Time,
+    /// When to look for another horizon.
+    review_at: Time,
+    /// Flows that begin here, the ones that have most to send last.
+    unfinished_flows: Vec<FlowId>,
+}
+
+impl Horizon {
+    /// Of a partition of a run; `here` says of a flow whether it begins there.
+    pub fn new<D: Driver>(
+        fabric: &Fabric<D>,
+        last_start: Time,
+        here: impl Fn(FlowId) -> bool,
+    ) -> Horizon {
+        let flows = fabric.workload().flows();
+        let (useful, mut unfinished_flows) = (fabric.looks_ahead(), Vec::new());
+        if useful {
+            unfinished_flows.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
+            // Behind them those that wait for others, for they end behind those.
+            unfinished_flows.sort_by_key(|flow| {
+                let flow = &flows[flow.index()];
+                (flow.after().is_some(), flow.bytes.unwrap_or(u64::MAX))
+            });
+        }
+        Horizon { useful, last_start, look: Time::ZERO, review_at: Time::MAX, unfinished_flows }
+    }
+    /// Nobody looks before `look`.
+    pub fn look_not_before(&mut self, look: Time) {
+        if self.look < look && self.useful {
+            (self.look, self.review_at) = (look, Time::ZERO);
+        }
+    }
+    /// When [`Horizon::review`] is due.
+    #[inline]
+    pub fn review_at(&self) -> Time {
+        self.review_at
+    }
+    /// Tell `fabric` a new horizon, if there is one.
+    #[cold]
+    pub fn review<D: Driver>(&mut self, fabric: &mut Fabric<D>, now: Time) {
+        let guards = fabric.driver.guards();
+        let most = if guards.has(Guard::OneSecond) { now + MOST } else { Time::MAX };
+        let look = if guards.has(Guard::NextLook) { self.look } else { Time::MAX };
+        let wanted = look.min(most);
+        let mut horizon = wanted.min(self.last_start);
+        if horizon < wanted && !guards.has(Guard::EndOfRun) {
+            horizon = wanted;
+        } else if horizon < wanted {
+            horizon = wanted.min(self.lasts_until(fabric, now)).max(horizon);
+        }
+        let ahead = horizon.since(now);
+        self.review_at = if horizon == self.look { Time::MAX } else { now + ahead.max(LEAST) / 2 };
+        if ahead >= LEAST {
+            fabric.extend_horizon(horizon);
+        }
+    }
+    /// A time before which the flows that begin here cannot all have ended.
+    fn lasts_until<D: Driver>(&mut self, fabric: &Fabric<D>, now: Time) -> Time {
+        while let Some(&flow) = self.unfinished_flows.last() {
+            let until = flow_lasts_until(fabric, flow, now);
+            if until > now + LEAST {
+                return until;
+            }
+            self.unfinished_flows.pop();
+        }
+        now
+    }
+}
+
+/// So many flows that wait for each other are looked at.
+const MOST_WAITING: usize = 8;
+
+/// A time before which `flow` cannot have ended.
+fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) -> Time {
+    let (workload, mut thinks) = (fabric.workload(), Span::ZERO);
+    for _ in 0..MOST_WAITING {
+        if let Some(connection) = fabric.connection(flow, Role::Client) {
+            return connection_lasts_until(fabric, flow, connection, now) + thinks;
+        }
+        if let Some(start) = fabric.opens_at(flow) {
+            return start.max(now) + thinks;
+        }
+        let spec = &workload.flows()[flow.index()];
+        let Some(after) = spec.after().filter(|_| !fabric.is_skipped(flow)) else { return now };
+        if spec.stop().is_none() || !fabric.driver.guards().has(Guard::Skipped) {
+            // Else it may never start, and that is known when the other ends.
+            thinks += workload.think(flow);
+        }
+        flow = after.flow;
+    }
+    now + thinks
+}
+
+/// What a flow has not sent yet takes a while on its first link, unless it is told to stop; and
+/// before it gives up it times out.
+fn connection_lasts_until<D: Driver>(
+    fabric: &Fabric<D>,
+    flow: FlowId,
+    connection: &Connection,
+    now: Time,
+) -> Time {
+    if connection.is_ended() {
+        return now;
+    }
+    let guards = fabric.driver.guards();
+    let spec = &fabric.workload().flows()[flow.index()];
+    let first = fabric.link(fabric.first_link(flow));
+    let sent_bytes = connection.progress().sent_bytes;
+    let sends = match spec.bytes {
+        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO, // its rate may change
+        None => Span::MAX,
+        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO, // others may carry all of it
+        Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
+    };
+    let stop = spec.stop().filter(|_| guards.has(Guard::Stop));
+    let writes_until = (now + sends).min(stop.map_or(Time::MAX, |stop| stop.max(now)));
+    match guards.has(Guard::GivesUp) {
+        true => writes_until.min(connection.gives_up_after(now)),
+        false => writes_until,
+    }
+}

@@ -1,0 +1,137 @@
+//! What a flow costs on the wire, beside what it delivers.
+
+use forebay_base::{Ecn, IpVersion, OptionList, Rng, Stream, Time};
+use forebay_cc::{
+    AckPolicy, AnyController, AnyFeedback, Controller, DatagramView, Feedback, Init, NextPacket,
+};
+use forebay_net::TransportSpec;
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
+use forebay_transport::Pacing;
+
+/// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes from the IP header on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketCost {
+    /// Payload of a full-sized packet.
+    pub payload_bytes: f64,
+    /// Length of a full-sized packet.
+    pub data_bytes: f64,
+    /// Length of an ACK without SACK blocks.
+    pub ack_bytes: f64,
+    /// ACKs for each full-sized packet.
+    pub acks_per_packet: f64,
+    /// Length of a SYN.
+    pub syn_bytes: f64,
+    /// Length of its answer.
+    pub syn_ack_bytes: f64,
+    /// What a packet on a detour is longer.
+    pub detour_bytes: f64,
+}
+
+/// IP and TCP header without options.
+fn header_bytes(version: IpVersion) -> usize {
+    match version {
+        IpVersion::V4 => 40,
+        IpVersion::V6 => 60,
+    }
+}
+
+/// RFC 7323, without padding.
+const TIMESTAMP_BYTES: usize = 10;
+/// MSS 4, SACK permitted 2, window scale 3 (RFC 9293, 2018, 7323).
+const SYN_MSS_BYTES: usize = 4;
+const SYN_SACK_BYTES: usize = 2;
+const SYN_SCALE_BYTES: usize = 3;
+
+/// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen who sends.
+struct Talk {
+    controller: AnyController,
+    feedback: AnyFeedback,
+    payload_bytes: u32,
+}
+
+impl Talk {
+    /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the receiver puts on its answer.
+    fn options(&mut self, syn: bool) -> [usize; 2] {
+        let payload_bytes = if syn { 0 } else { self.payload_bytes };
+        let next = NextPacket { number: 0, syn, retransmission: false, payload_bytes };
+        let stamp = self.controller.stamp(Time::ZERO, &next).options;
+        let datagram = DatagramView {
+            payload_bytes,
+            wire_len: 0,
+            ecn: Ecn::NotEct,
+            options: stamp.as_ref(),
+            in_order: !syn,
+        };
+        self.feedback.on_datagram(Time::ZERO, &datagram);
+        let mut told = OptionList::EMPTY;
+        self.feedback.fill(Time::ZERO, &mut told);
+        [stamp.map_or(0, |list| list.len()), told.len()]
+    }
+}
+
+impl PacketCost {
+    /// The packets of a transport: its configuration says which options it writes, its controller and its receiver half what they
+    /// add.
+    pub fn of(transport: &TransportSpec, version: IpVersion) -> PacketCost {
+        let config = &transport.config;
+        let init = Init {
+            mss_bytes: config.mss_bytes as u32,
+            initial_window_bytes: config.initial_window_segments as u64 * config.mss_bytes as u64,
+            initial_ssthresh_bytes: config.initial_ssthresh_bytes.unwrap_or(u64::MAX),
+            paced: config.pacing != Pacing::Off,
+            rng: Rng::new(0, Stream::Controller, 0),
+        };
+        let mut talk = Talk {
+            controller: (transport.controller)(init),
+            feedback: (transport.feedback)(),
+            payload_bytes: config.mss_bytes as u32,
+        };
+        let [syn_stamp, syn_told] = talk.options(true);
+        let [data_stamp, data_told] = talk.options(false);
+        let Talk { controller, feedback, .. } = talk;
+        assert!(data_stamp <= controller.option_bytes() as usize, "a stamp keeps its promise");
+        let stamps = if config.timestamps { TIMESTAMP_BYTES } else { 0 };
+        let padded = |options: usize| (options + stamps).next_multiple_of(4);
+        let header = header_bytes(version);
+        let data_header = header + padded(controller.option_bytes() as usize);
+        let syn = SYN_MSS_BYTES
+            + if config.sack { SYN_SACK_BYTES } else { 0 }
+            + if config.window_scaling { SYN_SCALE_BYTES } else { 0 };
+        let policy = controller.ack_policy().unwrap_or(config.ack_policy);
+        let acks_per_packet = match policy {
+            AckPolicy::Delayed { packets, .. } if !feedback.clocks_acks() => 1.0 / packets as f64,
+            AckPolicy::Delayed { .. } | AckPolicy::EveryPacket => 1.0,
+        };
+        PacketCost {
+            payload_bytes: config.mss_bytes as f64,
+            data_bytes: (data_header + config.mss_bytes as usize) as f64,
+            ack_bytes: (header + padded(data_told)) as f64,
+            acks_per_packet,
+            syn_bytes: (header + padded(syn + syn_stamp)) as f64,
+            syn_ack_bytes: (header + padded(syn + syn_stamp + syn_told)) as f64,
+            detour_bytes: DETOUR_TAG_BYTES as f64,
+        }
+    }
+
+    /// Wire bytes on a link that adds `overhead_bytes` to each packet, for each byte delivered over it.
+    pub fn data_weight(&self, overhead_bytes: f64) -> f64 {
+        (self.data_bytes + overhead_bytes) / self.payload_bytes
+    }
+    /// Wire bytes of ACKs on such a link, for each byte delivered the other way.
+    pub fn ack_weight(&self, overhead_bytes: f64) -> f64 {
+        self.acks_per_packet * (self.ack_bytes + overhead_bytes) / self.payload_bytes
+    }
+    /// Full-sized packets that take as long as `bytes` of payload do, times their payload: more than `bytes` where the last
+    /// packet is shorter, since its header is not.
+    pub fn full_sized(&self, bytes: u64) -> f64 {
+        let packets = (bytes as f64 / self.payload_bytes).ceil();
+        let header = self.data_bytes - self.payload_bytes;
+        (packets * header + bytes as f64) / self.data_bytes * self.payload_bytes
+    }
+    /// Length of the first and of the last packet of `bytes`.
+    pub fn first_and_last(&self, bytes: u64) -> [f64; 2] {
+        let header = self.data_bytes - self.payload_bytes;
+        let last = (bytes as f64 - 1.0).max(0.0) % self.payload_bytes + 1.0;
+        [header + self.payload_bytes.min(bytes as f64), header + last.min(bytes as f64)]
+    }
+}

@@ -1,0 +1,273 @@
+//! INRPP on the wire: back-pressure on ACKs, its echo on data, the tag of a packet on a detour.
+//!
+//! ```text
+//! back-pressure   TCP option, every ACK        253  10  ExID(2)  ask and allowance(1) routers(1)  nonce(4)
+//! echo            TCP option, every data packet 253   8  ExID(2)  nonce(4)
+//! detour tag      IPv4 option                   158   8  budget(1) 0  next hop(4)
+//! ```
+//!
+//! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format open. A receiver puts the
+//! back-pressure option on each ACK, empty; routers overwrite it. A sender echoes the nonce of the last ACK on all data;
+//! nonce 0 means none. The two low bits of the first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
+
+use forebay_base::{OptionError, OptionList, kind};
+
+/// ExID of the back-pressure option.
+pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;
+/// ExID of the echo option.
+pub const ECHO_EX_ID: u16 = 0xF0B2;
+/// Kind of the IPv4 option with the detour tag.
+pub const DETOUR_KIND: u8 = 158;
+/// Length of the detour tag on the wire, in bytes.
+pub const DETOUR_TAG_BYTES: u16 = 8;
+/// Length of the echo option on the wire, in bytes.
+pub const ECHO_BYTES: u16 = 8;
+/// Length of the back-pressure option on the wire, in bytes.
+pub const BACK_PRESSURE_BYTES: u16 = 10;
+
+/// The largest allowance that the option holds: so many packets or more.
+pub const MAX_ALLOWANCE: u8 = 63;
+
+/// What a congested interface asks of those upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ask {
+    /// Nothing: send as the own interface allows (open loop).
+    #[default]
+    Nothing,
+    /// One packet for each ACK (closed loop).
+    SlowDown,
+    /// The interface with this nonce is no longer congested.
+    Cancel,
+    /// No packet for this ACK: more of the flow waits than its share. What waits brings other ACKs.
+    Pause,
+}
+
+/// An interface under congestion, under the alias that it drew for this episode; never 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Nonce(core::num::NonZeroU32);
+
+impl Nonce {
+    /// None for 0.
+    pub const fn new(value: u32) -> Option<Nonce> {
+        match core::num::NonZeroU32::new(value) {
+            Some(value) => Some(Nonce(value)),
+            None => None,
+        }
+    }
+    /// As on the wire.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+fn wire(nonce: Option<Nonce>) -> [u8; 4] {
+    nonce.map_or(0, Nonce::get).to_be_bytes()
+}
+
+/// The back-pressure option of an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct BackPressure {
+    /// What is asked.
+    pub ask: Ask,
+    /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if none says so. Who asks for
+    /// less allows nothing: with a slow-down or a pause the option is malformed unless this is 0.
+    pub allowance: u8,
+    /// INRPP routers that the ACK has passed, up to 255: 0 tells a sender that nobody on the path would hold what it sends.
+    pub routers: u8,
+    /// Who asks.
+    pub nonce: Option<Nonce>,
+}
+
+impl BackPressure {
+    /// Append the option. Errors if it does not fit.
+    pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(BACK_PRESSURE_EX_ID, &self.data())
+    }
+    /// The option, if it is there and well formed.
+    #[inline]
+    pub fn find(options: &OptionList) -> Option<BackPressure> {
+        BackPressure::read(options.find_experiment(BACK_PRESSURE_EX_ID)?)
+    }
+    #[inline]
+    fn read(data: &[u8]) -> Option<BackPressure> {
+        let &[first, routers, a, b, c, d] = data else { return None };
+        let ask = match first & 3 {
+            0 => Ask::Nothing,
+            1 => Ask::SlowDown,
+            2 => Ask::Cancel,
+            _ => Ask::Pause,
+        };
+        let (allowance, nonce) = (first >> 2, Nonce::new(u32::from_be_bytes([a, b, c, d])));
+        let sound = allowance == 0 || matches!(ask, Ask::Nothing | Ask::Cancel);
+        sound.then_some(BackPressure { ask, allowance, routers, nonce })
+    }
+    /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    pub fn overwrite(self, options: &mut OptionList) -> bool {
+        options.overwrite_experiment(BACK_PRESSURE_EX_ID, &self.data())
+    }
+    fn data(self) -> [u8; 6] {
+        let ask = match self.ask {
+            Ask::Nothing => 0,
+            Ask::SlowDown => 1,
+            Ask::Cancel => 2,
+            Ask::Pause => 3,
+        };
+        let [a, b, c, d] = wire(self.nonce);
+        [self.allowance.min(MAX_ALLOWANCE) << 2 | ask, self.routers, a, b, c, d]
+    }
+}
+
+/// The echo option of a data packet: its sender speaks INRPP, and the last ACK carried this nonce.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Echo(pub Option<Nonce>);
+
+impl Echo {
+    /// Append the option. Errors if it does not fit.
+    pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(ECHO_EX_ID, &wire(self.0))
+    }
+    /// The option, if it is there and well formed.
+    #[inline]
+    pub fn find(options: &OptionList) -> Option<Echo> {
+        Echo::read(options.find_experiment(ECHO_EX_ID)?)
+    }
+    #[inline]
+    fn read(data: &[u8]) -> Option<Echo> {
+        let bytes = data.try_into().ok()?;
+        Some(Echo(Nonce::new(u32::from_be_bytes(bytes))))
+    }
+}
+
+/// [`BackPressure::find`] and [`Echo::find`] in one walk: what a router looks for in every packet.
+#[inline]
+pub fn find_both(options: &OptionList) -> (Option<BackPressure>, Option<Echo>) {
+    let (mut back_pressure, mut echo) = (None, None);
+    for option in options.iter().filter(|option| option.kind == kind::EXPERIMENT) {
+        let Some((ex_id, data)) = option.data.split_first_chunk::<2>() else { continue };
+        match u16::from_be_bytes(*ex_id) {
+            BACK_PRESSURE_EX_ID => _ = back_pressure.get_or_insert(data),
+            ECHO_EX_ID => _ = echo.get_or_insert(data),
+            _ => {}
+        }
+    }
+    (back_pressure.and_then(BackPressure::read), echo.and_then(Echo::read))
+}
+
+/// A router under the number that its neighbours know it by, as in a link-state protocol.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RouterId(pub u32);
+
+/// The tag of a packet on a detour: an IPv4 option, put on where the detour begins and taken off at `next_hop`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DetourTag {
+    /// The router for which the packet would have left on the direct link.
+    pub next_hop: RouterId,
+    /// Hops that it may still make before that router.
+    pub budget: u8,
+}
+
+impl DetourTag {
+    /// Append the tag to the IPv4 options. Errors if it does not fit.
+    pub fn push(self, ip_options: &mut OptionList) -> Result<(), OptionError> {
+        let [a, b, c, d] = self.next_hop.0.to_be_bytes();
+        ip_options.push(DETOUR_KIND, &[self.budget, 0, a, b, c, d])
+    }
+    /// The tag, if it is there and well formed.
+    #[inline]
+    pub fn find(ip_options: &OptionList) -> Option<DetourTag> {
+        let &[budget, _, a, b, c, d] = ip_options.find(DETOUR_KIND)? else { return None };
+        Some(DetourTag { next_hop: RouterId(u32::from_be_bytes([a, b, c, d])), budget })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_are_those_of_the_diagram() {
+        let mut options = OptionList::EMPTY;
+        let nonce = Nonce::new(0x0102_0304);
+        let option = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 3, nonce };
+        option.push(&mut options).unwrap();
+        assert_eq!(options.as_bytes(), [253, 10, 0xF0, 0xB1, 1, 3, 1, 2, 3, 4]);
+        let roomy = BackPressure { ask: Ask::Cancel, allowance: 5, ..option };
+        assert!(roomy.overwrite(&mut options));
+        assert_eq!(options.as_bytes()[4], 5 << 2 | 2);
+        assert_eq!(BackPressure::find(&options), Some(roomy));
+        assert!(BackPressure { allowance: 200, ..roomy }.overwrite(&mut options));
+        assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 63, ..roomy }));
+        assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
+        let mut options = OptionList::EMPTY;
+        Echo(nonce).push(&mut options).unwrap();
+        assert_eq!(options.as_bytes(), [253, 8, 0xF0, 0xB2, 1, 2, 3, 4]);
+        assert_eq!(Echo::find(&options), Some(Echo(nonce)));
+        let mut options = OptionList::EMPTY;
+        let tag = DetourTag { next_hop: RouterId(0x0A0B_0C0D), budget: 1 };
+        tag.push(&mut options).unwrap();
+        assert_eq!(options.as_bytes(), [158, 8, 1, 0, 10, 11, 12, 13]);
+        assert_eq!(DetourTag::find(&options), Some(tag));
+    }
+
+    #[test]
+    fn routers_overwrite_and_never_insert() {
+        let full =
+            BackPressure { ask: Ask::Cancel, allowance: 0, routers: 255, nonce: Nonce::new(7) };
+        let mut options = OptionList::EMPTY;
+        assert!(!full.overwrite(&mut options) && options.is_empty());
+        Echo(None).push(&mut options).unwrap();
+        BackPressure::default().push(&mut options).unwrap();
+        let before = options.len();
+        assert!(full.overwrite(&mut options));
+        assert_eq!((options.len(), BackPressure::find(&options)), (before, Some(full)));
+        assert_eq!(Echo::find(&options), Some(Echo(None)), "the neighbour stays");
+    }
+
+    #[test]
+    fn who_asks_for_less_and_allows_more_is_no_back_pressure() {
+        for (first, sound) in [(1, true), (3, true), (4, true), (6, true), (5, false), (7, false)] {
+            let mut options = OptionList::EMPTY;
+            options.push_experiment(BACK_PRESSURE_EX_ID, &[first, 0, 0, 0, 0, 0]).unwrap();
+            assert_eq!(BackPressure::find(&options).is_some(), sound, "{first}");
+        }
+        let mut short = OptionList::EMPTY;
+        short.push_experiment(ECHO_EX_ID, &[1]).unwrap();
+        assert_eq!(Echo::find(&short), None);
+    }
+
+    /// Of two options the first counts, well formed or not; others stand anywhere between.
+    #[test]
+    fn one_walk_finds_what_two_would() {
+        let parts: [(u16, &[u8]); 6] = [
+            (BACK_PRESSURE_EX_ID, &[1, 2, 0, 0, 0, 7]),
+            (BACK_PRESSURE_EX_ID, &[7, 0, 0, 0, 0, 0]),
+            (ECHO_EX_ID, &[0, 0, 0, 5]),
+            (ECHO_EX_ID, &[0]),
+            (ECHO_EX_ID, &[0, 0, 0, 0]),
+            (0x1234, &[]),
+        ];
+        let first = |list: &[(u16, &[u8])], ex_id| {
+            list.iter().find(|(id, _)| *id == ex_id).map(|&(_, data)| data.to_vec())
+        };
+        for pick in 0..parts.len().pow(3) {
+            let list = [parts[pick % 6], parts[pick / 6 % 6], parts[pick / 36]];
+            let mut options = OptionList::EMPTY;
+            options.push(5, &[0; 4]).unwrap();
+            list.iter().for_each(|(id, data)| options.push_experiment(*id, data).unwrap());
+            let back_pressure = match first(&list, BACK_PRESSURE_EX_ID).as_deref() {
+                Some([1, ..]) => {
+                    let nonce = Nonce::new(7);
+                    Some(BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce })
+                }
+                _ => None,
+            };
+            let echo = match first(&list, ECHO_EX_ID).as_deref() {
+                Some([0, 0, 0, last]) => Some(Echo(Nonce::new(u32::from(*last)))),
+                _ => None,
+            };
+            assert_eq!(find_both(&options), (back_pressure, echo), "{list:?}");
+            let alone = (BackPressure::find(&options), Echo::find(&options));
+            assert_eq!(alone, (back_pressure, echo), "{list:?}");
+        }
+    }
+}
