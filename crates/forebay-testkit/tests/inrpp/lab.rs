@@ -2,7 +2,7 @@
 
 use forebay_base::{DropReason, FlowId, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_net::{NetEvent, NetSpec};
-use forebay_reference::{Mode, Reference, Wanted, fluid_reference};
+use forebay_reference::{Wanted, fluid_reference};
 use forebay_router::inrpp::{CacheLimits, Settings};
 use forebay_scenario::FctClock;
 use forebay_sim::{Options, Simulation};
@@ -33,8 +33,12 @@ pub struct Lab {
 impl Lab {
     /// `routers` routers with caches of that size, not joined.
     pub fn new(routers: usize, cache_bytes: u64) -> Lab {
+        Lab::with(routers, cache(cache_bytes))
+    }
+    /// The same with thresholds of one's own.
+    pub fn with(routers: usize, limits: CacheLimits) -> Lab {
         let mut world = World::new();
-        let settings = settings(cache(cache_bytes));
+        let settings = settings(limits);
         let routers =
             (0..routers).map(|i| router(&mut world, &format!("r{i}"), &settings)).collect();
         transport(&mut world, "inrpp", config());
@@ -52,11 +56,6 @@ impl Lab {
             lab.join((i, i + 1), rate);
         }
         lab
-    }
-    /// Hosts that come from now on have links of this rate.
-    pub fn access(mut self, mbps: u64) -> Lab {
-        self.access = Rate::mbps(mbps);
-        self
     }
     /// This router speaks no INRPP.
     pub fn plain(mut self, router: usize) -> Lab {
@@ -129,28 +128,30 @@ pub struct Result {
     pub queue_drops: u64,
     /// Packets sent again, of all sent.
     pub resent: f64,
-    pub mode: Mode,
 }
 
-fn reference(spec: &NetSpec) -> Reference {
+fn reference(spec: &NetSpec) -> Vec<Option<f64>> {
     let until = Time::MAX;
     let (from, clock) = (Time::ZERO, FctClock::Established);
     let wanted = Wanted { spec, seed: SEED, from, until, clock };
     let done = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("to the end");
     assert_ne!(done.kind, "none", "{}", done.why);
-    done
+    done.per_flow_fct_s
 }
 
-/// Run until all flows are complete.
-pub fn run(spec: &NetSpec) -> Result {
+/// Run until all flows are complete. `by_hand`: what each takes at best, in seconds, where the
+/// reference cannot say.
+pub fn run(spec: &NetSpec, by_hand: Option<f64>) -> Result {
     let mut sim = Simulation::new(spec, SEED, Options::default()).expect("sound");
     sim.run_until(Time::from_secs(4_000)).unwrap();
     assert!(sim.conservation().holds());
-    let reference = reference(spec);
-    let ideal = &reference.per_flow_fct_s;
+    let ideals = match by_hand {
+        Some(ideal) => vec![Some(ideal); spec.flows.len()],
+        None => reference(spec),
+    };
     let (mut ratios, mut last_s, mut sums) = (Vec::new(), 0f64, (0.0, 0.0));
     let (mut resent, mut sent) = (0, 0);
-    for (i, ideal) in ideal.iter().enumerate() {
+    for (i, ideal) in ideals.into_iter().enumerate() {
         let outcome = sim.flow(FlowId(i as u32));
         let done = outcome.completed_at.unwrap_or(Time::MAX);
         let fct = done.since(outcome.established_at.expect("established")).as_secs_f64();
@@ -168,7 +169,6 @@ pub fn run(spec: &NetSpec) -> Result {
         cache_drops: sim.drops().count(DropReason::CacheFull),
         queue_drops: sim.drops().count(DropReason::Full),
         resent: resent as f64 / sent as f64,
-        mode: if reference.mode == "pooled" { Mode::Pooled } else { Mode::SinglePath },
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bottlenecks;
 mod company;
+mod crowds;
 mod dumbbell;
 mod hard;
 mod lab;

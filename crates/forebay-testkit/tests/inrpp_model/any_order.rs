@@ -1,21 +1,20 @@
 //! Any order of events: what is held leaves, what is asked ends.
 
-use super::net::{Net, Shape, limits};
-use super::port::{MUTANTS, Mutant};
-use super::rules::{self, Faults, check};
-use super::slots::Slots;
+use super::net::{Net, Shape};
+use super::port::Mutant;
+use super::rules::{self, Faults};
 use stateright::{Model, Property};
 
 /// A network, and what may go wrong in it.
 #[derive(Clone, Debug)]
-struct AnyOrder {
-    shape: Shape,
-    mutant: Option<Mutant>,
-    faults: Faults,
+pub struct AnyOrder {
+    pub shape: Shape,
+    pub mutant: Option<Mutant>,
+    pub faults: Faults,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Step {
+pub enum Step {
     Send(usize),
     Deliver(usize),
     Ack(usize),
@@ -98,58 +97,4 @@ impl Model for AnyOrder {
             Property::always(rules::STEP, |_, (net, _): &World| net.broken.is_none()),
         ]
     }
-}
-
-fn line(packets: [u8; 2]) -> Shape {
-    Shape {
-        paths: vec![vec![0, 1, 2], vec![0, 1, 2]],
-        packets: packets.map(|k| (k < 200).then_some(k)).to_vec(),
-        limits: vec![limits(1, 1, 20); 3],
-        room: 1,
-    }
-}
-/// Flow 0 over all three, flow 1 over the last two.
-fn joined(packets: [u8; 2]) -> Shape {
-    Shape { paths: vec![vec![0, 1, 2], vec![1, 2]], ..line(packets) }
-}
-/// A long flow over two links, and one over each of them.
-fn parking(packets: [u8; 3]) -> Shape {
-    Shape {
-        paths: vec![vec![0, 1], vec![0], vec![1]],
-        packets: packets.map(|k| (k < 200).then_some(k)).to_vec(),
-        ..line([0, 0])
-    }
-}
-fn ring(packets: [u8; 3]) -> Shape {
-    Shape {
-        paths: vec![vec![0, 1], vec![1, 2], vec![2, 0]],
-        packets: packets.map(|k| (k < 200).then_some(k)).to_vec(),
-        ..line([0, 0])
-    }
-}
-
-#[test]
-fn try_one() {
-    let arg = |name: &str| std::env::var(name).unwrap_or_default();
-    let packets: Vec<u8> = arg("K").split(',').map(|k| k.parse().unwrap()).collect();
-    let shape = match arg("SHAPE").as_str() {
-        "line" => line([packets[0], packets[1]]),
-        "joined" => joined([packets[0], packets[1]]),
-        "parking" => parking([packets[0], packets[1], packets[2]]),
-        _ => ring([packets[0], packets[1], packets[2]]),
-    };
-    let l: Vec<u64> = std::env::var("L").unwrap_or("1,1,20".into()).split(',').map(|k| k.parse().unwrap()).collect();
-    let shape = Shape { limits: vec![limits(l[0], l[1], l[2]); 3], ..shape };
-    let f: Vec<u8> = arg("F").split(',').map(|k| k.parse().unwrap()).collect();
-    let faults = Faults { lost_acks: f[0], swapped_acks: f[1], restarts: f[2], delays: f[3] };
-    let mutant = MUTANTS.into_iter().find(|m| format!("{m:?}") == arg("M"));
-    let most = arg("MOST").parse().unwrap_or(4_000_000);
-    if let Ok(slots) = std::env::var("SLOTS") {
-        let s: Vec<u8> = slots.split(',').map(|k| k.parse().unwrap()).collect();
-        let (periods, access, pauses, deadline) = (s[..3].to_vec(), s[3], s[4], s[5]);
-        let model = Slots { shape, mutant, faults, periods, access, pauses, deadline };
-        check(&format!("{mutant:?}"), model, most);
-        return;
-    }
-    check(&format!("{mutant:?}"), AnyOrder { shape, mutant, faults }, most);
 }

@@ -8,8 +8,8 @@
 //! A link is a row of packets one way, a row of ACKs the other way. Ports are the real machine; the
 //! senders obey rules 1 to 5 of `forebay_cc::inrpp`. There is no retransmission: what is lost is lost.
 
-use super::port::{Data, Mutant, Port};
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use super::port::{Data, Mutant, PACKET_BYTES, Port};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use std::collections::VecDeque;
@@ -23,59 +23,87 @@ const MAX_CREDITS: u8 = 2;
 pub struct Shape {
     /// The ports that each flow passes, in order.
     pub paths: Vec<Vec<usize>>,
-    /// Packets of each flow; None: without end.
-    pub packets: Vec<Option<u8>>,
+    /// Packets of each flow.
+    pub packets: Vec<u8>,
     pub limits: Vec<CacheLimits>,
     /// Packets that a link holds, in its queue and on the wire.
     pub room: usize,
 }
 
+/// Sizes of a cache in packets.
 pub fn limits(low: u64, high: u64, total: u64) -> CacheLimits {
-    CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total }
+    let bytes = |packets: u64| packets * PACKET_BYTES as u64;
+    CacheLimits { low_bytes: bytes(low), high_bytes: bytes(high), total_bytes: bytes(total) }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ack {
     pub flow: u8,
+    /// Of which packet, and of all before it.
+    number: u8,
     pub option: BackPressure,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Loop {
     Open,
-    Closed,
-    Ramp,
+    Closed { credits: u8 },
+    Ramp { window: u8 },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sender {
     pub started: bool,
-    pub left: Option<u8>,
+    pub left: u8,
     next: u8,
-    pub state: Loop,
-    pub credits: u8,
+    acked: u8,
+    state: Loop,
     echo: Option<Nonce>,
 }
 
 impl Sender {
+    fn in_flight(&self) -> u8 {
+        self.next - self.acked
+    }
+    fn is_allowed(&self) -> bool {
+        match self.state {
+            Loop::Open => true,
+            Loop::Closed { credits } => credits > 0,
+            Loop::Ramp { window } => self.in_flight() < window,
+        }
+    }
     pub fn may_send(&self) -> bool {
-        self.started && self.left != Some(0) && (self.state == Loop::Open || self.credits > 0)
+        self.started && self.left > 0 && self.is_allowed()
     }
     pub fn is_stuck(&self) -> bool {
-        self.started && self.left != Some(0) && !self.may_send()
+        self.started && self.left > 0 && !self.is_allowed()
     }
-    fn hear(&mut self, option: BackPressure) {
-        self.state = match (option.ask, self.state) {
-            (Ask::SlowDown, _) => Loop::Closed,
-            (Ask::Nothing, Loop::Ramp) => Loop::Ramp,
-            (Ask::Nothing | Ask::Cancel, _) => Loop::Open,
-        };
-        self.credits = match self.state {
-            Loop::Open => 0,
-            Loop::Closed => (self.credits + 1).min(MAX_CREDITS),
-            Loop::Ramp => self.credits + 2,
+    /// Rules 2 to 5 of `forebay_cc::inrpp`.
+    fn hear(&mut self, number: u8, option: BackPressure) {
+        let before = self.in_flight();
+        let delivered = (number + 1).saturating_sub(self.acked);
+        self.acked = self.acked.max(number + 1);
+        let allowed = option.allowance;
+        self.state = match (self.state, option.ask) {
+            (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
+            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0 },
+            (Loop::Ramp { window }, _) => Loop::Ramp { window: window.max(allowed) },
+            (Loop::Open, _) if allowed == 0 => Loop::Open,
+            _ => Loop::Ramp { window: before.max(allowed).max(1) },
         };
         self.echo = option.nonce.filter(|_| option.ask != Ask::Cancel);
+        if option.ask == Ask::Pause && self.in_flight() > 0 {
+            return;
+        }
+        match &mut self.state {
+            Loop::Open => {}
+            Loop::Closed { credits } => *credits = (*credits + 1).min(MAX_CREDITS),
+            Loop::Ramp { window } => *window = window.saturating_add(delivered.min(2)),
+        }
+    }
+    /// Nothing came for the longest time: what is missing is taken for lost.
+    fn time_out(&mut self) {
+        (self.acked, self.state) = (self.next, Loop::Ramp { window: 1 });
     }
 }
 
@@ -102,12 +130,12 @@ pub struct Net {
 impl Net {
     pub fn new(shape: &Shape, mutant: Option<Mutant>) -> Net {
         let ports = shape.limits.iter().enumerate();
-        let sender = |&left: &Option<u8>| Sender {
+        let sender = |&left: &u8| Sender {
             started: true,
             left,
             next: 0,
+            acked: 0,
             state: Loop::Open,
-            credits: 0,
             echo: None,
         };
         Net {
@@ -132,11 +160,9 @@ impl Net {
         self.moved();
         let sender = &mut self.senders[flow];
         let data = Data { flow: flow as u8, number: sender.next, echo: sender.echo };
-        if let Some(left) = &mut sender.left {
-            (*left, sender.next) = (*left - 1, sender.next + 1);
-        }
-        if sender.state != Loop::Open {
-            sender.credits -= 1;
+        (sender.left, sender.next) = (sender.left - 1, sender.next + 1);
+        if let Loop::Closed { credits } = &mut sender.state {
+            *credits -= 1;
         }
         self.arrive(shape, shape.paths[flow][0], data);
     }
@@ -173,11 +199,9 @@ impl Net {
         if data.number < *expected {
             self.broken = Some("a packet has overtaken another of its flow");
         }
-        if self.senders[data.flow as usize].left.is_some() {
-            *expected = data.number + 1;
-        }
-        let option = BackPressure::default();
-        self.pass_ack(shape, port, Ack { flow: data.flow, option });
+        *expected = data.number + 1;
+        let (flow, number, option) = (data.flow, data.number, BackPressure::default());
+        self.pass_ack(shape, port, Ack { flow, number, option });
     }
     /// The first ACK on a link comes to the router.
     pub fn ack(&mut self, shape: &Shape, port: usize) {
@@ -187,11 +211,18 @@ impl Net {
     }
     fn pass_ack(&mut self, shape: &Shape, port: usize, ack: Ack) {
         let came = ack.option;
+        let free_before = self.ports[port].others_free(ack.flow);
         // How many routers were passed is nobody's business here.
         let said = self.ports[port].on_ack(self.now, ack.flow, came);
         let said = BackPressure { routers: 0, ..said };
-        if said.ask == Ask::SlowDown && self.ports[port].state() != State::BackPressure {
+        let asks = matches!(said.ask, Ask::SlowDown | Ask::Pause);
+        if asks && self.ports[port].state() != State::BackPressure {
             self.broken = Some("who is not congested asks to slow down");
+        }
+        // A packet, an allowance, or two in a ramp.
+        let worth = came.allowance.max(2) as usize;
+        if self.ports[port].others_free(ack.flow) > free_before + worth {
+            self.broken = Some("an ACK lets more go of other flows than it is worth");
         }
         let is_last = |p: usize| shape.paths.iter().all(|path| path.last() == Some(&p) || !path.contains(&p));
         if is_last(port) && self.ports[port].nonces() > 0 {
@@ -202,7 +233,7 @@ impl Net {
         let hop = path.iter().position(|&p| p == port).expect("on its way");
         match hop.checked_sub(1) {
             Some(before) => self.acks[path[before]].push_back(Ack { option: said, ..ack }),
-            None => self.senders[ack.flow as usize].hear(said),
+            None => self.senders[ack.flow as usize].hear(ack.number, said),
         }
     }
     pub fn restart(&mut self, port: usize) {
@@ -240,7 +271,7 @@ impl Net {
         }
         let late = still && due >= self.now + RTO;
         for sender in self.senders.iter_mut().filter(|s| late && s.is_stuck()) {
-            (sender.state, sender.credits) = (Loop::Ramp, 1);
+            sender.time_out();
         }
         self.now = due;
         for port in 0..self.ports.len() {

@@ -1,7 +1,7 @@
 //! The interface machine as the model drives it: the real one, or the real one with a fault put
 //! around it.
 
-use forebay_base::signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Stream, Time};
 use forebay_router::inrpp::{Cached, Class, FlowKey, Interface, Settings, State};
 use forebay_testkit::pool::settings;
@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_router::inrpp::CacheLimits;
 
-/// A data packet. All have the same length: sizes count in packets.
+/// All packets have this length.
+pub const PACKET_BYTES: u16 = 1500;
+
+/// A data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Data {
     pub flow: u8,
@@ -54,9 +57,13 @@ pub enum Mutant {
     Overtakes,
     /// A cancellation of downstream passes unread.
     IgnoresCancel,
+    /// Who asks says "pause": no ACK is worth a packet.
+    PausesAll,
+    /// The allowance is what the option can hold, whatever there is room for.
+    AllowsAnything,
 }
 
-pub const MUTANTS: [Mutant; 15] = [
+pub const MUTANTS: [Mutant; 17] = [
     Mutant::EchoOutlivesAck,
     Mutant::NothingFreesAll,
     Mutant::NoCredit,
@@ -72,10 +79,17 @@ pub const MUTANTS: [Mutant; 15] = [
     Mutant::SameNonce,
     Mutant::Overtakes,
     Mutant::IgnoresCancel,
+    Mutant::PausesAll,
+    Mutant::AllowsAnything,
 ];
 
 pub fn key(flow: u8) -> FlowKey {
     FlowKey::new((flow as u32, 1), (9, 2), Class::Pooled)
+}
+
+/// True if an ACK asks its flow for something.
+fn asks(option: BackPressure) -> bool {
+    matches!(option.ask, Ask::SlowDown | Ask::Pause) || option.allowance > 0 && option.ask == Ask::Nothing
 }
 
 /// An interface and what its faults have to remember.
@@ -94,10 +108,9 @@ pub struct Port {
 
 const EPISODES: u8 = 4;
 
-/// Packets are 1 byte long here; the rest is as in the product, but for the mutant.
 fn machine_settings(limits: CacheLimits, mutant: Option<Mutant>) -> Settings {
     let never = forebay_base::Span::from_secs(1 << 20);
-    let plain = Settings { quantum_bytes: 1, ..settings(limits) };
+    let plain = settings(limits);
     match mutant {
         Some(Mutant::NoWatchdog) => Settings { watchdog: never, ..plain },
         Some(Mutant::NeverForgets) => Settings { forget_after: never, ..plain },
@@ -109,7 +122,7 @@ impl Port {
     pub fn new(id: u8, limits: CacheLimits, mutant: Option<Mutant>) -> Port {
         let limits = match mutant {
             Some(Mutant::AsksWhenFull) => {
-                CacheLimits { high_bytes: limits.total_bytes - 1, ..limits }
+                CacheLimits { high_bytes: limits.total_bytes - PACKET_BYTES as u64, ..limits }
             }
             _ => limits,
         };
@@ -164,7 +177,7 @@ impl Port {
     /// Cache it. The number of packets that were lost for it.
     pub fn keep(&mut self, now: Time, data: Data) -> u8 {
         self.echoed.insert(data.flow, data.echo);
-        let cached = Cached { echo: data.echo, wire_len: 1, taggable: false, what: data };
+        let cached = Cached { echo: data.echo, wire_len: PACKET_BYTES, taggable: false, what: data };
         let kept = self.with(|m, rng| m.keep(now, key(data.flow), cached, 0, rng));
         kept.pushed_out.len() as u8 + kept.refused.is_some() as u8
     }
@@ -181,11 +194,18 @@ impl Port {
         self.machine.restart().len() as u8
     }
 
+    /// Packets of other flows that could leave if the link took all.
+    pub fn others_free(&self, flow: u8) -> usize {
+        let mut rest = self.clone();
+        let pulled = std::iter::from_fn(|| rest.pull(Time::ZERO));
+        pulled.filter(|data| data.flow != flow).count()
+    }
+
     /// An ACK comes from downstream; what it says when it has passed.
     pub fn on_ack(&mut self, now: Time, flow: u8, came: BackPressure) -> BackPressure {
         let said = self.bent_ack(now, flow, came);
-        match (came.ask, came.nonce) {
-            (Ask::SlowDown, Some(nonce)) => drop(self.under.insert(flow, nonce)),
+        match (asks(came), came.nonce) {
+            (true, Some(nonce)) => drop(self.under.insert(flow, nonce)),
             _ if self.is(Mutant::EchoOutlivesAck) && self.echo_holds(flow) => {}
             (_, nonce) => {
                 self.under.remove(&flow);
@@ -212,13 +232,13 @@ impl Port {
         let known = came.nonce.filter(|_| came.ask == Ask::SlowDown);
         let known = known.is_some_and(|n| self.under.get(&flow) == Some(&n));
         match self.mutant {
-            Some(Mutant::EchoOutlivesAck) if came.ask == Ask::Nothing => {
+            Some(Mutant::EchoOutlivesAck) if !asks(came) => {
                 match self.echo_holds(flow) {
                     true => self.asked_only(now, flow, came),
                     false => self.straight_ack(now, flow, came),
                 }
             }
-            Some(Mutant::NothingFreesAll) if came.ask == Ask::Nothing && came.nonce.is_some() => {
+            Some(Mutant::NothingFreesAll) if !asks(came) && came.nonce.is_some() => {
                 let others = self.under.iter().filter(|&(_, by)| Some(*by) == came.nonce);
                 let others: BTreeSet<u8> = others.map(|(&f, _)| f).filter(|&f| f != flow).collect();
                 for other in others {
@@ -234,7 +254,7 @@ impl Port {
             }
             Some(Mutant::ReadsItself) => {
                 let said = self.straight_ack(now, flow, came);
-                if said.ask == Ask::SlowDown && came.ask == Ask::Nothing {
+                if asks(said) && !asks(came) {
                     self.straight_ack(now, flow, said);
                 }
                 said
@@ -244,7 +264,7 @@ impl Port {
                     && self.machine.cache_bytes() <= self.machine.limits().high_bytes =>
             {
                 let said = self.straight_ack(now, flow, came);
-                BackPressure { ask: Ask::Nothing, nonce: came.nonce, ..said }
+                BackPressure { ask: Ask::Nothing, allowance: 0, nonce: came.nonce, ..said }
             }
             Some(Mutant::PassesRequestOn) if came.ask == Ask::SlowDown => {
                 let said = self.straight_ack(now, flow, came);
@@ -253,12 +273,24 @@ impl Port {
             Some(Mutant::CancelsNever) => {
                 let said = self.straight_ack(now, flow, came);
                 match said.ask == Ask::Cancel && came.ask != Ask::Cancel {
-                    true => BackPressure { ask: Ask::SlowDown, ..said },
+                    true => BackPressure { ask: Ask::SlowDown, allowance: 0, ..said },
                     false => said,
                 }
             }
             Some(Mutant::IgnoresCancel) if came.ask == Ask::Cancel => {
                 self.asked_only(now, flow, came)
+            }
+            Some(Mutant::PausesAll) => {
+                let said = self.straight_ack(now, flow, came);
+                let ask = if said.ask == Ask::SlowDown { Ask::Pause } else { said.ask };
+                BackPressure { ask, ..said }
+            }
+            Some(Mutant::AllowsAnything) => {
+                let said = self.straight_ack(now, flow, came);
+                match self.state() == State::BackPressure {
+                    true => BackPressure { ask: Ask::Nothing, allowance: 63, ..said },
+                    false => said,
+                }
             }
             _ => self.straight_ack(now, flow, came),
         }

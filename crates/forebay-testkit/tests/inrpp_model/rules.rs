@@ -4,7 +4,9 @@ use super::net::{Net, Sender};
 use super::port::Port;
 use forebay_base::Span;
 use forebay_router::inrpp::State;
-use stateright::{Checker, Model};
+use stateright::{Checker, HasDiscoveries, Model};
+use std::fmt::Debug;
+use std::hash::Hash;
 
 pub const WAY: &str = "without faults what is parked has a way to credits";
 pub const REST: &str = "at rest nothing is held, asked or left to send";
@@ -42,7 +44,7 @@ pub fn nothing_is_left(net: &Net) -> bool {
     let ports = || net.ports.iter();
     net.cached() == 0
         && ports().all(|port: &Port| port.nonces() == 0 && port.state() == State::Push)
-        && net.senders.iter().all(|sender| matches!(sender.left, Some(0) | None))
+        && net.senders.iter().all(|sender| sender.left == 0)
 }
 pub fn ends(net: &Net) -> bool {
     net.idle <= MAX_IDLE && net.now.since(net.moved_at) <= LONGEST_REST
@@ -51,24 +53,23 @@ pub fn soon(net: &Net) -> bool {
     net.longest_wait <= MAX_WAIT
 }
 
-/// The properties that do not hold, and how many different states there are.
-pub fn check<M>(name: &str, model: M, most: usize) -> (Vec<&'static str>, usize)
+/// The properties that do not hold, after all states; or after the first that breaks one.
+pub fn check<M>(name: &str, model: M, until: HasDiscoveries) -> Vec<&'static str>
 where
     M: Model + Send + Sync + 'static,
-    M::State: std::hash::Hash + Send + Sync + std::fmt::Debug + PartialEq + Clone,
-    M::Action: std::fmt::Debug + PartialEq + Clone,
+    M::State: Hash + Send + Sync + Debug + PartialEq + Clone,
+    M::Action: Debug + PartialEq + Clone,
 {
-    let start = std::time::Instant::now();
-    let checker = model.checker().target_state_count(most).spawn_bfs().join();
-    let states = checker.unique_state_count();
-    let mut found = Vec::new();
-    let depth = checker.max_depth();
+    let checker = model.checker().finish_when(until).spawn_bfs().join();
+    let mut found: Vec<(&str, String)> = Vec::new();
     for (property, path) in checker.discoveries() {
-        found.push(property);
-        if std::env::var_os("PATHS").is_some() {
-            println!("{property}: {:?}", path.into_actions());
-        }
+        found.push((property, format!("{:?}", path.into_actions())));
     }
-    println!("{name}: {states} states, depth {depth}; {found:?} {:?}", start.elapsed());
-    (found, states)
+    found.sort();
+    let (states, depth) = (checker.unique_state_count(), checker.max_depth());
+    println!("{name}: {states} states, {depth} steps deep");
+    for (property, path) in &found {
+        println!("    not always: {property}: {path}");
+    }
+    found.into_iter().map(|(property, _)| property).collect()
 }

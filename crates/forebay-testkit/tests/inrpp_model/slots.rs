@@ -46,7 +46,7 @@ pub struct World {
     pauses: u8,
     /// Slots so far, modulo all periods.
     slot: u8,
-    /// Slots since a flow started last; 0 for flows without end.
+    /// Slots since a flow started last.
     elapsed: u8,
 }
 
@@ -80,9 +80,7 @@ impl Slots {
             }
         }
         *slot = (*slot + 1) % self.cycle();
-        if self.shape.packets[0].is_some() {
-            world.elapsed = world.elapsed.saturating_add(1);
-        }
+        world.elapsed = world.elapsed.saturating_add(1);
     }
 }
 
