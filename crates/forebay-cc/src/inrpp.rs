@@ -7,8 +7,10 @@
 //!
 //! 1. Open loop: no limit. The turns that a host gives its flows share its link between them
 //!    (processor sharing).
-//! 2. Closed loop: `credits = min(credits + 1, 2)` for each ACK packet, duplicates too, and
-//!    `credits -= 1` for each packet sent: new data, retransmission or FIN.
+//! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived, by
+//!    its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission or
+//!    FIN. What an ACK tells of in parts is added up; one that tells of nothing new is no credit.
+//!    With nothing in flight no ACK would come: then it is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
 //!    rate: who asked has room for little more than what he had. An ACK without the option repeats
@@ -73,7 +75,8 @@ const LOSS_SHARE: u64 = 8;
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// Most credits that are kept in the closed loop, in packets, at least 1. The paper has a
-    /// packet for an ACK and says nothing of credits that find no packet; 2 lets one wait.
+    /// packet for an ACK and says nothing of credits that find no packet; 2 lets one wait, for
+    /// instance after a lost ACK.
     pub max_credits: u32,
     /// ACK packets in a row whose count of routers contradicts what the flow does, before it
     /// changes between INRPP and TCP; at least 1. Not in the paper; 8 are more than what a change
@@ -101,6 +104,8 @@ enum Loop {
     Open,
     Closed {
         credits: u32,
+        /// Delivered, and less than a segment.
+        owed_bytes: u64,
     },
     /// After the closed loop, or a timeout.
     Ramp {
@@ -228,7 +233,7 @@ impl Inrpp {
         let from_bytes = in_flight_bytes.max(allowed_bytes).max(self.mss_bytes);
         self.flow = match (self.flow, signal.ask) {
             (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
-            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0 },
+            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0, owed_bytes: 0 },
             (Loop::Ramp { cwnd_bytes }, _) => {
                 Loop::Ramp { cwnd_bytes: cwnd_bytes.max(allowed_bytes) }
             }
@@ -273,11 +278,22 @@ impl Inrpp {
         fate.age(self.mss_bytes);
     }
 
-    /// An ACK packet came that delivered so many bytes: rules 2 and 5.
-    fn take_ack(&mut self, delivered_bytes: u64) {
+    /// An ACK came that delivered so many bytes, and left so many in flight: rules 2, 3 and 5.
+    fn take_ack(&mut self, delivered_bytes: u64, in_flight_bytes: u64, paused: bool) {
         match &mut self.flow {
             Loop::Open => {}
-            Loop::Closed { credits } => *credits = (*credits + 1).min(self.params.max_credits),
+            Loop::Closed { credits, owed_bytes } => {
+                if !paused {
+                    *owed_bytes += delivered_bytes;
+                    let segments =
+                        (*owed_bytes / self.mss_bytes).min(self.params.max_credits.into());
+                    *owed_bytes %= self.mss_bytes;
+                    *credits = (*credits + segments as u32).min(self.params.max_credits);
+                }
+                if in_flight_bytes == 0 {
+                    *credits = (*credits).max(1);
+                }
+            }
             Loop::Ramp { cwnd_bytes } => {
                 *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes);
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
@@ -296,7 +312,7 @@ impl Controller for Inrpp {
         }
         match self.flow {
             Loop::Open => Limits::window(Limits::MAX_CWND_BYTES),
-            Loop::Closed { credits } => Limits {
+            Loop::Closed { credits, .. } => Limits {
                 credits: Some(u64::from(credits)),
                 ..Limits::window(Limits::MAX_CWND_BYTES)
             },
@@ -307,7 +323,7 @@ impl Controller for Inrpp {
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         if let Some(signal) = options.and_then(BackPressure::find) {
             self.hear(now, signal, 0);
-            self.take_ack(0);
+            self.take_ack(0, 0, false);
         }
         self.tcp.cubic.on_established(now, rtt, options);
     }
@@ -317,7 +333,7 @@ impl Controller for Inrpp {
         if !self.pooled {
             return self.tcp.cubic.on_sent(now, sent);
         }
-        if let Loop::Closed { credits } = &mut self.flow {
+        if let Loop::Closed { credits, .. } = &mut self.flow {
             // The retransmission of a timeout leaves without one.
             *credits = credits.saturating_sub(1);
         }
@@ -334,10 +350,9 @@ impl Controller for Inrpp {
             self.tcp.fate.age(self.mss_bytes);
         }
         // Data of the other direction repeats an ACK number; it is no ACK packet.
-        // With nothing in flight no other ACK would come.
-        let paused = signal.is_some_and(|s| s.ask == Ask::Pause) && ack.in_flight_bytes > 0;
-        if !paused && (signal.is_some() || ack.acked_bytes > 0 || ack.duplicate) {
-            self.take_ack(ack.delivered_bytes);
+        if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
+            let paused = signal.is_some_and(|signal| signal.ask == Ask::Pause);
+            self.take_ack(ack.delivered_bytes, ack.in_flight_bytes, paused);
         }
         if !self.pooled {
             self.tcp.cubic.on_ack(now, ack);
@@ -589,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_for_each_ack_duplicates_too_and_no_more_than_two_kept() {
+    fn one_packet_for_each_that_has_arrived_and_no_more_than_two_kept() {
         let mut inrpp = open();
         let slow = signal(Ask::SlowDown, 3, 7);
         let credits = |inrpp: &Inrpp| inrpp.limits().credits.unwrap();
@@ -597,24 +612,32 @@ mod tests {
         assert_eq!(credits(&inrpp), 1, "the ACK that closes the loop is worth a packet");
         send(&mut inrpp);
         assert_eq!(credits(&inrpp), 0);
-        // Duplicates, with and without the option, the option repeating the last word.
+        // A duplicate with SACK, the option repeating the last word; then without it.
         let options = carried(slow);
-        let duplicate = Ack { duplicate: true, acked_bytes: 0, ..ack(0) };
-        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..duplicate });
+        let sacked = Ack { duplicate: true, acked_bytes: 0, in_flight_bytes: MSS, ..ack(MSS) };
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..sacked });
         assert_eq!(credits(&inrpp), 1);
-        inrpp.on_ack(NOW, &duplicate);
+        inrpp.on_ack(NOW, &sacked);
         assert_eq!(credits(&inrpp), 2);
         hear(&mut inrpp, slow);
         assert_eq!(credits(&inrpp), 2, "two at most");
-        // An ACK number on data of the other direction is no ACK packet.
-        send(&mut inrpp);
-        inrpp.on_ack(NOW, &ack(0));
-        assert_eq!(credits(&inrpp), 1);
         // Retransmissions pay as well; that of a timeout may leave without.
-        for left in [0, 0] {
+        for left in [1, 0, 0] {
             inrpp.on_sent(NOW, &Sent { retransmission: true, ..sent(false) });
             assert_eq!(credits(&inrpp), left);
         }
+        // Duplicates that tell nothing, and a segment in 100 pieces.
+        let nothing = Ack { duplicate: true, in_flight_bytes: MSS, ..ack(0) };
+        (0..1_000).for_each(|_| inrpp.on_ack(NOW, &Ack { options: Some(&options), ..nothing }));
+        assert_eq!(credits(&inrpp), 0);
+        let piece = Ack { in_flight_bytes: MSS, ..ack(MSS / 100) };
+        (0..99).for_each(|_| inrpp.on_ack(NOW, &Ack { options: Some(&options), ..piece }));
+        assert_eq!(credits(&inrpp), 0);
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+        assert_eq!(credits(&inrpp), 1, "and one for that which comes whole");
+        send(&mut inrpp);
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(1) });
+        assert_eq!(credits(&inrpp), 1, "nothing is in flight: no ACK would come any more");
     }
 
     #[test]

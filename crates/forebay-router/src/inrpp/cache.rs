@@ -17,6 +17,8 @@ pub struct Cached<T> {
     pub echo: Option<Nonce>,
     /// Length on the wire in bytes.
     pub wire_len: u16,
+    /// Payload in bytes.
+    pub payload_len: u16,
     /// True if its header has room for the tag of a detour.
     pub taggable: bool,
     /// The packet.
@@ -36,8 +38,8 @@ struct Queue<T> {
     packets: VecDeque<Cached<T>>,
     bytes: u64,
     deficit_bytes: u32,
-    /// Under this nonce the first packet may leave, though it is held.
-    credit: Option<Nonce>,
+    /// Under this nonce the first packet may leave, though it is held, and so much payload was taken for it.
+    credit: Option<(Nonce, u16)>,
     place: Place,
 }
 
@@ -45,10 +47,10 @@ struct Queue<T> {
 pub(super) trait Holds {
     /// Under which nonce a packet of `flow` with this echo is held; None if it is not.
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce>;
-    /// Take a credit that any packet under `nonce` may use. False if there is none.
-    fn take_pooled(&mut self, nonce: Nonce) -> bool;
-    /// True if there is such a credit.
-    fn has_pooled(&self, nonce: Nonce) -> bool;
+    /// A packet of so much payload leaves under `nonce`, for what has arrived downstream.
+    fn take(&mut self, nonce: Nonce, payload_len: u16);
+    /// True if one may.
+    fn may_take(&self, nonce: Nonce) -> bool;
     /// A flow waits under `nonce` for a credit from now on.
     fn waits_now(&mut self, nonce: Nonce);
 }
@@ -198,7 +200,8 @@ impl<T> Cache<T> {
     /// Under which nonce the first packet of a flow may not leave; None if it may.
     fn barred(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
         let holder = self.holder(slot, holds)?;
-        let may = self.queue(slot).credit == Some(holder) || holds.has_pooled(holder);
+        let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == holder);
+        let may = own || holds.may_take(holder);
         (!may).then_some(holder)
     }
     /// Park flows at the head of the ring until one may send. To be called after whatever may change who may.
@@ -282,9 +285,9 @@ impl<T> Cache<T> {
             self.ring.remove(at);
             self.close(slot);
         }
-        if let Some(nonce) = holder.filter(|_| credit != holder) {
-            let taken = holds.take_pooled(nonce);
-            debug_assert!(taken, "a flow that is held has sent without a credit");
+        if let Some(nonce) = holder.filter(|_| credit.map(|(nonce, _)| nonce) != holder) {
+            debug_assert!(holds.may_take(nonce), "a flow that is held has sent without a credit");
+            holds.take(nonce, packet.payload_len);
         }
         self.left(key, &packet);
         Some((key, packet))
@@ -294,14 +297,17 @@ impl<T> Cache<T> {
         self.packets -= 1;
     }
 
-    /// A credit for a flow that waits under `nonce`: the first after `after` gets it. None if none waits.
-    pub fn credit_any(&mut self, nonce: Nonce, after: u32) -> Option<u32> {
+    /// A credit for a flow that waits under `nonce`: the first after `after` gets it. None if none waits. Its place, and the
+    /// payload that it is for.
+    pub fn credit_any(&mut self, nonce: Nonce, after: u32) -> Option<(u32, u16)> {
         let waiting = self.parked.get(&nonce)?;
         let next = waiting.range(after.saturating_add(1)..).next().or_else(|| waiting.first());
         let slot = *next?;
-        self.queue_mut(slot).credit = Some(nonce);
+        let queue = self.queue_mut(slot);
+        let payload_len = queue.packets.front().map_or(0, |packet| packet.payload_len);
+        queue.credit = Some((nonce, payload_len));
         self.unpark(slot, nonce);
-        Some(slot)
+        Some((slot, payload_len))
     }
     /// True if a flow waits under `nonce`.
     pub fn waits(&self, nonce: Nonce) -> bool {
@@ -313,11 +319,11 @@ impl<T> Cache<T> {
             self.enter_ring(slot);
         }
         for queue in self.slots.iter_mut().flatten() {
-            queue.credit.take_if(|credit| *credit == nonce);
+            queue.credit.take_if(|credit| credit.0 == nonce);
         }
     }
-    /// `flow` may be under another nonce than before. The nonce of a credit that it has no use for any more.
-    pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<Nonce> {
+    /// `flow` may be under another nonce than before. A credit that it has no use for any more.
+    pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<(Nonce, u16)> {
         let slot = self.find(flow)?;
         let holder = self.holder(slot, holds);
         if let Place::Parked(nonce) = self.queue(slot).place
@@ -325,7 +331,7 @@ impl<T> Cache<T> {
         {
             self.unpark(slot, nonce);
         }
-        self.queue_mut(slot).credit.take_if(|credit| holder != Some(*credit))
+        self.queue_mut(slot).credit.take_if(|credit| holder != Some(credit.0))
     }
     fn unpark(&mut self, slot: u32, nonce: Nonce) {
         let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
@@ -349,8 +355,8 @@ impl<T> Cache<T> {
         let pooled = self.flows().filter(|(key, _)| key.class() != Class::Plain);
         pooled.reduce(|best, next| if next.1 > best.1 { next } else { best })
     }
-    /// Take the last packet of a flow that has some, and the nonce of a credit that the flow has no use for any more.
-    pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<Nonce>) {
+    /// Take the last packet of a flow that has some, and a credit that the flow has no use for any more.
+    pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<(Nonce, u16)>) {
         let slot = self.index[&flow];
         let queue = self.queue_mut(slot);
         let packet = queue.packets.pop_back().expect("a flow that is listed has packets");

@@ -12,6 +12,8 @@ use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 use forebay_signal::inrpp::Nonce;
 
+/// No ACK is believed to tell of more than this, in bytes.
+const MAX_NEWS: i32 = 1 << 17;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
 const MAX_NONCES: usize = 4096;
 /// Flows of which it is remembered what their last ACK said; the packets of others are known by their echo alone.
@@ -26,6 +28,39 @@ pub(super) struct Patience {
     pub watchdog: Span,
 }
 
+/// What an ACK says has arrived, by sequence numbers: everything before one, and the highest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Arrived {
+    /// The cumulative acknowledgement.
+    pub before: u32,
+    /// The end of the highest SACK block; `before` where there is none.
+    pub highest: u32,
+}
+
+impl Arrived {
+    /// Twice the bytes that have arrived since `earlier`. A byte counts half when it or one behind it has arrived, and half when
+    /// all before it have: once in the end, however often and in whatever pieces it is acknowledged.
+    fn since(self, earlier: Arrived) -> u64 {
+        let ahead = |now: u32, then: u32| now.wrapping_sub(then).cast_signed().clamp(0, MAX_NEWS);
+        let (before, highest) =
+            (ahead(self.before, earlier.before), ahead(self.highest, earlier.highest));
+        u64::from(before.cast_unsigned()) + u64::from(highest.cast_unsigned())
+    }
+    fn join(&mut self, later: Arrived) {
+        let last = |a: u32, b: u32| if b.wrapping_sub(a).cast_signed() > 0 { b } else { a };
+        self.before = last(self.before, later.before);
+        self.highest = last(self.highest, later.highest);
+    }
+}
+
+/// What is remembered of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Said {
+    /// Under which nonce it is held; None: nobody asks it.
+    under: Option<Nonce>,
+    arrived: Arrived,
+}
+
 /// A congested interface downstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Hold {
@@ -35,8 +70,9 @@ pub(super) struct Hold {
     gap: Span,
     /// The last time that a packet got a credit.
     credited: Time,
-    /// Credits that no flow with packets here has had.
-    pub pooled: u32,
+    /// Twice the payload, in bytes, that has arrived and was not yet replaced by what left for it. A packet may leave where
+    /// this is above 0, and takes twice its payload from it.
+    pool: i64,
     /// The flow that had the last credit which was for anyone.
     pub served: u32,
 }
@@ -57,6 +93,17 @@ pub(super) struct Heard {
     pub forgotten: Option<Nonce>,
     /// The flow was under another nonce before, or under none, or it was not known.
     pub moved: bool,
+    /// Twice the bytes that the ACK tells of for the first time; None where none was seen before it.
+    pub news: Option<u64>,
+}
+
+/// Of whom an ACK says that nobody asks him.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Freed {
+    /// He was held, or not known: his packets may leave now.
+    pub moved: bool,
+    /// The nonce that he was held under, and twice the bytes that the ACK tells of for the first time.
+    pub from: Option<(Nonce, u64)>,
 }
 
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
@@ -64,8 +111,8 @@ pub(super) struct Heard {
 pub(super) struct Held {
     patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
-    /// What the last ACK of a flow said: under which nonce it is held; None: nobody asks it.
-    flows: BTreeMap<FlowKey, Option<Nonce>>,
+    /// What the last ACK of a flow said.
+    flows: BTreeMap<FlowKey, Said>,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
     due: Time,
 }
@@ -93,26 +140,42 @@ impl Held {
         self.nonces.get_mut(&nonce)
     }
     /// `nonce` asks `flow` to slow down.
-    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey) -> Heard {
+    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> Heard {
         let forgotten = match self.refresh(now, nonce) {
             true => None,
             false => {
                 let full = self.nonces.len() >= MAX_NONCES;
                 let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
-                let (gap, pooled, served) = (Span::ZERO, 0, u32::MAX);
-                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pooled, served });
+                let (gap, pool, served) = (Span::ZERO, 0, u32::MAX);
+                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool, served });
                 silent
             }
         };
         self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
-        let before = self.flows.get(&flow).copied();
-        let room = before.is_some() || self.flows.len() < MAX_FLOWS;
-        let moved = before != Some(Some(nonce)) && room;
-        if moved {
-            self.flows.insert(flow, Some(nonce));
+        let Some(said) = self.flows.get_mut(&flow) else {
+            let room = self.flows.len() < MAX_FLOWS;
+            if room {
+                self.flows.insert(flow, Said { under: Some(nonce), arrived });
+            }
+            return Heard { forgotten, moved: room, news: None };
+        };
+        let news = Some(arrived.since(said.arrived));
+        said.arrived.join(arrived);
+        let moved = said.under.replace(nonce) != Some(nonce);
+        Heard { forgotten, moved, news }
+    }
+    /// Packets under `nonce` may leave for so much more, in twice their bytes.
+    pub fn pay(&mut self, nonce: Nonce, halves: u64) {
+        if let Some(hold) = self.nonces.get_mut(&nonce) {
+            hold.pool = hold.pool.saturating_add_unsigned(halves);
         }
-        Heard { forgotten, moved }
+    }
+    /// One packet under `nonce` may leave though nothing arrived.
+    pub fn pay_one(&mut self, nonce: Nonce) {
+        if let Some(hold) = self.nonces.get_mut(&nonce) {
+            hold.pool = hold.pool.max(0) + 1;
+        }
     }
     /// A packet under `nonce` got a credit for an ACK, or for want of one.
     pub fn credited(&mut self, now: Time, nonce: Nonce) {
@@ -128,20 +191,22 @@ impl Held {
         hold.heard = now;
         true
     }
-    /// An ACK says that nobody downstream asks `flow`. What it was held under before: None if it was not known,
-    /// `Some(None)` if nobody asked it.
+    /// An ACK says that nobody downstream asks `flow`.
     #[inline]
-    pub fn let_be(&mut self, flow: FlowKey) -> Option<Option<Nonce>> {
+    pub fn let_be(&mut self, flow: FlowKey, arrived: Arrived) -> Freed {
         if self.nonces.is_empty() {
-            return Some(None);
+            return Freed { moved: false, from: None };
         }
-        if let Some(said) = self.flows.get_mut(&flow) {
-            return Some(said.take());
-        }
-        if self.flows.len() < MAX_FLOWS {
-            self.flows.insert(flow, None);
-        }
-        None
+        let Some(said) = self.flows.get_mut(&flow) else {
+            if self.flows.len() < MAX_FLOWS {
+                self.flows.insert(flow, Said { under: None, arrived });
+            }
+            return Freed { moved: true, from: None };
+        };
+        let news = arrived.since(said.arrived);
+        said.arrived.join(arrived);
+        let from = said.under.take().map(|nonce| (nonce, news));
+        Freed { moved: from.is_some(), from }
     }
     /// Forget `nonce`. False if it was not known.
     pub fn forget(&mut self, nonce: Nonce) -> bool {
@@ -149,7 +214,8 @@ impl Held {
         if self.nonces.is_empty() {
             self.flows.clear();
         } else if known {
-            self.flows.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
+            let under = self.flows.values_mut().filter(|said| said.under == Some(nonce));
+            under.for_each(|said| said.under = None);
         }
         known
     }
@@ -193,21 +259,17 @@ impl Holds for Held {
             return None;
         }
         match self.flows.get(&flow) {
-            Some(said) => *said,
+            Some(said) => said.under,
             None => echo.filter(|nonce| self.nonces.contains_key(nonce)),
         }
     }
-    fn take_pooled(&mut self, nonce: Nonce) -> bool {
-        match self.nonces.get_mut(&nonce) {
-            Some(hold) if hold.pooled > 0 => {
-                hold.pooled -= 1;
-                true
-            }
-            _ => false,
+    fn take(&mut self, nonce: Nonce, payload_len: u16) {
+        if let Some(hold) = self.nonces.get_mut(&nonce) {
+            hold.pool -= 2 * i64::from(payload_len.max(1));
         }
     }
-    fn has_pooled(&self, nonce: Nonce) -> bool {
-        self.nonces.get(&nonce).is_some_and(|hold| hold.pooled > 0)
+    fn may_take(&self, nonce: Nonce) -> bool {
+        self.nonces.get(&nonce).is_some_and(|hold| hold.pool > 0)
     }
     fn waits_now(&mut self, nonce: Nonce) {
         if let Some(hold) = self.nonces.get(&nonce) {

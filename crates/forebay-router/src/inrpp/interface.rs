@@ -23,7 +23,7 @@
 
 use super::cache::{Cache, Cached, Holds};
 use super::earliest;
-use super::held::{Held, Late, Patience};
+use super::held::{Arrived, Held, Late, Patience};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
@@ -31,8 +31,6 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
-/// Packets that an ACK with an allowance is worth: as many as a sender in its ramp lets go.
-const RAMP_PACKETS: u8 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// What an allowance counts in: packets of the usual size.
@@ -89,11 +87,13 @@ pub struct Interface<T> {
     held: Held,
 }
 
-/// How many packets an ACK is worth of those held.
+/// What an ACK is worth of what is held.
 #[derive(Clone, Copy)]
 enum Worth {
-    Packets(u8),
-    /// So many when the flow comes under the nonce, then [`RAMP_PACKETS`].
+    Nothing,
+    /// As much as has arrived.
+    Same,
+    /// So many packets when the flow comes under the nonce, then twice what has arrived.
     Ramp(u8),
 }
 
@@ -202,8 +202,8 @@ impl<T> Interface<T> {
             };
             let (last, unused) = self.cache.push_out(longest);
             pushed_out.push(last.what);
-            if let Some(nonce) = unused {
-                self.give(nonce);
+            if let Some(unused) = unused {
+                self.give_back(unused);
             }
         }
         true
@@ -235,26 +235,32 @@ impl<T> Interface<T> {
         self.cache.has_eligible_for_detour(max_wire_len, &self.held)
     }
 
-    /// An ACK of `flow` came in over this interface with this option: what it carries on.
+    /// An ACK of `flow` came in over this interface with this option, and says what has arrived: what it carries on.
     ///
     /// What downstream asks is read first; what this interface asks is written last. It asks flows that have their share of
     /// the cache. One that has less gets less than its share of the link: asked for one packet per ACK, with few or no packets
     /// under way, it would get no more for ever. It is told how many packets there is room for.
-    pub fn on_ack(&mut self, now: Time, flow: FlowKey, mut option: BackPressure) -> BackPressure {
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        flow: FlowKey,
+        arrived: Arrived,
+        mut option: BackPressure,
+    ) -> BackPressure {
         option.routers = option.routers.saturating_add(1);
         let worth = match (option.ask, option.allowance) {
-            (Ask::SlowDown, _) => Some(Worth::Packets(1)),
-            (Ask::Pause, _) => Some(Worth::Packets(0)),
+            (Ask::SlowDown, _) => Some(Worth::Same),
+            (Ask::Pause, _) => Some(Worth::Nothing),
             (Ask::Nothing, allowance) if allowance > 0 => Some(Worth::Ramp(allowance)),
             (Ask::Nothing | Ask::Cancel, _) => None,
         };
         match (worth, option.nonce) {
             (Some(worth), Some(nonce)) => {
-                self.hold(now, nonce, flow, worth);
+                self.hold(now, nonce, (flow, arrived), worth);
                 // It ends here, unless this interface is congested itself: see below.
                 option.ask = Ask::Nothing;
             }
-            _ => self.let_be(now, flow),
+            _ => self.let_be(now, flow, arrived),
         }
         if self.state != State::BackPressure {
             option.allowance = 0;
@@ -312,28 +318,32 @@ impl<T> Interface<T> {
         let over = self.cache.bytes() > self.limits.high_bytes && own > share;
         if over { Ask::Pause } else { Ask::SlowDown }
     }
-    /// `nonce` downstream asks for `flow`, with an ACK that is worth so much.
-    fn hold(&mut self, now: Time, nonce: Nonce, flow: FlowKey, worth: Worth) {
-        let heard = self.held.hear(now, nonce, flow);
+    /// `nonce` downstream asks for a flow, with an ACK that is worth so much.
+    ///
+    /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is what the ACK tells of.
+    fn hold(&mut self, now: Time, nonce: Nonce, (flow, arrived): (FlowKey, Arrived), worth: Worth) {
+        let heard = self.held.hear(now, nonce, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
         if heard.moved {
             self.reconsider(flow);
         }
-        let packets = match worth {
-            Worth::Packets(packets) => packets,
-            Worth::Ramp(allowance) => {
-                if heard.moved {
-                    allowance
-                } else {
-                    RAMP_PACKETS
-                }
+        let old = heard.news == Some(0);
+        let halves = match worth {
+            Worth::Nothing => 0,
+            Worth::Same => heard.news.unwrap_or(2 * PACKET_BYTES),
+            Worth::Ramp(allowance) if heard.moved && !old => {
+                2 * PACKET_BYTES * u64::from(allowance)
             }
+            Worth::Ramp(_) => 2 * heard.news.unwrap_or(2 * PACKET_BYTES),
         };
-        (0..packets).for_each(|_| self.let_go(now, nonce));
+        if halves > 0 {
+            self.held.pay(nonce, halves);
+            self.let_go(now, nonce);
+        }
     }
-    /// One packet may leave: of the flow under `nonce` whose turn it is, else the next that comes.
+    /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else those that come next.
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have none, and never get one.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
@@ -344,29 +354,38 @@ impl<T> Interface<T> {
         }
     }
     fn give(&mut self, nonce: Nonce) {
-        let Some(hold) = self.held.get_mut(nonce) else { return };
-        match self.cache.credit_any(nonce, hold.served) {
-            Some(served) => hold.served = served,
-            None => hold.pooled = hold.pooled.saturating_add(1),
+        while self.held.may_take(nonce) {
+            let Some(hold) = self.held.get_mut(nonce) else { return };
+            let Some((served, payload_len)) = self.cache.credit_any(nonce, hold.served) else {
+                return;
+            };
+            hold.served = served;
+            self.held.take(nonce, payload_len);
         }
+    }
+    /// A flow has no use for its credit any more.
+    fn give_back(&mut self, (nonce, payload_len): (Nonce, u16)) {
+        self.held.pay(nonce, 2 * u64::from(payload_len.max(1)));
+        self.give(nonce);
     }
     /// Nobody downstream asks `flow` to slow down: it is free, and no other.
     ///
-    /// Its ACK is worth a packet of those that are still held as it was. A flow that has nothing downstream gets no ACK that
-    /// could free it: so each that is freed lets another ask.
-    fn let_be(&mut self, now: Time, flow: FlowKey) {
-        let before = self.held.let_be(flow);
-        if before != Some(None) {
+    /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that has nothing downstream gets
+    /// no ACK that could free it: so each that is freed lets another ask.
+    fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) {
+        let freed = self.held.let_be(flow, arrived);
+        if freed.moved {
             self.reconsider(flow);
         }
-        if let Some(Some(nonce)) = before {
+        if let Some((nonce, news)) = freed.from.filter(|&(_, news)| news > 0) {
+            self.held.pay(nonce, news);
             self.let_go(now, nonce);
         }
     }
     /// `flow` is under another nonce than before.
     fn reconsider(&mut self, flow: FlowKey) {
         if let Some(unused) = self.cache.reconsider(flow, &self.held) {
-            self.give(unused);
+            self.give_back(unused);
         }
     }
     /// Nothing is held for `nonce` any more.
@@ -431,7 +450,10 @@ impl<T> Interface<T> {
             for late in self.held.late(now, |nonce| self.cache.waits(nonce)) {
                 match late {
                     Late::Forget(nonce) => self.release(nonce),
-                    Late::LetGo(nonce) => self.let_go(now, nonce),
+                    Late::LetGo(nonce) => {
+                        self.held.pay_one(nonce);
+                        self.let_go(now, nonce);
+                    }
                 }
             }
             self.cache.settle(&mut self.held);

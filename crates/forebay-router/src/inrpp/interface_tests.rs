@@ -1,21 +1,25 @@
 //! The interface machine by hand: each sequence is worked out from the rules of the paper, as corrected in the module.
 
 use super::cache::Cached;
+use super::held::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const LIMITS: CacheLimits =
-    CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
-const PACKET: u16 = 1_000;
+    CacheLimits { low_bytes: 4_500, high_bytes: 9_000, total_bytes: 15_000 };
+const PACKET: u16 = 1_500;
 
 struct Bench {
     interface: Interface<u32>,
     rng: Rng,
     next: u32,
+    /// What has arrived of each flow, by its last ACK.
+    arrived: BTreeMap<u32, u32>,
 }
 
 fn flow(n: u32) -> FlowKey {
@@ -28,6 +32,10 @@ fn asks(ask: Ask, nonce: u32) -> BackPressure {
     BackPressure { ask, routers: 1, nonce: Nonce::new(nonce), ..BackPressure::default() }
 }
 
+fn packet(what: u32) -> Cached<u32> {
+    Cached { echo: None, wire_len: PACKET, payload_len: PACKET, taggable: true, what }
+}
+
 impl Bench {
     fn new() -> Bench {
         Bench::with(LIMITS)
@@ -35,13 +43,17 @@ impl Bench {
     fn with(limits: CacheLimits) -> Bench {
         let settings = Settings { quantum_bytes: PACKET as u32, ..Settings::default() };
         let rng = Rng::new(1, Stream::Forwarding, 0);
-        Bench { interface: Interface::new(limits, &settings), rng, next: 0 }
+        Bench {
+            interface: Interface::new(limits, &settings),
+            rng,
+            next: 0,
+            arrived: BTreeMap::new(),
+        }
     }
     /// A packet of flow `n` comes; numbered from 1. What had to go for it.
     fn put(&mut self, at: Time, n: u32, echo: u32) -> Vec<u32> {
         self.next += 1;
-        let cached =
-            Cached { echo: Nonce::new(echo), wire_len: PACKET, taggable: true, what: self.next };
+        let cached = Cached { echo: Nonce::new(echo), what: self.next, ..packet(0) };
         let kept = self.interface.keep(at, flow(n), cached, 0, &mut self.rng);
         kept.pushed_out.into_iter().chain(kept.refused).collect()
     }
@@ -51,8 +63,12 @@ impl Bench {
         assert_eq!(eligible, pulled.is_some(), "what is eligible is pulled, and nothing else");
         pulled.map(|(flow, cached)| (flow, cached.what))
     }
+    /// An ACK for one more packet of flow `n`.
     fn ack(&mut self, at: Time, n: u32, option: BackPressure) -> BackPressure {
-        self.interface.on_ack(at, flow(n), option)
+        let before = self.arrived.get(&n).map_or(0, |&before| before) + PACKET as u32;
+        self.arrived.insert(n, before);
+        let arrived = Arrived { before, highest: before };
+        self.interface.on_ack(at, flow(n), arrived, option)
     }
     fn state(&self) -> State {
         self.interface.state()
@@ -65,19 +81,27 @@ fn the_states_follow_the_thresholds_with_hysteresis() {
     assert_eq!(b.state(), State::Push);
     for packets in 1..=6 {
         b.put(ms(0), 1, 0);
-        assert_eq!(b.state(), State::StoreDetour, "{packets} kB: S_high is 6 kB, and not passed");
+        assert_eq!(
+            b.state(),
+            State::StoreDetour,
+            "{packets} packets: S_high is six, and not passed"
+        );
     }
     b.put(ms(0), 1, 0);
-    assert_eq!(b.state(), State::BackPressure, "7 kB");
+    assert_eq!(b.state(), State::BackPressure, "7 packets");
     b.ack(ms(1), 1, BackPressure::default());
     for left in [6, 5, 4, 3] {
         b.pull(ms(2)).unwrap();
-        assert_eq!(b.state(), State::BackPressure, "{left} kB: S_low is 3 kB, and not passed");
+        assert_eq!(
+            b.state(),
+            State::BackPressure,
+            "{left} packets: S_low is three, and not passed"
+        );
     }
     b.pull(ms(2)).unwrap();
-    assert_eq!(b.state(), State::Disable, "2 kB");
+    assert_eq!(b.state(), State::Disable, "2 packets");
     (0..5).for_each(|_| drop(b.put(ms(3), 1, 0)));
-    assert_eq!(b.state(), State::BackPressure, "7 kB again");
+    assert_eq!(b.state(), State::BackPressure, "7 packets again");
 }
 
 #[test]
@@ -86,7 +110,7 @@ fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
     (0..6).for_each(|_| drop(b.put(ms(0), 1, 0)));
     b.put(ms(0), 2, 0);
     let told = b.ack(ms(1), 1, BackPressure::default());
-    assert_eq!((told.ask, told.routers), (Ask::Pause, 1), "6 kB, of which its share is 3");
+    assert_eq!((told.ask, told.routers), (Ask::Pause, 1), "6 packets, of which its share is 3");
     let nonce = told.nonce.expect("an alias");
     assert_eq!(b.ack(ms(2), 2, BackPressure::default()).nonce, Some(nonce), "one per episode");
     (0..5).for_each(|_| assert!(b.pull(ms(3)).is_some()));
@@ -249,7 +273,7 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     for (n, class) in classes {
         let key = FlowKey::new((n, 1), (9, 2), class);
         for _ in 0..2 {
-            let cached = Cached { echo: None, wire_len: PACKET, taggable: true, what: n };
+            let cached = packet(n);
             b.interface.keep(ms(0), key, cached, 5_000, &mut b.rng);
         }
     }
@@ -324,29 +348,29 @@ fn the_ack_that_frees_a_flow_is_worth_a_packet_of_those_still_held() {
 }
 
 const ROOMY: CacheLimits =
-    CacheLimits { low_bytes: 40_000, high_bytes: 80_000, total_bytes: 100_000 };
+    CacheLimits { low_bytes: 60_000, high_bytes: 120_000, total_bytes: 150_000 };
 
-/// A quarter of S_high is 20 kB: 20 kB for one flow alone, 10 kB for each of two.
+/// A quarter of S_high is room for twenty packets of one flow alone, for ten of each of two.
 #[test]
 fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
     let mut b = Bench::with(ROOMY);
     (0..81).for_each(|_| drop(b.put(ms(0), 1, 0)));
     assert_eq!(b.state(), State::BackPressure);
-    // 19 kB are left. Of two flows each may have 9.5 kB: 6 packets of 1500 bytes.
+    // There is room for 19 more. Of two flows each may have half of that.
     let new = b.ack(ms(1), 2, BackPressure::default());
-    assert_eq!((new.ask, new.allowance), (Ask::Nothing, 6));
+    assert_eq!((new.ask, new.allowance), (Ask::Nothing, 9));
     assert!(new.nonce.is_some(), "those upstream hold it, and let as many go");
     (0..4).for_each(|_| drop(b.put(ms(1), 2, 0)));
     (0..10).for_each(|_| _ = b.pull(ms(1)));
-    // 75 kB are cached, no more of flow 2. A quarter of S_high binds: 10 kB.
-    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 6);
+    // 75 are cached, none of flow 2. A quarter of S_high binds.
+    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 10);
     (0..5).for_each(|_| drop(b.put(ms(2), 2, 0)));
-    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 3, "5 kB more");
+    assert_eq!(b.ack(ms(2), 2, BackPressure::default()).allowance, 5, "five are here");
     let less = BackPressure { allowance: 2, ..BackPressure::default() };
     assert_eq!(b.ack(ms(2), 2, less).allowance, 2, "someone downstream has less");
-    (0..4).for_each(|_| drop(b.put(ms(2), 2, 0)));
+    (0..5).for_each(|_| drop(b.put(ms(2), 2, 0)));
     let told = b.ack(ms(3), 2, BackPressure::default());
-    assert_eq!((told.ask, told.allowance), (Ask::SlowDown, 0), "1 kB is no packet");
+    assert_eq!((told.ask, told.allowance), (Ask::SlowDown, 0), "it has its share");
     assert!(told.nonce.is_some());
 }
 
@@ -357,13 +381,13 @@ fn what_is_above_s_high_drains_at_the_cost_of_flows_above_their_share() {
     (0..50).for_each(|_| drop(b.put(ms(0), 1, 0)));
     (0..30).for_each(|_| drop(b.put(ms(0), 2, 0)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::Nothing, Ask::Nothing), "80 kB is not above S_high");
+    assert_eq!((told(1), told(2)), (Ask::Nothing, Ask::Nothing), "80 packets are not above S_high");
     (0..2).for_each(|_| drop(b.put(ms(1), 1, 0)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::Pause, Ask::SlowDown), "52 and 30 kB of 40 each");
+    assert_eq!((told(1), told(2)), (Ask::Pause, Ask::SlowDown), "52 and 30 packets of 40 each");
     (0..2).for_each(|_| _ = b.pull(ms(1)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::SlowDown, Ask::SlowDown), "80 kB again");
+    assert_eq!((told(1), told(2)), (Ask::SlowDown, Ask::SlowDown), "80 packets again");
 }
 
 #[test]
@@ -390,4 +414,37 @@ fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
         4 + 1,
         "who comes under a nonce has its allowance first; flow 1 left one"
     );
+}
+
+/// What was delivered bounds what is let go: not how often, nor in how many pieces, it is acknowledged.
+#[test]
+fn duplicate_and_split_acks_are_no_credits() {
+    let mut b = Bench::with(ROOMY);
+    let slow = asks(Ask::SlowDown, 5);
+    let mut ack = |b: &mut Bench, before: u32, highest: u32| {
+        b.interface.on_ack(ms(1), flow(1), Arrived { before, highest }, slow);
+    };
+    let pulled = |b: &mut Bench| core::iter::from_fn(|| b.pull(ms(1))).count();
+    let start = u32::MAX - 20_000;
+    (0..100_000).for_each(|_| ack(&mut b, start, start));
+    (0..99).for_each(|_| drop(b.put(ms(1), 1, 5)));
+    assert_eq!(pulled(&mut b), 1, "the first that was seen");
+    // Ten packets, byte by byte, past the end of the numbers.
+    (1..=15_000 * 2).for_each(|n: u32| {
+        let before = start.wrapping_add(n.div_ceil(2));
+        ack(&mut b, before, before);
+    });
+    assert_eq!(pulled(&mut b), 10);
+    // Four packets behind a hole of one count half, and half when the hole is closed.
+    let at = start.wrapping_add(15_000);
+    (2..=5).for_each(|n| ack(&mut b, at, at.wrapping_add(n * 1_500)));
+    assert_eq!(pulled(&mut b), 3, "five halves");
+    (0..50).for_each(|_| ack(&mut b, at, at.wrapping_add(7_500)));
+    ack(&mut b, at.wrapping_add(7_500), at.wrapping_add(7_500));
+    assert_eq!(pulled(&mut b), 2);
+    // An old ACK, and a number that nothing near was sent with.
+    ack(&mut b, at, at);
+    assert_eq!(pulled(&mut b), 0);
+    ack(&mut b, at.wrapping_add(1 << 30), at.wrapping_add(1 << 30));
+    assert!(pulled(&mut b) <= (1 << 17) / 1_500 + 1);
 }

@@ -21,6 +21,7 @@ mod interface_tests;
 mod model_tests;
 
 pub use cache::Cached;
+pub use held::Arrived;
 pub use interface::{Interface, Kept, State};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};

@@ -4,6 +4,7 @@
 //! The model does not say which of several packets leaves next, only which may; turns have tests of their own below.
 
 use super::cache::Cached;
+use super::held::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -25,6 +26,7 @@ struct Waiting {
     flow: FlowKey,
     echo: Option<Nonce>,
     bytes: u64,
+    payload: u64,
     taggable: bool,
 }
 
@@ -33,7 +35,8 @@ struct Asker {
     heard: Time,
     gap: Span,
     credited: Time,
-    credits: u64,
+    /// What has arrived and was not replaced, in halves of bytes.
+    pool: i64,
 }
 
 /// What the page on INRPP says, as plainly as it can be put.
@@ -44,6 +47,8 @@ struct Model {
     askers: BTreeMap<Nonce, Asker>,
     /// What the last ACK of a flow said, since there are askers: None if nobody asks it.
     under: BTreeMap<FlowKey, Option<Nonce>>,
+    /// What had arrived by then, as far as one ACK after the other told.
+    arrived: BTreeMap<FlowKey, u32>,
     state: State,
     /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
     alias: Option<Nonce>,
@@ -61,6 +66,7 @@ impl Model {
             packets: Vec::new(),
             askers: BTreeMap::new(),
             under: BTreeMap::new(),
+            arrived: BTreeMap::new(),
             state: State::Push,
             alias: None,
             former: BTreeSet::new(),
@@ -99,7 +105,7 @@ impl Model {
         self.holder(p.flow, p.echo).is_none()
     }
     fn may_leave(&self, p: &Waiting) -> bool {
-        self.holder(p.flow, p.echo).is_none_or(|nonce| self.askers[&nonce].credits > 0)
+        self.holder(p.flow, p.echo).is_none_or(|nonce| self.askers[&nonce].pool > 0)
     }
     fn has_eligible(&self) -> bool {
         self.firsts().any(|p| self.may_leave(p))
@@ -137,7 +143,7 @@ impl Model {
         assert_eq!(packet.id, id, "in order");
         assert!(self.may_leave(&packet), "{packet:?} is held, and has no credit");
         if let Some(nonce) = self.holder(flow, packet.echo) {
-            self.askers.get_mut(&nonce).unwrap().credits -= 1;
+            self.askers.get_mut(&nonce).unwrap().pool -= 2 * packet.payload.max(1) as i64;
         }
         self.move_on(now);
         packet
@@ -147,27 +153,39 @@ impl Model {
         self.under.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
         if self.askers.is_empty() {
             self.under.clear();
+            self.arrived.clear();
         }
     }
-    /// Nobody asks `flow`. Its ACK is worth a packet of those that it was held with.
-    fn let_be(&mut self, now: Time, flow: FlowKey) {
+    /// Bytes that had not been told of; None if nothing is known of the flow. Remembered where anyone asks.
+    fn news(&mut self, flow: FlowKey, arrived: u32) -> Option<u64> {
+        if self.askers.is_empty() {
+            return None;
+        }
+        let known = self.arrived.get(&flow).copied();
+        self.arrived.insert(flow, arrived.max(known.unwrap_or(0)));
+        known.map(|known| arrived.saturating_sub(known) as u64)
+    }
+    /// Nobody asks `flow`. What its ACK tells of lets others go that it was held with.
+    fn let_be(&mut self, now: Time, flow: FlowKey, arrived: u32) {
         if self.askers.is_empty() {
             return;
         }
+        let news = self.news(flow, arrived).unwrap_or(0);
         if let Some(nonce) = self.under.insert(flow, None).flatten() {
-            let asker = self.askers.get_mut(&nonce).unwrap();
-            (asker.credited, asker.credits) = (now, asker.credits + 1);
+            self.pay(now, nonce, 2 * news);
         }
     }
-    fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, credits: u64) {
-        let new = Asker { heard: now, gap: Span::ZERO, credited: now, credits: 0 };
+    fn pay(&mut self, now: Time, nonce: Nonce, halves: u64) {
+        let asker = self.askers.get_mut(&nonce).unwrap();
+        if halves > 0 {
+            (asker.credited, asker.pool) = (now, asker.pool + halves as i64);
+        }
+    }
+    fn hear(&mut self, now: Time, nonce: Nonce) {
+        let new = Asker { heard: now, gap: Span::ZERO, credited: now, pool: 0 };
         let asker = self.askers.entry(nonce).or_insert(new);
         asker.gap = (asker.gap * 7 + now.since(asker.heard)) / 8;
         asker.heard = now;
-        if credits > 0 {
-            (asker.credited, asker.credits) = (now, asker.credits + credits);
-        }
-        self.under.insert(flow, Some(nonce));
     }
     /// What `flow` may have of `bytes`, and what it has.
     fn share_of(&self, flow: FlowKey, bytes: u64) -> (u64, u64) {
@@ -184,23 +202,31 @@ impl Model {
     fn ack(
         &mut self,
         now: Time,
-        flow: FlowKey,
+        (flow, arrived): (FlowKey, u32),
         came: BackPressure,
     ) -> (Ask, Option<Option<Nonce>>, u8) {
         let (mut ask, mut allowed) = (came.ask, came.allowance);
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
-        let credits = match (came.ask, came.allowance) {
-            (Ask::SlowDown, _) => Some(1),
-            (Ask::Pause, _) => Some(0),
-            (Ask::Nothing, 1..) => Some(if new { u64::from(allowed) } else { 2 }),
-            _ => None,
+        let holds = match came.ask {
+            Ask::SlowDown | Ask::Pause => true,
+            Ask::Nothing => allowed > 0,
+            Ask::Cancel => false,
         };
-        match (credits, came.nonce) {
-            (Some(credits), Some(nonce)) => {
-                self.hear(now, nonce, flow, credits);
+        match came.nonce.filter(|_| holds) {
+            Some(nonce) => {
+                self.hear(now, nonce);
+                let news = self.news(flow, arrived);
+                self.under.insert(flow, Some(nonce));
+                let halves = match came.ask {
+                    Ask::SlowDown => 2 * news.unwrap_or(1_500),
+                    Ask::Nothing if new && news != Some(0) => 3_000 * u64::from(allowed),
+                    Ask::Nothing => 4 * news.unwrap_or(1_500),
+                    _ => 0,
+                };
+                self.pay(now, nonce, halves);
                 ask = Ask::Nothing;
             }
-            _ => self.let_be(now, flow),
+            None => self.let_be(now, flow, arrived),
         }
         if self.state == State::BackPressure && matches!(ask, Ask::Nothing | Ask::Cancel) {
             let room = self.room_for(flow);
@@ -279,7 +305,7 @@ impl Model {
                 self.forget(nonce);
             } else {
                 let asker = self.askers.get_mut(&nonce).unwrap();
-                (asker.credited, asker.credits) = (now, asker.credits + 1);
+                (asker.credited, asker.pool) = (now, asker.pool.max(0) + 1);
             }
         }
         self.move_on(now);
@@ -293,6 +319,8 @@ struct Bench {
     rng: Rng,
     now: Time,
     last: u32,
+    /// The highest ACK of all flows, which differ in what they have told of that.
+    acked: u32,
     seen: [bool; 4],
 }
 
@@ -303,7 +331,7 @@ impl Bench {
         let settings = Settings { quantum_bytes, ..Settings::default() };
         let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
         let (machine, model) = (Interface::new(limits, &settings), Model::new(limits, &settings));
-        Bench { machine, model, rng, now: Time::ZERO, last: 0, seen: [false; 4] }
+        Bench { machine, model, rng, now: Time::ZERO, last: 0, acked: 5_000, seen: [false; 4] }
     }
     fn nonce(&mut self) -> Option<Nonce> {
         Nonce::new(self.rng.below(4) as u32)
@@ -315,10 +343,13 @@ impl Bench {
         let (wire_len, taggable) = (40 + self.rng.below(1461) as u16, self.rng.chance(0.8));
         assert_eq!(self.machine.passes(flow, echo), self.model.passes(flow, echo));
         self.last += 1;
-        let cached = Cached { echo, wire_len, taggable, what: self.last };
+        // All alike: who leaves first makes no difference to what may leave then.
+        let payload_len = 1_000;
+        let cached = Cached { echo, wire_len, payload_len, taggable, what: self.last };
         let kept = self.machine.keep(self.now, flow, cached, PLAIN_ROOM, &mut self.rng);
         let gone: Vec<u32> = kept.pushed_out.into_iter().chain(kept.refused).collect();
-        let packet = Waiting { id: self.last, flow, echo, bytes: wire_len as u64, taggable };
+        let (bytes, payload) = (wire_len as u64, payload_len as u64);
+        let packet = Waiting { id: self.last, flow, echo, bytes, payload, taggable };
         assert_eq!(gone, self.model.put(self.now, packet));
     }
     fn ack(&mut self) {
@@ -330,8 +361,11 @@ impl Bench {
         let allowance = [0, 0, 1, 63][self.rng.below(4) as usize];
         let came = BackPressure { ask, allowance, routers, nonce };
         let flow = flow(self.rng.below(5), Class::Pooled);
-        let wrote = self.machine.on_ack(self.now, flow, came);
-        let (ask, asker, allowance) = self.model.ack(self.now, flow, came);
+        self.acked += [0, 1, 700, 1_460, 3_000][self.rng.below(5) as usize];
+        let before = self.acked - [0, 0, 0, 2_000][self.rng.below(4) as usize];
+        let arrived = Arrived { before, highest: before };
+        let wrote = self.machine.on_ack(self.now, flow, arrived, came);
+        let (ask, asker, allowance) = self.model.ack(self.now, (flow, before), came);
         assert_eq!((wrote.ask, wrote.routers), (ask, routers.saturating_add(1)), "{came:?}");
         assert_eq!(wrote.allowance, allowance, "{came:?}");
         match asker {
@@ -437,7 +471,9 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
         let largest: Vec<u64> = (0..4).map(|_| 40 + rng.below(1461)).collect();
         for n in (0..4).flat_map(|n| [n; 400]) {
             let wire_len = 1 + rng.below(largest[n]) as u16;
-            let cached = Cached { echo: None, wire_len, taggable: true, what: n as u32 };
+            let what = n as u32;
+            let cached =
+                Cached { echo: None, wire_len, payload_len: wire_len, taggable: true, what };
             machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
         }
         let mut sent = [0u64; 4];
@@ -461,9 +497,16 @@ fn flows_under_one_nonce_have_as_many_credits_each() {
     let mut rng = Rng::new(1, Stream::Test, 2);
     let nonce = Nonce::new(5);
     let slow = BackPressure { ask: Ask::SlowDown, routers: 1, nonce, ..BackPressure::default() };
-    machine.on_ack(Time::ZERO, flow(0, Class::Pooled), slow);
+    let mut before = 0;
+    let mut ack = |machine: &mut Interface<u32>, n| {
+        before += 1_500;
+        let arrived = Arrived { before, highest: before };
+        machine.on_ack(Time::ZERO, flow(n, Class::Pooled), arrived, slow);
+    };
+    ack(&mut machine, 0);
     for n in (0..7).flat_map(|n| [n; 100]) {
-        let cached = Cached { echo: Nonce::new(5), wire_len: 1000, taggable: true, what: n };
+        let (wire_len, payload_len) = (1_500, 1_500);
+        let cached = Cached { echo: nonce, wire_len, payload_len, taggable: true, what: n };
         machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
     }
     // The ACK that came before anything waited is worth a packet of the first that came.
@@ -474,7 +517,7 @@ fn flows_under_one_nonce_have_as_many_credits_each() {
             sent[cached.what as usize] += 1;
         }
         // Only flow 3 has ACKs.
-        machine.on_ack(Time::ZERO, flow(3, Class::Pooled), slow);
+        ack(&mut machine, 3);
         assert!(sent.iter().max().unwrap() - sent.iter().min().unwrap() <= 1, "{sent:?}");
     }
     assert_eq!(sent.iter().sum::<u32>(), 499, "one for each ACK but the last");
@@ -500,7 +543,10 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
     for n in 0..2 {
         let flow = flow(n, Class::Pooled);
         for echo in [None, Nonce::new(5)] {
-            let cached = || Cached { echo, wire_len: UNIT, taggable: true, what: 0 };
+            let cached = || {
+                let (wire_len, payload_len) = (UNIT, UNIT);
+                Cached { echo, wire_len, payload_len, taggable: true, what: 0 }
+            };
             add(&|m, _| {
                 m.keep(Time::ZERO, flow, cached(), 0, &mut rng());
             });
@@ -517,7 +563,10 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
             let came = BackPressure { ask, allowance, routers: 0, nonce: Nonce::new(nonce) };
             add(&|m, owed| {
                 let state = m.state();
-                let wrote = m.on_ack(Time::ZERO, flow, came);
+                // Half a packet more, or nothing: what the second ACK under a nonce tells of.
+                let before = if allowance > 0 { 0 } else { u32::from(UNIT) / 2 };
+                let arrived = Arrived { before, highest: before };
+                let wrote = m.on_ack(Time::ZERO, flow, arrived, came);
                 let own = wrote.nonce.is_some_and(|nonce| nonce.get() > 6);
                 if matches!(wrote.ask, Ask::SlowDown | Ask::Pause) && own {
                     assert_eq!(state, State::BackPressure);

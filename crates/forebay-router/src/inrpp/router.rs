@@ -3,6 +3,7 @@
 use super::cache::Cached;
 use super::detour::{self, Detours, Message};
 use super::earliest;
+use super::held::Arrived;
 use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
@@ -209,8 +210,9 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         let flow = FlowKey::acknowledged_by(packet);
+        let arrived = arrived(packet, cx.arena);
         let interface = &mut self.ports[port.index()].interface;
-        let written = interface.on_ack(cx.now, flow, option);
+        let written = interface.on_ack(cx.now, flow, arrived, option);
         let there = written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
         debug_assert!(there, "it was read from there");
         if interface.cache_packets() > 0 || interface.next_timeout().is_some() {
@@ -249,7 +251,8 @@ impl Inrpp {
         let out = &mut self.ports[port.index()];
         let (limit, wire_len) = (out.plain_limit_bytes, packet.wire_len());
         let taggable = has_room_for_tag(&packet, cx.arena);
-        let cached = Cached { echo, wire_len, taggable, what: packet };
+        let payload_len = packet.payload_len();
+        let cached = Cached { echo, wire_len, payload_len, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         for packet in pushed_out {
@@ -347,6 +350,16 @@ fn without_tag(cold: &Cold) -> OptionList {
 fn has_room_for_tag(packet: &Packet, arena: &Arena) -> bool {
     let used = packet.cold_part(arena).map_or(0, |cold| cold.ip_options.len());
     packet.version() == IpVersion::V4 && used + DETOUR_TAG_BYTES as usize <= MAX_OPTION_BYTES
+}
+
+/// What an ACK says has arrived.
+fn arrived(packet: &Packet, arena: &Arena) -> Arrived {
+    let Some(tcp) = packet.tcp_fields() else { return Arrived::default() };
+    let later = |a: u32, b: u32| if b.wrapping_sub(a).cast_signed() > 0 { b } else { a };
+    let blocks =
+        packet.cold_part(arena).into_iter().flat_map(|cold| cold.tcp_options.sack_blocks());
+    let highest = blocks.fold(tcp.ack, |highest, block| later(highest, block.end));
+    Arrived { before: tcp.ack, highest }
 }
 
 /// Which flow a packet belongs to here, and what it echoes.

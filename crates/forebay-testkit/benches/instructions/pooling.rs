@@ -2,7 +2,9 @@
 
 use crate::harness::{Bench, repeat};
 use forebay_base::{Rng, Span, Stream, Time};
-use forebay_router::inrpp::{CacheLimits, Cached, Class, FlowKey, Interface, Settings, State};
+use forebay_router::inrpp::{
+    Arrived, CacheLimits, Cached, Class, FlowKey, Interface, Settings, State,
+};
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::hint::black_box;
 
@@ -20,6 +22,8 @@ struct Port {
     now: Time,
     /// Counts through the flows.
     turn: u32,
+    /// What has arrived of each flow.
+    before: u32,
 }
 
 impl Port {
@@ -28,7 +32,7 @@ impl Port {
         let limits = CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes: 10_000_000 };
         let interface = Interface::new(limits, &Settings::default());
         let rng = Rng::new(1, Stream::Forwarding, 0);
-        let mut port = Port { interface, rng, now: Time::from_secs(1), turn: 0 };
+        let mut port = Port { interface, rng, now: Time::from_secs(1), turn: 0, before: 0 };
         (0..CACHED).for_each(|_| port.keep(None));
         port
     }
@@ -38,10 +42,16 @@ impl Port {
     }
     fn keep(&mut self, echo: Option<Nonce>) {
         let flow = self.flow();
-        let cached = Cached { echo, wire_len: WIRE_LEN, taggable: true, what: 0 };
+        let (wire_len, payload_len) = (WIRE_LEN, WIRE_LEN);
+        let cached = Cached { echo, wire_len, payload_len, taggable: true, what: 0 };
         black_box(self.interface.passes(flow, echo));
         let kept = self.interface.keep(self.now, flow, cached, 0, &mut self.rng);
         assert!(kept.refused.is_none() && kept.pushed_out.is_empty(), "there is room");
+    }
+    /// What an ACK of the next flow says: each of them a packet more than its last one.
+    fn arrived(&mut self) -> Arrived {
+        self.before += u32::from(WIRE_LEN) * u32::from(self.turn == 1);
+        Arrived { before: self.before, highest: self.before }
     }
     fn pull(&mut self) {
         black_box(self.interface.pull(self.now, &mut self.rng).expect("one may leave"));
@@ -66,7 +76,8 @@ fn ask() -> u64 {
     repeat(BEFORE, OPERATIONS, || {
         port.now += STEP;
         let flow = port.flow();
-        let told = port.interface.on_ack(port.now, flow, BackPressure::default());
+        let arrived = port.arrived();
+        let told = port.interface.on_ack(port.now, flow, arrived, BackPressure::default());
         assert!(matches!(told.ask, Ask::SlowDown | Ask::Pause));
     })
 }
@@ -79,7 +90,8 @@ fn hold() -> u64 {
     let ack = |port: &mut Port| {
         port.now += STEP;
         let flow = port.flow();
-        black_box(port.interface.on_ack(port.now, flow, asked));
+        let arrived = port.arrived();
+        black_box(port.interface.on_ack(port.now, flow, arrived, asked));
         port.pull();
     };
     repeat(BEFORE, OPERATIONS, || {
