@@ -51,9 +51,8 @@ pub fn crowd(seed: u64, thresholds: Thresholds) -> Crowd {
     let links = if ring { routers } else { routers - 1 };
     let rates: Vec<Rate> =
         (0..links).map(|_| Rate::clamped(log_uniform(&mut rng, 1e6, 5e6) as u64)).collect();
-    let delays: Vec<Span> = (0..links)
-        .map(|_| Span::from_secs_f64(log_uniform(&mut rng, 0.001, 0.006)))
-        .collect();
+    let delays: Vec<Span> =
+        (0..links).map(|_| Span::from_secs_f64(log_uniform(&mut rng, 0.001, 0.006))).collect();
     let plans: Vec<Plan> = (0..2 + rng.below(7)).map(|_| plan(&mut rng, ring, links)).collect();
     let demands: Vec<Vec<usize>> = plans
         .iter()
@@ -76,7 +75,8 @@ pub fn crowd(seed: u64, thresholds: Thresholds) -> Crowd {
         let (a, b) = (nodes[link], nodes[(link + 1) % routers]);
         world.join(a, b, pooled_link(rates[link], delays[link]));
     }
-    let kinds = [transport(&mut world, "cubic", config()), transport(&mut world, "inrpp", config())];
+    let kinds =
+        [transport(&mut world, "cubic", config()), transport(&mut world, "inrpp", config())];
     for (i, plan) in plans.iter().enumerate() {
         let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
         let access = pooled_link(plan.access, Span::from_millis(1));

@@ -97,7 +97,9 @@ fn show() {
             println!("{a}-{b} {rate:?} {:?}", l.delay);
         }
     }
-    if let forebay_net::NodeKind::Router(forebay_net::ForwardingSpec::Inrpp(s)) = &spec.nodes[0].kind {
+    if let forebay_net::NodeKind::Router(forebay_net::ForwardingSpec::Inrpp(s)) =
+        &spec.nodes[0].kind
+    {
         println!("{:?}", s.cache);
     }
     for (i, f) in spec.flows.iter().enumerate() {
@@ -119,6 +121,9 @@ fn show() {
             })
             .collect();
         println!("{ms} {parts:?} drops {}", sim.drops().total());
+        if ms == 1_300 {
+            println!("{:?}", sim.drops());
+        }
         before = now;
     }
 }

@@ -9,9 +9,9 @@
 //! senders obey rules 1 to 5 of `forebay_cc::inrpp`. There is no retransmission: what is lost is lost.
 
 use super::port::{Data, Mutant, PACKET_BYTES, Port};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use std::collections::VecDeque;
 
 /// RFC 6298: the least that an end point waits before it sends again.
@@ -95,9 +95,12 @@ impl Sender {
         if option.ask == Ask::Pause && self.in_flight() > 0 {
             return;
         }
+        let least = (self.in_flight() == 0) as u8;
         match &mut self.state {
             Loop::Open => {}
-            Loop::Closed { credits } => *credits = (*credits + 1).min(MAX_CREDITS),
+            Loop::Closed { credits } => {
+                *credits = (*credits + delivered.max(least)).min(MAX_CREDITS);
+            }
             Loop::Ramp { window } => *window = window.saturating_add(delivered.min(2)),
         }
     }
@@ -117,6 +120,8 @@ pub struct Net {
     pub senders: Vec<Sender>,
     /// The number that each receiver expects next.
     expected: Vec<u8>,
+    /// Packets of each flow of which ACKs have told each port.
+    seen: Vec<Vec<u8>>,
     pub lost: u8,
     /// A rule of a single step that was broken.
     pub broken: Option<&'static str>,
@@ -145,6 +150,7 @@ impl Net {
             acks: vec![VecDeque::new(); shape.limits.len()],
             senders: shape.packets.iter().map(sender).collect(),
             expected: vec![0; shape.packets.len()],
+            seen: vec![vec![0; shape.packets.len()]; shape.limits.len()],
             lost: 0,
             broken: None,
             idle: 0,
@@ -213,18 +219,22 @@ impl Net {
         let came = ack.option;
         let free_before = self.ports[port].others_free(ack.flow);
         // How many routers were passed is nobody's business here.
-        let said = self.ports[port].on_ack(self.now, ack.flow, came);
+        let said = self.ports[port].on_ack(self.now, (ack.flow, ack.number), came);
         let said = BackPressure { routers: 0, ..said };
         let asks = matches!(said.ask, Ask::SlowDown | Ask::Pause);
         if asks && self.ports[port].state() != State::BackPressure {
             self.broken = Some("who is not congested asks to slow down");
         }
-        // A packet, an allowance, or two in a ramp.
-        let worth = came.allowance.max(2) as usize;
+        // As much as has arrived, an allowance, or twice as much in a ramp.
+        let seen = &mut self.seen[port][ack.flow as usize];
+        let arrived = (ack.number + 1).saturating_sub(*seen);
+        *seen += arrived;
+        let worth = came.allowance.max(2 * arrived) as usize;
         if self.ports[port].others_free(ack.flow) > free_before + worth {
             self.broken = Some("an ACK lets more go of other flows than it is worth");
         }
-        let is_last = |p: usize| shape.paths.iter().all(|path| path.last() == Some(&p) || !path.contains(&p));
+        let is_last =
+            |p: usize| shape.paths.iter().all(|path| path.last() == Some(&p) || !path.contains(&p));
         if is_last(port) && self.ports[port].nonces() > 0 {
             self.broken = Some("what nobody downstream asks for is held");
         }

@@ -1,9 +1,9 @@
 //! The interface machine as the model drives it: the real one, or the real one with a fault put
 //! around it.
 
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_base::{Rng, Stream, Time};
-use forebay_router::inrpp::{Cached, Class, FlowKey, Interface, Settings, State};
+use forebay_router::inrpp::{Arrived, Cached, Class, FlowKey, Interface, Settings, State};
+use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_testkit::pool::settings;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,8 @@ pub fn key(flow: u8) -> FlowKey {
 
 /// True if an ACK asks its flow for something.
 fn asks(option: BackPressure) -> bool {
-    matches!(option.ask, Ask::SlowDown | Ask::Pause) || option.allowance > 0 && option.ask == Ask::Nothing
+    matches!(option.ask, Ask::SlowDown | Ask::Pause)
+        || option.allowance > 0 && option.ask == Ask::Nothing
 }
 
 /// An interface and what its faults have to remember.
@@ -169,7 +170,9 @@ impl Port {
     pub fn passes(&self, data: Data) -> bool {
         let free = || !self.machine.has_eligible();
         match self.mutant {
-            Some(Mutant::HeldPasses) if free() => !self.machine.flows().any(|(f, _)| f == key(data.flow)),
+            Some(Mutant::HeldPasses) if free() => {
+                !self.machine.flows().any(|(f, _)| f == key(data.flow))
+            }
             Some(Mutant::Overtakes) => true,
             _ => self.machine.passes(key(data.flow), data.echo),
         }
@@ -177,7 +180,13 @@ impl Port {
     /// Cache it. The number of packets that were lost for it.
     pub fn keep(&mut self, now: Time, data: Data) -> u8 {
         self.echoed.insert(data.flow, data.echo);
-        let cached = Cached { echo: data.echo, wire_len: PACKET_BYTES, taggable: false, what: data };
+        let cached = Cached {
+            echo: data.echo,
+            wire_len: PACKET_BYTES,
+            payload_len: PACKET_BYTES,
+            taggable: false,
+            what: data,
+        };
         let kept = self.with(|m, rng| m.keep(now, key(data.flow), cached, 0, rng));
         kept.pushed_out.len() as u8 + kept.refused.is_some() as u8
     }
@@ -202,8 +211,16 @@ impl Port {
     }
 
     /// An ACK comes from downstream; what it says when it has passed.
-    pub fn on_ack(&mut self, now: Time, flow: u8, came: BackPressure) -> BackPressure {
-        let said = self.bent_ack(now, flow, came);
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        (flow, number): (u8, u8),
+        came: BackPressure,
+    ) -> BackPressure {
+        let factor = if self.is(Mutant::DoubleCredit) { 2 } else { 1 };
+        let before = (number as u32 + 1) * PACKET_BYTES as u32 * factor;
+        let news = (flow, Arrived { before, highest: before });
+        let said = self.bent_ack(now, news, came);
         match (asks(came), came.nonce) {
             (true, Some(nonce)) => drop(self.under.insert(flow, nonce)),
             _ if self.is(Mutant::EchoOutlivesAck) && self.echo_holds(flow) => {}
@@ -216,46 +233,41 @@ impl Port {
         }
         said
     }
-    fn straight_ack(&mut self, now: Time, flow: u8, came: BackPressure) -> BackPressure {
-        self.with(|m, _| m.on_ack(now, key(flow), came))
+    fn straight_ack(&mut self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
+        self.with(|m, _| m.on_ack(now, key(news.0), news.1, came))
     }
     /// What the machine would say, without having been told.
-    fn asked_only(&self, now: Time, flow: u8, came: BackPressure) -> BackPressure {
-        self.machine.clone().on_ack(now, key(flow), came)
+    fn asked_only(&self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
+        self.machine.clone().on_ack(now, key(news.0), news.1, came)
     }
     fn echo_holds(&self, flow: u8) -> bool {
         let under = self.under.get(&flow).copied();
         let waits = self.machine.flows().any(|(f, _)| f == key(flow));
         waits && under.is_some() && self.echoed.get(&flow) == Some(&under)
     }
-    fn bent_ack(&mut self, now: Time, flow: u8, came: BackPressure) -> BackPressure {
+    fn bent_ack(&mut self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
+        let flow = news.0;
         let known = came.nonce.filter(|_| came.ask == Ask::SlowDown);
         let known = known.is_some_and(|n| self.under.get(&flow) == Some(&n));
         match self.mutant {
-            Some(Mutant::EchoOutlivesAck) if !asks(came) => {
-                match self.echo_holds(flow) {
-                    true => self.asked_only(now, flow, came),
-                    false => self.straight_ack(now, flow, came),
-                }
-            }
+            Some(Mutant::EchoOutlivesAck) if !asks(came) => match self.echo_holds(flow) {
+                true => self.asked_only(now, news, came),
+                false => self.straight_ack(now, news, came),
+            },
             Some(Mutant::NothingFreesAll) if !asks(came) && came.nonce.is_some() => {
                 let others = self.under.iter().filter(|&(_, by)| Some(*by) == came.nonce);
                 let others: BTreeSet<u8> = others.map(|(&f, _)| f).filter(|&f| f != flow).collect();
                 for other in others {
                     let free = BackPressure { nonce: None, ..came };
-                    self.straight_ack(now, other, free);
+                    self.straight_ack(now, (other, Arrived::default()), free);
                 }
-                self.straight_ack(now, flow, came)
+                self.straight_ack(now, news, came)
             }
-            Some(Mutant::NoCredit) if known => self.asked_only(now, flow, came),
-            Some(Mutant::DoubleCredit) if came.ask == Ask::SlowDown => {
-                self.straight_ack(now, flow, came);
-                self.straight_ack(now, flow, came)
-            }
+            Some(Mutant::NoCredit) if known => self.asked_only(now, news, came),
             Some(Mutant::ReadsItself) => {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 if asks(said) && !asks(came) {
-                    self.straight_ack(now, flow, said);
+                    self.straight_ack(now, news, said);
                 }
                 said
             }
@@ -263,36 +275,36 @@ impl Port {
                 if self.state() == State::BackPressure
                     && self.machine.cache_bytes() <= self.machine.limits().high_bytes =>
             {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 BackPressure { ask: Ask::Nothing, allowance: 0, nonce: came.nonce, ..said }
             }
             Some(Mutant::PassesRequestOn) if came.ask == Ask::SlowDown => {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 BackPressure { ask: Ask::SlowDown, nonce: came.nonce, ..said }
             }
             Some(Mutant::CancelsNever) => {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 match said.ask == Ask::Cancel && came.ask != Ask::Cancel {
                     true => BackPressure { ask: Ask::SlowDown, allowance: 0, ..said },
                     false => said,
                 }
             }
             Some(Mutant::IgnoresCancel) if came.ask == Ask::Cancel => {
-                self.asked_only(now, flow, came)
+                self.asked_only(now, news, came)
             }
             Some(Mutant::PausesAll) => {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 let ask = if said.ask == Ask::SlowDown { Ask::Pause } else { said.ask };
                 BackPressure { ask, ..said }
             }
             Some(Mutant::AllowsAnything) => {
-                let said = self.straight_ack(now, flow, came);
+                let said = self.straight_ack(now, news, came);
                 match self.state() == State::BackPressure {
                     true => BackPressure { ask: Ask::Nothing, allowance: 63, ..said },
                     false => said,
                 }
             }
-            _ => self.straight_ack(now, flow, came),
+            _ => self.straight_ack(now, news, came),
         }
     }
 }

@@ -91,13 +91,7 @@ impl Model for Slots {
     fn init_states(&self) -> Vec<World> {
         let mut net = Net::new(&self.shape, self.mutant);
         net.senders.iter_mut().for_each(|sender| sender.started = false);
-        vec![World {
-            net,
-            faults: self.faults,
-            pauses: self.pauses,
-            slot: 0,
-            elapsed: 0,
-        }]
+        vec![World { net, faults: self.faults, pauses: self.pauses, slot: 0, elapsed: 0 }]
     }
     fn actions(&self, world: &World, steps: &mut Vec<Step>) {
         let World { net, faults, .. } = world;
