@@ -181,7 +181,7 @@ fn settled(rtt: Span) -> (Bench, Time) {
     let one = Lab { peer_window: MSS as u16, ..lab(901) };
     let (mut bench, sent) = connected(one, rtt, Ask::Nothing);
     assert_eq!(data(&sent), "1");
-    let mut allow = |bench: &mut Bench, acked: u64, last: u64| {
+    let allow = |bench: &mut Bench, acked: u64, last: u64| {
         bench.lab.peer_window = ((last - acked) * MSS).div_ceil(1 << 7) as u16;
         assert_eq!(data(&bench.ack(acked)), format!("{last}"));
     };

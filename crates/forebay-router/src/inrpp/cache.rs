@@ -124,6 +124,10 @@ impl<T> Cache<T> {
     pub fn pooled_flows(&self) -> u64 {
         self.pooled_flows
     }
+    /// Flows with other packets here.
+    pub fn plain_flows(&self) -> u64 {
+        self.index.len() as u64 - self.pooled_flows
+    }
     /// Bytes of `flow` here.
     pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
         self.find(flow).map_or(0, |slot| self.queue(slot).bytes)
@@ -350,10 +354,10 @@ impl<T> Cache<T> {
         self.ring.push_back(slot);
     }
 
-    /// The longest flow, in bytes of INRPP data, the first of equals in order of keys.
-    pub fn longest(&self) -> Option<(FlowKey, u64)> {
-        let pooled = self.flows().filter(|(key, _)| key.class() != Class::Plain);
-        pooled.reduce(|best, next| if next.1 > best.1 { next } else { best })
+    /// The longest flow, in bytes, of those that are plain or of those that are not; the first of equals in order of keys.
+    pub fn longest(&self, plain: bool) -> Option<(FlowKey, u64)> {
+        let kind = self.flows().filter(|(key, _)| (key.class() == Class::Plain) == plain);
+        kind.reduce(|best, next| if next.1 > best.1 { next } else { best })
     }
     /// Take the last packet of a flow that has some, and a credit that the flow has no use for any more.
     pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<(Nonce, u16)>) {

@@ -31,6 +31,8 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
+/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait for its timer after a loss.
+const PLAIN_PACKETS: u64 = 3;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// What an allowance counts in: packets of the usual size.
@@ -165,7 +167,7 @@ impl<T> Interface<T> {
             || self.held.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
-    /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets.
+    /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have the link to themselves.
     pub fn keep(
         &mut self,
         now: Time,
@@ -175,7 +177,11 @@ impl<T> Interface<T> {
         rng: &mut Rng,
     ) -> Kept<T> {
         let mut kept = Kept { pushed_out: Vec::new(), refused: None };
-        match self.has_room(flow, packet.wire_len, plain_limit_bytes, &mut kept.pushed_out) {
+        let limit_bytes = match flow.class() {
+            Class::Plain => self.plain_room(flow, plain_limit_bytes),
+            Class::Pooled | Class::Tagged => self.limits.total_bytes,
+        };
+        match self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
             true => self.cache.push(flow, packet),
             false => kept.refused = Some(packet.what),
         }
@@ -183,23 +189,27 @@ impl<T> Interface<T> {
         self.move_on(now, rng);
         kept
     }
-    /// Make room in a full cache at the cost of the longest flow. False if that is the flow itself.
-    fn has_room(
+    /// The room for plain packets, of which `flow` has one more: what their turns serve in the time in which the link would
+    /// serve `plain_limit_bytes`, and no less than two packets of each flow.
+    fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
+        let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
+        let all = plain + self.cache.pooled_flows();
+        (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+    }
+    /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the flow itself.
+    fn make_room(
         &mut self,
         flow: FlowKey,
         wire_len: u16,
-        plain_limit_bytes: u64,
+        limit_bytes: u64,
         pushed_out: &mut Vec<T>,
     ) -> bool {
-        let wire_len = wire_len as u64;
-        if flow.class() == Class::Plain {
-            return self.cache.plain_bytes() + wire_len <= plain_limit_bytes;
-        }
-        while self.cache.bytes() + wire_len > self.limits.total_bytes {
+        let (wire_len, plain) = (wire_len as u64, flow.class() == Class::Plain);
+        let used = |cache: &Cache<T>| if plain { cache.plain_bytes() } else { cache.bytes() };
+        while used(&self.cache) + wire_len > limit_bytes {
             let own = self.cache.flow_bytes(flow) + wire_len;
-            let Some((longest, _)) = self.cache.longest().filter(|&(_, bytes)| bytes > own) else {
-                return false;
-            };
+            let longest = self.cache.longest(plain).filter(|&(_, bytes)| bytes > own);
+            let Some((longest, _)) = longest else { return false };
             let (last, unused) = self.cache.push_out(longest);
             pushed_out.push(last.what);
             if let Some(unused) = unused {

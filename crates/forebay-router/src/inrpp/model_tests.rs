@@ -14,7 +14,7 @@ use core::hash::{Hash, Hasher};
 use forebay_base::{Rng, Span, Stream, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
-const PLAIN_ROOM: u64 = 4_000;
+const PLAIN_ROOM: u64 = 20_000;
 
 fn flow(n: u64, class: Class) -> FlowKey {
     FlowKey::new((n as u32, 1), (9, 2), class)
@@ -118,19 +118,26 @@ impl Model {
     /// The ids of what had to go.
     fn put(&mut self, now: Time, packet: Waiting) -> Vec<u32> {
         let mut gone = Vec::new();
-        let plain = packet.flow.class() == Class::Plain;
-        let full = |m: &Model| m.bytes() + packet.bytes > m.limits.total_bytes;
-        while !plain && full(self) {
+        let is_plain = |flow: &FlowKey| flow.class() == Class::Plain;
+        let plain = is_plain(&packet.flow);
+        let flows: BTreeSet<FlowKey> =
+            self.packets.iter().map(|p| p.flow).chain([packet.flow]).collect();
+        let (all, plain_flows) =
+            (flows.len() as u64, flows.iter().filter(|flow| is_plain(flow)).count() as u64);
+        let room = match plain {
+            true => (PLAIN_ROOM * plain_flows / all).max(3 * 1500 * plain_flows),
+            false => self.limits.total_bytes,
+        };
+        let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;
+        while full(self) {
             let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
-            let flows = self.by_flow().into_iter().filter(|(flow, _)| flow.class() != Class::Plain);
+            let flows = self.by_flow().into_iter().filter(|(flow, _)| is_plain(flow) == plain);
             let longest = flows.rev().max_by_key(|&(_, bytes)| bytes);
             let Some((longest, _)) = longest.filter(|&(_, bytes)| bytes > own) else { break };
             let last = self.packets.iter().rposition(|p| p.flow == longest).unwrap();
             gone.push(self.packets.remove(last).id);
         }
-        let refused =
-            if plain { self.plain_bytes() + packet.bytes > PLAIN_ROOM } else { full(self) };
-        match refused {
+        match full(self) {
             true => gone.push(packet.id),
             false => self.packets.push(packet),
         }

@@ -19,7 +19,8 @@ use forebay_signal::inrpp::{
     BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
 };
 
-/// Room for plain packets at an interface that has a backlog, in time at its rate: what their queue would hold (paper: 50 ms).
+/// Room for plain packets at an interface that has a backlog, in time at the rate at which their turns are served: what their
+/// queue would hold (paper: 50 ms).
 const PLAIN_ROOM: Span = Span::from_millis(50);
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
@@ -255,16 +256,15 @@ impl Inrpp {
         let cached = Cached { echo, wire_len, payload_len, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
-        for packet in pushed_out {
-            out.log.dropped_packets += 1;
-            cx.drops.record(packet, DropReason::CacheFull, cx.arena);
-        }
         let reason = match flow.class() {
             Class::Plain => DropReason::Full,
             Class::Pooled | Class::Tagged => DropReason::CacheFull,
         };
-        if refused.is_some() && reason == DropReason::CacheFull {
-            out.log.dropped_packets += 1;
+        if reason == DropReason::CacheFull {
+            out.log.dropped_packets += pushed_out.len() as u64 + u64::from(refused.is_some());
+        }
+        for packet in pushed_out {
+            cx.drops.record(packet, reason, cx.arena);
         }
         self.after(port, cx);
         self.wake_ports(port, cx);
