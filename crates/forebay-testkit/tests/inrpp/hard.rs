@@ -166,7 +166,8 @@ fn rings_and_detours() {
     // Each has half of 10 Mbit/s all the time, and 20 ms of links.
     let half_s = 3e6 * WIRE * 8.0 / 5e6 + 0.02;
     for bytes in [100_000, 500_000, 4_000_000] {
-        let expect = Expect { drops: if bytes < 500_000 { 100 } else { 0 }, resent: 0.02, ..GOOD };
+        // Below the margin, of three first flights of 64 kB at most.
+        let expect = Expect { drops: if bytes < 500_000 { 135 } else { 0 }, resent: 0.02, ..GOOD };
         let lab = ring(bytes, false);
         cases.push(by_hand(half_s, case(format!("ring, {bytes} B"), lab, expect)));
     }
@@ -308,7 +309,7 @@ fn two_thousand_flows() {
 /// The router before the bottleneck of 10 Mbit/s, at it, or behind it is the only one that speaks
 /// INRPP. At it, its cache holds; elsewhere the flows are CUBIC, and take as long.
 fn alone(router: Option<usize>, kind: usize) -> Result {
-    let mut lab = Lab::chain(&[40, 10, 40], ROOMY);
+    let mut lab = Lab::chain(&[400, 10, 400], ROOMY);
     for other in (0..4).filter(|&r| Some(r) != router) {
         lab = lab.plain(other);
     }

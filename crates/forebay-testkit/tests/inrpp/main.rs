@@ -6,4 +6,6 @@ mod crowds;
 mod dumbbell;
 mod hard;
 mod lab;
+mod latency;
+mod named;
 mod random;
