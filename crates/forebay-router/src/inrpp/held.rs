@@ -63,7 +63,7 @@ struct Said {
 
 /// A congested interface downstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hold {
+struct Hold {
     /// The last time that it asked to slow down.
     heard: Time,
     /// Time between two such ACKs, smoothed.
@@ -73,8 +73,6 @@ pub(super) struct Hold {
     /// Twice the payload, in bytes, that has arrived and was not yet replaced by what left for it. A packet may leave where
     /// this is above 0, and takes twice its payload from it.
     pool: i64,
-    /// The flow that had the last credit which was for anyone.
-    pub served: u32,
 }
 
 /// What is to be done about a nonce of which nothing is heard.
@@ -135,10 +133,6 @@ impl Held {
     pub fn len(&self) -> usize {
         self.nonces.len()
     }
-    /// What is known of the interface `nonce`.
-    pub fn get_mut(&mut self, nonce: Nonce) -> Option<&mut Hold> {
-        self.nonces.get_mut(&nonce)
-    }
     /// `nonce` asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> Heard {
         let forgotten = match self.refresh(now, nonce) {
@@ -147,8 +141,8 @@ impl Held {
                 let full = self.nonces.len() >= MAX_NONCES;
                 let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
-                let (gap, pool, served) = (Span::ZERO, 0, u32::MAX);
-                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool, served });
+                let (gap, pool) = (Span::ZERO, 0);
+                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool });
                 silent
             }
         };

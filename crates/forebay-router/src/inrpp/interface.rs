@@ -31,6 +31,9 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
+/// A round is short, and new flows go first in it, up to so many times what plain packets have room for at the rate of the
+/// link: 200 ms. Where it lasts longer, a flow whose first packet was ahead takes its other ones for lost.
+const SHORT_ROUND: u64 = 4;
 /// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait for its timer after a loss.
 const PLAIN_PACKETS: u64 = 3;
 /// A flow that has less than this part of its share is not slowed down.
@@ -182,7 +185,12 @@ impl<T> Interface<T> {
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
         match self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
-            true => self.cache.push(flow, packet),
+            true => {
+                let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
+                if self.cache.push(flow, packet, ahead) {
+                    self.reconsider(flow);
+                }
+            }
             false => kept.refused = Some(packet.what),
         }
         self.cache.settle(&mut self.held);
@@ -365,11 +373,7 @@ impl<T> Interface<T> {
     }
     fn give(&mut self, nonce: Nonce) {
         while self.held.may_take(nonce) {
-            let Some(hold) = self.held.get_mut(nonce) else { return };
-            let Some((served, payload_len)) = self.cache.credit_any(nonce, hold.served) else {
-                return;
-            };
-            hold.served = served;
+            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
             self.held.take(nonce, payload_len);
         }
     }

@@ -11,6 +11,7 @@ mod held;
 mod hints;
 mod interface;
 mod key;
+mod lists;
 mod log;
 mod router;
 mod settings;

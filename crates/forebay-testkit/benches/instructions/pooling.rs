@@ -43,7 +43,7 @@ impl Port {
     fn keep(&mut self, echo: Option<Nonce>) {
         let flow = self.flow();
         let (wire_len, payload_len) = (WIRE_LEN, WIRE_LEN);
-        let cached = Cached { echo, wire_len, payload_len, taggable: true, what: 0 };
+        let cached = Cached { echo, wire_len, payload_len, seq: 0, taggable: true, what: 0 };
         black_box(self.interface.passes(flow, echo));
         let kept = self.interface.keep(self.now, flow, cached, 0, &mut self.rng);
         assert!(kept.refused.is_none() && kept.pushed_out.is_empty(), "there is room");
