@@ -1,6 +1,7 @@
 //! What short flows feel beside bulk: the table of docs/inrpp.md.
 //!
 //! `cargo test --release -p forebay-testkit --test inrpp latency -- --ignored --nocapture`
+#![allow(clippy::print_stdout)] // the table
 
 use forebay_base::{FlowId, Time};
 use forebay_reference::{Wanted, fluid_reference};

@@ -1,4 +1,5 @@
 //! The hard cases that are built in, each with what must come out.
+#![allow(clippy::print_stdout)] // the table
 
 use super::lab::{Result, WIRE, goodputs, run};
 use forebay_net::NetSpec;

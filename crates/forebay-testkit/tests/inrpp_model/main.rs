@@ -8,6 +8,7 @@
 //!
 //! States are told apart by 64 bits of a hash, as `stateright` does. `cargo test -p forebay-testkit
 //! --test inrpp_model -- --nocapture` prints how many there were.
+#![allow(clippy::print_stdout)] // numbers of states
 
 mod any_order;
 mod net;

@@ -181,6 +181,7 @@ impl Port {
     pub fn keep(&mut self, now: Time, data: Data) -> u8 {
         self.echoed.insert(data.flow, data.echo);
         let cached = Cached {
+            seq: data.number as u32 * PACKET_BYTES as u32,
             echo: data.echo,
             wire_len: PACKET_BYTES,
             payload_len: PACKET_BYTES,
