@@ -305,13 +305,16 @@ pub struct Sibling {
     pub usable: bool,
 }
 
-/// What a controller shows of its state; for series and reports, never fed back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Observation {
-    /// Slow start threshold in bytes, if the scheme has one and it is set.
-    pub ssthresh_bytes: Option<u64>,
-    /// Name of the phase it is in.
-    pub phase: &'static str,
+/// One value of a series that a controller publishes; for series and reports, never fed back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// Name of the series: lower-case letters, digits and `_`, the same in each sample.
+    pub name: &'static str,
+    /// Unit of its values, such as "B", "bit/s" or "s"; empty for a plain number. Of a mode, what
+    /// its numbers stand for: "0 startup, 1 drain".
+    pub unit: &'static str,
+    /// The value now. What is not finite is no sample.
+    pub value: f64,
 }
 
 /// The sender half of a congestion control, for one path.
@@ -396,6 +399,16 @@ pub trait Controller: Send {
     /// The other paths of the connection, this one at index `me`. Only where there is more than
     /// one.
     fn couple(&mut self, _siblings: &[Sibling], _me: usize) {}
-    /// What to show.
-    fn observe(&self) -> Observation;
+    /// Slow start threshold in bytes, if the scheme has one and it is set. Windowed pacing and
+    /// series read it.
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        None
+    }
+    /// Name of the phase it is in; empty for a scheme without phases.
+    fn phase(&self) -> &'static str {
+        ""
+    }
+    /// Show `visit` the series of this scheme, each at most once. Called when series are sampled,
+    /// never for a packet.
+    fn observe(&self, _visit: &mut dyn FnMut(Observed)) {}
 }

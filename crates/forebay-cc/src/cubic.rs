@@ -29,8 +29,7 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
-    Timeout,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
@@ -443,16 +442,17 @@ impl Controller for Cubic {
         false
     }
 
-    fn observe(&self) -> Observation {
-        let ssthresh_bytes =
-            self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64);
-        let phase = match () {
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64)
+    }
+
+    fn phase(&self) -> &'static str {
+        match () {
             () if self.in_slow_start() => self.cold.slow_start.phase(),
             () if self.curve.begun && self.curve.reno => "reno-friendly",
             () if self.cwnd < self.curve.w_max => "concave",
             () => "convex",
-        };
-        Observation { ssthresh_bytes, phase }
+        }
     }
 }
 
@@ -596,7 +596,7 @@ mod tests {
                 if w_est < 10.0 { seen.0 = true } else { seen.1 = true }
             }
         }
-        assert_eq!((seen, pipe.controller.observe().phase), ((true, true), "reno-friendly"));
+        assert_eq!((seen, pipe.controller.phase()), ((true, true), "reno-friendly"));
     }
 
     #[test]

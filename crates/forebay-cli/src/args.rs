@@ -90,6 +90,10 @@ pub struct RunArgs {
     /// Carry every packet as bytes; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,
+    /// Run everything the simple way, event by event: slower. The trace hash stays the same, and so
+    /// do all results: a check of the fast ways
+    #[arg(long)]
+    pub general: bool,
     /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,

@@ -28,7 +28,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use terminal::Paint;
 
-pub use forebay_lab::scenario::{RegisterError, Registration};
+pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration};
 
 /// The command: reads the arguments of the process, and does what they ask. Algorithms that are
 /// registered before are known as those of the table are.

@@ -5,6 +5,7 @@ use crate::metrics::{FlowResult, clock_seconds};
 use crate::run::RunResult;
 use crate::sweep::{Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_report::Means;
 use forebay_scenario::Scenario;
 use forebay_scenario::statistics::{Interval, mean_and_interval};
 use serde::Serialize;
@@ -48,14 +49,35 @@ pub struct Aggregate {
     pub skipped: usize,
     /// Mean number of drops over the runs, by reason.
     pub drops: BTreeMap<&'static str, Interval>,
-    /// Metrics by name (those of [`crate::Metrics`] that are numbers); a metric that no run has is absent.
+    /// Metrics by name (those of [`forebay_report::Metrics`] that are numbers); a metric that no run has is absent.
     pub metrics: BTreeMap<&'static str, Interval>,
     /// The metrics that classes of flows have, by class and name.
     pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
-    /// Numbers of [`crate::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
+    /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
     pub reference: BTreeMap<&'static str, Interval>,
+}
+
+impl Means for Aggregate {
+    fn metric(&self, name: &str) -> Option<Interval> {
+        self.metrics.get(name).copied()
+    }
+    fn classes(&self) -> impl Iterator<Item = &str> {
+        self.by_class.keys().map(String::as_str)
+    }
+    fn of_class(&self, class: &str, name: &str) -> Option<Interval> {
+        self.by_class.get(class)?.get(name).copied()
+    }
+    fn reference(&self, name: &str) -> Option<Interval> {
+        self.reference.get(name).copied()
+    }
+    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
+    }
+    fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.drops.iter().map(|(reason, drops)| (*reason, *drops))
+    }
 }
 
 /// A run without a result.
@@ -274,7 +296,7 @@ mod tests {
     use super::*;
     use crate::run::Parallel;
     use forebay_reference::Reference;
-    use forebay_report::Metrics;
+    use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
     use forebay_scenario::memory_estimate::RunMemory;
 
@@ -297,7 +319,7 @@ mod tests {
                 .chain((seed == 1).then_some(("loss", 7)))
                 .collect(),
             metrics: Metrics {
-                afct_s,
+                of_flows: FlowMetrics { afct_s, ..FlowMetrics::default() },
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },

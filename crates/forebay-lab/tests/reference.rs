@@ -64,7 +64,7 @@ fn three_downloads_share_the_dumbbell() {
     let expected = downloads_afct_s((1448.0, 52.0), 10.0);
     close(reference.afct_s.unwrap(), expected, 1e-9);
     assert_eq!((reference.kind, reference.mode, reference.completed), ("exact", "single-path", 3));
-    close(reference.afct_ratio.unwrap(), run.metrics.afct_s.unwrap() / expected, 1e-9);
+    close(reference.afct_ratio.unwrap(), run.metrics.of_flows.afct_s.unwrap() / expected, 1e-9);
     assert_eq!(reference.per_flow_fct_s.len(), 3);
 }
 
@@ -96,7 +96,7 @@ fn the_clock_starts_with_the_handshake_or_behind_it() {
 fn a_short_flow_alone_takes_as_long_as_its_packets() {
     for bytes in [1, 100, 1448, 1449, 5000, 10 * 1448] {
         let run = run(&alone(bytes, &[]), "newreno");
-        let (ours, ideal) = (run.metrics.afct_s.unwrap(), run.reference.afct_s.unwrap());
+        let (ours, ideal) = (run.metrics.of_flows.afct_s.unwrap(), run.reference.afct_s.unwrap());
         let ack_s = (41.6e-6 - 0.08e-6 * bytes as f64).max(5.76e-6);
         assert!((ours - ideal - ack_s).abs() < 20e-9, "{bytes} bytes: {ours} s, ideal {ideal} s");
     }

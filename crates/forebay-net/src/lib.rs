@@ -1,7 +1,8 @@
-//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build; and [`Fabric`], which moves
-//! packets between them.
+//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build;
+//! and [`Fabric`], which moves packets between them.
 //!
-//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these machines.
+//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these
+//! machines.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,5 +1,5 @@
-//! What the application of a flow does beside writing all it has when the flow starts: after whom
-//! it starts, when it writes, when it stops.
+//! When the application of a flow starts, writes and stops, if it does not write all it has at the
+//! start.
 
 use crate::spec::{FlowSpec, SpecError};
 use alloc::vec;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use forebay_base::{FlowId, Rate, Rng, Span, Time};
 
 impl FlowSpec {
-    /// True if nothing but the end of the run ends it.
+    /// True if only the end of the run ends it.
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && self.stop().is_none()
     }
@@ -34,10 +34,9 @@ impl FlowSpec {
 pub struct Life {
     /// It opens its connection when another flow has ended.
     pub after: Option<After>,
-    /// When it writes no more, if it has not written all before. What it has written by then is
-    /// delivered, and FIN follows. An application that does not write at a rate has written what
-    /// has been sent. A flow that follows another and would start then or later does not start at
-    /// all.
+    /// When it stops writing. Bytes written by then are delivered, and FIN follows. An application
+    /// without a rate has written what has been sent. A flow that follows another does not start at
+    /// all if it would start at its stop or later.
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
@@ -46,19 +45,19 @@ pub struct Life {
 /// A flow that follows another of the same client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct After {
-    /// The other. It ends when both ends of its connection are closed and its client knows it, or
-    /// when that gives up.
+    /// The other flow. It ends when both ends of its connection are closed and its client knows it,
+    /// or when its client gives up.
     pub flow: FlowId,
     /// From then until the SYN is sent; drawn once, for each flow from its own random stream.
     pub think: Law,
 }
 
-/// An application that writes over time. Its clock begins when the SYN is sent, in a period in
-/// which it writes, and does not wait for the transport: what that cannot send waits at the sender.
+/// An application that writes over time. Its clock starts with the SYN, in a period in which it
+/// writes. It does not wait for the transport: bytes that cannot be sent wait at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
-    /// While it writes, a chunk at once and one more each time that the rate has had time for one;
-    /// None: as fast as the transport sends.
+    /// Writing rate: one chunk at the start of a period, and one more each time that the rate
+    /// allows one. None: as fast as the transport sends.
     pub rate: Option<Rate>,
     /// Bytes written at once under a rate: 1 to 2^24 - 1.
     pub chunk_bytes: u32,
@@ -72,7 +71,7 @@ impl Writing {
     pub const SHORTEST: Span = Span::from_micros(1);
 }
 
-/// A span of time, or the law that it is drawn by.
+/// A span of time, or its distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// Always this.
@@ -117,7 +116,7 @@ impl Law {
 /// The most that [`Writing::chunk_bytes`] may be.
 const MOST_CHUNK_BYTES: u32 = (1 << 24) - 1;
 
-/// Each flow has a life that can be led.
+/// Check the [`Life`] of each flow.
 pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), SpecError> {
     for (flow, spec) in (0..).map(FlowId).zip(flows) {
         if let Some(why) = fault_of(flows, flow, spec) {
@@ -163,10 +162,10 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
     (rate.is_none() && periods.is_none()).then_some("it writes over time, and neither says how")
 }
 
-/// The first of `flows` flows that waits for its own end, if there is one; `before` says whom each
-/// follows.
+/// The first of `flows` flows that waits for its own end, if there is one. `before` gives the
+/// predecessor of each.
 pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Option<usize> {
-    // Of each flow the walk that came to it first, counted from 1; 0: none has.
+    // By flow: the first walk that came to it, counted from 1; 0: none.
     let mut seen = vec![0u32; flows];
     for (first, walk) in (0..flows).zip(1..) {
         let mut at = first;
@@ -182,8 +181,7 @@ pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Opt
     None
 }
 
-/// Who follows whom: for each flow where its followers begin, and all followers, one flow after the
-/// other.
+/// Successors of flows: where those of each flow begin, and all successors, flow by flow.
 #[derive(Default)]
 pub(crate) struct Followers {
     /// Empty where no flow follows another.

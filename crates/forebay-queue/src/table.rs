@@ -1,10 +1,11 @@
-//! The table of disciplines. One line here and one `pub mod` in `lib.rs` add one; everything else follows from the line: the enum
-//! variants, the parameters that a scenario may set, the names in scenario files, `list`, `explain`, the schema, the conformance
-//! suite.
+//! The table of disciplines. One line here and one `pub mod` in `lib.rs` add one; everything else
+//! follows from the line: the enum variants, the parameters that a scenario may set, the names in
+//! scenario files, `list`, `explain`, the schema, the conformance suite.
 //!
-//! A module that is named here has the type of the variant's name with `new(&Params, PortInit)`, which implements
-//! [`Discipline`](crate::Discipline); and `Params`: serde with `default` and `deny_unknown_fields`, every field with unit and source,
-//! none called `discipline`, `limit` or `rtt`, and `check(&self)`.
+//! A module that is named here has the type of the variant's name with `new(&Params, PortInit)`,
+//! which implements [`Discipline`](crate::Discipline); and `Params`: serde with `default` and
+//! `deny_unknown_fields`, every field with unit and source, none called `discipline`, `limit` or
+//! `rtt`, and `check(&self)`.
 
 use crate::discipline::Discipline;
 use crate::droptail;
@@ -30,7 +31,8 @@ pub struct DisciplineEntry {
 }
 
 impl DisciplineEntry {
-    /// The head comment of the discipline's file, line by line: what it implements, its equations, and what it differs in.
+    /// The head comment of the discipline's file, line by line: what it implements, its equations,
+    /// and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
         head_comment(self.source)
     }
@@ -52,7 +54,8 @@ macro_rules! disciplines {
         pub enum DisciplineSpec {
             $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
         }
-        /// All disciplines, in the order of the table; the first is that of queues of which nothing is said.
+        /// All disciplines, in the order of the table; the first is that of queues of which nothing
+        /// is said.
         pub const DISCIPLINES: &[DisciplineEntry] = &[$(DisciplineEntry {
             name: $name, title: $title, reference: $reference, summary: $summary,
             spec: || DisciplineSpec::$Variant($module::Params::default()),
@@ -67,7 +70,8 @@ macro_rules! disciplines {
             pub fn check(&self) -> Result<(), ParamError> {
                 match self { $(DisciplineSpec::$Variant(params) => params.check(),)* }
             }
-            /// The discipline of one port. The parameters must have passed [`DisciplineSpec::check`].
+            /// The discipline of one port. The parameters must have passed
+            /// [`DisciplineSpec::check`].
             pub fn build(&self, init: PortInit) -> AnyDiscipline {
                 match self {
                     $(DisciplineSpec::$Variant(params) =>

@@ -1,7 +1,7 @@
 //! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
 //! else.
 //!
-//! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
+//! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and `parquet_rows` read the files; `gather` sorts rows into lines,
 //! which `downsample` keeps short; `panels` says which lines stand together in a plot over time, `curves`
 //! and `charts` what is drawn over all runs; `data` turns them into JSON, `tables` the rest into
 //! HTML; `page` puts them together with the script. The script draws what it is given and knows no
@@ -24,15 +24,17 @@ mod look;
 mod metrics;
 mod page;
 mod panels;
+mod parquet_rows;
 mod results;
-mod rows;
+mod series;
 mod tables;
 
 pub use error::{MOST_FOLDERS, ReportError};
 pub use metrics::{
-    CLASS_ROWS, ClassMetrics, Delays, METRICS, MetricDoc, Metrics, RESULTS, ResultDoc, Unit,
-    labels, says_nothing,
+    ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
+    Shown, Unit, labels, rows,
 };
+pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 
 use data::{Data, Protocol, RunPanels};
 use downsample::{COARSEST, FINEST};
@@ -208,7 +210,7 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
-        rows::read(path, |row| {
+        parquet_rows::read(path, |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
             if !current.is_some_and(|place| is(runs[place].0)) {
                 if let Some(place) = current {

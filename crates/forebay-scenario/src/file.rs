@@ -1,6 +1,5 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
-use super::disciplines;
 use super::error::{Fault, Problem};
 use super::faults::all;
 use super::fields::{
@@ -9,7 +8,9 @@ use super::fields::{
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
 use super::life::{Before, LawOf, WriteTable};
+use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
@@ -102,8 +103,11 @@ sections! {
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
             link_defaults: LinkParams,
-            /// Names of the routers.
-            routers: Vec<At<String>>,
+            /// The kind of router that they are, by name or as a table with `kind` and its
+            /// parameters; default: what the protocols of a run need.
+            router: Named<Routers>,
+            /// The routers: names, or tables.
+            routers: Vec<At<RouterEntry>>,
             /// Hosts, or groups of hosts.
             hosts: Vec<At<HostGroup>>,
             /// Links.
@@ -136,6 +140,9 @@ sections! {
             overhead_bytes: u16,
             /// The queue in front of the link: a table, or its limit alone.
             queue: Queue,
+            /// What the port does beside queueing where a router feeds it: a scheme by name, or a
+            /// table with `scheme` and its parameters; default: what the protocols of a run need.
+            port: Named<Schemes>,
         }
     }
     /// A queue.
@@ -148,6 +155,17 @@ sections! {
             limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
+        }
+    }
+    /// A router that says more than its name.
+    pub struct RouterTable {
+        required {
+            /// Name of the router.
+            name: String,
+        }
+        optional {
+            /// The kind of router that it is, whatever the others are: as `router` at the top.
+            router: Named<Routers>,
         }
     }
     /// A link between two nodes, both directions.
@@ -479,7 +497,12 @@ impl Field for Queue {
         let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
         let params = params.into_iter().map(|entry| param(entry, key)).collect();
         let queue = Queue { table: QueueTable::read(&own, key)?, params };
-        disciplines::check_keys(&queue, key)?;
+        named::check_keys::<Disciplines>(
+            queue.table.discipline.as_ref(),
+            &queue.params,
+            key,
+            Disciplines::OWN_KEYS,
+        )?;
         Ok(queue)
     }
     fn write(&self) -> toml::Value {
@@ -492,13 +515,38 @@ impl Field for Queue {
         toml::Value::Table(table)
     }
     fn schema() -> Json {
-        let mut forms = disciplines::schema(&QueueTable::schema());
+        let mut forms = named::schemas::<Disciplines>(&QueueTable::schema());
         forms.push(GivenLimit::schema());
         json!({ "anyOf": forms })
     }
     fn stand_in() -> Option<Self> {
         let limit = GivenLimit::stand_in().map(At::new);
         Some(Queue { table: QueueTable { limit, ..QueueTable::default() }, params: Vec::new() })
+    }
+}
+
+/// A router: its name, or a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RouterEntry(pub RouterTable);
+
+impl Field for RouterEntry {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => RouterTable::read(item, key).map(RouterEntry),
+            _ => {
+                let name = At::<String>::read(item, key);
+                let name = name.map_err(|fault| {
+                    or_also(fault, key, "a table such as { name = \"r\", router = \"ip\" }")
+                })?;
+                Ok(RouterEntry(RouterTable { name, router: None }))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        if self.0.router.is_none() { self.0.name.write() } else { self.0.write() }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [String::schema(), RouterTable::schema()] })
     }
 }
 
@@ -566,7 +614,7 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
 }
 
 /// One parameter of the table that is called `key`.
-fn param(entry: &Entry, key: &str) -> Param {
+pub(super) fn param(entry: &Entry, key: &str) -> Param {
     let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
     let value = At { value, loc: entry.item.loc, key };
     Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
@@ -610,6 +658,7 @@ impl LinkParams {
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
             queue,
+            port: self.port.clone().or_else(|| other.port.clone()),
         }
     }
 }

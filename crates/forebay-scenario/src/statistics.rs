@@ -1,16 +1,30 @@
 //! Means, intervals, quantiles, fairness.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A mean over runs with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Mean over those runs that have the metric.
     pub mean: f64,
     /// Lower and upper end of the 95 % interval (Student's t); None for a single run.
     pub ci95: Option<[f64; 2]>,
     /// Number of runs that have the metric.
+    #[serde(default)]
     pub n: usize,
+}
+
+impl Interval {
+    /// Half the width of the interval.
+    pub fn half(&self) -> Option<f64> {
+        self.ci95.map(|[low, high]| (high - low) / 2.0)
+    }
+
+    /// In another unit: times `scale`.
+    pub fn times(self, scale: f64) -> Interval {
+        let ci95 = self.ci95.map(|ends| ends.map(|end| end * scale));
+        Interval { mean: self.mean * scale, ci95, ..self }
+    }
 }
 
 /// Mean and 95 % confidence interval of independent values, `mean ± t(0.975, n - 1) s / √n` with the sample standard deviation

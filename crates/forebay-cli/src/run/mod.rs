@@ -2,7 +2,6 @@
 
 mod published;
 mod report;
-mod rows;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -172,6 +171,7 @@ fn simulate(
         run: RunOptions {
             name: &args.scenario,
             bytes: args.bytes,
+            general: args.general,
             cancel: Some(cancel),
             store,
             capture: args.pcap.is_some().then(CaptureLimit::default),

@@ -121,6 +121,7 @@ fn the_trace_hash_knows_scenario_and_seed_and_nothing_else() {
     assert_eq!(run(&["--jobs", "1"]), first, "twice");
     assert_eq!(run(&["--jobs", "4"]), first, "side by side");
     assert_eq!(run(&["--bytes"]), first, "as bytes");
+    assert_eq!(hashes(&run(&["--general"])), hashes(&first), "the general way");
     let mut different = hashes(&first);
     different.dedup();
     assert_eq!(different.len(), 4, "seeds must differ");

@@ -285,8 +285,8 @@ fn measure(
         trace_hash: first.trace_hash,
         repetitions,
         completed: [first.completed, first.flows],
-        delivered_bytes: first.metrics.delivered_bytes,
-        afct_s: first.metrics.afct_s,
+        delivered_bytes: first.metrics.of_flows.delivered_bytes,
+        afct_s: first.metrics.of_flows.afct_s,
         build_s: None,
         bytes_per_flow: None,
     })

@@ -5,7 +5,7 @@ mod interfaces;
 mod measure;
 
 pub use interfaces::InterfaceResult;
-pub(crate) use interfaces::{has_left_push, interfaces_of};
+pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
 
 use serde::Serialize;

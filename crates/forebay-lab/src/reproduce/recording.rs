@@ -1,5 +1,6 @@
 //! What is kept of a run while it goes on, for measures that need more than its result.
 
+use crate::metrics::interface;
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
 use forebay_sim::Simulation;
@@ -110,7 +111,7 @@ impl Recording {
     }
 
     fn port(&self, simulation: &Simulation, link: usize) -> PortSample {
-        let Some(view) = simulation.interface(LinkId(link as u32)) else {
+        let Some(view) = interface(simulation, LinkId(link as u32)) else {
             return PortSample {
                 flows: vec![FlowTotals::default(); self.flows],
                 ..PortSample::default()

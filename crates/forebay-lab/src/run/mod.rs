@@ -10,13 +10,13 @@ use crate::metrics::{
     Bounds, FlowResult, InterfaceResult, Mark, clock_seconds, flows_of, interfaces_of, metrics_of,
 };
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
-use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
+use crate::store::{Store, StoreError};
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
-use forebay_report::Metrics;
+use forebay_report::{MOST_FLOWS_BY_PORT, Metrics};
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, ScenarioError, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
@@ -33,6 +33,9 @@ pub struct RunOptions<'a> {
     pub bytes: bool,
     /// Use the simple event heap.
     pub binary_heap: bool,
+    /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
+    /// depend on it.
+    pub general: bool,
     /// Make no trace hash: that of the result is that of a run in which nothing arrives. For measurements of what it costs.
     pub without_hash: bool,
     /// Set by whoever wants the run to stop; looked at several times a second.
@@ -165,9 +168,12 @@ impl RunError {
         options: &RunOptions<'_>,
         (protocol, seed): (&str, u64),
     ) -> RunError {
-        let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-        let again =
-            format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}");
+        let name = options.name;
+        let bytes = if options.bytes { " --bytes" } else { "" };
+        let general = if options.general { " --general" } else { "" };
+        let again = format!(
+            "forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}"
+        );
         RunError::Unbalanced(error, again)
     }
 }
@@ -194,6 +200,7 @@ pub fn run_one(
     let simulation_options = Options {
         bytes: options.bytes,
         binary_heap: options.binary_heap,
+        general: options.general,
         without_hash: options.without_hash,
         observer: observer.observer(),
         threads: options.threads,

@@ -5,7 +5,7 @@
 //! | `scenario.toml` | the scenario with every group, file, preset and default written out; version, seeds and trace hashes as comments, so that it can be run again |
 //! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
 //! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`], before them `run_protocol` and `seed` |
-//! | `series.parquet` | `t_ns, entity, metric, value` of each run, before them `run_protocol` and `seed` |
+//! | `series.parquet` | `t_ns, entity, metric, value, unit` of each run, before them `run_protocol` and `seed` |
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
@@ -23,7 +23,7 @@ mod series;
 mod table;
 
 pub use error::StoreError;
-pub(crate) use series::{MOST_FLOWS_BY_PORT, SeriesWriter};
+pub(crate) use series::SeriesWriter;
 
 use crate::summary::Summary;
 use forebay_report::{REPORT_NAME, write_report};

@@ -3,8 +3,10 @@
 mod benchmark;
 mod captures;
 mod delays;
+mod general;
 mod hops;
 mod kernel;
+mod network;
 mod pcapng;
 mod pooling;
 mod published;

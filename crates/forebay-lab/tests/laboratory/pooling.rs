@@ -46,7 +46,7 @@ fn interface<'a>(result: &'a RunResult, port: &str) -> &'a InterfaceResult {
 #[test]
 fn the_dumbbell_of_the_paper_under_inrpp() {
     let (result, series) = run(&load("inrpp/dumbbell", &[]), "inrpp");
-    assert_eq!((result.completed, result.metrics.retransmits), (3, 0));
+    assert_eq!((result.completed, result.metrics.of_flows.retransmits), (3, 0));
     // 10 MB are above what left by then at node 0 at 3.04 s, at node 4 while the third sender is alone.
     let near = interface(&result, "0-2");
     assert!((2.95..3.10).contains(&near.first_entered_s["B"]), "{near:?}");

@@ -119,7 +119,7 @@ fn series_are_sampled_at_their_times_and_agree_with_the_flows() {
     let target = folder.path().join("out");
     let summary = results(&scenario, 2, &target);
     let (names, rows) = rows(&target.join("series.parquet"));
-    assert_eq!(names, ["run_protocol", "seed", "t_ns", "entity", "metric", "value"]);
+    assert_eq!(names, ["run_protocol", "seed", "t_ns", "entity", "metric", "value", "unit"]);
     let of = |run: usize, entity: &str, metric: &str| -> Vec<(i64, f64)> {
         let (protocol, seed) = (&summary.runs[run].protocol, summary.runs[run].seed as i64);
         let rows = rows.iter().filter(|row| {

@@ -15,6 +15,7 @@ mod lists;
 mod log;
 mod router;
 mod settings;
+mod spec;
 
 #[cfg(test)]
 mod interface_tests;

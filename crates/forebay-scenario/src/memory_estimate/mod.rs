@@ -16,7 +16,7 @@ mod traffic;
 pub(crate) use admission::Size;
 pub use admission::{Admission, NotEnoughMemory, admit, check, check_outline};
 
-use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
+use forebay_net::{NetSpec, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use traffic::Traffic;
@@ -194,14 +194,6 @@ fn routes(spec: &NetSpec) -> u64 {
     let router = |kind: &NodeKind| matches!(kind, NodeKind::Router(_));
     let routers = spec.nodes.iter().filter(|node| router(&node.kind)).count();
     (routers * attachments.len()) as u64
-}
-
-/// The settings of an INRPP router; None of another node.
-fn inrpp_settings(kind: &NodeKind) -> Option<&forebay_router::inrpp::Settings> {
-    match kind {
-        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => Some(settings),
-        NodeKind::Host | NodeKind::Router(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -120,11 +120,13 @@ fn rate(link: &LinkSpec) -> Rate {
     link.channel.rate()
 }
 
-/// Packets that may wait for a link, with those in the cache of an INRPP router.
+/// Packets that may wait for a link, with those in the cache of its router.
 fn queue_packets(spec: &NetSpec, link: &LinkSpec, packet_bytes: u64) -> u64 {
     let waiting = link.queue.limit().packets_of(packet_bytes);
-    let settings = super::inrpp_settings(&spec.nodes[link.from.index()].kind);
-    let cached = settings.map_or(0, |s| s.cache.at(rate(link)).total_bytes / packet_bytes);
+    let cached = match &spec.nodes[link.from.index()].kind {
+        NodeKind::Router(forwarding) => forwarding.cache_bytes(rate(link)) / packet_bytes,
+        NodeKind::Host => 0,
+    };
     waiting.saturating_add(cached).min(u64::from(u32::MAX))
 }
 

@@ -42,7 +42,7 @@ fn wrong_type() {
     ]);
     assert_eq!(message("[\"left\", \"right\"]", "true"), expected);
     let expected = lines(&[
-        "small.toml:2:20: routers[1]: expected a string, found an integer (7)",
+        "small.toml:2:20: routers[1]: expected a string, or a table such as { name = \"r\", router = \"ip\" }, found an integer (7)",
         "  2 | routers = [\"left\", 7]",
         "    |                    ^",
     ]);

@@ -3,7 +3,7 @@
 use forebay_base::{DropReason, FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
+use forebay_testkit::pool::{Interfaces, config, pooled_link, router, settings, transport};
 use forebay_testkit::world::World;
 
 const NEAR: Span = Span::from_millis(5);

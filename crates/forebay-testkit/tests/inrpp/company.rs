@@ -4,7 +4,7 @@ use forebay_base::{DropReason, FlowId, IpVersion, LinkId, NodeId, Rate, Span, Ti
 use forebay_net::NetEvent;
 use forebay_router::inrpp::{CacheLimits, Settings};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
+use forebay_testkit::pool::{Interfaces, config, pooled_link, router, settings, transport};
 use forebay_testkit::world::World;
 use forebay_transport::TcpConfig;
 

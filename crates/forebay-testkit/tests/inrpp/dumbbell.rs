@@ -3,7 +3,7 @@
 use forebay_base::{DropReason, FlowId, LinkId, Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{self, Dumbbell, FIGURES, TEXT};
+use forebay_testkit::pool::{self, Dumbbell, FIGURES, Interfaces, TEXT};
 
 const FLOWS: u32 = 3;
 const BYTES: u64 = 10_000_000;

@@ -2,7 +2,7 @@
 
 use forebay_base::{FlowId, LinkId, NodeId, Time};
 use forebay_cc::{
-    Ack, AnyController, Congestion, Controller, Init, Limits, LossPolicy, NextPacket, Observation,
+    Ack, AnyController, Congestion, Controller, Init, Limits, LossPolicy, NextPacket,
     RecoveryOwner, Spec, Stamp, Timeout,
 };
 use forebay_net::LinkSpec;
@@ -130,8 +130,5 @@ impl Controller for Window {
     fn stamp(&mut self, _: Time, next: &NextPacket) -> Stamp {
         let stamp = self.stamp.filter(|(number, _)| *number == next.number);
         stamp.map_or(Stamp::default(), |(_, stamp)| stamp)
-    }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "window" }
     }
 }

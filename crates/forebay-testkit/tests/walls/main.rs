@@ -2,9 +2,11 @@
 //! source readable. Each check is a function over text or a graph, shown to fail on a bad example beside it.
 
 mod arrows;
+mod columns;
 mod pages;
 mod publish;
 mod purity;
+mod schemes;
 mod source;
 mod tidy;
 

@@ -145,8 +145,9 @@ fn wide(path: &str, text: &str) -> Vec<String> {
 fn pages_name_files_that_are_there() {
     let paths: Vec<String> = files("crates", ".rs").into_iter().map(|f| f.path).collect();
     for path in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        // The file that CONTRIBUTING.md asks the reader to write.
-        let text = page(path).replace("`crates/forebay-cc/src/aimd.rs`", "");
+        // The files that CONTRIBUTING.md asks the reader to write.
+        let mine = ["`crates/forebay-cc/src/aimd.rs`", "`crates/forebay-queue/src/step.rs`"];
+        let text = mine.iter().fold(page(path), |text, file| text.replace(file, ""));
         assert_none(gone(&text, &paths));
     }
 }

@@ -53,9 +53,12 @@ fn included_from_outside(path: &str, text: &str, depth: usize) -> Vec<String> {
     let calls = macros.iter().flat_map(|name| blanked.match_indices(name));
     let outside = calls.filter_map(|(at, _)| {
         let rest = &chars[blanked[..at].chars().count()..];
-        let literal: String = rest.split(|&c| c == '"').nth(1)?.iter().collect();
+        let mut parts = rest.split(|&c| c == '"').map(|part| part.iter().collect::<String>());
+        let (before, literal) = (parts.next()?, parts.next()?);
         let up = literal.split('/').take_while(|part| *part == "..").count();
-        (up > depth || literal.starts_with('/')).then(|| format!("{path} includes {literal}"))
+        // What stands before the literal in `concat!` begins the path.
+        let absolute = literal.starts_with('/') && !before.contains("stringify!");
+        (up > depth || absolute).then(|| format!("{path} includes {literal}"))
     });
     outside.collect()
 }
@@ -120,5 +123,7 @@ fn a_crate_that_cannot_be_published_and_an_include_from_outside_are_seen() {
     let code = "include_str!(concat!(\"../../a/\", $name)); // include_str!(\"../../../b\")\n";
     assert_eq!(included_from_outside("x.rs", code, 1), ["x.rs includes ../../a/"]);
     assert_eq!(included_from_outside("x.rs", code, 2), [""; 0]);
+    let own = "include_str!(concat!(stringify!($module), \"/mod.rs\")); include_str!(\"/etc/x\")";
+    assert_eq!(included_from_outside("x.rs", own, 1), ["x.rs includes /etc/x"]);
     assert_eq!(depth("crates/forebay-x/src/lib.rs"), 1);
 }

@@ -27,7 +27,7 @@ pub struct PathSetup {
     pub isn: u32,
     /// What limits sending.
     pub controller: AnyController,
-    /// What tells the sender back.
+    /// The controller's receiver half: what it writes into ACKs.
     pub feedback: AnyFeedback,
 }
 
@@ -98,9 +98,8 @@ pub struct Counters {
     pub duplicates_received: u64,
     /// ECN: responses to ECE.
     pub ecn_responses: u64,
-    /// Time in which data and the congestion window, but not the peer's window had room for a
-    /// segment. While that lasts the number means nothing: read
-    /// [`Connection::held_back`](crate::Connection::held_back).
+    /// For how long data waited for the peer's window while the congestion window had room. Valid
+    /// only while nothing waits: read [`Connection::held_back`](crate::Connection::held_back).
     pub held_by_peer: Span,
     /// The same of the send buffer.
     pub held_by_buffer: Span,
