@@ -32,7 +32,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The head comment of the algorithm's file, line by line: what it implements, its equations, and what it differs in.
+    /// The head comment of the algorithm's file, line by line: what it implements, its equations,
+    /// and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
         head_comment(self.source)
     }

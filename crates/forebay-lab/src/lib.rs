@@ -1,8 +1,9 @@
 //! The laboratory: runs, sweeps, metrics, the result store, reproduced experiments, the benchmark.
 //!
-//! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and protocols - [`RunResult`] with its
-//! [`report::Metrics`] - [`Summary`] with means and confidence intervals - [`Store`], the files on disk, with
-//! [`report::write_report`] the page that shows them.
+//! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and
+//! protocols - [`RunResult`] with its [`report::Metrics`] - [`Summary`] with means and confidence
+//! intervals - [`Store`], the files on disk, with [`report::write_report`] the page that shows
+//! them.
 #![forbid(unsafe_code)]
 
 mod bench;

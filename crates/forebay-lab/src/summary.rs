@@ -49,13 +49,15 @@ pub struct Aggregate {
     pub skipped: usize,
     /// Mean number of drops over the runs, by reason.
     pub drops: BTreeMap<&'static str, Interval>,
-    /// Metrics by name (those of [`forebay_report::Metrics`] that are numbers); a metric that no run has is absent.
+    /// Metrics by name (those of [`forebay_report::Metrics`] that are numbers); a metric that no
+    /// run has is absent.
     pub metrics: BTreeMap<&'static str, Interval>,
     /// The metrics that classes of flows have, by class and name.
     pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
-    /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
+    /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput,
+    /// goodput_bps.
     pub reference: BTreeMap<&'static str, Interval>,
 }
 
@@ -379,7 +381,8 @@ mod tests {
         assert!(differ.aggregate[1].metrics["afct_s"].ci95.is_some());
     }
 
-    /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after 5 s.
+    /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after
+    /// 5 s.
     fn notes_of(set: &[&str]) -> Vec<String> {
         let text = r#"
             start_jitter = "0s"

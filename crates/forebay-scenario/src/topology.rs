@@ -104,7 +104,8 @@ pub(super) fn expand(
     topology
 }
 
-/// Refuse more hosts without an access link than all links have ends, before the first of them is made.
+/// Refuse more hosts without an access link than all links have ends, before the first of them is
+/// made.
 fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {

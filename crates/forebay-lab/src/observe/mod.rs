@@ -86,7 +86,8 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
 /// Where lines of packet events go: standard output, a file, memory.
 pub type EventWriter = Arc<Mutex<dyn Write + Send>>;
 
-/// The observers of a run: shared between the run, which opens and ends it, and the simulation, which feeds it.
+/// The observers of a run: shared between the run, which opens and ends it, and the simulation,
+/// which feeds it.
 pub(crate) struct RunObserver(Option<Arc<Shared>>);
 
 struct Shared {

@@ -27,7 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run it again.
+    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run
+    /// it again.
     pub name: &'a str,
     /// Emit every packet to bytes and parse it back on every link.
     pub bytes: bool,
@@ -36,7 +37,8 @@ pub struct RunOptions<'a> {
     /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
     /// depend on it.
     pub general: bool,
-    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For measurements of what it costs.
+    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For
+    /// measurements of what it costs.
     pub without_hash: bool,
     /// Set by whoever wants the run to stop; looked at several times a second.
     pub cancel: Option<&'a AtomicBool>,
@@ -54,17 +56,19 @@ pub struct RunOptions<'a> {
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
-    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run that is captured, or whose packet
-    /// events are written, uses one. Results do not depend on it.
+    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run
+    /// that is captured, or whose packet events are written, uses one. Results do not depend on it.
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
 }
 
-/// Looks at a simulation while it runs. They change nothing: the trace is the same with and without.
+/// Looks at a simulation while it runs. They change nothing: the trace is the same with and
+/// without.
 #[derive(Clone, Copy)]
 pub struct Looks<'a> {
-    /// Simulated time between two of them; the first is that long after time 0, the last at the end of the run.
+    /// Simulated time between two of them; the first is that long after time 0, the last at the end
+    /// of the run.
     pub every: Span,
     /// Who looks.
     pub who: &'a (dyn Fn(&Simulation) + Sync),
@@ -128,7 +132,8 @@ pub struct RunResult {
     pub metrics: Metrics,
     /// One entry per flow.
     pub per_flow: Vec<FlowResult>,
-    /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
+    /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are
+    /// none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
     /// What a fluid model with max-min fair sharing would have done.

@@ -26,7 +26,8 @@ pub struct Shares {
     pub work_cpu_s: f64,
     /// Sum over all windows of the work of the thread that had most, in seconds.
     pub critical_path_s: f64,
-    /// Share of all CPU time that was not spent on events: exchange of packets, and waiting that used a core.
+    /// Share of all CPU time that was not spent on events: exchange of packets, and waiting that
+    /// used a core.
     pub sync_share: f64,
 }
 

@@ -10,9 +10,9 @@
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
 //! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
-//! fails; if the process is killed,
-//! the next run with the same folder removes it. When a sweep is
-//! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
+//! fails; if the process is killed, the next run with the same folder removes it. When a sweep is
+//! stopped, the runs that had finished are written, and `summary.json` names the others under
+//! `missing`.
 
 mod background;
 mod error;
@@ -80,8 +80,8 @@ impl Store {
         self.place.file(&capture_name(protocol, seed))
     }
 
-    /// Write everything and put the folder in its place; what was there before goes. Without a finished run nothing is written,
-    /// and what was there stays.
+    /// Write everything and put the folder in its place; what was there before goes. Without a
+    /// finished run nothing is written, and what was there stays.
     pub fn finish(self, scenario: &Scenario, summary: &Summary) -> Result<(), StoreError> {
         if summary.runs.is_empty() {
             return Ok(());

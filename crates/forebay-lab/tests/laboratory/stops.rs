@@ -41,7 +41,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A flow that starts after 95 years runs as one that starts at once, and its run takes no longer to speak of.
+/// A flow that starts after 95 years runs as one that starts at once, and its run takes no longer
+/// to speak of.
 #[test]
 fn years_in_which_nothing_happens_are_crossed_at_once() {
     let late = |start: &str| {

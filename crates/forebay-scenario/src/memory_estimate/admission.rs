@@ -8,7 +8,8 @@ use std::fmt;
 pub struct NotEnoughMemory {
     /// What one run needs.
     pub estimate: MemoryEstimate,
-    /// What it needs with the results of all runs, which are kept until the last one is over, in bytes.
+    /// What it needs with the results of all runs, which are kept until the last one is over, in
+    /// bytes.
     pub with_results_bytes: u64,
     /// What there is, in bytes.
     pub available_bytes: u64,
@@ -63,8 +64,9 @@ pub struct Admission {
     pub available_bytes: Option<u64>,
 }
 
-/// How many of `runs` runs, of which the dearest needs `need`, go side by side if `wanted` are wanted: no more than fit into the
-/// memory that is available with the results of all. Where nobody knows what is available, as many as are wanted.
+/// How many of `runs` runs, of which the dearest needs `need`, go side by side if `wanted` are
+/// wanted: no more than fit into the memory that is available with the results of all. Where nobody
+/// knows what is available, as many as are wanted.
 pub fn admit(
     wanted: usize,
     estimate: MemoryEstimate,

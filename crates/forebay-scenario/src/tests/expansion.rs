@@ -1,4 +1,5 @@
-//! What groups, defaults and overrides become: numbers by hand from the definitions of the bench scenarios.
+//! What groups, defaults and overrides become: numbers by hand from the definitions of the bench
+//! scenarios.
 
 use super::*;
 use forebay_base::{LinkId, PortId};

@@ -1,4 +1,5 @@
-//! What single protocols need: transport of their own, routers of their own. Numbers and messages by hand.
+//! What single protocols need: transport of their own, routers of their own. Numbers and messages
+//! by hand.
 
 use super::*;
 use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
@@ -101,7 +102,8 @@ fn wrong_tables_of_single_protocols() {
     for (set, expected) in cases {
         assert_eq!(refused(&[set]), expected);
     }
-    // The table makes a value of [tcp] wrong that it does not give: one segment no longer fits the buffer.
+    // The table makes a value of [tcp] wrong that it does not give: one segment no longer fits the
+    // buffer.
     let found = refused(&["tcp.receive_buffer_bytes=1448", "tcp_of.cubic.mss_bytes=1449"]);
     assert!(found.contains("tcp_of.cubic: a value that is not given here does not fit"), "{found}");
 }
@@ -183,7 +185,8 @@ fn wrong_caches() {
          high < total, in the cache of `left` at `left-right` (10Mbit/s)"
     );
     assert!(parse_with(SMALL, &["inrpp.cache.total=1500"]).is_ok());
-    // 1 ms is 1250 bytes at 10 Mbit/s and 12 500 at 100 Mbit/s: only the slow interface is too small.
+    // 1 ms is 1250 bytes at 10 Mbit/s and 12 500 at 100 Mbit/s: only the slow interface is too
+    // small.
     assert!(
         cache("{total=\"1ms\"}").ends_with("in the cache of `left` at `left-right` (10Mbit/s)")
     );
