@@ -140,7 +140,8 @@ algorithms! { $
     Cubic cubic: "cubic", "CUBIC", "RFC 9438",
         "Window as a cubic of the time since the last loss; HyStart++ slow start.";
     Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
-        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask for it.";
+        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask \
+         for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
 }

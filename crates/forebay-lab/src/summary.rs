@@ -262,8 +262,8 @@ fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<
     let before = runs.iter().filter(|run| from_s > 0.0 && run.ended_s <= from_s).count();
     (before > 0).then(|| {
         format!(
-            "{name}: {before} of {all} runs ended before measure_from_s = {from_s}: goodput, utilisation and queue delay \
-             count nothing of them"
+            "{name}: {before} of {all} runs ended before measure_from_s = {from_s}: goodput, \
+             utilisation and queue delay count nothing of them"
         )
     })
 }
@@ -419,7 +419,8 @@ mod tests {
         assert_eq!(notes_of(&["until_s=10", "measure_from_s=5.05"]), [""; 0]);
         let early = "cubic: in 1 of 1 runs no flow had started at the end (until_s = 0.5)";
         assert_eq!(notes_of(&["until_s=0.5"]), [early]);
-        let late = "cubic: 1 of 1 runs ended before measure_from_s = 100: goodput, utilisation and queue delay count nothing of them";
+        let late = "cubic: 1 of 1 runs ended before measure_from_s = 100: goodput, utilisation and \
+                    queue delay count nothing of them";
         assert_eq!(notes_of(&["measure_from_s=100"]), [late]);
     }
 

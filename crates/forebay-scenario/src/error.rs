@@ -159,7 +159,8 @@ pub enum Problem {
     Conflict(String),
     /// A full-sized packet that does not fit a link or its queue.
     #[error(
-        "a full-sized packet has {packet_bytes} bytes (mss_bytes = {mss_bytes} and headers), more than {what}"
+        "a full-sized packet has {packet_bytes} bytes (mss_bytes = {mss_bytes} and headers), more \
+         than {what}"
     )]
     PacketTooLarge {
         /// Its length with headers, in bytes.

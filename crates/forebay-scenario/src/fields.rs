@@ -239,8 +239,14 @@ macro_rules! sections {
                 required: &mut Vec<&'static str>,
             ) {
                 required.extend_from_slice(&[$(stringify!($rkey),)*]);
-                $( properties.insert(stringify!($rkey).into(), property::<$rtype>(&[$($rdoc),*])); )*
-                $( properties.insert(stringify!($okey).into(), property::<$otype>(&[$($odoc),*])); )*
+                $( properties.insert(
+                    stringify!($rkey).into(),
+                    property::<$rtype>(&[$($rdoc),*]),
+                ); )*
+                $( properties.insert(
+                    stringify!($okey).into(),
+                    property::<$otype>(&[$($odoc),*]),
+                ); )*
                 $( <$ftype>::describe(properties, required); )?
             }
             fn doc() -> &'static [&'static str] {
@@ -268,7 +274,9 @@ pub(super) use sections;
 macro_rules! choices {
     ($(
         $(#[$meta:meta])*
-        $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )* }
+        $vis:vis enum $name:ident {
+            $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )*
+        }
     )*) => { $(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -419,7 +419,9 @@ sections! {
 
 /// A value that is either of one form or of another.
 macro_rules! either {
-    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal })*) => { $(
+    ($(
+        $name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal }
+    )*) => { $(
         #[derive(Clone, Debug)]
         pub(super) enum $name { $first($a), $second($b) }
         impl Field for $name {

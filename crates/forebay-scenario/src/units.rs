@@ -183,7 +183,10 @@ impl Field for Rate {
         toml::Value::String(show(self.bps().into(), RATE_UNITS))
     }
     fn schema() -> Json {
-        json!({ "type": "string", "pattern": pattern(RATE_UNITS), "examples": ["10Mbit/s", "1Gbps"] })
+        json!({
+            "type": "string", "pattern": pattern(RATE_UNITS),
+            "examples": ["10Mbit/s", "1Gbps"]
+        })
     }
     fn stand_in() -> Option<Self> {
         Some(Rate::mbps(1000))

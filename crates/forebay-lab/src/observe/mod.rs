@@ -39,7 +39,10 @@ pub struct CaptureFilter<'a> {
 
 /// A text names directed links that are not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no link `{name}`{hint}{}", others.iter().map(|other| format!("\n{other}")).collect::<String>())]
+#[error(
+        "there is no link `{name}`{hint}{}",
+        others.iter().map(|other| format!("\n{other}")).collect::<String>()
+    )]
 pub struct UnknownLink {
     /// The name.
     pub name: String,

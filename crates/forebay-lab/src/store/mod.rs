@@ -2,12 +2,15 @@
 //!
 //! | File | What it holds |
 //! |---|---|
-//! | `scenario.toml` | the scenario with every group, file, preset and default written out; version, seeds and trace hashes as comments, so that it can be run again |
+//! | `scenario.toml` | the scenario with all groups, files, presets and defaults written out |
 //! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
-//! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`], before them `run_protocol` and `seed` |
-//! | `series.parquet` | `t_ns, entity, metric, value, unit` of each run, before them `run_protocol` and `seed` |
+//! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`] |
+//! | `series.parquet` | one row per sample of each run: `t_ns, entity, metric, value, unit` |
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
+//!
+//! `scenario.toml` has version, seeds and trace hashes as comments, so that it can be run again.
+//! The tables have `run_protocol` and `seed` before their other columns.
 //!
 //! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
 //! fails; if the process is killed, the next run with the same folder removes it. When a sweep is

@@ -222,7 +222,10 @@ mod tests {
         link_defaults = { rate = "120Mbit/s", delay = "1ms", queue = "30packets" }
         links = [{ a = "p", b = "q" }]
         hosts = [{ name = "h{}", count = 3, attach = "p" }, { name = "g", attach = "q" }]
-        flows = [{ src = "h{}", dst = "g", count = 3, bytes = 1 }, { src = "h0", dst = "h1", bytes = 1 }]
+        flows = [
+            { src = "h{}", dst = "g", count = 3, bytes = 1 },
+            { src = "h0", dst = "h1", bytes = 1 },
+        ]
     "#;
 
     fn spec(text: &str) -> NetSpec {

@@ -211,7 +211,10 @@ mod tests {
             r#"
             until_s = 1
             routers = ["p", "q"]
-            tcp = {{ mss_bytes = 1460, timestamps = false, initial_window_segments = 10, send_buffer_bytes = 146000 }}
+            tcp.mss_bytes = 1460
+            tcp.timestamps = false
+            tcp.initial_window_segments = 10
+            tcp.send_buffer_bytes = 146000
             link_defaults = {{ rate = "120Mbit/s", delay = "1ms", queue = "30packets" }}
             links = [{{ a = "p", b = "q", rate = "12Mbit/s", delay = "10ms" }}]
             hosts = [{{ name = "h", attach = "p" }}, {{ name = "g", attach = "q" }}]

@@ -33,10 +33,12 @@ pub fn table(nets: &[Net], cycles: u32) -> String {
     let cases: Vec<_> =
         algorithms.iter().flat_map(|&a| nets.iter().map(move |&n| (a, n))).collect();
     let head = format!(
-        "Alone, over the whole cycles in the time of {cycles} expected ones. Lead: what decides when a loss comes, line or cubic curve.\n\
+        "Alone, over the whole cycles in the time of {cycles} expected ones. Lead: what decides \
+         when a loss comes, line or cubic curve.\n\
          Textbook: the climb without detection and repairs. Expected: with them.\n\
-{:34}|        utilisation %       |      period s     |      wait ms\n\
-         algorithm Mbit/s   ms  BDP   lead | textbook expected measured | expected measured | expected measured",
+         {:34}|        utilisation %       |      period s     |      wait ms\n\
+         algorithm Mbit/s   ms  BDP   lead | textbook expected measured \
+         | expected measured | expected measured",
         ""
     );
     table::join(&head, map(&cases, |&(algorithm, net)| row(algorithm, net, cycles)))
@@ -112,7 +114,8 @@ fn row(algorithm: Algorithm, net: Net, cycles: u32) -> (String, Vec<String>) {
         false => sawtooth_utilisation(law.beta, x),
     };
     let line = format!(
-        "{:<9} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} {:>6} | {:>8.1} {:>8.1} {:>8.1} | {:>8} {:>8} | {:>8.1} {:>8.1}",
+        "{:<9} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} {:>6} | {:>8.1} {:>8.1} {:>8.1} \
+         | {:>8} {:>8} | {:>8.1} {:>8.1}",
         algorithm.name(),
         if expected.curve_leads { "curve" } else { "line" },
         100.0 * textbook,

@@ -58,9 +58,12 @@ pub fn table(nets: &[Net], cycles: u32) -> String {
         rows.push(all_rows(a, &shares));
     }
     let head = format!(
-        "Pairs, over the time of {cycles} expected cycles of the first flow alone, after {WARM_UP_CYCLES}; seeds 1 to {SEEDS}; means over seeds.\n\
-         Share of the first flow in %: if both lose, if the grower loses, measured with its 95 % interval, seed by seed.\n\
-         pair            Mbit/s   ms  BDP |  both grower |  share  95 % | seeds          | utilisation | wait ms | period s"
+        "Pairs, over the time of {cycles} expected cycles of the first flow alone, after \
+         {WARM_UP_CYCLES}; seeds 1 to {SEEDS}; means over seeds.\n\
+         Share of the first flow in %: if both lose, if the grower loses, measured with its 95 % \
+         interval, seed by seed.\n\
+         pair            Mbit/s   ms  BDP |  both grower |  share  95 % \
+         | seeds          | utilisation | wait ms | period s"
     );
     table::join(&head, rows)
 }
@@ -124,7 +127,8 @@ fn row(((a, b), net): Case, outcomes: &[Outcome]) -> (String, Vec<String>) {
     }
     let percent: Vec<String> = shares.iter().map(|s| format!("{:.0}", 100.0 * s)).collect();
     let line = format!(
-        "{name:<15} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} | {:>5.0} {:>6.0} | {:>6.0} +- {:>2.0} | {:<14} | {:>11.1} | {:>7.1} | {:>8}",
+        "{name:<15} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} | {:>5.0} {:>6.0} | {:>6.0} +- {:>2.0} \
+         | {:<14} | {:>11.1} | {:>7.1} | {:>8}",
         100.0 * both,
         100.0 * grower,
         100.0 * share,
