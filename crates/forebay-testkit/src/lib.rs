@@ -6,6 +6,7 @@ pub mod duel;
 pub mod lives;
 pub mod pool;
 pub mod random;
+pub mod random_crowd;
 pub mod random_pool;
 pub mod reading;
 pub mod realtime;

@@ -1,13 +1,19 @@
 //! The cache of one interface: a queue per flow, served by deficit round robin among those that may send.
 //!
-//! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow that may not send, for its first
-//! packet is held and has no credit, is *parked* outside the ring. It is parked when its turn comes, not when it is held, so
-//! that holding a nonce costs nothing per flow. Between calls the flow at the head of the ring may send, or the ring is empty.
+//! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow that comes new has its first
+//! quantum before the others, where rounds are short. If it has nothing more then, it keeps its place at the end of the round, as in FQ-CoDel (RFC 8290
+//! section 4.2): it is not new again before the round is over, so that who sends a packet at a time gains nothing.
+//!
+//! A flow that may not send, for its first packet is held and has no credit, is *parked* outside the turns. It is parked when its
+//! turn comes, not when it is held, so that holding a nonce costs nothing per flow. Between calls the flow whose turn it is may
+//! send, or there is none. What is sent again goes ahead of what its flow has here: who waits for it waits for all behind it.
 
 use super::hints::Hints;
 use super::key::{Class, FlowKey};
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use super::lists::{Linked, Links, List, NONE, Ranks};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use forebay_base::seq_lt;
 use forebay_signal::inrpp::Nonce;
 
 /// A packet in a cache; `T` is what the owner of the cache stores.
@@ -19,6 +25,8 @@ pub struct Cached<T> {
     pub wire_len: u16,
     /// Payload in bytes.
     pub payload_len: u16,
+    /// Its first sequence number.
+    pub seq: u32,
     /// True if its header has room for the tag of a detour.
     pub taggable: bool,
     /// The packet.
@@ -28,6 +36,8 @@ pub struct Cached<T> {
 /// Where a flow with packets is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Place {
+    /// It has had less than a quantum.
+    New,
     Ring,
     Parked(Nonce),
 }
@@ -41,7 +51,29 @@ struct Queue<T> {
     /// Under this nonce the first packet may leave, though it is held, and so much payload was taken for it.
     credit: Option<(Nonce, u16)>,
     place: Place,
+    turn: Links,
+    rank: Links,
 }
+
+/// The links of turns.
+impl<T> Linked for Vec<Option<Queue<T>>> {
+    fn links(&mut self, place: u32) -> &mut Links {
+        &mut self[place as usize].as_mut().expect("a flow that is listed is there").turn
+    }
+}
+/// The links of lengths.
+struct ByRank<'a, T>(&'a mut Vec<Option<Queue<T>>>);
+
+impl<T> Linked for ByRank<'_, T> {
+    fn links(&mut self, place: u32) -> &mut Links {
+        &mut self.0[place as usize].as_mut().expect("a flow that is listed is there").rank
+    }
+}
+
+/// Flows that are looked at for one that may take a detour. Behind so many that may not, one waits for its turn on the link.
+const DETOUR_LOOK: usize = 32;
+/// Packets at the head of a flow that one sent again is put between, in order.
+const REPAIR_LOOK: usize = 64;
 
 /// Which interfaces downstream hold what passes here.
 pub(super) trait Holds {
@@ -62,17 +94,25 @@ pub(super) struct Cache<T> {
     free: Vec<u32>,
     index: BTreeMap<FlowKey, u32>,
     hints: Hints,
-    /// Flows in turn; those that may not send are found out when it is theirs.
-    ring: VecDeque<u32>,
-    parked: BTreeMap<Nonce, BTreeSet<u32>>,
+    /// New flows, in turn. Those that may not send are found out when it is theirs, as in `ring`.
+    new: List,
+    /// Flows in turn. Those without packets keep their place until it is theirs.
+    ring: List,
+    parked: BTreeMap<Nonce, List>,
+    /// By length: pooled and tagged, plain.
+    ranks: [Ranks; 2],
     quantum_bytes: u32,
     /// Of pooled and tagged packets.
     bytes: u64,
     /// Of plain packets.
     plain_bytes: u64,
     packets: u64,
-    /// Flows with INRPP data here.
-    pooled_flows: u64,
+    /// Flows with packets here: pooled and tagged, plain.
+    counts: [u64; 2],
+}
+
+fn kind(key: FlowKey) -> usize {
+    usize::from(key.class() == Class::Plain)
 }
 
 impl<T> Cache<T> {
@@ -83,14 +123,20 @@ impl<T> Cache<T> {
             free: Vec::new(),
             index: BTreeMap::new(),
             hints: Hints::default(),
-            ring: VecDeque::new(),
+            new: List::default(),
+            ring: List::default(),
+            ranks: <[Ranks; 2]>::default(),
             parked: BTreeMap::new(),
             quantum_bytes,
             bytes: 0,
             plain_bytes: 0,
             packets: 0,
-            pooled_flows: 0,
+            counts: [0; 2],
         }
+    }
+    /// Bytes that leave in a round of all flows and one more, each with a quantum.
+    pub fn round_bytes(&self) -> u64 {
+        (self.index.len() as u64 + 1) * u64::from(self.quantum_bytes)
     }
     /// Bytes of INRPP data held: the S_i of the paper.
     pub fn bytes(&self) -> u64 {
@@ -106,11 +152,11 @@ impl<T> Cache<T> {
     }
     /// True if `flow` has packets here.
     pub fn has(&self, flow: FlowKey) -> bool {
-        self.find(flow).is_some()
+        self.find(flow).is_some_and(|slot| self.queue(slot).bytes > 0)
     }
     #[inline]
     fn find(&self, flow: FlowKey) -> Option<u32> {
-        if self.packets == 0 {
+        if self.index.is_empty() {
             return None;
         }
         let hint = self.hints.get(flow);
@@ -122,11 +168,11 @@ impl<T> Cache<T> {
     }
     /// Flows with INRPP data here.
     pub fn pooled_flows(&self) -> u64 {
-        self.pooled_flows
+        self.counts[0]
     }
     /// Flows with other packets here.
     pub fn plain_flows(&self) -> u64 {
-        self.index.len() as u64 - self.pooled_flows
+        self.counts[1]
     }
     /// Bytes of `flow` here.
     pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
@@ -134,7 +180,8 @@ impl<T> Cache<T> {
     }
     /// Flows with packets here, and the bytes of each.
     pub fn flows(&self) -> impl Iterator<Item = (FlowKey, u64)> {
-        self.index.iter().map(|(&key, &slot)| (key, self.queue(slot).bytes))
+        let flows = self.index.iter().map(|(&key, &slot)| (key, self.queue(slot).bytes));
+        flows.filter(|&(_, bytes)| bytes > 0)
     }
 
     fn queue(&self, slot: u32) -> &Queue<T> {
@@ -147,27 +194,52 @@ impl<T> Cache<T> {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
 
-    /// Append a packet.
-    pub fn push(&mut self, flow: FlowKey, packet: Cached<T>) {
+    /// Append a packet, or put one that is sent again ahead of what is behind it in its flow. True if it is the first now,
+    /// and was not alone. A flow that comes new has its first quantum before others if `ahead`.
+    pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
         let slot = match self.find(flow) {
             Some(slot) => slot,
-            None => self.open(flow),
+            None => self.open(flow, ahead),
         };
         self.packets += 1;
+        let bytes = packet.wire_len as u64;
         let queue = self.queue_mut(slot);
-        queue.bytes += packet.wire_len as u64;
-        queue.packets.push_back(packet);
+        let behind = |other: &Cached<T>| seq_lt(packet.seq, other.seq);
+        let again = flow.class() == Class::Pooled && queue.packets.back().is_some_and(behind);
+        let look = || queue.packets.iter().take(REPAIR_LOOK).position(behind);
+        let at = again.then(look).flatten();
+        match at {
+            Some(at) => queue.packets.insert(at, packet),
+            None => queue.packets.push_back(packet),
+        }
+        self.resize(slot, |before| before + bytes);
+        at == Some(0)
+    }
+    /// What waits of a flow has changed.
+    fn resize(&mut self, slot: u32, change: impl Fn(u64) -> u64) {
+        let queue = self.queue_mut(slot);
+        let (before, kind) = (queue.bytes, kind(queue.key));
+        let bytes = change(before);
+        queue.bytes = bytes;
+        match (before, bytes) {
+            (0, 1..) => self.counts[kind] += 1,
+            (1.., 0) => self.counts[kind] -= 1,
+            _ => {}
+        }
+        self.ranks[kind].change(&mut ByRank(&mut self.slots), slot, before, bytes);
     }
     /// A flow without packets gets its first.
-    fn open(&mut self, key: FlowKey) -> u32 {
+    fn open(&mut self, key: FlowKey, ahead: bool) -> u32 {
         let queue = Queue {
             key,
             packets: VecDeque::new(),
             bytes: 0,
             deficit_bytes: self.quantum_bytes,
             credit: None,
-            place: Place::Ring,
+            place: if ahead { Place::New } else { Place::Ring },
+            turn: Links::default(),
+            rank: Links::default(),
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -177,27 +249,52 @@ impl<T> Cache<T> {
             }
         };
         self.slots[slot as usize] = Some(queue);
-        self.pooled_flows += u64::from(key.class() != Class::Plain);
         self.index.insert(key, slot);
         self.hints.note(key, slot, &self.index);
-        self.ring.push_back(slot);
+        let list = if ahead { &mut self.new } else { &mut self.ring };
+        list.push(&mut self.slots, slot);
         slot
     }
-    /// The last packet of a flow has left.
+    /// A flow without packets has no turn any more.
     fn close(&mut self, slot: u32) {
+        self.leave(slot);
         let queue = self.slots[slot as usize].take().expect("closed once");
         debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
         self.index.remove(&queue.key);
-        self.pooled_flows -= u64::from(queue.key.class() != Class::Plain);
         self.free.push(slot);
+    }
+    /// Out of the list in which it waits for its turn.
+    fn leave(&mut self, slot: u32) {
+        match self.queue(slot).place {
+            Place::New => self.new.remove(&mut self.slots, slot),
+            Place::Ring => self.ring.remove(&mut self.slots, slot),
+            Place::Parked(nonce) => {
+                let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
+                waiting.remove(&mut self.slots, slot);
+                if waiting.is_empty() {
+                    self.parked.remove(&nonce);
+                }
+            }
+        }
+    }
+    /// To the end of the round.
+    fn queue_up(&mut self, slot: u32) {
+        self.leave(slot);
+        self.queue_mut(slot).place = Place::Ring;
+        self.ring.push(&mut self.slots, slot);
+    }
+    /// Whose turn it is.
+    #[inline]
+    fn head(&self) -> u32 {
+        if self.new.first == NONE { self.ring.first } else { self.new.first }
     }
 
     /// Under which nonce the first packet of a flow is held; None if it is not.
     fn holder(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
         let queue = self.queue(slot);
-        let first = queue.packets.front().expect("a flow that is listed has packets");
+        let echo = queue.packets.front().and_then(|first| first.echo);
         match queue.key.class() {
-            Class::Pooled => holds.holder(queue.key, first.echo),
+            Class::Pooled => holds.holder(queue.key, echo),
             Class::Tagged | Class::Plain => None,
         }
     }
@@ -208,26 +305,37 @@ impl<T> Cache<T> {
         let may = own || holds.may_take(holder);
         (!may).then_some(holder)
     }
-    /// Park flows at the head of the ring until one may send. To be called after whatever may change who may.
+    /// Park flows whose turn it is until one may send. To be called after whatever may change who may.
     pub fn settle(&mut self, holds: &mut impl Holds) {
-        while let Some(&slot) = self.ring.front() {
+        loop {
+            let slot = self.head();
+            if slot == NONE {
+                return;
+            }
+            if self.queue(slot).packets.is_empty() {
+                self.close(slot);
+                continue;
+            }
             let Some(nonce) = self.barred(slot, holds) else { return };
-            self.ring.pop_front();
+            self.leave(slot);
             self.queue_mut(slot).place = Place::Parked(nonce);
-            self.parked.entry(nonce).or_default().insert(slot);
+            self.parked.entry(nonce).or_default().push(&mut self.slots, slot);
             holds.waits_now(nonce);
         }
     }
     /// True if a flow may send now.
     #[inline]
     pub fn has_eligible(&self) -> bool {
-        !self.ring.is_empty()
+        self.head() != NONE
     }
-    /// The place in the ring of the first flow that may send now on a detour.
-    fn first_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> Option<usize> {
-        self.ring.iter().position(|&slot| {
-            self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none()
-        })
+    /// The first flow in turn that may send now on a detour.
+    fn first_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> Option<u32> {
+        let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
+        let listed = |list: List| core::iter::successors(Some(list.first), after);
+        let turns = listed_while(listed(self.new)).chain(listed_while(listed(self.ring)));
+        turns
+            .take(DETOUR_LOOK)
+            .find(|&slot| self.may_detour(slot, max_wire_len) && self.barred(slot, holds).is_none())
     }
     /// True if a flow may send now on a detour.
     pub fn has_eligible_for_detour(&self, max_wire_len: u16, holds: &impl Holds) -> bool {
@@ -242,8 +350,8 @@ impl<T> Cache<T> {
 
     /// The next packet in turn, for the interface itself.
     pub fn pull(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
-        while !self.ring.is_empty() {
-            let served = self.serve(0, holds);
+        while self.has_eligible() {
+            let served = self.serve(self.head(), holds);
             self.settle(holds);
             if served.is_some() {
                 return served;
@@ -258,8 +366,8 @@ impl<T> Cache<T> {
         holds: &mut impl Holds,
     ) -> Option<(FlowKey, Cached<T>)> {
         // Each round a flow gains a quantum: it ends when the first of them has enough.
-        while let Some(at) = self.first_for_detour(max_wire_len, holds) {
-            let served = self.serve(at, holds);
+        while let Some(slot) = self.first_for_detour(max_wire_len, holds) {
+            let served = self.serve(slot, holds);
             self.settle(holds);
             if served.is_some() {
                 return served;
@@ -267,27 +375,27 @@ impl<T> Cache<T> {
         }
         None
     }
-    /// Serve the flow at that place of the ring, which may send; or let it gain a quantum and wait for its next turn.
-    fn serve(&mut self, at: usize, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
-        let slot = self.ring[at];
+    /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
+    fn serve(&mut self, slot: u32, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
         let holder = self.holder(slot, holds);
         let quantum_bytes = self.quantum_bytes;
         let queue = self.queue_mut(slot);
         let key = queue.key;
-        let wire_len = queue.packets.front().expect("a flow that is listed has packets").wire_len;
+        let wire_len = queue.packets.front().expect("who may send has packets").wire_len;
         if queue.deficit_bytes < wire_len as u32 {
             queue.deficit_bytes += quantum_bytes;
-            self.ring.remove(at);
-            self.ring.push_back(slot);
+            self.queue_up(slot);
             return None;
         }
         queue.deficit_bytes -= wire_len as u32;
         let credit = queue.credit.take();
         let packet = queue.packets.pop_front().expect("just seen");
-        queue.bytes -= wire_len as u64;
-        if queue.packets.is_empty() {
-            self.ring.remove(at);
-            self.close(slot);
+        let (was_new, empty) = (queue.place == Place::New, queue.packets.is_empty());
+        self.resize(slot, |before| before - wire_len as u64);
+        match (empty, was_new) {
+            (true, true) => self.queue_up(slot),
+            (true, false) => self.close(slot),
+            (false, _) => {}
         }
         if let Some(nonce) = holder.filter(|_| credit.map(|(nonce, _)| nonce) != holder) {
             debug_assert!(holds.may_take(nonce), "a flow that is held has sent without a credit");
@@ -301,17 +409,14 @@ impl<T> Cache<T> {
         self.packets -= 1;
     }
 
-    /// A credit for a flow that waits under `nonce`: the first after `after` gets it. None if none waits. Its place, and the
-    /// payload that it is for.
-    pub fn credit_any(&mut self, nonce: Nonce, after: u32) -> Option<(u32, u16)> {
-        let waiting = self.parked.get(&nonce)?;
-        let next = waiting.range(after.saturating_add(1)..).next().or_else(|| waiting.first());
-        let slot = *next?;
+    /// A credit for the flow that waits under `nonce` for longest. The payload that it is for; None if none waits.
+    pub fn credit_any(&mut self, nonce: Nonce) -> Option<u16> {
+        let slot = self.parked.get(&nonce)?.first;
         let queue = self.queue_mut(slot);
         let payload_len = queue.packets.front().map_or(0, |packet| packet.payload_len);
         queue.credit = Some((nonce, payload_len));
-        self.unpark(slot, nonce);
-        Some((slot, payload_len))
+        self.unpark(slot);
+        Some(payload_len)
     }
     /// True if a flow waits under `nonce`.
     pub fn waits(&self, nonce: Nonce) -> bool {
@@ -319,8 +424,8 @@ impl<T> Cache<T> {
     }
     /// Nothing is held under `nonce` any more, and its credits are void.
     pub fn release(&mut self, nonce: Nonce) {
-        for slot in self.parked.remove(&nonce).unwrap_or_default() {
-            self.enter_ring(slot);
+        while let Some(waiting) = self.parked.get(&nonce) {
+            self.unpark(waiting.first);
         }
         for queue in self.slots.iter_mut().flatten() {
             queue.credit.take_if(|credit| credit.0 == nonce);
@@ -333,45 +438,32 @@ impl<T> Cache<T> {
         if let Place::Parked(nonce) = self.queue(slot).place
             && holder != Some(nonce)
         {
-            self.unpark(slot, nonce);
+            self.unpark(slot);
         }
         self.queue_mut(slot).credit.take_if(|credit| holder != Some(credit.0))
     }
-    fn unpark(&mut self, slot: u32, nonce: Nonce) {
-        let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
-        let listed = waiting.remove(&slot);
-        debug_assert!(listed, "a parked flow is listed");
-        if waiting.is_empty() {
-            self.parked.remove(&nonce);
-        }
-        self.enter_ring(slot);
-    }
-    fn enter_ring(&mut self, slot: u32) {
-        let quantum_bytes = self.quantum_bytes;
-        let queue = self.queue_mut(slot);
-        queue.place = Place::Ring;
-        queue.deficit_bytes = quantum_bytes;
-        self.ring.push_back(slot);
+    fn unpark(&mut self, slot: u32) {
+        self.queue_up(slot);
+        self.queue_mut(slot).deficit_bytes = self.quantum_bytes;
     }
 
-    /// The longest flow, in bytes, of those that are plain or of those that are not; the first of equals in order of keys.
+    /// The longest flow, in bytes, of those that are plain or of those that are not, to within a packet.
     pub fn longest(&self, plain: bool) -> Option<(FlowKey, u64)> {
-        let kind = self.flows().filter(|(key, _)| (key.class() == Class::Plain) == plain);
-        kind.reduce(|best, next| if next.1 > best.1 { next } else { best })
+        let queue = self.queue(self.ranks[usize::from(plain)].longest()?);
+        Some((queue.key, queue.bytes))
     }
     /// Take the last packet of a flow that has some, and a credit that the flow has no use for any more.
     pub fn push_out(&mut self, flow: FlowKey) -> (Cached<T>, Option<(Nonce, u16)>) {
         let slot = self.index[&flow];
         let queue = self.queue_mut(slot);
         let packet = queue.packets.pop_back().expect("a flow that is listed has packets");
-        queue.bytes -= packet.wire_len as u64;
         let mut unused = None;
-        if queue.packets.is_empty() {
+        let empty = queue.packets.is_empty();
+        if empty {
             unused = queue.credit.take();
-            if let Place::Parked(nonce) = queue.place {
-                self.unpark(slot, nonce);
-            }
-            self.ring.retain(|&other| other != slot);
+        }
+        self.resize(slot, |before| before - packet.wire_len as u64);
+        if empty {
             self.close(slot);
         }
         self.left(flow, &packet);
@@ -382,4 +474,9 @@ impl<T> Cache<T> {
         let emptied = core::mem::replace(self, Cache::new(self.quantum_bytes));
         emptied.slots.into_iter().flatten().flat_map(|q| q.packets).map(|p| p.what)
     }
+}
+
+/// Up to the end of a list.
+fn listed_while(slots: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    slots.take_while(|&slot| slot != NONE)
 }

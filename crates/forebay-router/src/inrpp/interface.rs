@@ -13,7 +13,7 @@
 //! * **P**, push: packets go to the queue of the link.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its detours.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow down; the others are told how
-//!   many packets there is room for. Held until S < S_low.
+//!   many packets there is room for. Credits until S < S_low.
 //! * **DB**: ACKs tell that it is over, once to each flow that had been asked, and how much room there is.
 //!
 //! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and S_high, tells one flow only, and moves
@@ -22,8 +22,8 @@
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
 use super::cache::{Cache, Cached, Holds};
+use super::credits::{Arrived, Credits, ENDED_AFTER, Late, Patience, SMALL_CROWD};
 use super::earliest;
-use super::held::{Arrived, Held, Late, Patience};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
@@ -31,8 +31,11 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
+/// A round is short, and new flows go first in it, up to so many times what plain packets have room for at the rate of the
+/// link: 200 ms. Where it lasts longer, a flow whose first packet was ahead takes its other ones for lost.
+const SHORT_ROUND: u64 = 4;
 /// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait for its timer after a loss.
-const PLAIN_PACKETS: u64 = 3;
+const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// What an allowance counts in: packets of the usual size.
@@ -81,12 +84,14 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
+    /// So many of them are looked through for those that have ended.
+    crowd: usize,
     /// The longest time between two ACKs of one of them.
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
     cache: Cache<T>,
-    held: Held,
+    credits: Credits,
 }
 
 /// What an ACK is worth of what is held.
@@ -117,10 +122,11 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
+            crowd: SMALL_CROWD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             cache: Cache::new(settings.quantum_bytes),
-            held: Held::new(Patience {
+            credits: Credits::new(Patience {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,
             }),
@@ -153,18 +159,18 @@ impl<T> Interface<T> {
     }
     /// Congested interfaces downstream that it holds packets for.
     pub fn nonces(&self) -> usize {
-        self.held.len()
+        self.credits.len()
     }
 
     /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of its flow waits here, and no other
     /// flow that could send does. (Packets that only wait for credits keep nobody back: section II-A3.)
     #[inline]
     pub fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
-        if self.cache.packets() == 0 && self.held.is_empty() {
+        if self.cache.packets() == 0 && self.credits.is_empty() {
             return true;
         }
         !(self.cache.has_eligible()
-            || self.held.holder(flow, echo).is_some()
+            || self.credits.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
     /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have the link to themselves.
@@ -182,10 +188,15 @@ impl<T> Interface<T> {
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
         match self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
-            true => self.cache.push(flow, packet),
+            true => {
+                let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
+                if self.cache.push(flow, packet, ahead) {
+                    self.reconsider(flow);
+                }
+            }
             false => kept.refused = Some(packet.what),
         }
-        self.cache.settle(&mut self.held);
+        self.cache.settle(&mut self.credits);
         self.move_on(now, rng);
         kept
     }
@@ -220,7 +231,7 @@ impl<T> Interface<T> {
     }
     /// The next packet for the link of the interface.
     pub fn pull(&mut self, now: Time, rng: &mut Rng) -> Option<(FlowKey, Cached<T>)> {
-        let pulled = self.cache.pull(&mut self.held)?;
+        let pulled = self.cache.pull(&mut self.credits)?;
         self.move_on(now, rng);
         Some(pulled)
     }
@@ -231,7 +242,7 @@ impl<T> Interface<T> {
         max_wire_len: u16,
         rng: &mut Rng,
     ) -> Option<(FlowKey, Cached<T>)> {
-        let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.held)?;
+        let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
         self.move_on(now, rng);
         Some(pulled)
     }
@@ -242,7 +253,7 @@ impl<T> Interface<T> {
     }
     /// True if [`Interface::pull_for_detour`] would give a packet.
     pub fn has_eligible_for_detour(&self, max_wire_len: u16) -> bool {
-        self.cache.has_eligible_for_detour(max_wire_len, &self.held)
+        self.cache.has_eligible_for_detour(max_wire_len, &self.credits)
     }
 
     /// An ACK of `flow` came in over this interface with this option, and says what has arrived: what it carries on.
@@ -275,7 +286,7 @@ impl<T> Interface<T> {
         if self.state != State::BackPressure {
             option.allowance = 0;
         }
-        self.cache.settle(&mut self.held);
+        self.cache.settle(&mut self.credits);
         self.write(now, flow, option)
     }
     /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
@@ -332,7 +343,7 @@ impl<T> Interface<T> {
     ///
     /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is what the ACK tells of.
     fn hold(&mut self, now: Time, nonce: Nonce, (flow, arrived): (FlowKey, Arrived), worth: Worth) {
-        let heard = self.held.hear(now, nonce, flow, arrived);
+        let heard = self.credits.hear(now, nonce, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
@@ -349,7 +360,7 @@ impl<T> Interface<T> {
             Worth::Ramp(_) => 2 * heard.news.unwrap_or(2 * PACKET_BYTES),
         };
         if halves > 0 {
-            self.held.pay(nonce, halves);
+            self.credits.pay(nonce, halves);
             self.let_go(now, nonce);
         }
     }
@@ -357,25 +368,21 @@ impl<T> Interface<T> {
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have none, and never get one.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
-        self.held.credited(now, nonce);
+        self.credits.credited(now, nonce);
         self.give(nonce);
         if self.cache.waits(nonce) {
-            self.held.waits_now(nonce);
+            self.credits.waits_now(nonce);
         }
     }
     fn give(&mut self, nonce: Nonce) {
-        while self.held.may_take(nonce) {
-            let Some(hold) = self.held.get_mut(nonce) else { return };
-            let Some((served, payload_len)) = self.cache.credit_any(nonce, hold.served) else {
-                return;
-            };
-            hold.served = served;
-            self.held.take(nonce, payload_len);
+        while self.credits.may_take(nonce) {
+            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
+            self.credits.take(nonce, payload_len);
         }
     }
     /// A flow has no use for its credit any more.
     fn give_back(&mut self, (nonce, payload_len): (Nonce, u16)) {
-        self.held.pay(nonce, 2 * u64::from(payload_len.max(1)));
+        self.credits.pay(nonce, 2 * u64::from(payload_len.max(1)));
         self.give(nonce);
     }
     /// Nobody downstream asks `flow` to slow down: it is free, and no other.
@@ -383,24 +390,24 @@ impl<T> Interface<T> {
     /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that has nothing downstream gets
     /// no ACK that could free it: so each that is freed lets another ask.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) {
-        let freed = self.held.let_be(flow, arrived);
+        let freed = self.credits.let_be(now, flow, arrived);
         if freed.moved {
             self.reconsider(flow);
         }
         if let Some((nonce, news)) = freed.from.filter(|&(_, news)| news > 0) {
-            self.held.pay(nonce, news);
+            self.credits.pay(nonce, news);
             self.let_go(now, nonce);
         }
     }
     /// `flow` is under another nonce than before.
     fn reconsider(&mut self, flow: FlowKey) {
-        if let Some(unused) = self.cache.reconsider(flow, &self.held) {
+        if let Some(unused) = self.cache.reconsider(flow, &self.credits) {
             self.give_back(unused);
         }
     }
     /// Nothing is held for `nonce` any more.
     fn release(&mut self, nonce: Nonce) {
-        if self.held.forget(nonce) {
+        if self.credits.forget(nonce) {
             self.cache.release(nonce);
         }
     }
@@ -408,7 +415,13 @@ impl<T> Interface<T> {
         if let Some(last) = self.asked.get_mut(&flow) {
             self.longest_gap = self.longest_gap.max(now.since(*last));
             *last = now;
-        } else if self.asked.len() < MAX_ASKED {
+            return;
+        }
+        if self.asked.len() >= self.crowd {
+            self.asked.retain(|_, last| *last + ENDED_AFTER > now);
+            self.crowd = (2 * self.asked.len()).max(SMALL_CROWD);
+        }
+        if self.asked.len() < MAX_ASKED {
             self.asked.insert(flow, now);
         }
     }
@@ -448,33 +461,38 @@ impl<T> Interface<T> {
         self.state = next;
     }
 
+    /// Flows of which something is remembered: what their ACKs said, and what they were asked.
+    #[cfg(test)]
+    pub fn remembered(&self) -> (usize, usize) {
+        (self.credits.known(), self.asked.len())
+    }
     /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In the past only until it is called.
     pub fn next_timeout(&self) -> Option<Time> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);
-        earliest(self.held.due(), disable)
+        earliest(self.credits.due(), disable)
     }
     /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK comes: without it nothing would
     /// be under way, and no ACK would ever come.
     pub fn on_timeout(&mut self, now: Time, rng: &mut Rng) {
-        if self.held.due().is_some_and(|due| due <= now) {
-            for late in self.held.late(now, |nonce| self.cache.waits(nonce)) {
+        if self.credits.due().is_some_and(|due| due <= now) {
+            for late in self.credits.late(now, |nonce| self.cache.waits(nonce)) {
                 match late {
                     Late::Forget(nonce) => self.release(nonce),
                     Late::LetGo(nonce) => {
-                        self.held.pay_one(nonce);
+                        self.credits.pay_one(nonce);
                         self.let_go(now, nonce);
                     }
                 }
             }
-            self.cache.settle(&mut self.held);
-            self.held.rearm(|nonce| self.cache.waits(nonce));
+            self.cache.settle(&mut self.credits);
+            self.credits.rearm(|nonce| self.cache.waits(nonce));
         }
         self.move_on(now, rng);
     }
     /// Lose everything: what was cached.
     pub fn restart(&mut self) -> Vec<T> {
         let lost = self.cache.drain().collect();
-        self.held.clear();
+        self.credits.clear();
         self.asked.clear();
         (self.state, self.nonce) = (State::Push, None);
         lost

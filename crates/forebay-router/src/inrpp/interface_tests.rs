@@ -1,7 +1,7 @@
 //! The interface machine by hand: each sequence is worked out from the rules of the paper, as corrected in the module.
 
 use super::cache::Cached;
-use super::held::Arrived;
+use super::credits::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -33,7 +33,7 @@ fn asks(ask: Ask, nonce: u32) -> BackPressure {
 }
 
 fn packet(what: u32) -> Cached<u32> {
-    Cached { echo: None, wire_len: PACKET, payload_len: PACKET, taggable: true, what }
+    Cached { echo: None, wire_len: PACKET, payload_len: PACKET, seq: 0, taggable: true, what }
 }
 
 impl Bench {
@@ -53,8 +53,9 @@ impl Bench {
     /// A packet of flow `n` comes; numbered from 1. What had to go for it.
     fn put(&mut self, at: Time, n: u32, echo: u32) -> Vec<u32> {
         self.next += 1;
-        let cached = Cached { echo: Nonce::new(echo), what: self.next, ..packet(0) };
-        let kept = self.interface.keep(at, flow(n), cached, 0, &mut self.rng);
+        let cached =
+            Cached { echo: Nonce::new(echo), what: self.next, seq: self.next, ..packet(0) };
+        let kept = self.interface.keep(at, flow(n), cached, 10_000, &mut self.rng);
         kept.pushed_out.into_iter().chain(kept.refused).collect()
     }
     fn pull(&mut self, at: Time) -> Option<(FlowKey, u32)> {
@@ -340,11 +341,16 @@ fn the_ack_that_frees_a_flow_is_worth_a_packet_of_those_still_held() {
     assert_eq!(b.pull(ms(0)), None);
     let mut freed = |n| {
         b.ack(ms(1), n, asks(Ask::Cancel, 5));
-        core::iter::from_fn(|| b.pull(ms(1))).map(|(flow, _)| flow.src().0).collect::<Vec<_>>()
+        let left = core::iter::from_fn(|| b.pull(ms(1))).map(|(flow, _)| flow.src().0);
+        left.partition::<Vec<u32>, _>(|&other| other == n)
     };
-    assert_eq!(freed(1), [1, 2, 1]);
-    assert_eq!(freed(2), [2, 3]);
-    assert_eq!(freed(3), [3]);
+    // Of 1 both that wait here, and one of another flow; of 2 and 3 what is left of them then.
+    let (own, others) = freed(1);
+    assert_eq!((own, others.len()), ([1, 1].into(), 1));
+    let left = |n| 2 - others.iter().filter(|&&other| other == n).count();
+    let (own, more) = freed(2);
+    assert_eq!((own.len(), &more[..]), (left(2), &[3][..]));
+    assert_eq!(freed(3), (alloc::vec![3; left(3) - 1], Vec::new()));
 }
 
 const ROOMY: CacheLimits =
@@ -447,4 +453,58 @@ fn duplicate_and_split_acks_are_no_credits() {
     assert_eq!(pulled(&mut b), 0);
     ack(&mut b, at.wrapping_add(1 << 30), at.wrapping_add(1 << 30));
     assert!(pulled(&mut b) <= (1 << 17) / 1_500 + 1);
+}
+
+/// A router knows what is sent again by its number: what its flow has here comes behind it.
+#[test]
+fn what_is_sent_again_goes_ahead_of_what_waits_of_its_flow_and_of_no_other() {
+    let mut b = Bench::new();
+    let mut put = |n: u32, seq: u32| {
+        let cached = Cached { seq, ..packet(seq) };
+        b.interface.keep(ms(0), flow(n), cached, 0, &mut b.rng);
+    };
+    let order = [(1, 50), (1, 51), (2, 60), (1, 10), (1, 11), (1, 52)];
+    order.into_iter().for_each(|(n, seq)| put(n, seq));
+    let order: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
+    assert_eq!(order, [10, 60, 11, 50, 51, 52]);
+}
+
+/// Each of three bulk flows is in the middle of a round. A quantum is a packet.
+#[test]
+fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over() {
+    let mut b = Bench::new();
+    for n in [1, 1, 2, 2, 3, 3] {
+        b.put(ms(0), n, 0);
+    }
+    let next = |b: &mut Bench| b.pull(ms(0)).expect("all may leave").0;
+    assert_eq!([0; 3].map(|_| next(&mut b)), [1, 2, 3].map(flow));
+    b.put(ms(0), 4, 0);
+    assert_eq!(next(&mut b), flow(4), "first");
+    b.put(ms(0), 4, 0);
+    b.put(ms(0), 4, 0);
+    b.put(ms(0), 5, 0);
+    assert_eq!(next(&mut b), flow(5), "new as well");
+    let rest = [0; 5].map(|_| next(&mut b));
+    assert_eq!(rest, [1, 2, 3, 4, 4].map(flow), "4 and 5 kept a place at the end of the round");
+    b.put(ms(0), 4, 0);
+    b.put(ms(0), 6, 0);
+    assert_eq!((next(&mut b), next(&mut b)), (flow(4), flow(6)), "the round is over");
+}
+
+#[test]
+fn what_is_known_of_flows_that_have_ended_is_forgotten() {
+    let mut b = Bench::with(ROOMY);
+    (0..81).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    // Back-pressure of its own, and from downstream, for hours: 100 flows come each second, and have one ACK.
+    for n in 0..200_000 {
+        let at = ms(u64::from(n) * 10);
+        b.interface.on_timeout(at, &mut b.rng);
+        let told = b.ack(at, 1_000 + n, asks(Ask::SlowDown, 5));
+        assert_eq!(told.ask, Ask::Nothing);
+        b.ack(at, 1_000_000 + n, BackPressure::default());
+    }
+    assert_eq!((b.state(), b.interface.nonces()), (State::BackPressure, 1));
+    // 30 s of them, and as much again before they are looked for.
+    let (known, asked) = b.interface.remembered();
+    assert!(known < 2 * 2 * 3_100 && asked < 2 * 2 * 3_100, "{known} and {asked}");
 }

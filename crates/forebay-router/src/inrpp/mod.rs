@@ -6,11 +6,12 @@
 //! [`Interface`], the machine with the states, and one machine for the detours of the node.
 
 mod cache;
+mod credits;
 pub mod detour;
-mod held;
 mod hints;
 mod interface;
 mod key;
+mod lists;
 mod log;
 mod router;
 mod settings;
@@ -22,7 +23,7 @@ mod interface_tests;
 mod model_tests;
 
 pub use cache::Cached;
-pub use held::Arrived;
+pub use credits::Arrived;
 pub use interface::{Interface, Kept, State};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};

@@ -4,7 +4,7 @@
 //! The model does not say which of several packets leaves next, only which may; turns have tests of their own below.
 
 use super::cache::Cached;
-use super::held::Arrived;
+use super::credits::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -115,9 +115,8 @@ impl Model {
         !self.has_eligible() && !backlog && self.holder(flow, echo).is_none()
     }
 
-    /// The ids of what had to go.
-    fn put(&mut self, now: Time, packet: Waiting) -> Vec<u32> {
-        let mut gone = Vec::new();
+    /// What had to go for `packet`, by id: last ones of flows that are longest to within a packet, and longer than its own.
+    fn put(&mut self, now: Time, packet: Waiting, gone: &[u32]) {
         let is_plain = |flow: &FlowKey| flow.class() == Class::Plain;
         let plain = is_plain(&packet.flow);
         let flows: BTreeSet<FlowKey> =
@@ -125,24 +124,32 @@ impl Model {
         let (all, plain_flows) =
             (flows.len() as u64, flows.iter().filter(|flow| is_plain(flow)).count() as u64);
         let room = match plain {
-            true => (PLAIN_ROOM * plain_flows / all).max(3 * 1500 * plain_flows),
+            true => (PLAIN_ROOM * plain_flows / all).max(2 * 1500 * plain_flows),
             false => self.limits.total_bytes,
         };
         let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;
-        while full(self) {
-            let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
-            let flows = self.by_flow().into_iter().filter(|(flow, _)| is_plain(flow) == plain);
-            let longest = flows.rev().max_by_key(|&(_, bytes)| bytes);
-            let Some((longest, _)) = longest.filter(|&(_, bytes)| bytes > own) else { break };
-            let last = self.packets.iter().rposition(|p| p.flow == longest).unwrap();
-            gone.push(self.packets.remove(last).id);
+        let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
+        let longest = |m: &Model| {
+            let flows = m.by_flow().into_iter().filter(|(flow, _)| is_plain(flow) == plain);
+            flows.map(|(_, bytes)| bytes).max().unwrap_or(0)
+        };
+        for &id in gone.iter().filter(|&&id| id != packet.id) {
+            assert!(full(self), "{id} need not have gone");
+            let flow = self.packets.iter().find(|p| p.id == id).expect("it was here").flow;
+            let last = self.packets.iter().rposition(|p| p.flow == flow).unwrap();
+            let bytes = self.sum(|p| p.flow == flow);
+            assert!(is_plain(&flow) == plain && bytes > own, "{bytes} beside {own}");
+            assert_eq!((self.packets[last].id, bytes / 1500), (id, longest(self) / 1500));
+            self.packets.remove(last);
         }
-        match full(self) {
-            true => gone.push(packet.id),
-            false => self.packets.push(packet),
+        match gone.last() == Some(&packet.id) {
+            true => assert!(full(self) && longest(self) / 1500 <= own / 1500, "there was room"),
+            false => {
+                assert!(!full(self), "there is no room");
+                self.packets.push(packet);
+            }
         }
         self.move_on(now);
-        gone
     }
     fn leaves(&mut self, now: Time, flow: FlowKey, id: u32) -> Waiting {
         let first = self.packets.iter().position(|p| p.flow == flow).expect("of a flow that waits");
@@ -352,12 +359,12 @@ impl Bench {
         self.last += 1;
         // All alike: who leaves first makes no difference to what may leave then.
         let payload_len = 1_000;
-        let cached = Cached { echo, wire_len, payload_len, taggable, what: self.last };
+        let cached = Cached { echo, wire_len, payload_len, seq: 0, taggable, what: self.last };
         let kept = self.machine.keep(self.now, flow, cached, PLAIN_ROOM, &mut self.rng);
         let gone: Vec<u32> = kept.pushed_out.into_iter().chain(kept.refused).collect();
         let (bytes, payload) = (wire_len as u64, payload_len as u64);
         let packet = Waiting { id: self.last, flow, echo, bytes, payload, taggable };
-        assert_eq!(gone, self.model.put(self.now, packet));
+        self.model.put(self.now, packet, &gone);
     }
     fn ack(&mut self) {
         let ask =
@@ -479,8 +486,14 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
         for n in (0..4).flat_map(|n| [n; 400]) {
             let wire_len = 1 + rng.below(largest[n]) as u16;
             let what = n as u32;
-            let cached =
-                Cached { echo: None, wire_len, payload_len: wire_len, taggable: true, what };
+            let cached = Cached {
+                echo: None,
+                wire_len,
+                payload_len: wire_len,
+                seq: 0,
+                taggable: true,
+                what,
+            };
             machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
         }
         let mut sent = [0u64; 4];
@@ -513,7 +526,7 @@ fn flows_under_one_nonce_have_as_many_credits_each() {
     ack(&mut machine, 0);
     for n in (0..7).flat_map(|n| [n; 100]) {
         let (wire_len, payload_len) = (1_500, 1_500);
-        let cached = Cached { echo: nonce, wire_len, payload_len, taggable: true, what: n };
+        let cached = Cached { echo: nonce, wire_len, payload_len, seq: 0, taggable: true, what: n };
         machine.keep(Time::ZERO, flow(n as u64, Class::Pooled), cached, 0, &mut rng);
     }
     // The ACK that came before anything waited is worth a packet of the first that came.
@@ -552,7 +565,7 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
         for echo in [None, Nonce::new(5)] {
             let cached = || {
                 let (wire_len, payload_len) = (UNIT, UNIT);
-                Cached { echo, wire_len, payload_len, taggable: true, what: 0 }
+                Cached { echo, wire_len, payload_len, seq: 0, taggable: true, what: 0 }
             };
             add(&|m, _| {
                 m.keep(Time::ZERO, flow, cached(), 0, &mut rng());

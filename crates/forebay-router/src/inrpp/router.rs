@@ -1,9 +1,9 @@
 //! The router: what comes in is read, kept or passed on; what a port has room for is taken from caches.
 
 use super::cache::Cached;
+use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
-use super::held::Arrived;
 use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
@@ -253,7 +253,8 @@ impl Inrpp {
         let (limit, wire_len) = (out.plain_limit_bytes, packet.wire_len());
         let taggable = has_room_for_tag(&packet, cx.arena);
         let payload_len = packet.payload_len();
-        let cached = Cached { echo, wire_len, payload_len, taggable, what: packet };
+        let seq = packet.tcp_fields().map_or(0, |tcp| tcp.seq);
+        let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         let reason = match flow.class() {

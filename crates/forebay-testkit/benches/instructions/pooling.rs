@@ -22,8 +22,8 @@ struct Port {
     now: Time,
     /// Counts through the flows.
     turn: u32,
-    /// What has arrived of each flow.
-    before: u32,
+    /// ACKs so far.
+    acks: u32,
 }
 
 impl Port {
@@ -32,7 +32,7 @@ impl Port {
         let limits = CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes: 10_000_000 };
         let interface = Interface::new(limits, &Settings::default());
         let rng = Rng::new(1, Stream::Forwarding, 0);
-        let mut port = Port { interface, rng, now: Time::from_secs(1), turn: 0, before: 0 };
+        let mut port = Port { interface, rng, now: Time::from_secs(1), turn: 0, acks: 0 };
         (0..CACHED).for_each(|_| port.keep(None));
         port
     }
@@ -43,15 +43,17 @@ impl Port {
     fn keep(&mut self, echo: Option<Nonce>) {
         let flow = self.flow();
         let (wire_len, payload_len) = (WIRE_LEN, WIRE_LEN);
-        let cached = Cached { echo, wire_len, payload_len, taggable: true, what: 0 };
+        let cached = Cached { echo, wire_len, payload_len, seq: 0, taggable: true, what: 0 };
         black_box(self.interface.passes(flow, echo));
         let kept = self.interface.keep(self.now, flow, cached, 0, &mut self.rng);
         assert!(kept.refused.is_none() && kept.pushed_out.is_empty(), "there is room");
     }
-    /// What an ACK of the next flow says: each of them a packet more than its last one.
+    /// What an ACK says: a packet more than the last one of its flow. Where every second turn is one of an ACK, half of the
+    /// flows have some.
     fn arrived(&mut self) -> Arrived {
-        self.before += u32::from(WIRE_LEN) * u32::from(self.turn == 1);
-        Arrived { before: self.before, highest: self.before }
+        self.acks += 1;
+        let before = u32::from(WIRE_LEN) * (self.acks / (FLOWS / 2));
+        Arrived { before, highest: before }
     }
     fn pull(&mut self) {
         black_box(self.interface.pull(self.now, &mut self.rng).expect("one may leave"));

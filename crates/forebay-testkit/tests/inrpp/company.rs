@@ -76,6 +76,42 @@ fn tcp_has_its_turn_beside_inrpp() {
     }
 }
 
+/// 51 endless flows over 10 Mbit/s: INRPP, the last one CUBIC; or all CUBIC, over drop-tail queues. Rate in Mbit/s and mean
+/// round trip in ms of the last one.
+fn last_of_51(pooled: bool) -> (f64, f64) {
+    let mut world = World::new();
+    let quiet = Settings { detours: false, ..settings(cache(1_000_000)) };
+    let [a, b] = ["a", "b"].map(|name| match pooled {
+        true => router(&mut world, name, &quiet),
+        false => world.router(name),
+    });
+    world.join(a, b, pooled_link(Rate::mbps(10), NEAR));
+    let inrpp = transport(&mut world, "inrpp", config());
+    let cubic = transport(&mut world, "cubic", config());
+    for i in 0..51 {
+        let ends = pair(&mut world, (a, b), i);
+        let kind = if pooled && i < 50 { inrpp } else { cubic };
+        world.flow(ends, Time::from_millis(10 * i), None, kind);
+    }
+    let mut sim = simulation(&world);
+    sim.run_until(Time::from_secs(10)).unwrap();
+    let before = sim.flow(FlowId(50)).received_bytes;
+    sim.run_until(Time::from_secs(40)).unwrap();
+    let last = sim.flow(FlowId(50));
+    let mbps = (last.received_bytes - before) as f64 * 8.0 / 30e6;
+    (mbps, last.rtt.mean_ms)
+}
+
+/// TCP's part of the cache is what its turns serve in 50 ms, not what the link does.
+#[test]
+fn one_tcp_flow_beside_fifty_of_inrpp_has_its_share_and_no_long_round_trip() {
+    let (mbps, pooled_ms) = last_of_51(true);
+    let (_, plain_ms) = last_of_51(false);
+    let share = 10.0 / WIRE / 51.0;
+    assert!((mbps / share - 1.0).abs() < 0.1, "{mbps} of {share}");
+    assert!(pooled_ms < 2.0 * plain_ms, "{pooled_ms} beside {plain_ms}");
+}
+
 /// 6 MB in `flows` flows, which start 10 ms apart, over one link of 10 Mbit/s between routers that
 /// are made by `router`.
 fn over_two(name: &str, flows: u64, router: impl Fn(&mut World, usize) -> NodeId) -> World {

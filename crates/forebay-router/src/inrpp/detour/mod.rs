@@ -22,8 +22,8 @@
 //! Inside, rates are bytes per second; those that [`Detours::rates`] reports are bits per second.
 
 mod adjacency;
-mod asks;
 mod control;
+mod detour_requests;
 mod law;
 mod meter;
 mod pair;
@@ -41,8 +41,8 @@ pub use control::{
 use super::{Settings, earliest};
 use adjacency::Adjacency;
 use alloc::vec::Vec;
-use asks::Asks;
 use core::ops::Range;
+use detour_requests::DetourRequests;
 use forebay_base::{PortId, Rate, Span, Time};
 use forebay_signal::inrpp::RouterId;
 use law::{Delta, Gains, Reading};
@@ -96,7 +96,7 @@ pub struct Detours {
     pairs: Vec<Pair>,
     /// The ports over which there is a detour with r > 0, in order: few of many.
     open_vias: Vec<PortId>,
-    asks: Asks,
+    requests: DetourRequests,
     /// Of the list of neighbours that was told last; 0: none was.
     version: u64,
     /// When a probe, a list or the end of a rate is due.
@@ -131,7 +131,7 @@ impl Detours {
             ports: neighbours.iter().map(port).collect(),
             pairs: Vec::new(),
             open_vias: Vec::new(),
-            asks: Asks::new(settings.probe_interval, fresh.clone()),
+            requests: DetourRequests::new(settings.probe_interval, fresh.clone()),
             fresh,
             version: 0,
             next: (enabled && !alone).then_some(Time::ZERO),
@@ -147,7 +147,7 @@ impl Detours {
 
     /// A packet on a detour that came in by `from` is put on `port`; [`Detours::sent`] is called for it too.
     pub fn relayed(&mut self, now: Time, from: PortId, port: PortId, bytes: u16) {
-        self.asks.relay(now, from, port, bytes);
+        self.requests.relay(now, from, port, bytes);
     }
 
     /// `port` leaves the push state (`excess`), or returns to it.
@@ -163,7 +163,7 @@ impl Detours {
             self.close(now, at);
         }
         if excess {
-            for (from, primary, ask) in self.asks.of(now, port) {
+            for (from, primary, ask) in self.requests.of(now, port) {
                 let closed = self.closed(ask.target, primary, ask.sent);
                 out.push((from, Message::Feedback(closed)));
             }
@@ -510,14 +510,14 @@ impl Detours {
             return;
         };
         if !probe.wants {
-            return self.asks.forget(interface, port, probe.primary);
+            return self.requests.forget(interface, port, probe.primary);
         }
-        self.asks.remember(now, interface, port, probe);
+        self.requests.remember(now, interface, port, probe);
         let mut answer = self.closed(probe.target, probe.primary, probe.sent);
         if view.is_push(interface) && view.is_up(interface) {
-            let own = self.asks.relayed(now, port, interface);
+            let own = self.requests.relayed(now, port, interface);
             let reading = self.reading(now, interface, (own, !probe.limited), view);
-            let delta = self.gains.delta(&reading, self.asks.interval_of(probe));
+            let delta = self.gains.delta(&reading, self.requests.interval_of(probe));
             let (increase, decrease, cap) = delta.to_wire();
             answer = Feedback { open: true, increase, decrease, cap, ..answer };
         }
@@ -537,8 +537,8 @@ impl Detours {
         (own, shares): (f64, bool),
         view: &dyn Interfaces,
     ) -> Reading {
-        let (mut sharing, mut shared) = self.asks.sharing(now, interface);
-        let mut contenders = self.asks.contenders(now, interface);
+        let (mut sharing, mut shared) = self.requests.sharing(now, interface);
+        let mut contenders = self.requests.contenders(now, interface);
         let port = &mut self.ports[interface.index()];
         for pair in &mut self.pairs[port.pairs.clone()] {
             contenders += usize::from(pair.wants());

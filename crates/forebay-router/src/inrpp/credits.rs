@@ -12,6 +12,10 @@ use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 use forebay_signal::inrpp::Nonce;
 
+/// A flow without ACKs for so long has ended, as far as is known here.
+pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
+/// Of fewer flows, those that have ended are not looked for.
+pub(super) const SMALL_CROWD: usize = 1024;
 /// No ACK is believed to tell of more than this, in bytes.
 const MAX_NEWS: i32 = 1 << 17;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
@@ -59,11 +63,13 @@ struct Said {
     /// Under which nonce it is held; None: nobody asks it.
     under: Option<Nonce>,
     arrived: Arrived,
+    /// The time of its last ACK.
+    at: Time,
 }
 
 /// A congested interface downstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hold {
+struct Hold {
     /// The last time that it asked to slow down.
     heard: Time,
     /// Time between two such ACKs, smoothed.
@@ -73,8 +79,6 @@ pub(super) struct Hold {
     /// Twice the payload, in bytes, that has arrived and was not yet replaced by what left for it. A packet may leave where
     /// this is above 0, and takes twice its payload from it.
     pool: i64,
-    /// The flow that had the last credit which was for anyone.
-    pub served: u32,
 }
 
 /// What is to be done about a nonce of which nothing is heard.
@@ -108,23 +112,31 @@ pub(super) struct Freed {
 
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Held {
+pub(super) struct Credits {
     patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
     /// What the last ACK of a flow said.
     flows: BTreeMap<FlowKey, Said>,
+    /// So many flows are looked through for those that have ended.
+    crowd: usize,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
     due: Time,
 }
 
-impl Held {
+impl Credits {
     /// Nothing is held.
-    pub fn new(patience: Patience) -> Held {
-        Held { patience, nonces: BTreeMap::new(), flows: BTreeMap::new(), due: Time::MAX }
+    pub fn new(patience: Patience) -> Credits {
+        Credits {
+            patience,
+            nonces: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            crowd: SMALL_CROWD,
+            due: Time::MAX,
+        }
     }
     /// Forget everything.
     pub fn clear(&mut self) {
-        *self = Held::new(self.patience);
+        *self = Credits::new(self.patience);
     }
     /// True if nothing is held.
     #[inline]
@@ -135,10 +147,6 @@ impl Held {
     pub fn len(&self) -> usize {
         self.nonces.len()
     }
-    /// What is known of the interface `nonce`.
-    pub fn get_mut(&mut self, nonce: Nonce) -> Option<&mut Hold> {
-        self.nonces.get_mut(&nonce)
-    }
     /// `nonce` asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> Heard {
         let forgotten = match self.refresh(now, nonce) {
@@ -147,23 +155,38 @@ impl Held {
                 let full = self.nonces.len() >= MAX_NONCES;
                 let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
-                let (gap, pool, served) = (Span::ZERO, 0, u32::MAX);
-                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool, served });
+                let (gap, pool) = (Span::ZERO, 0);
+                self.nonces.insert(nonce, Hold { heard: now, gap, credited: now, pool });
                 silent
             }
         };
         self.due = self.due.min(self.forgets_at(&self.nonces[&nonce]));
         let Some(said) = self.flows.get_mut(&flow) else {
-            let room = self.flows.len() < MAX_FLOWS;
-            if room {
-                self.flows.insert(flow, Said { under: Some(nonce), arrived });
-            }
-            return Heard { forgotten, moved: room, news: None };
+            let moved = self.know(flow, Said { under: Some(nonce), arrived, at: now });
+            return Heard { forgotten, moved, news: None };
         };
+        said.at = now;
         let news = Some(arrived.since(said.arrived));
         said.arrived.join(arrived);
         let moved = said.under.replace(nonce) != Some(nonce);
         Heard { forgotten, moved, news }
+    }
+    /// Remember what the first ACK of a flow says. False if there is no room.
+    fn know(&mut self, flow: FlowKey, said: Said) -> bool {
+        if self.flows.len() >= self.crowd {
+            self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);
+            self.crowd = (2 * self.flows.len()).max(SMALL_CROWD);
+        }
+        let room = self.flows.len() < MAX_FLOWS;
+        if room {
+            self.flows.insert(flow, said);
+        }
+        room
+    }
+    /// Flows of which something is known.
+    #[cfg(test)]
+    pub fn known(&self) -> usize {
+        self.flows.len()
     }
     /// Packets under `nonce` may leave for so much more, in twice their bytes.
     pub fn pay(&mut self, nonce: Nonce, halves: u64) {
@@ -193,16 +216,15 @@ impl Held {
     }
     /// An ACK says that nobody downstream asks `flow`.
     #[inline]
-    pub fn let_be(&mut self, flow: FlowKey, arrived: Arrived) -> Freed {
+    pub fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) -> Freed {
         if self.nonces.is_empty() {
             return Freed { moved: false, from: None };
         }
         let Some(said) = self.flows.get_mut(&flow) else {
-            if self.flows.len() < MAX_FLOWS {
-                self.flows.insert(flow, Said { under: None, arrived });
-            }
+            self.know(flow, Said { under: None, arrived, at: now });
             return Freed { moved: true, from: None };
         };
+        said.at = now;
         let news = arrived.since(said.arrived);
         said.arrived.join(arrived);
         let from = said.under.take().map(|nonce| (nonce, news));
@@ -252,7 +274,7 @@ impl Held {
     }
 }
 
-impl Holds for Held {
+impl Holds for Credits {
     #[inline]
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce> {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {

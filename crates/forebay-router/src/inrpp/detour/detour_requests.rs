@@ -12,7 +12,7 @@ const MAX_CONTENDERS: usize = 4096;
 
 /// The last probe of one contender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ask {
+pub(super) struct DetourRequest {
     pub target: RouterId,
     pub sent: Time,
     /// Nothing else limits it.
@@ -25,9 +25,9 @@ type Contender = (PortId, PortId, PortId);
 
 /// Probes that came, and the traffic that came with them.
 #[derive(Clone, Debug)]
-pub(super) struct Asks {
+pub(super) struct DetourRequests {
     probe_interval: Span,
-    asks: BTreeMap<Contender, Ask>,
+    requests: BTreeMap<Contender, DetourRequest>,
     /// By interface and port to the asker: what is relayed.
     relayed: BTreeMap<(PortId, PortId), LoadMeter>,
     fresh: LoadMeter,
@@ -37,9 +37,14 @@ fn all_over(interface: PortId) -> core::ops::RangeInclusive<Contender> {
     (interface, PortId(0), PortId(0))..=(interface, PortId(u16::MAX), PortId(u16::MAX))
 }
 
-impl Asks {
-    pub fn new(probe_interval: Span, fresh: LoadMeter) -> Asks {
-        Asks { probe_interval, asks: BTreeMap::new(), relayed: BTreeMap::new(), fresh }
+impl DetourRequests {
+    pub fn new(probe_interval: Span, fresh: LoadMeter) -> DetourRequests {
+        DetourRequests {
+            probe_interval,
+            requests: BTreeMap::new(),
+            relayed: BTreeMap::new(),
+            fresh,
+        }
     }
 
     /// The interval of the asker, within what is sensible.
@@ -51,31 +56,35 @@ impl Asks {
     pub fn remember(&mut self, now: Time, interface: PortId, port: PortId, probe: &Probe) {
         self.forget_old(now, interface);
         let key = (interface, port, probe.primary);
-        if !self.asks.contains_key(&key) && self.contenders(now, interface) >= MAX_CONTENDERS {
+        if !self.requests.contains_key(&key) && self.contenders(now, interface) >= MAX_CONTENDERS {
             return;
         }
         let expires = now + self.interval_of(probe) * FRESH_INTERVALS;
         let (target, sent, shares) = (probe.target, probe.sent, !probe.limited);
-        self.asks.insert(key, Ask { target, sent, shares, expires });
+        self.requests.insert(key, DetourRequest { target, sent, shares, expires });
         self.relayed.entry((interface, port)).or_insert_with(|| self.fresh.clone());
     }
 
     /// A contender for `interface` gives up.
     pub fn forget(&mut self, interface: PortId, port: PortId, primary: PortId) {
-        self.asks.remove(&(interface, port, primary));
+        self.requests.remove(&(interface, port, primary));
     }
 
     fn forget_old(&mut self, now: Time, interface: PortId) {
-        let old = |(_, ask): &(&Contender, &Ask)| ask.expires < now;
-        while let Some((&key, _)) = self.asks.range(all_over(interface)).find(old) {
-            self.asks.remove(&key);
+        let old = |(_, ask): &(&Contender, &DetourRequest)| ask.expires < now;
+        while let Some((&key, _)) = self.requests.range(all_over(interface)).find(old) {
+            self.requests.remove(&key);
         }
     }
 
     /// Contenders for `interface` that have asked within three of their intervals.
-    pub fn of(&self, now: Time, interface: PortId) -> impl Iterator<Item = (PortId, PortId, Ask)> {
-        let asks = self.asks.range(all_over(interface));
-        asks.filter(move |(_, ask)| now <= ask.expires).map(|(key, ask)| (key.1, key.2, *ask))
+    pub fn of(
+        &self,
+        now: Time,
+        interface: PortId,
+    ) -> impl Iterator<Item = (PortId, PortId, DetourRequest)> {
+        let requests = self.requests.range(all_over(interface));
+        requests.filter(move |(_, ask)| now <= ask.expires).map(|(key, ask)| (key.1, key.2, *ask))
     }
 
     pub fn contenders(&self, now: Time, interface: PortId) -> usize {
@@ -98,8 +107,8 @@ impl Asks {
     /// do not agree whether they are limited, all that it relays counts.
     pub fn sharing(&mut self, now: Time, interface: PortId) -> (usize, f64) {
         let (mut count, mut load, mut last) = (0, 0.0, None);
-        let Asks { asks, relayed, .. } = self;
-        for ((_, port, _), ask) in asks.range(all_over(interface)) {
+        let DetourRequests { requests, relayed, .. } = self;
+        for ((_, port, _), ask) in requests.range(all_over(interface)) {
             if now > ask.expires || !ask.shares {
                 continue;
             }
