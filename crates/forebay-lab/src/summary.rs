@@ -2,8 +2,7 @@
 
 use crate::buffer_limits;
 use crate::metrics::{FlowResult, clock_seconds};
-use crate::run::RunResult;
-use crate::sweep::{Sweep, SweepMemory};
+use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
 use forebay_report::Means;
 use forebay_scenario::Scenario;
@@ -80,17 +79,6 @@ impl Means for Aggregate {
     fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
         self.drops.iter().map(|(reason, drops)| (*reason, *drops))
     }
-}
-
-/// A run without a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Missing {
-    /// The protocol.
-    pub protocol: String,
-    /// The seed.
-    pub seed: u64,
-    /// "interrupted", "not started", or the error.
-    pub why: String,
 }
 
 impl Summary {
@@ -296,7 +284,7 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Parallel;
+    use crate::result::Parallel;
     use forebay_reference::Reference;
     use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;

@@ -14,8 +14,10 @@ mod scale;
 pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
+use crate::error::RunError;
 use crate::memory;
-use crate::run::{Cost, Parallel, RunError, RunOptions, RunResult, cpu_clock, run_one};
+use crate::result::{Parallel, RunResult};
+use crate::run::{Cost, RunOptions, cpu_clock, run_one};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};

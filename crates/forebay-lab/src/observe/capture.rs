@@ -8,7 +8,7 @@
 //! `frame.interface_name == "a->b"` in Wireshark shows one of them.
 
 use super::{CaptureFilter, CaptureLimit};
-use crate::store::StoreError;
+use crate::error::StoreError;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::NetSpec;
 use forebay_wire::AddressPlan;

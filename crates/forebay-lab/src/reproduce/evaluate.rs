@@ -3,7 +3,7 @@
 use super::measure::{Measure, Over, Since};
 use super::recording::{PortSample, Recording, Sample, growth};
 use crate::metrics::FlowResult;
-use crate::run::RunResult;
+use crate::result::RunResult;
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean};
 

@@ -6,7 +6,8 @@ use super::measure::Measure;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
-use crate::run::{RunOptions, RunResult, run_one};
+use crate::result::RunResult;
+use crate::run::{RunOptions, run_one};
 use forebay_router::inrpp::FlowTotals;
 use forebay_scenario::LinkNames;
 use forebay_scenario::{LoadOptions, Scenario};

@@ -1,7 +1,8 @@
 //! Moves a simulation from stop to stop: start of the window, samples, looks at the outside world.
 
 use super::clock::{Cost, now};
-use super::{Progress, RunError, RunOptions};
+use super::{Progress, RunOptions, unbalanced};
+use crate::error::RunError;
 use crate::metrics::{Bounds, Mark};
 use crate::observe::RunObserver;
 use crate::store::SeriesWriter;
@@ -104,7 +105,7 @@ impl Drive<'_> {
     }
 
     fn unbalanced(&self, error: Unbalanced) -> RunError {
-        RunError::unbalanced(error, self.options, self.run)
+        unbalanced(error, self.options, self.run)
     }
 
     /// Is the run still wanted, are its observers well, is someone to be told?

@@ -1,7 +1,7 @@
 //! A table that a second thread encodes and writes, so that the run does not wait for it.
 
-use super::error::StoreError;
 use super::table::{Column, TableFile};
+use crate::error::StoreError;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 

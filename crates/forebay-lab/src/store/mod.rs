@@ -18,16 +18,15 @@
 //! `missing`.
 
 mod background;
-mod error;
 mod flows;
 mod leftovers;
 mod place;
 mod series;
 mod table;
 
-pub use error::StoreError;
 pub(crate) use series::SeriesWriter;
 
+use crate::error::StoreError;
 use crate::summary::Summary;
 use forebay_report::{REPORT_NAME, write_report};
 use forebay_scenario::LinkNames;

@@ -25,8 +25,8 @@
 //!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
-use super::error::StoreError;
 use super::table::{Column, TableFile, count};
+use crate::error::StoreError;
 use crate::metrics::{has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_cc::Observed;
