@@ -47,8 +47,8 @@ pub struct Params {
     pub idle_restart_ms: u32,
     /// Reduce from cwnd, in whole segments, instead of the flight (Linux, tcp_reno_ssthresh).
     pub reduce_from_cwnd: bool,
-    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
-    /// does not.
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6);
+    /// Linux does not.
     pub reduce_again: bool,
 }
 
@@ -419,8 +419,9 @@ mod tests {
         assert_eq!((segments(&reno), reno.ssthresh_bytes()), (1, Some(2 * MSS)));
     }
 
-    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not acknowledged yet. Measured on
-    /// Linux 6.18: 417 segments of 834 after a spurious timeout, where half of FlightSize would be 624.
+    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not
+    /// acknowledged yet. Measured on Linux 6.18: 417 segments of 834 after a spurious timeout,
+    /// where half of FlightSize would be 624.
     #[test]
     fn an_old_flight_does_not_raise_ssthresh() {
         let mut reno = reno(832);

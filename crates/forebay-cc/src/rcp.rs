@@ -17,13 +17,13 @@
 //!
 //! Rates in bit/s of IP packets.
 //!
-//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; 5, in whose place that
-//! code sends probes of 40 bytes, as often; losses, which it repairs once all data are sent and two
-//! round trips have passed. A new rate times the packets that follow; one that waits already keeps
-//! its time (as in the port to ns-3), where that code times it again. The peer's window holds here:
-//! on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at most. After a
-//! pause a flow goes on at the last rate. Routers count the bytes of their links, some more than
-//! those of IP.
+//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; 5, in whose place
+//! that code sends probes of 40 bytes, as often; losses, which it repairs once all data are sent
+//! and two round trips have passed. A new rate times the packets that follow; one that waits
+//! already keeps its time (as in the port to ns-3), where that code times it again. The peer's
+//! window holds here: on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at
+//! most. After a pause a flow goes on at the last rate. Routers count the bytes of their links,
+//! some more than those of IP.
 
 use crate::ParamError;
 use crate::controller::{
@@ -37,9 +37,11 @@ use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};
 use forebay_signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use serde::{Deserialize, Serialize};
 
-/// Longest time between two looks at what routers grant, whatever the RTT (authors' code: SYN_DELAY).
+/// Longest time between two looks at what routers grant, whatever the RTT (authors' code:
+/// SYN_DELAY).
 const LONGEST_SILENCE: Span = Span::from_millis(500);
-/// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with IPv4.
+/// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with
+/// IPv4.
 const SHORTEST_PACKET_BYTES: u64 = 128;
 
 /// Parameters of RCP end points: there are none, all choices are the routers'.
@@ -212,7 +214,8 @@ impl Feedback for RcpEcho {
     }
 
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // A SYN-ACK may be full (MPTCP): then the first ACK tells, and until then the sender has no rate.
+        // A SYN-ACK may be full (MPTCP): then the first ACK tells, and until then the sender has no
+        // rate.
         if let Some(grant) = self.last
             && options.len() + usize::from(GRANT_BYTES) <= MAX_OPTION_BYTES
         {

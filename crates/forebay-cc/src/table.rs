@@ -32,7 +32,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The head comment of the algorithm's file, line by line: what it implements, its equations, and what it differs in.
+    /// The head comment of the algorithm's file, line by line: what it implements, its equations,
+    /// and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
         head_comment(self.source)
     }
@@ -139,7 +140,8 @@ algorithms! { $
     Cubic cubic: "cubic", "CUBIC", "RFC 9438",
         "Window as a cubic of the time since the last loss; HyStart++ slow start.";
     Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
-        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask for it.";
+        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask \
+         for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
 }

@@ -202,7 +202,8 @@ impl Sender {
         self.timeouts = 0;
     }
 
-    /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves it alone.
+    /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves
+    /// it alone.
     fn ack_options(&mut self) -> OptionList {
         let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause];
         let signal = BackPressure {

@@ -15,7 +15,8 @@ use std::fs::File;
 #[serde(default, deny_unknown_fields)]
 struct NoParams {}
 
-/// A window of 20 segments. It publishes twice its window, a mode, and what it has no value for yet.
+/// A window of 20 segments. It publishes twice its window, a mode, and what it has no value for
+/// yet.
 struct Fixed {
     window_bytes: u64,
     acks: u64,

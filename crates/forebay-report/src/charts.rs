@@ -367,7 +367,8 @@ impl Chart {
         };
         let (title, key) = (html(title), self.key());
         format!(
-            "<section id={id} data-chart={id}><h2>{title}, {prefix}{unit}</h2>{key}{rows}{about}</section>"
+            "<section id={id} data-chart={id}>\
+             <h2>{title}, {prefix}{unit}</h2>{key}{rows}{about}</section>"
         )
     }
     /// Which colour is which series, if they are not those of the rows.
@@ -487,7 +488,8 @@ fn picture(look: &Look) -> String {
     };
     let colour = html(&look.colour);
     format!(
-        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{colour}' aria-hidden=true>{shape}</svg>"
+        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{colour}' aria-hidden=true>\
+         {shape}</svg>"
     )
 }
 

@@ -92,8 +92,8 @@ pub(super) const GROUPS: [(&str, &str, &str); 8] = [
     (
         "caches",
         "Caches",
-        "Bytes in the cache of an interface with its thresholds; what came in and went out, detours included. \
-         Behind them the state of the interface.",
+        "Bytes in the cache of an interface with its thresholds; what came in and went out, \
+         detours included. Behind them the state of the interface.",
     ),
     (
         "sequence",

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// `summary.json`, as far as a report shows it. See `Summary` of `forebay-lab` for the meaning of the keys.
+/// `summary.json`, as far as a report shows it. See `Summary` of `forebay-lab` for the meaning of
+/// the keys.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Results {
     pub forebay: String,

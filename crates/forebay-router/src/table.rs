@@ -51,8 +51,8 @@ macro_rules! each {
 }
 
 macro_rules! routers {
-    ($($Variant:ident $module:ident($source:literal): $name:literal, $title:literal, $reference:literal,
-        $summary:literal;)*) => {
+    ($($Variant:ident $module:ident($source:literal): $name:literal, $title:literal,
+        $reference:literal, $summary:literal;)*) => {
         /// The machine inside a router. A node has one; there are hundreds, not millions.
         pub enum AnyForwarding {
             /// Plain IP.
@@ -107,7 +107,11 @@ macro_rules! routers {
             pub fn count_per_flow(&mut self) {
                 match self {
                     ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => {}
-                    $(ForwardingSpec::$Variant(settings) => Arc::make_mut(settings).count_per_flow(),)*
+                    $(
+                        ForwardingSpec::$Variant(settings) => {
+                            Arc::make_mut(settings).count_per_flow();
+                        }
+                    )*
                 }
             }
         }

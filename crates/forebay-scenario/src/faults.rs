@@ -247,7 +247,8 @@ fn is_table(item: &Item) -> bool {
     matches!(item.value, Value::Table(_))
 }
 
-/// Take what is wrong out of an element of a list, but leave its keys: that they are there is right.
+/// Take what is wrong out of an element of a list, but leave its keys: that they are there is
+/// right.
 fn hide_in(item: &mut Item, key: &str, wrong: &[(&str, Option<Loc>)]) {
     let Value::Table(entries) = &mut item.value else { return };
     for entry in entries {

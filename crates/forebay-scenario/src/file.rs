@@ -49,7 +49,8 @@ choices! {
         RackTlp = "rack-tlp",
         /// The retransmission timer alone.
         TimeoutOnly = "timeout-only",
-        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
+        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets
+        /// (INRPP).
         Patient = "patient",
     }
     /// How the RTO follows from RTT samples.
@@ -71,7 +72,8 @@ choices! {
 }
 
 sections! {
-    /// A scenario: a network, its flows, what happens to it, and the protocols that are compared on it.
+    /// A scenario: a network, its flows, what happens to it, and the protocols that are compared on
+    /// it.
     pub struct File {
         required {}
         optional {
@@ -87,13 +89,15 @@ sections! {
             sample_s: Seconds,
             /// When the clock of a flow completion time starts: "syn" (default) or "established".
             fct: FctClock,
-            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default "1ms", "0s" turns it off.
+            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default
+            /// "1ms", "0s" turns it off.
             start_jitter: Span,
             /// IP version of the address plan; default 4.
             ip_version: IpVersion,
             /// Transport configuration.
             tcp: Tcp,
-            /// Transport configuration of single protocols, one table per protocol: what differs from `tcp`. With a preset it starts from that instead.
+            /// Transport configuration of single protocols, one table per protocol: what differs
+            /// from `tcp`. With a preset it starts from that instead.
             tcp_of: TcpOf,
             /// Routers of INRPP.
             inrpp: InrppTable,
@@ -128,7 +132,8 @@ sections! {
             rate: Rate,
             /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
-            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
+            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
+            /// reorders; default "0s".
             jitter: Span,
             /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
@@ -151,7 +156,9 @@ sections! {
         optional {
             /// Discipline; default "droptail". Its parameters stand beside it.
             discipline: String,
-            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets
+            /// ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt
+            /// ("1.5BDP").
             limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
@@ -208,7 +215,8 @@ sections! {
     /// with `stop` none need be there.
     pub struct FlowGroup {
         required {
-            /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
+            /// Host that opens and sends; of a group it may hold "{}", which stands for the number
+            /// of the flow.
             src: String,
             /// Host that receives; of a group it may hold "{}".
             dst: String,
@@ -248,11 +256,13 @@ sections! {
             rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
-            /// Class of the flow: results have all metrics of flows for each class, too. Default: its protocol.
+            /// Class of the flow: results have all metrics of flows for each class, too. Default:
+            /// its protocol.
             class: String,
         }
     }
-    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a router (`restart`) or to a route.
+    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a
+    /// router (`restart`) or to a route.
     pub struct EventEntry {
         required {
             /// When, with unit.
@@ -320,7 +330,9 @@ sections! {
         optional {
             /// Named configuration to start from; default "modern".
             preset: String,
-            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that puts options of its own on all data has as many bytes less, unless `tcp_of` says otherwise.
+            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that
+            /// puts options of its own on all data has as many bytes less, unless `tcp_of` says
+            /// otherwise.
             mss_bytes: u16,
             /// Initial window in segments.
             initial_window_segments: u32,
@@ -328,7 +340,8 @@ sections! {
             initial_ssthresh_bytes: Threshold,
             /// RTO before the first sample, with unit.
             initial_rto: Span,
-            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or "linux", SRTT + max(4 RTTVAR, min_rto).
+            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or
+            /// "linux", SRTT + max(4 RTTVAR, min_rto).
             rto_rule: RtoRuleName,
             /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
@@ -338,7 +351,8 @@ sections! {
             max_retries: u32,
             /// When ACKs are sent: "every-packet" or a table.
             ack_policy: AckRule,
-            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly all of slow start.
+            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly
+            /// all of slow start.
             quick_while_growing: bool,
             /// How losses are found: a name, or a table of a timer per packet.
             loss_policy: LossRule,
@@ -405,7 +419,9 @@ sections! {
 
 /// A value that is either of one form or of another.
 macro_rules! either {
-    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal })*) => { $(
+    ($(
+        $name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal }
+    )*) => { $(
         #[derive(Clone, Debug)]
         pub(super) enum $name { $first($a), $second($b) }
         impl Field for $name {
@@ -621,7 +637,8 @@ pub(super) fn param(entry: &Entry, key: &str) -> Param {
 }
 
 impl Queue {
-    /// What is said here, and what `other` says beside it; its parameters only if the discipline is the same.
+    /// What is said here, and what `other` says beside it; its parameters only if the discipline is
+    /// the same.
     fn or(&self, other: &Queue) -> Queue {
         let (mine, others) = (&self.table, &other.table);
         let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());

@@ -392,8 +392,8 @@ impl Scenario {
             return Err(Problem::OutOfRange {
                 found: format!("{total_bytes} bytes"),
                 expected: format!(
-                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, in the cache of `{node}` at \
-                     `{}` ({rate})",
+                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, \
+                     in the cache of `{node}` at `{}` ({rate})",
                     link.name
                 ),
             });
@@ -412,15 +412,16 @@ impl Scenario {
         let (probe, decision) = (settings.probe_interval, settings.decision_interval);
         if decision < probe * MIN_PROBES_PER_DECISION {
             notes.push(format!(
-                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are opened and closed by loads that \
-                 have not settled since the last decision",
+                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are \
+                 opened and closed by loads that have not settled since the last decision",
                 shown(&decision),
                 shown(&probe)
             ));
         }
         if !self.has_detour(&routers) {
             notes.push(
-                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is cached, never sent round"
+                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is \
+                 cached, never sent round"
                     .to_string(),
             );
         }

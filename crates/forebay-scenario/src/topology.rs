@@ -104,7 +104,8 @@ pub(super) fn expand(
     topology
 }
 
-/// Refuse more hosts without an access link than all links have ends, before the first of them is made.
+/// Refuse more hosts without an access link than all links have ends, before the first of them is
+/// made.
 fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
@@ -392,7 +393,8 @@ fn too_many(what: &str, found: usize) -> Problem {
 /// Names stand in tables, paths and messages.
 fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault> {
     let bad = name.chars().find(|&c| is_unseen(c) || c.is_whitespace() || "{},\"".contains(c));
-    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, quotes and braces";
+    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, \
+                    quotes and braces";
     if name.is_empty() || name.chars().count() > 100 || bad.is_some() {
         let found = name.to_string();
         return Err(fault(Problem::OutOfRange { found, expected: expected.into() }));

@@ -1,4 +1,5 @@
-//! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part of the product.
+//! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part
+//! of the product.
 #![forbid(unsafe_code)]
 
 pub mod duel;

@@ -1,4 +1,5 @@
-//! Random small scenarios: bad links, tiny buffers, failures, every combination of transport features.
+//! Random small scenarios: bad links, tiny buffers, failures, every combination of transport
+//! features.
 
 use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Rng, Span, Stream, Time};
@@ -9,7 +10,8 @@ use forebay_net::{
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
 
-/// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5 sized flows.
+/// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5
+/// sized flows.
 pub fn scenario(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 0);
     let mut world = World::new();

@@ -1,4 +1,5 @@
-//! The fabric under drivers that no product has: one that wakes only now and then, and one step at a time.
+//! The fabric under drivers that no product has: one that wakes only now and then, and one step at
+//! a time.
 
 use forebay_base::{Arena, DropReason, FlowId, LinkId, NodeId, Packet, PortId, Rate, Span, Time};
 use forebay_net::{Deadline, Driver, EndId, Fabric, NetSpec, PacketEvent};
@@ -57,7 +58,8 @@ fn catch_up(fabric: &mut Fabric<Alarms>, now: Time) {
     }
 }
 
-/// Waking late is legal: every flow of the random scenarios ends well if the driver wakes at multiples of `grid` only.
+/// Waking late is legal: every flow of the random scenarios ends well if the driver wakes at
+/// multiples of `grid` only.
 fn late(seed: u64, grid: Span) {
     let mut spec = random::scenario(seed);
     spec.events.sort_by_key(|e| e.at);

@@ -67,8 +67,9 @@ fn needs(entry: Algorithm) -> Option<String> {
         ));
     }
     if bundle.buffers_hold_a_flow {
-        let why = "Its senders do not wait for windows: the buffers at both ends hold the largest flow, at most 2^30 bytes, and \
-                   windows are scaled, unless [tcp_of] says otherwise.";
+        let why = "Its senders do not wait for windows: the buffers at both ends hold the largest \
+                   flow, at most 2^30 bytes, and windows are scaled, unless [tcp_of] says \
+                   otherwise.";
         needs.push(why.to_string());
     }
     (!needs.is_empty()).then(|| needs.join(" "))

@@ -4,7 +4,8 @@ use crate::terminal::{Paint, wrap};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// The parameters of a schema with type, default and meaning; None if there are none. `root` is where references lead.
+/// The parameters of a schema with type, default and meaning; None if there are none. `root` is
+/// where references lead.
 pub fn parameters(root: &Json, schema: &Json, paint: Paint) -> Option<String> {
     let properties = schema["properties"].as_object().filter(|p| !p.is_empty())?;
     let mut text = String::new();

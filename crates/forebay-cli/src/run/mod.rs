@@ -1,4 +1,5 @@
-//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of it.
+//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of
+//! it.
 
 mod published;
 mod report;

@@ -93,7 +93,8 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
     table
 }
 
-/// What the dearest run needs by its size, and what the process has taken, in which runs side by side cannot be told apart.
+/// What the dearest run needs by its size, and what the process has taken, in which runs side by
+/// side cannot be told apart.
 fn memory(summary: &Summary) -> String {
     let runs = summary.runs.iter().map(|run| run.memory);
     let dearest = runs.reduce(|a, b| if b.need_mib > a.need_mib { b } else { a });
@@ -110,8 +111,8 @@ fn mebibytes(mib: f64) -> String {
     if mib < 10.0 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
 }
 
-/// What "reference" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which
-/// counts for each: the cost is that of the dearest.
+/// What "reference" stands for in the table, and what it cost; None if no run has it. Runs with the
+/// same flows share one, which counts for each: the cost is that of the dearest.
 fn reference(runs: &[RunResult]) -> Option<String> {
     let known: Vec<_> =
         runs.iter().map(|run| &run.reference).filter(|r| r.kind != "none").collect();

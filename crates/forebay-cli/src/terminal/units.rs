@@ -1,6 +1,7 @@
 //! Numbers in the unit and with the digits that a person would choose.
 //!
-//! All values of a row share one unit and one number of decimals, so that columns can be compared at a glance.
+//! All values of a row share one unit and one number of decimals, so that columns can be compared
+//! at a glance.
 
 pub use forebay_lab::report::Unit;
 

@@ -99,9 +99,10 @@ fn json_is_one_object_with_the_promised_keys() {
     assert_eq!(summary["aggregate"].as_array().map(Vec::len), Some(2));
 }
 
-/// 100 kB are 70 packets; with 52 bytes of headers each they take 82.9 ms at 10 Mbit/s. The first arrives 1.5 round trips after
-/// the SYN at the earliest. A round trip is 30 ms of propagation and at most 3 ms of transmission and waiting while the window
-/// (10, 15, 22 segments with an ACK for every second packet) is below the 27 packets that the path holds: three idle gaps.
+/// 100 kB are 70 packets; with 52 bytes of headers each they take 82.9 ms at 10 Mbit/s. The first
+/// arrives 1.5 round trips after the SYN at the earliest. A round trip is 30 ms of propagation and
+/// at most 3 ms of transmission and waiting while the window (10, 15, 22 segments with an ACK for
+/// every second packet) is below the 27 packets that the path holds: three idle gaps.
 #[test]
 fn the_completion_time_is_what_arithmetic_says() {
     let summary = desk().forebay(&["run", "small.toml", "--json"]).ok().json();

@@ -8,7 +8,8 @@ use forebay_sim::Simulation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// An interface of an INRPP router that has been in another state than P. States are "P", "S&D", "B" and "DB".
+/// An interface of an INRPP router that has been in another state than P. States are "P", "S&D",
+/// "B" and "DB".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterfaceResult {
     /// The directed link that it feeds.

@@ -94,7 +94,8 @@ fn clock_start(outcome: &FlowOutcome, clock: FctClock) -> Option<Time> {
     }
 }
 
-/// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had arrived at `from`.
+/// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had
+/// arrived at `from`.
 fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time) -> Option<f64> {
     // A flow that never was established has been active since its SYN, and got nothing.
     let begin = clock_start(outcome, clock).or(outcome.opened_at)?.max(from.0);
@@ -243,8 +244,8 @@ fn of_flows(
     }
 }
 
-/// Utilisation of the links between routers, and the queue delay of the busiest that leaves a router. In a network without
-/// routers, or with one, all links take their place.
+/// Utilisation of the links between routers, and the queue delay of the busiest that leaves a
+/// router. In a network without routers, or with one, all links take their place.
 fn put_links(
     metrics: &mut Metrics,
     simulation: &Simulation,

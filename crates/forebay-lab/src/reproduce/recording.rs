@@ -155,7 +155,8 @@ impl Recording {
 
     /// The looks within a stretch of time, both ends included.
     pub fn within(&self, [from_s, until_s]: [f64; 2]) -> &[Sample] {
-        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding alone.
+        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding
+        // alone.
         const SLACK_S: f64 = 1e-7;
         let first = self.samples.partition_point(|s| s.at_s < from_s - SLACK_S);
         let end = self.samples.partition_point(|s| s.at_s <= until_s + SLACK_S);
@@ -163,7 +164,8 @@ impl Recording {
     }
 }
 
-/// How fast a count grew from the first of the samples to the last, per second; None for less than two.
+/// How fast a count grew from the first of the samples to the last, per second; None for less than
+/// two.
 pub(super) fn growth(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Option<f64> {
     let (first, last) = (samples.first()?, samples.last()?);
     let elapsed_s = last.at_s - first.at_s;

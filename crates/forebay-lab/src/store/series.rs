@@ -11,11 +11,11 @@
 //!   Of each path `cc.NAME`, whatever its controller publishes, in the unit that it gives;
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
 //!   waits there: `queue_bytes`. From the first packet on what the scheme of the port publishes, as
-//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between two routers `transmitted_bytes`, on
-//!   the wire since the start, headers and per-packet overhead included, at each sample at which it
-//!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
-//!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
-//!   case `queue_limit_packets`;
+//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between
+//!   two routers `transmitted_bytes`, on the wire since the start, headers and per-packet overhead
+//!   included, at each sample at which it has grown. Beside the first of those `rate_bps`, the rate
+//!   of the link, and again when it has changed; once `queue_limit_bytes`, of a limit in packets
+//!   that many of the MTU, and in that case `queue_limit_packets`;
 //! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
 //!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
 //!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
@@ -25,8 +25,8 @@
 //!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
-use super::error::StoreError;
 use super::table::{Column, TableFile, count};
+use crate::error::StoreError;
 use crate::metrics::{has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_cc::Observed;

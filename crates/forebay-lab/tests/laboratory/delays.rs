@@ -14,7 +14,8 @@ fn close(got: Option<f64>, expected: f64, tolerance: f64) {
     assert!((got - expected).abs() <= tolerance, "{got} is not {expected}");
 }
 
-/// One flow over 100 Mbit/s, 10 Mbit/s and 100 Mbit/s; 7 ms of propagation each way. A full packet takes 0.12 ms and 1.2 ms.
+/// One flow over 100 Mbit/s, 10 Mbit/s and 100 Mbit/s; 7 ms of propagation each way. A full packet
+/// takes 0.12 ms and 1.2 ms.
 fn alone(bytes: u64) -> RunResult {
     let set = ["start_jitter=0s".to_string(), format!("flows.0.bytes={bytes}")];
     let set: Vec<&str> = set.iter().map(String::as_str).chain(["flows.0.count=1"]).collect();
@@ -39,9 +40,9 @@ fn one_packet_takes_the_sum_of_its_parts() {
     close(delays.rtt_p99_ms, there_ms + back_ms, 1e-9);
 }
 
-/// Ten packets at once. The interface of the host takes one packet behind the one in transmission, so packet k leaves the
-/// transport when packet k - 1 starts, 0.12 (k - 2) + 0.00416 ms after the first; and it ends its transmission at 10 Mbit/s 1.2 k ms
-/// after the first has come there.
+/// Ten packets at once. The interface of the host takes one packet behind the one in transmission,
+/// so packet k leaves the transport when packet k - 1 starts, 0.12 (k - 2) + 0.00416 ms after the
+/// first; and it ends its transmission at 10 Mbit/s 1.2 k ms after the first has come there.
 #[test]
 fn packets_of_a_burst_wait_for_each_other() {
     let first_ms = 0.00416 + 0.12 + 1.0;
@@ -142,7 +143,8 @@ fn what_waits_in_a_cache_is_under_way() {
     let delays = assert_as_by_event_lines(&scenario, "inrpp").metrics.of_flows;
     // The round trip is one way and at least 25 ms of propagation back.
     let (there, both) = (delays.one_way_delay_mean_ms.unwrap(), delays.rtt_mean_ms.unwrap());
-    // A free path takes 26 ms; the link that two megabytes of each flow share is far too slow for them.
+    // A free path takes 26 ms; the link that two megabytes of each flow share is far too slow for
+    // them.
     assert!(there > 200.0 && (there..there + 60.0).contains(&both), "{there} {both}");
 }
 
@@ -201,7 +203,8 @@ fn classes_are_the_protocols_of_flows_and_make_up_the_run() {
     let result = run_one(&both.unwrap(), "newreno", 1, &RunOptions::default()).unwrap();
     let classes = &result.metrics.by_class;
     assert_eq!(classes.keys().collect::<Vec<_>>(), ["cubic", "newreno"]);
-    // The mean of all is that of the classes by the packets that arrived: all that were sent and not dropped.
+    // The mean of all is that of the classes by the packets that arrived: all that were sent and
+    // not dropped.
     let means = classes.values().map(|class| class.of_flows.one_way_delay_mean_ms.unwrap());
     let (least, most) = means.fold((f64::MAX, 0f64), |(a, b), x| (a.min(x), b.max(x)));
     let all = result.metrics.of_flows.one_way_delay_mean_ms.unwrap();

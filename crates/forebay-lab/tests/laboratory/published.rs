@@ -1,7 +1,9 @@
-//! S1, S2 and S3 beside what ns-3 and htsim gave on the same scenarios: the same network must give about the same.
+//! S1, S2 and S3 beside what ns-3 and htsim gave on the same scenarios: the same network must give
+//! about the same.
 //!
-//! ns-3-dev and ns-3.41 on S1: all done 26.1 to 26.3 s after the first start, mean FCT 22.50 and 23.58 s, Jain 0.990 and 0.993.
-//! On S2 ns-3 delivers 1.196 GB with Jain 0.90, htsim 1.236 GB with 0.975. S3: ns-3 completes all 6 675 flows, mean FCT 0.320 s.
+//! ns-3-dev and ns-3.41 on S1: all done 26.1 to 26.3 s after the first start, mean FCT 22.50 and
+//! 23.58 s, Jain 0.990 and 0.993. On S2 ns-3 delivers 1.196 GB with Jain 0.90, htsim 1.236 GB with
+//! 0.975. S3: ns-3 completes all 6 675 flows, mean FCT 0.320 s.
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
@@ -37,7 +39,8 @@ fn s2_fills_its_bottleneck_and_shares_it() {
     let whole = run(&load("s2", &[], None), 1);
     let delivered_gb = whole.metrics.of_flows.delivered_bytes as f64 / 1e9;
     assert!((1.19..1.24).contains(&delivered_gb), "{delivered_gb}");
-    // Above what ns-3 and a fixed order of ties give: 100 flows over 10 s are not fair yet, but no flow is shut out.
+    // Above what ns-3 and a fixed order of ties give: 100 flows over 10 s are not fair yet, but no
+    // flow is shut out.
     assert!(
         whole.metrics.of_flows.jain_goodput.unwrap() > 0.90,
         "{:?}",

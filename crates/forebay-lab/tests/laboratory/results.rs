@@ -40,8 +40,9 @@ fn the_clock_may_start_at_the_end_of_the_handshake() {
     let syn = run(&["start_jitter=0s", "fct=syn"], "newreno", 1);
     let established = run(&["start_jitter=0s", "fct=established"], "newreno", 1);
     assert_eq!(syn.trace_hash, established.trace_hash);
-    // A SYN has 60 bytes with its options: 4.8 us on each access link, 48 us at the bottleneck, 7 ms of propagation; and back.
-    // Both SYNs come to the bottleneck at one time: one, whichever, queues 48 us behind the other.
+    // A SYN has 60 bytes with its options: 4.8 us on each access link, 48 us at the bottleneck, 7
+    // ms of propagation; and back. Both SYNs come to the bottleneck at one time: one, whichever,
+    // queues 48 us behind the other.
     let fct = |result: &RunResult, i: usize| result.per_flow[i].fct_s.unwrap();
     let mut handshakes = [0, 1].map(|i| fct(&syn, i) - fct(&established, i));
     handshakes.sort_by(f64::total_cmp);

@@ -19,16 +19,16 @@ pub const RESULTS: &[ResultDoc] = &[
         name: "completed",
         label: labels::COMPLETED,
         place: ".runs[].completed, .aggregate[].completed",
-        meaning: "Flows whose last byte was in order at the receiver before the run ended. The table \
-                  gives them of those that have a size, over all seeds.",
+        meaning: "Flows whose last byte was in order at the receiver before the run ended. The \
+                  table gives them of those that have a size, over all seeds.",
     },
     ResultDoc {
         name: "drops",
         label: "drops",
         place: ".runs[].drops and .aggregate[].drops, by reason",
-        meaning: "Packets that the network dropped in the whole run, acknowledgments as well, by reason. \
-                  The table has a row for each reason that any run had, such as \"drops (full)\": the \
-                  queue was full.",
+        meaning: "Packets that the network dropped in the whole run, acknowledgments as well, by \
+                  reason. The table has a row for each reason that any run had, such as \"drops \
+                  (full)\": the queue was full.",
     },
     ResultDoc {
         name: "lost_packets",
@@ -41,9 +41,9 @@ pub const RESULTS: &[ResultDoc] = &[
         name: "trace_hash",
         label: "first trace hash",
         place: ".runs[].trace_hash",
-        meaning: "64 bits, in hexadecimal, over all packets on all links in their order, with their \
-                  times. Two runs with the same hash did the same. The table has that of the first \
-                  seed.",
+        meaning: "64 bits, in hexadecimal, over all packets on all links in their order, with \
+                  their times. Two runs with the same hash did the same. The table has that of the \
+                  first seed.",
     },
     ResultDoc {
         name: "afct_ratio",

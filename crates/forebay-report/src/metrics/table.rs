@@ -2,8 +2,8 @@
 //! table and of the report, and what `explain` says.
 //!
 //! An entry is `GROUP NAME: TYPE, row(LABEL, UNIT, MEANING)`, then what else is to be said of it
-//! (see [`MetricDoc`]). The group `flows` is of all flows and of each class; `run` of the run alone.
-//! What has no row of its own is an `aside`. `forebay-lab` computes the values: `metrics/`.
+//! (see [`MetricDoc`]). The group `flows` is of all flows and of each class; `run` of the run
+//! alone. What has no row of its own is an `aside`. `forebay-lab` computes the values: `metrics/`.
 
 use super::doc::{Hidden, MetricDoc, Number, Unit, aside, row};
 use serde::{Deserialize, Serialize};

@@ -285,7 +285,10 @@ pub enum RegisterError {
         key: &'static str,
     },
     /// The default of a parameter is out of its range.
-    #[error("the default of `{}` in `{name}` is out of range: expected {}", .error.param, .error.allowed)]
+    #[error(
+        "the default of `{}` in `{name}` is out of range: expected {}",
+        .error.param, .error.allowed
+    )]
     Defaults {
         /// The name.
         name: &'static str,

@@ -73,22 +73,28 @@ fn wrong_names_and_parameters_are_told_with_file_line_and_key() {
         (
             "queue = \"50ms\"",
             "queue = \"50ms\"\nport = \"rcpp\"",
-            "small.toml:13:8: links[0].port: there is no port scheme `rcpp`\n  13 | port = \"rcpp\"\n     |        ^^^^^^\nhint: did you mean `rcp`?",
+            "small.toml:13:8: links[0].port: there is no port scheme `rcpp`\n  \
+             13 | port = \"rcpp\"\n     |        ^^^^^^\nhint: did you mean `rcp`?",
         ),
         (
             "queue = \"50ms\"",
             "queue = \"50ms\"\nport = { scheme = \"rcp\", alpa = 1 }",
-            "small.toml:13:26: links[0].port: unknown key `alpa`\n  13 | port = { scheme = \"rcp\", alpa = 1 }\n     |                          ^^^^\nhint: did you mean `alpha`?",
+            "small.toml:13:26: links[0].port: unknown key `alpa`\n  \
+             13 | port = { scheme = \"rcp\", alpa = 1 }\n     |                          ^^^^\n\
+             hint: did you mean `alpha`?",
         ),
         (
             "until_s = 5",
             "until_s = 5\nrouter = \"inrp\"",
-            "small.toml:2:10: router: there is no kind of router `inrp`\n  2 | router = \"inrp\"\n    |          ^^^^^^\nhint: did you mean `inrpp`?",
+            "small.toml:2:10: router: there is no kind of router `inrp`\n  \
+             2 | router = \"inrp\"\n    |          ^^^^^^\nhint: did you mean `inrpp`?",
         ),
         (
             "\"right\"]",
             "{ name = \"right\", router = \"zzz\" }]",
-            "small.toml:2:47: routers[1].router: there is no kind of router `zzz`\n  2 | routers = [\"left\", { name = \"right\", router = \"zzz\" }]\n    |                                               ^^^^^\nhint: one of: ip, inrpp",
+            "small.toml:2:47: routers[1].router: there is no kind of router `zzz`\n  \
+             2 | routers = [\"left\", { name = \"right\", router = \"zzz\" }]\n    |  \
+             \x20                                            ^^^^^\nhint: one of: ip, inrpp",
         ),
     ];
     for (old, new, expected) in cases {
@@ -144,7 +150,8 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
     let mixed = set(&["flows.0.protocol=asks-another"]);
     assert_eq!(
         mixed.build("rcp", 1).err().expect("refused").to_string(),
-        "`rcp` needs the port scheme `rcp`, and `asks-another` the port scheme `none`: they cannot be in one run"
+        "`rcp` needs the port scheme `rcp`, and `asks-another` the port scheme `none`: they cannot \
+         be in one run"
     );
     let said = set(&["flows.0.protocol=asks-another", "link_defaults.port=rcp"]);
     assert!(said.build("rcp", 1).is_ok(), "the scenario decides");
@@ -192,19 +199,22 @@ fn bad_input_is_told_word_by_word() {
     let told = |more: &str| with(more).expect_err("it is wrong").to_string();
     assert_eq!(
         told("[protocol.one]\nof = \"cubic\"\n[protocol.two]\nof = \"one\""),
-        "small.toml:42:6: protocol.two.of: `one` is a variant itself: `of` names an algorithm\n  42 | of = \"one\"\n     |      ^^^^^\nhint: of = \"cubic\""
+        "small.toml:42:6: protocol.two.of: `one` is a variant itself: `of` names an algorithm\n  \
+         42 | of = \"one\"\n     |      ^^^^^\nhint: of = \"cubic\""
     );
     let flow = "bytes = 10000";
     assert_eq!(
         message(flow, "bytes = 10000\ncount = 0\nclass = \"bulk\""),
-        "small.toml:33:9: flows[0].count: `0` is out of range: expected 1 to 2^24, and numbers below 2^32\n  33 | count = 0\n     |         ^"
+        "small.toml:33:9: flows[0].count: `0` is out of range: expected 1 to 2^24, and numbers \
+         below 2^32\n  33 | count = 0\n     |         ^"
     );
     let next = |first: &str, second: &str| {
         format!("{first}\n\n[[flows]]\nsrc = \"s0\"\ndst = \"d\"\n{second}")
     };
     assert_eq!(
         message(flow, &next("name = \"a\"\nendless = true", "packets = 1\nafter = \"a\"")),
-        "small.toml:39:9: flows[1].after: the flow before it never ends\n  39 | after = \"a\"\n     |         ^^^\nhint: give that one `stop`, `bytes` or `packets`"
+        "small.toml:39:9: flows[1].after: the flow before it never ends\n  \
+         39 | after = \"a\"\n     |         ^^^\nhint: give that one `stop`, `bytes` or `packets`"
     );
     assert_eq!(
         message(
@@ -214,10 +224,12 @@ fn bad_input_is_told_word_by_word() {
                 "name = \"b\"\npackets = 1\nafter = \"a\""
             )
         ),
-        "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever starts\n  33 | after = \"b\"\n     |         ^^^"
+        "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever starts\n  \
+         33 | after = \"b\"\n     |         ^^^"
     );
     assert_eq!(
         message(flow, "bytes = 10000\nstart = \"3s\"\nstop = \"2s\""),
-        "small.toml:34:8: flows[0].stop: `2s` is out of range: expected a time behind the start of the flow (3s)\n  34 | stop = \"2s\"\n     |        ^^^^"
+        "small.toml:34:8: flows[0].stop: `2s` is out of range: expected a time behind the start of \
+         the flow (3s)\n  34 | stop = \"2s\"\n     |        ^^^^"
     );
 }

@@ -74,7 +74,8 @@ fn a_round_trip_adds_a_segments_and_congestion_keeps_b() {
 
 #[test]
 fn the_sawtooth_between_losses_has_its_closed_form() {
-    // From b W to W in steps of a: (1 - b) W / a round trips; with W = 40, b = 0.5, a = 2 that is 10.
+    // From b W to W in steps of a: (1 - b) W / a round trips; with W = 40, b = 0.5, a = 2 that
+    // is 10.
     let mut aimd = aimd(2.0, 0.5, 40);
     for _ in 0..3 {
         aimd.on_congestion(NOW, &congestion());
@@ -89,8 +90,9 @@ fn the_sawtooth_between_losses_has_its_closed_form() {
 
 #[test]
 fn two_flows_converge_to_a_fair_share() {
-    // The paper's result: whatever the start, additive increase and multiplicative decrease end in fairness. Both see
-    // congestion when together they exceed 100 segments; each cycle halves the difference, but for rounding.
+    // The paper's result: whatever the start, additive increase and multiplicative decrease end in
+    // fairness. Both see congestion when together they exceed 100 segments; each cycle halves the
+    // difference, but for rounding.
     let mut flows = [aimd(1.0, 0.5, 90), aimd(1.0, 0.5, 2)];
     for _ in 0..1000 {
         if flows.iter().map(|f| window(f)).sum::<u64>() > 100 * MSS {

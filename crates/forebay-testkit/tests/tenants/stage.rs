@@ -30,8 +30,9 @@ impl<N> Scene<N> {
     }
 }
 
-/// Run a scene on packets, on bytes, on the other heap and on the other kind of link. Every flow must finish, every packet be
-/// accounted for, and the four trace hashes be one. `check` looks at each run.
+/// Run a scene on packets, on bytes, on the other heap and on the other kind of link. Every flow
+/// must finish, every packet be accounted for, and the four trace hashes be one. `check` looks at
+/// each run.
 pub fn simulate<N>(make: impl Fn() -> Scene<N>, check: impl Fn(&Simulation, &N)) {
     let engines = || {
         [

@@ -102,7 +102,9 @@ fn licence_texts_are_those_of_the_root() {
 fn a_crate_that_cannot_be_published_and_an_include_from_outside_are_seen() {
     let list =
         |names: &[&str]| Value::from(names.iter().map(|n| Value::from(*n)).collect::<Vec<_>>());
-    let dependency = |name: &str, req: &str, kind: Value| serde_json::json!({ "name": name, "req": req, "kind": kind });
+    let dependency = |name: &str, req: &str, kind: Value| -> Value {
+        serde_json::json!({ "name": name, "req": req, "kind": kind })
+    };
     let mut package = serde_json::json!({
         "name": "forebay-x", "description": "x", "license": "MIT", "repository": "r",
         "rust_version": "1.88", "publish": null, "keywords": list(&["a"]),

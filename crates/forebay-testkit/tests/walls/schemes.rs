@@ -19,7 +19,7 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-scenario/src/protocol.rs",       // what its flows need
             "crates/forebay-scenario/src/registry/kinds.rs", // its parameters
             "crates/forebay-scenario/src/text.rs",           // the table, written
-            "crates/forebay-report/src/gather.rs",           // the curve of its rate
+            "crates/forebay-report/src/series.rs",           // the curve of its rate
             "crates/forebay-report/src/panels.rs",           // the same, drawn
         ],
     ),

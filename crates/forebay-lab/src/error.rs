@@ -1,7 +1,37 @@
-//! Results cannot be written.
+//! Why a run has no result, and why results cannot be written.
 
+use forebay_net::SpecError;
 use forebay_report::ReportError;
+use forebay_scenario::ScenarioError;
+use forebay_sim::Unbalanced;
 use std::path::{Path, PathBuf};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario cannot be run under this protocol.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The network cannot be built: why in the names of the scenario, and the error.
+    #[error("the network cannot be built: {0}")]
+    Network(String, SpecError),
+    /// It was stopped.
+    #[error("the run was stopped")]
+    Cancelled,
+    /// Its files cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Packet events cannot be written.
+    #[error("cannot write packet events: {0}")]
+    Events(#[source] std::io::Error),
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
+    Unbalanced(Unbalanced, String),
+}
 
 /// Results cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +111,7 @@ impl StoreError {
         move |source| StoreError::Io { what, path, source }
     }
     /// For `map_err`: writing the Parquet file at `path`.
-    pub(super) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> StoreError {
+    pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> StoreError {
         let path = path.to_path_buf();
         move |error| StoreError::Parquet { path: path.clone(), why: error.to_string() }
     }
