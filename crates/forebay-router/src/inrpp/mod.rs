@@ -21,6 +21,8 @@ mod spec;
 mod interface_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod states_tests;
 
 pub use cache::Cached;
 pub use credits::Arrived;

@@ -1,5 +1,5 @@
-//! Hard cases: what an INRPP network must bear, each beside the fluid reference. `--nocapture` prints
-//! the table of docs/inrpp.md. Those that fail still are ignored, each with its reason.
+//! Hard cases: what an INRPP network must bear, each beside the fluid reference. `--nocapture`
+//! prints the table of docs/inrpp.md. Those that fail still are ignored, each with its reason.
 #![allow(clippy::print_stdout)] // the table
 
 use super::lab::{Lab, NEAR, Result, WIRE, goodputs, run};
@@ -25,8 +25,8 @@ struct Expect {
 /// Caches at the margin: nothing is lost, and the mean is within 2 % of the reference.
 const GOOD: Expect = Expect { ratio: (0.98, 1.02), worst: 1.05, drops: 0, resent: 0.0 };
 
-/// Three hosts of 40 Mbit/s send 15 MB/s; the longest way there and back takes 50 ms, an ACK of each
-/// passes once in 3 x 2.4 ms at 5 Mbit/s: 0.9 MB. A fifth of this is kept free.
+/// Three hosts of 40 Mbit/s send 15 MB/s; the longest way there and back takes 50 ms, an ACK of
+/// each passes once in 3 x 2.4 ms at 5 Mbit/s: 0.9 MB. A fifth of this is kept free.
 const ROOMY: u64 = 5_000_000;
 
 struct Case {
@@ -102,7 +102,8 @@ fn parking_lots() {
     let mut cases = Vec::new();
     for links in 2..=5 {
         for (at, name) in [(2_900, "first"), (8_000, "late")] {
-            // 10 MB/s come into a port, for 60 ms at most: 0.6 MB of room. With 40 kB there are drops.
+            // 10 MB/s come into a port, for 60 ms at most: 0.6 MB of room. With 40 kB there are
+            // drops.
             let below = Expect { drops: 100, resent: 0.002, ..GOOD };
             for (bytes, expect) in [(200_000, below), (3_000_000, GOOD), (12_500_000, GOOD)] {
                 let lab = lot(links, bytes, at);
@@ -149,7 +150,8 @@ fn shared_detour() -> Lab {
     lab
 }
 
-/// A triangle, flows over each of its sides in both directions: each detour is somebody's direct way.
+/// A triangle, flows over each of its sides in both directions: each detour is somebody's direct
+/// way.
 fn triangle_both_ways(sides: &[(usize, usize)]) -> Lab {
     let mut lab = Lab::new(3, 4_000_000);
     for i in 0..3 {
@@ -205,8 +207,8 @@ fn faults() {
         (link.jitter, link.reorder) = (Span::from_millis(10), true);
     }
     cases.push(case("ACKs reordered", lab, GOOD));
-    // The reference has no caches: what waits behind the link when it has ten times its rate, it does
-    // not have.
+    // The reference has no caches: what waits behind the link when it has ten times its rate, it
+    // does not have.
     let faster = Expect { ratio: (0.7, 1.02), ..GOOD };
     for (mbps, name, expect) in [(1, "a fifth", GOOD), (50, "ten times", faster)] {
         let mut lab = tested(ROOMY);
@@ -398,7 +400,8 @@ fn routes_that_change_and_routes_apart() {
         by_way_of(&mut lab, ends, 0, 1, 1);
         by_way_of(&mut lab, ends, 5_000, 2, 2);
     }
-    // What waits for the first way when the routes change leaves on it beside what takes the second.
+    // What waits for the first way when the routes change leaves on it beside what takes the
+    // second.
     let expect = Expect { ratio: (0.5, 1.02), worst: 1.02, drops: 0, resent: 0.05 };
     cases.push(by_hand(all_s, case("routes change after 5 s", lab, expect)));
     // All fits into the cache: nobody need be asked.
