@@ -44,7 +44,7 @@ impl Lab {
         transport(&mut world, "inrpp", config());
         let plain = TcpConfig { mss_bytes: 1446, timestamps: false, ..config() };
         for name in ["cubic", "newreno"] {
-            transport(&mut world, name, plain.clone());
+            transport(&mut world, name, plain);
         }
         let access = Rate::mbps(40);
         Lab { world, routers, links: Vec::new(), settings, access, hosts: 0 }
