@@ -1,5 +1,5 @@
-//! Random INRPP networks in which every flow lasts: routers in series or in a ring, flows over one or
-//! several hops that come one by one, some of plain TCP. Each has a share by max-min fairness.
+//! Random INRPP networks in which every flow lasts: routers in series or in a ring, flows over one
+//! or several hops that come one by one, some of plain TCP. Each has a share by max-min fairness.
 
 use crate::pool::{config, pooled_link, router, settings, transport};
 use crate::random::log_uniform;

@@ -48,8 +48,8 @@ impl Port {
         let kept = self.interface.keep(self.now, flow, cached, 0, &mut self.rng);
         assert!(kept.refused.is_none() && kept.pushed_out.is_empty(), "there is room");
     }
-    /// What an ACK says: a packet more than the last one of its flow. Where every second turn is one of an ACK, half of the
-    /// flows have some.
+    /// What an ACK says: a packet more than the last one of its flow. Where every second turn is
+    /// one of an ACK, half of the flows have some.
     fn arrived(&mut self) -> Arrived {
         self.acks += 1;
         let before = u32::from(WIRE_LEN) * (self.acks / (FLOWS / 2));

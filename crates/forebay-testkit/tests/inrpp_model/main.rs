@@ -2,9 +2,9 @@
 //! into, by `stateright`.
 //!
 //! Two ways of time. In [`any_order`] packets and ACKs come in any order that the links allow, and
-//! time passes only where nothing else can happen. In [`slots`] links have rates and runs are longer;
-//! a bounded number of pauses and faults comes at any time. Senders have few packets each, so that
-//! every run ends, and what must hold at the end holds in all of them.
+//! time passes only where nothing else can happen. In [`slots`] links have rates and runs are
+//! longer; a bounded number of pauses and faults comes at any time. Senders have few packets each,
+//! so that every run ends, and what must hold at the end holds in all of them.
 //!
 //! States are told apart by 64 bits of a hash, as `stateright` does. `cargo test -p forebay-testkit
 //! --test inrpp_model -- --nocapture` prints how many there were.
@@ -44,7 +44,8 @@ const PARKING: [&[usize]; 3] = [&[0, 1], &[0], &[1]];
 const RING: [&[usize]; 3] = [&[0, 1], &[1, 2], &[2, 0]];
 /// Room for everything: nothing is lost whatever is sent.
 const ROOMY: (u64, u64, u64) = (1, 1, 60);
-/// S_high of 8 packets: a quarter of it has room for one of each of two flows, so there are allowances.
+/// S_high of 8 packets: a quarter of it has room for one of each of two flows, so there are
+/// allowances.
 const ALLOWING: (u64, u64, u64) = (4, 8, 60);
 
 /// All packets over the slowest link, and the way of the last; pauses; and a round trip over three
