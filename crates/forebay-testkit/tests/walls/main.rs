@@ -3,6 +3,7 @@
 //! a bad example beside it.
 
 mod arrows;
+mod circles;
 mod columns;
 mod pages;
 mod publish;
