@@ -63,7 +63,7 @@ fn first_names(code: &str) -> Vec<&str> {
             continue;
         };
         let (mut depth, mut first) = (0, true);
-        for word_or_mark in group.split_inclusive(|c| matches!(c, '{' | '}' | ',')) {
+        for word_or_mark in group.split_inclusive(['{', '}', ',']) {
             let word = words(word_or_mark).first().map(|word| word.text);
             found.extend(word.filter(|_| depth == 0 && first));
             first = word_or_mark.ends_with(',');
