@@ -10,7 +10,6 @@
 
 use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
-use crate::{cubic, inrpp, newreno, rcp};
 use alloc::boxed::Box;
 use forebay_base::{ParamError, head_comment};
 use serde::{Deserialize, Serialize};
@@ -54,7 +53,7 @@ macro_rules! algorithms {
         $reference:literal, $summary:literal;)*) => {
         /// The controllers.
         pub enum AnyController {
-            $(#[doc = $summary] $Variant($module::$Variant),)*
+            $(#[doc = $summary] $Variant(crate::$module::$Variant),)*
             /// Brought from outside.
             Custom(Box<dyn Controller>),
         }
@@ -64,7 +63,7 @@ macro_rules! algorithms {
             /// Tells nothing beyond what TCP tells.
             #[default]
             None,
-            $($(#[doc = $summary] $Receiver($module::$Receiver),)?)*
+            $($(#[doc = $summary] $Receiver(crate::$module::$Receiver),)?)*
             /// Brought from outside.
             Custom(Box<dyn Feedback>),
         }
@@ -73,12 +72,12 @@ macro_rules! algorithms {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Spec {
-            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant(crate::$module::Params),)*
         }
         /// All algorithms, in the order of the table.
         pub const TABLE: &[Entry] = &[$(Entry {
             name: $name, title: $title, reference: $reference, summary: $summary,
-            spec: || Spec::$Variant($module::Params::default()),
+            spec: || Spec::$Variant(crate::$module::Params::default()),
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl Spec {
@@ -94,13 +93,13 @@ macro_rules! algorithms {
             pub fn build(&self, init: Init) -> AnyController {
                 match self {
                     $(Spec::$Variant(params) =>
-                        AnyController::$Variant($module::$Variant::new(params, init)),)*
+                        AnyController::$Variant(crate::$module::$Variant::new(params, init)),)*
                 }
             }
             /// The receiver half of one path.
             pub fn build_feedback(&self) -> AnyFeedback {
                 $($(if let Spec::$Variant(params) = self {
-                    return AnyFeedback::$Receiver($module::$Receiver::new(params));
+                    return AnyFeedback::$Receiver(crate::$module::$Receiver::new(params));
                 })?)*
                 AnyFeedback::None
             }
@@ -161,7 +160,7 @@ impl Spec {
 impl Default for Spec {
     /// What most hosts run: CUBIC.
     fn default() -> Spec {
-        Spec::Cubic(cubic::Params::default())
+        Spec::Cubic(crate::cubic::Params::default())
     }
 }
 

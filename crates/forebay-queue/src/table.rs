@@ -8,7 +8,6 @@
 //! `rtt`, and `check(&self)`.
 
 use crate::discipline::Discipline;
-use crate::droptail;
 use crate::port::PortInit;
 use alloc::boxed::Box;
 use forebay_base::{ParamError, head_comment};
@@ -44,7 +43,7 @@ macro_rules! disciplines {
         $summary:literal;)*) => {
         /// The disciplines.
         pub enum AnyDiscipline {
-            $(#[doc = $summary] $Variant($module::$Variant),)*
+            $(#[doc = $summary] $Variant(crate::$module::$Variant),)*
             /// Brought from outside.
             Custom(Box<dyn Discipline>),
         }
@@ -52,13 +51,13 @@ macro_rules! disciplines {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum DisciplineSpec {
-            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant(crate::$module::Params),)*
         }
         /// All disciplines, in the order of the table; the first is that of queues of which nothing
         /// is said.
         pub const DISCIPLINES: &[DisciplineEntry] = &[$(DisciplineEntry {
             name: $name, title: $title, reference: $reference, summary: $summary,
-            spec: || DisciplineSpec::$Variant($module::Params::default()),
+            spec: || DisciplineSpec::$Variant(crate::$module::Params::default()),
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl DisciplineSpec {
@@ -75,12 +74,12 @@ macro_rules! disciplines {
             pub fn build(&self, init: PortInit) -> AnyDiscipline {
                 match self {
                     $(DisciplineSpec::$Variant(params) =>
-                        AnyDiscipline::$Variant($module::$Variant::new(params, init)),)*
+                        AnyDiscipline::$Variant(crate::$module::$Variant::new(params, init)),)*
                 }
             }
         }
-        $(impl From<$module::$Variant> for AnyDiscipline {
-            fn from(discipline: $module::$Variant) -> AnyDiscipline {
+        $(impl From<crate::$module::$Variant> for AnyDiscipline {
+            fn from(discipline: crate::$module::$Variant) -> AnyDiscipline {
                 AnyDiscipline::$Variant(discipline)
             }
         })*

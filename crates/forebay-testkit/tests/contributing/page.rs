@@ -92,7 +92,7 @@ fn tree(folder: &Path) {
 fn add(folder: &Path, example: &Example) {
     let source = folder.join("crates").join(example.package).join("src");
     let (rust, diffs) = (blocks(example.heading, "rust"), blocks(example.heading, "diff"));
-    let ([code, line], [module, used]) = (&rust[..], &diffs[..]) else {
+    let ([code, line], [module]) = (&rust[..], &diffs[..]) else {
         panic!("{} has another number of blocks", example.heading)
     };
     fs::write(source.join(example.file), code).expect("the new file");
@@ -102,7 +102,6 @@ fn add(folder: &Path, example: &Example) {
     };
     change("lib.rs", &|text| applied(text, module));
     change("table.rs", &|text| {
-        let text = applied(text, used);
         let table = text.find(example.table).expect("the table");
         let end = table + text[table..].find("\n}\n").expect("its end") + 1;
         format!("{}{line}{}", &text[..end], &text[end..])
