@@ -33,7 +33,7 @@ use crate::controller::{
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
-use crate::table::require;
+use crate::require::require;
 use crate::ticks::Ticks;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};

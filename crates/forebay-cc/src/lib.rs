@@ -15,6 +15,7 @@ mod any;
 mod controller;
 mod feedback;
 mod idle_restart;
+mod require;
 #[cfg(test)]
 mod testbed;
 mod ticks;

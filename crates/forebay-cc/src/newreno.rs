@@ -27,7 +27,7 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
 };
 use crate::idle_restart::IdleRestart;
-use crate::table::require;
+use crate::require::require;
 use forebay_base::Time;
 use serde::{Deserialize, Serialize};
 

@@ -38,15 +38,6 @@ impl Entry {
     }
 }
 
-/// `Ok` if `holds`, else the error that names the parameter and its range.
-pub(crate) fn require(
-    holds: bool,
-    param: &'static str,
-    allowed: &'static str,
-) -> Result<(), ParamError> {
-    if holds { Ok(()) } else { Err(ParamError { param, allowed }) }
-}
-
 /// The first argument is a dollar sign, for the macros that this one defines.
 macro_rules! algorithms {
     ($d:tt $($Variant:ident $module:ident $(with $Receiver:ident)? : $name:literal, $title:literal,

@@ -3,7 +3,7 @@
 //! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::DeliveryTrace;
-use crate::life::Life;
+use crate::life::{After, Life, Writing};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -159,6 +159,29 @@ pub struct FlowSpec {
     pub transport: usize,
     /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
     pub paths: Vec<(PortId, PortId)>,
+}
+
+impl FlowSpec {
+    /// True if only the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && self.stop().is_none()
+    }
+    /// When it starts, if that is known before the run: not of a flow that follows another.
+    pub fn known_start(&self) -> Option<Time> {
+        self.after().is_none().then_some(self.start)
+    }
+    /// The flow that it follows.
+    pub fn after(&self) -> Option<After> {
+        self.life.as_ref()?.after
+    }
+    /// When its application writes no more.
+    pub fn stop(&self) -> Option<Time> {
+        self.life.as_ref()?.stop
+    }
+    /// How its application writes; None: all it has at once.
+    pub fn write(&self) -> Option<Writing> {
+        self.life.as_ref()?.write
+    }
 }
 
 /// Something that happens to the network at a time.

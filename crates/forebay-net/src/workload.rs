@@ -1,7 +1,7 @@
 //! The flow table with addresses: who talks to whom, from which port, with which algorithm.
 
 use crate::app::App;
-use crate::life::Followers;
+use crate::followers::Followers;
 use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;

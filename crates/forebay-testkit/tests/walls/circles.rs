@@ -13,29 +13,14 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "a packet names rows of the arena, and the arena holds, copies and drops packets",
     ),
     (
-        "forebay-cc",
-        &["cubic", "inrpp", "newreno", "rcp", "table"],
-        "to mend: `require` stands in the table, which names the algorithms that call it",
-    ),
-    (
         "forebay-net",
         &["build", "fabric", "look_ahead"],
         "to mend: look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead",
     ),
     (
-        "forebay-net",
-        &["life", "spec"],
-        "to mend: life.rs holds an impl of FlowSpec, and a FlowSpec holds a Life",
-    ),
-    (
         "forebay-scenario",
         &["algorithms", "registry"],
         "to mend: the registry asks `algorithms` which names are taken",
-    ),
-    (
-        "forebay-transport",
-        &["connection", "path"],
-        "to mend: Counters, PathSetup and Role of connection are what a path is given",
     ),
 ];
 

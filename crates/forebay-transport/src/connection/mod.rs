@@ -2,10 +2,9 @@
 
 mod paths;
 mod streams;
-mod surface;
 mod write;
 
-pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
+use crate::surface::{Counters, EndCause, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
 use crate::options::mptcp;

@@ -16,7 +16,7 @@ use super::recovery::LossRecovery;
 use super::sender::Sender;
 use super::{Cx, Path};
 use crate::config::{Pacing, TcpConfig};
-use crate::connection::{Counters, PathSetup};
+use crate::surface::{Counters, PathSetup};
 use forebay_base::{
     Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind,
 };

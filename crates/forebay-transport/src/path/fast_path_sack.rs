@@ -10,7 +10,7 @@ use super::handshake::Handshake;
 use super::input::options_of;
 use super::sender::Sender;
 use super::{Cx, Path};
-use crate::connection::Counters;
+use crate::surface::Counters;
 use forebay_base::{Arena, OptionList, Packet, TcpFlags, Time};
 
 impl Path {

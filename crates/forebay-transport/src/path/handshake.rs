@@ -10,8 +10,8 @@ use super::input::Incoming;
 use super::receiver::Receiver;
 use super::{Cx, Path};
 use crate::config::TcpConfig;
-use crate::connection::{PathSetup, Role};
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
+use crate::surface::{PathSetup, Role};
 use alloc::boxed::Box;
 use forebay_base::{
     Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,

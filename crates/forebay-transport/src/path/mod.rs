@@ -26,7 +26,7 @@ mod sender;
 mod timers;
 
 use crate::config::TcpConfig;
-use crate::connection::{Counters, PathSetup, PathView, Role, RttSummary};
+use crate::surface::{Counters, PathSetup, PathView, Role, RttSummary};
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, PortId, Span, Time};
 use forebay_cc::{Controller, Observed, PieceView, Sibling};

@@ -9,8 +9,8 @@
 use super::MAX_OUTSTANDING_BYTES;
 use super::input::Incoming;
 use crate::config::TcpConfig;
-use crate::connection::Counters;
 use crate::recv::{AckSchedule, Arrival, InOrderData, Reassembly};
+use crate::surface::Counters;
 use forebay_base::{Ecn, MAX_OPTION_BYTES, OptionList, Span, TcpFlags, Time, kind, narrow, seq_lt};
 use forebay_cc::{
     AckDemand, AnyController, AnyFeedback, Controller, DatagramView, Feedback, PieceView,

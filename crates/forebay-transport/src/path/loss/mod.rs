@@ -10,7 +10,7 @@ pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
-use crate::connection::Counters;
+use crate::surface::Counters;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};

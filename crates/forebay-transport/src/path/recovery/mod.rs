@@ -30,7 +30,7 @@ use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::sender::Sender;
 use crate::config::TcpConfig;
-use crate::connection::Counters;
+use crate::surface::Counters;
 use alloc::boxed::Box;
 use forebay_base::{Histogram, Span, Time, seq_lt};
 use forebay_cc::{AnyController, Controller, Limits, LossPolicy, RecoveryOwner};

@@ -2,8 +2,8 @@
 
 use super::Sender;
 use crate::config::{Pacing, TcpConfig};
-use crate::connection::Counters;
 use crate::path::recovery::LossRecovery;
+use crate::surface::Counters;
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{Controller, Limits};
 
