@@ -1,4 +1,4 @@
-//! Where the cold parts of packets live. An arena belongs to one partition of one run.
+//! Storage for the cold parts of packets. An arena belongs to one partition of one run.
 
 use crate::digest::Digest;
 use crate::ids::{Ecn, IpVersion};
@@ -12,7 +12,7 @@ use core::num::NonZeroU32;
 
 /// Names a cold part, or none.
 ///
-/// Never zero inside, so that an `Option<Packet>` is no longer than a packet.
+/// Never zero inside, so that an `Option<Packet>` is as long as a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Handle(NonZeroU32);
 
@@ -30,15 +30,16 @@ impl Handle {
     }
 }
 
-/// What only some packets carry: everything here is on the wire.
+/// What only some packets carry. Everything here is on the wire.
 ///
-/// Two cache lines in its [`Arena`]: all but long IP options, pieces and bodies is in the first.
+/// Takes two cache lines in its [`Arena`]. The first holds all but long IP options, pieces and
+/// bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Cold {
     /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
     pub flow_label: u32,
-    /// IPv4 identification: needed where DF is clear, otherwise 0 unless the sender set it. 0 with IPv6.
+    /// IPv4 identification. Needed if DF is clear, else 0 unless the sender set it; 0 with IPv6.
     pub ip_id: u16,
     /// TCP urgent pointer.
     pub urgent: u16,
@@ -52,9 +53,9 @@ pub struct Cold {
     pub ip_options: OptionList,
     /// Which part of a datagram this is, if it is a fragment.
     pub piece: Option<Piece>,
-    /// Bytes that no rule can make again: of a TCP segment the payload where it is not the test pattern;
-    /// of an opaque packet all of it, IP header included (every other field is then the default: these bytes
-    /// hold it); of a fragment from outside what is behind the IP header.
+    /// Bytes that cannot be computed. TCP segment: the payload, if it is not the test pattern.
+    /// Opaque packet: all bytes from the IP header on; every other field is then the default.
+    /// Fragment from outside: all bytes behind the IP header.
     pub body: Option<Arc<[u8]>>,
 }
 
@@ -89,7 +90,8 @@ struct Datagram {
     name: u64,
 }
 
-/// What tells free slots from others comes first: it is read before all else, and in the same cache line.
+/// The tag comes first: it is read before all else, and shares a cache line with the start of the
+/// value.
 #[derive(Debug)]
 #[repr(u8, align(128))]
 enum Slot<T> {
@@ -110,7 +112,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Into the caller: what is made there is then made where it stays.
+    /// Inlined, so that the caller builds the value in place.
     #[inline(always)]
     fn insert(&mut self, value: T) -> u32 {
         let at = self.free.pop().unwrap_or_else(|| self.add());
@@ -166,13 +168,14 @@ pub struct Arena {
     datagrams: Slab<Datagram>,
     /// The name of the next datagram that is cut here.
     next_name: u64,
-    /// Where the datagrams are, by name: pieces that come from another arena one by one share one here. None in the only
-    /// arena of a run.
+    /// Handles of datagrams by name. Pieces that come from another arena one by one share one
+    /// datagram here. None in the only arena of a run.
     named: Option<BTreeMap<u64, u32>>,
 }
 
 impl Arena {
-    /// The arena of one partition of several, numbered from 0: packets come from other arenas and go there.
+    /// The arena of one partition of several, numbered from 0. Packets may move between such
+    /// arenas.
     pub fn of_partition(number: u16) -> Arena {
         let next_name = u64::from(number) << 48;
         Arena { next_name, named: Some(BTreeMap::new()), ..Arena::default() }
@@ -192,7 +195,7 @@ impl Arena {
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
         self.colds.get_mut(handle.slot())
     }
-    /// The end of a packet: its cold part is given back, and its share of a datagram.
+    /// Free a packet: its cold part, and its share of a datagram.
     #[inline]
     pub fn free(&mut self, packet: Packet) {
         if packet.cold() != Handle::NONE {
@@ -225,7 +228,7 @@ impl Arena {
         }
         at
     }
-    /// A second packet with the same content, for those that copy (reinjection tests, multicast, taps).
+    /// A copy of a packet with the same content (reinjection tests, multicast, taps).
     pub fn duplicate(&mut self, packet: &Packet) -> Packet {
         let mut copy = packet.bitwise_copy();
         if let Some(cold) = packet.cold_part(self) {
@@ -237,9 +240,9 @@ impl Arena {
         }
         copy
     }
-    /// Give the datagram of a set of pieces back whole, and end the pieces. `pieces` must all come from one
-    /// datagram in this arena and cover it; None, and nothing is freed, if they do not.
-    /// The datagram has the TTL of the first in the list, and CE if any piece has it (RFC 3168 section 5.3).
+    /// Turn all pieces of a datagram into the datagram, and free the pieces. None, and nothing is
+    /// freed, if `pieces` are not from one datagram in this arena or do not cover it. The datagram
+    /// has the TTL of the first in the list, and CE if any piece has it (RFC 3168 section 5.3).
     pub fn reassemble(&mut self, pieces: &mut Vec<Packet>) -> Option<Packet> {
         let datagram_of = |arena: &Arena, p: &Packet| p.cold_part(arena)?.piece?.datagram;
         let datagram = datagram_of(self, pieces.first()?)?;
@@ -263,12 +266,13 @@ impl Arena {
     pub(crate) fn add_piece(&mut self, datagram: u32) {
         self.datagrams.get_mut(datagram).pieces += 1;
     }
-    /// The whole datagram that `piece` was cut from, for `wire::emit`, which writes only the piece's bytes.
+    /// The whole datagram that `piece` was cut from. `wire::emit` writes only the piece's bytes of
+    /// it.
     pub fn datagram_of(&self, piece: &Piece) -> Option<&Packet> {
         piece.datagram.map(|d| &self.datagrams.get(d).whole)
     }
 
-    /// The cold part of a packet that leaves for another arena goes with it.
+    /// Move the cold part of a packet into `transfer`.
     #[cold]
     pub(crate) fn pack_cold(&mut self, handle: Handle, transfer: &mut PacketTransfer) {
         let cold = self.colds.remove(handle.slot());
@@ -290,7 +294,7 @@ impl Arena {
             self.pack_cold(handle, transfer);
         }
     }
-    /// The next cold part of a transfer is kept here.
+    /// Take the next cold part of a transfer into this arena.
     #[cold]
     pub(crate) fn unpack_cold(&mut self, transfer: &mut PacketTransfer) -> Handle {
         let mut cold = transfer.colds.pop_front().expect("packed with its packet");
@@ -303,7 +307,7 @@ impl Arena {
         }
         self.insert(cold)
     }
-    /// One more piece of the datagram called `name`, which is here already or is `whole`.
+    /// Count one more piece of the datagram `name`. The first to come brings it, as `whole`.
     fn join_datagram(&mut self, name: u64, whole: Packet) -> u32 {
         let named = self.named.as_ref().expect("the arena of a partition");
         match named.get(&name).copied() {
@@ -315,13 +319,13 @@ impl Arena {
             None => self.insert_datagram(Datagram { whole, pieces: 1, name }),
         }
     }
-    /// Cold parts and datagrams alive: zero when every packet has ended.
+    /// Number of cold parts and datagrams in use: zero when every packet has ended.
     pub fn live(&self) -> usize {
         self.colds.len() + self.datagrams.len()
     }
 
-    /// Fold the cold part of `packet` into its digest. A fragment shows its IP header and its ports, if it
-    /// holds them.
+    /// Fold the cold part of `packet` into its digest. A fragment contributes its IP header, and
+    /// its ports if it holds them.
     #[cold]
     pub(crate) fn digest_cold(&self, packet: &Packet, hot: u64) -> u64 {
         let cold = self.cold(packet.cold());
@@ -353,7 +357,8 @@ impl Arena {
     }
 }
 
-/// Opaque bytes without what the packet itself overrules: TTL, ECN field, and the checksum that follows.
+/// Opaque bytes without what the packet itself overrules: TTL, ECN field, and the checksum that
+/// follows.
 fn digest_opaque(digest: &mut Digest, version: IpVersion, body: &[u8]) {
     let mut head = [0u8; 20];
     let (start, rest) = body.split_at(head.len().min(body.len()));

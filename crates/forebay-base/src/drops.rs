@@ -1,4 +1,4 @@
-//! Every packet that ends anywhere but at its destination ends for a named reason.
+//! Drops: every packet that does not reach its destination ends for a named reason.
 
 use crate::arena::Arena;
 use crate::packet::Packet;
@@ -36,8 +36,8 @@ reasons! {
     NoRoute => "no_route",
     /// Its time to live ran out.
     Ttl => "ttl",
-    /// Longer than the link's MTU and not to be fragmented: DF is set; or it is IPv6, has IP options, or is of a protocol
-    /// that nobody here speaks, whose bytes are carried as they came or not at all.
+    /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6, has IP
+    /// options, or is opaque.
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
@@ -53,8 +53,8 @@ reasons! {
     BadMapping => "bad_mapping",
 }
 
-/// Counts drops by reason and gives the packets' memory back; or keeps the packets, for a driver that shows them to an
-/// observer and frees them. Beside them it counts the packets that were marked.
+/// Counts drops by reason, and packets marked with CE. Frees dropped packets; or keeps them for a
+/// driver that shows them to an observer and frees them.
 #[derive(Debug, Default)]
 pub struct DropLog {
     counts: [u64; DropReason::ALL.len()],
@@ -84,11 +84,11 @@ impl DropLog {
     pub fn has_kept(&self) -> bool {
         !self.kept.is_empty()
     }
-    /// The packets dropped since the last call, in order; whoever takes them frees them.
+    /// The packets dropped since the last call, in order. The caller frees them.
     pub fn take_kept(&mut self) -> Vec<(Packet, DropReason)> {
         core::mem::take(&mut self.kept)
     }
-    /// Count `packets` whose memory has been given back already.
+    /// Count `packets` that were freed already.
     pub fn count_only(&mut self, reason: DropReason, packets: u64) {
         self.counts[reason as usize] += packets;
     }
@@ -97,7 +97,8 @@ impl DropLog {
     pub fn count_ce_mark(&mut self) {
         self.ce_marks += 1;
     }
-    /// Packets in which queues have set CE (RFC 3168 section 5); one that is marked twice counts once.
+    /// Packets in which queues have set CE (RFC 3168 section 5); one that is marked twice counts
+    /// once.
     pub fn ce_marks(&self) -> u64 {
         self.ce_marks
     }

@@ -10,8 +10,9 @@ pub const IPV4_HEADER_BYTES: u16 = 20;
 pub const IPV6_HEADER_BYTES: u16 = 40;
 const TCP_PROTOCOL: u8 = 6;
 
-/// Cut `packet` so that the first piece is at most `first_len` bytes long, IP header included; its payload is
-/// rounded down to a multiple of 8. The pieces share the datagram; together they are 20 bytes longer.
+/// Cut `packet` so that the first piece is at most `first_len` bytes long, IP header included; its
+/// payload is rounded down to a multiple of 8. The pieces share the datagram; together they are 20
+/// bytes longer.
 ///
 /// Err gives the packet back where it cannot be cut: DF set, not IPv4, no ID, IP options, opaque,
 /// or nothing would be left for one side.
@@ -90,8 +91,8 @@ mod tests {
         let (a, b) = split_ipv4(whole, 600, &mut arena).unwrap();
         assert_eq!((a.wire_len(), b.wire_len()), (596, 1040 - 576));
         assert_eq!((a.ports(), b.ports()), (Some((9, 9)), None));
-        // By RFC 791 only the first piece has ports: a queue must not sort it apart from the others. Its protocol is that of
-        // the datagram, TCP.
+        // By RFC 791 only the first piece has ports, so the hash must not use them. The protocol of
+        // a piece is that of the datagram, TCP.
         assert_eq!(a.flow_hash(5, &arena), b.flow_hash(5, &arena));
         assert_ne!(a.flow_hash(5, &arena), a.flow_hash(6, &arena));
         assert_eq!([a.protocol(&arena), b.protocol(&arena)], [6, 6]);

@@ -1,20 +1,21 @@
-//! Spans counted in logarithmic buckets that grow only over the range that was seen.
+//! A histogram of time spans with logarithmic buckets.
 
 use crate::time::Span;
 use alloc::vec::Vec;
 
-/// Buckets an octave, as a power of two: 32 of them, each 2 to 3 % wide.
+/// Logarithm of the number of buckets in an octave: 32 buckets, each 2 to 3 % wide.
 const SUB_LOG2: u32 = 5;
 
-/// Counts spans; tells their mean exactly, and their quantiles within a bucket (3 %) and within what was seen.
+/// Counts spans. The mean is exact; quantiles are exact within a bucket (3 %) and lie within the
+/// range that was seen. Memory grows with that range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Spans of no length: most waits are.
+    /// Spans of no length, as most waits are.
     zeros: u64,
-    /// The others; all that follows is of them.
+    /// Number of all others. The fields below describe those.
     count: u64,
     sum_ns: u128,
-    /// Of none [`Span::MAX`], and `max` zero: no span lies between.
+    /// [`Span::MAX`] if there are none; `max` is then zero.
     min: Span,
     max: Span,
     /// Number of the bucket of `counts[0]`.
@@ -22,11 +23,12 @@ pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// Octave in the high bits, the bits behind the leading one in the low bits; below 2^5 ns each nanosecond is a bucket.
+/// Number of a bucket: octave in the high bits, the bits behind the leading one in the low bits.
+/// Below 2^5 ns each nanosecond has a bucket.
 #[inline]
 fn bucket_of(ns: u64) -> u32 {
     let octave = (ns | 1 << SUB_LOG2).ilog2() - SUB_LOG2;
-    // The leading one of what is left adds one to the octave, but in the first, where it may be missing.
+    // The leading one adds 1 to the octave, except in the first octave, where it may be missing.
     (octave << SUB_LOG2) + (ns >> octave) as u32
 }
 
@@ -73,14 +75,14 @@ impl Histogram {
             None => self.grow(bucket, 1),
         }
     }
-    /// Count one that is shorter or longer than all so far.
+    /// Count a span outside the range so far.
     #[cold]
     #[inline(never)]
     fn record_beyond(&mut self, span: Span) {
         (self.min, self.max) = (self.min.min(span), self.max.max(span));
         self.record(span);
     }
-    /// Count all of `spans`: the same as one by one, with the sums in registers.
+    /// Count all of `spans`. The sums stay in registers.
     pub fn record_all(&mut self, spans: impl Iterator<Item = Span>) {
         let (mut zeros, mut count, mut sum_ns) = (0, 0, 0u128);
         let (mut min, mut max) = (self.min, self.max);
@@ -131,8 +133,9 @@ impl Histogram {
         let mean = self.sum_ns.checked_div(self.count() as u128)?;
         Some(Span::from_nanos(mean as u64))
     }
-    /// The quantile `q` in `0.0..=1.0` by nearest rank: the smallest span that at least the share `q` does not exceed. Spans of
-    /// one bucket are taken to lie evenly in it. None if there are none.
+    /// The quantile `q` in `0.0..=1.0` by nearest rank: the smallest span that at least the share
+    /// `q` does not exceed. Spans of one bucket count as evenly spread in it. None if there are
+    /// none.
     pub fn quantile(&self, q: f64) -> Option<Span> {
         let exact = q * self.count() as f64;
         // The next whole number, at least 1: no float function of the system is called.
@@ -170,8 +173,8 @@ impl Histogram {
             }
         }
     }
-    /// What was counted since `earlier`, a copy of this histogram at an earlier time. Its quantiles are bounded by what was seen
-    /// at any time.
+    /// What was counted since `earlier`, an older copy of this histogram. Its quantiles are bounded
+    /// by the range of all spans.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut rest = self.clone();
         rest.zeros -= earlier.zeros;

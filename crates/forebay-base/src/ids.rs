@@ -1,4 +1,4 @@
-//! Identifiers: small integers inside, addresses by plan at the wire.
+//! Identifiers are small integers. An address plan turns them into addresses on the wire.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
@@ -23,7 +23,7 @@ id!(/// A port of a node, numbered from 0 in the order in which its links were d
     PortId(u16));
 id!(/// A flow of the workload, in the order of the flow table.
     FlowId(u32));
-id!(/// An IP address by its place in the address plan. A host has one, or more if it has many sockets.
+id!(/// An IP address by its place in the address plan. A host with many sockets has several.
     Addr(u32));
 id!(/// A socket of a host: its local port number follows from it.
     SocketId(u32));

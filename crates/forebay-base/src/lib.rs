@@ -1,4 +1,4 @@
-//! The words every other crate speaks: time, rates, identifiers, random streams, and the packet.
+//! What every other crate uses: time, rates, identifiers, random streams, and the packet.
 //!
 //! Pure: `no_std`, no clock, no I/O, no globals, no operating-system randomness.
 #![no_std]

@@ -61,9 +61,9 @@ impl OptionList {
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len as usize]
     }
-    /// The bytes as words, the first in the low bits, the last filled up with zeros.
+    /// The bytes as 64-bit words, the first byte in the low bits, filled up with zeros.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        // What is behind the options is zero: equality of lists rests on it.
+        // Bytes behind the options are zero: equality of lists depends on it.
         let (words, _) = self.bytes.as_chunks::<8>();
         words[..self.len().div_ceil(8)].iter().map(|&word| u64::from_le_bytes(word))
     }
@@ -131,8 +131,8 @@ impl OptionList {
             .filter(|o| o.kind == kind::EXPERIMENT)
             .find_map(|o| o.data.strip_prefix(&ex_id.to_be_bytes()))
     }
-    /// Overwrite the data of the first experimental option with `ex_id`. False, and nothing changes, if there is none with data
-    /// of that length.
+    /// Overwrite the data of the first experimental option with `ex_id`. False, and nothing
+    /// changes, if there is none with data of that length.
     pub fn overwrite_experiment(&mut self, ex_id: u16, data: &[u8]) -> bool {
         let Some(found) = self.find_experiment(ex_id).filter(|found| found.len() == data.len())
         else {

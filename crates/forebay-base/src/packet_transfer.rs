@@ -1,18 +1,19 @@
-//! Packets on their way from one arena to another.
+//! Packets that move from one arena to another.
 
 use crate::arena::{Arena, Cold, Handle};
 use crate::packet::Packet;
 use crate::ring::PacketRing;
 use alloc::collections::VecDeque;
 
-/// Packets in order, with all that they carry; they belong to no arena. Its memory is used again.
+/// Packets in order, with their cold parts. They belong to no arena. The memory is reused.
 #[derive(Debug, Default)]
 pub struct PacketTransfer {
-    /// One that has a cold part has a handle that means nothing any more.
+    /// The handles of cold parts are not valid here.
     packets: PacketRing,
-    /// Of those packets, in their order; that of a piece is followed by that of the datagram it was cut from.
+    /// Cold parts of those packets, in their order. That of a piece is followed by that of its
+    /// datagram.
     pub(crate) colds: VecDeque<Cold>,
-    /// The name and the whole of the datagram of each piece.
+    /// Name and datagram of each piece.
     pub(crate) datagrams: VecDeque<(u64, Packet)>,
 }
 
@@ -41,7 +42,7 @@ impl PacketTransfer {
             ring.move_front(&mut self.packets);
         }
     }
-    /// Take the first packet out, into `arena`, which must be that of a partition.
+    /// Move the first packet into `arena`, which must be that of a partition.
     pub fn unpack(&mut self, arena: &mut Arena) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         if packet.cold() != Handle::NONE {

@@ -3,7 +3,7 @@
 use crate::time::Span;
 use core::fmt;
 
-/// A data rate in bits per second, never zero: a link that is down is down, it does not have rate zero.
+/// A data rate in bits per second. Never zero: a link that is down has no rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -17,7 +17,7 @@ impl Rate {
     pub const fn new(bps: u64) -> Option<Rate> {
         if bps < Self::MIN.0 || bps > Self::MAX.0 { None } else { Some(Rate(bps)) }
     }
-    /// A rate clamped into the accepted range: for estimates of controllers, not for user input.
+    /// A rate clamped to the accepted range. For estimates of controllers, not for user input.
     pub const fn clamped(bps: u64) -> Rate {
         if bps < Self::MIN.0 {
             Self::MIN
@@ -56,14 +56,14 @@ impl fmt::Debug for Rate {
     }
 }
 
-/// Turns packet lengths into transmission times without ever losing a fraction of a nanosecond:
-/// the remainder of `bits * 10^9 / rate` is carried to the next packet.
+/// Turns packet lengths into transmission times without rounding errors: the remainder of `bits *
+/// 10^9 / rate` is carried to the next packet.
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: Rate,
     remainder: u64,
-    /// Length of the last packet, and quotient and remainder for it alone: most packets of a link are of one length,
-    /// and a division costs more than the rest.
+    /// Length of the last packet, with quotient and remainder of its division. Most packets of a
+    /// link have the same length, and a division costs more than the rest.
     bytes: u32,
     quotient: u64,
     rest: u64,
@@ -82,7 +82,8 @@ impl Serializer {
     pub fn set_rate(&mut self, rate: Rate) {
         *self = Serializer::new(rate);
     }
-    /// The time that the next packet of `bytes` (at most 2^24) occupies the transmitter: at least 1 ns.
+    /// The time that the next packet of `bytes` (at most 2^24) occupies the transmitter: at least 1
+    /// ns.
     #[inline(always)] // once for each packet on each link
     pub fn serialize(&mut self, bytes: u32) -> Span {
         debug_assert!(bytes < 1 << 24);

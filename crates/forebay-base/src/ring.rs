@@ -1,16 +1,17 @@
-//! Packets in a row.
+//! A ring buffer of packets.
 
 use crate::arena::{Arena, Handle};
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// A queue of packets in one piece of memory, which grows and never shrinks. A packet moves from one ring to another in one
-/// copy, and what changes on the way is written behind it: a field that is written just before it is copied with others stalls
-/// the copy.
+/// A queue of packets in one allocation that grows and never shrinks. A packet moves between rings
+/// in one copy. Write the fields that change after the copy: a load that overlaps a recent narrower
+/// store stalls.
 #[derive(Debug, Default)]
 pub struct PacketRing {
-    /// A power of two of them. Those that are not in the queue are left over from packets that have moved on.
+    /// Slots; their number is a power of two. Empty slots hold the rest of packets that have moved
+    /// on.
     slots: Box<[Packet]>,
     /// Index of the first in the queue.
     head: u32,
@@ -28,8 +29,8 @@ impl PacketRing {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Where the packet number `at` lies, counted from the first. Added in the width of an index: where it is known that there are
-    /// slots, the compiler sees then that it is one of them.
+    /// Slot of packet `at`, counted from the first. The arithmetic is in the width of an index, so
+    /// that the compiler can drop the bounds check.
     #[inline(always)]
     fn slot(&self, at: u32) -> usize {
         (self.head as usize + at as usize) & (self.slots.len() - 1)
@@ -62,14 +63,15 @@ impl PacketRing {
             Some(_) => self.pop_front().into_iter().for_each(|packet| arena.free(packet)),
         }
     }
-    /// Put `packet` behind all others. It can be changed where it lies now.
+    /// Append `packet`. The result refers to it in its slot.
     #[inline(always)]
     pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         let slot = self.next_slot();
         *slot = packet;
         slot
     }
-    /// Put `packet` behind all others that are stamped with its time or an earlier one. The ring must be in order of stamps.
+    /// Insert `packet` behind all that are stamped with its time or an earlier one. The ring must
+    /// be in order of stamps.
     pub fn insert_by_stamp(&mut self, packet: Packet) {
         self.push_back(packet);
         let mut at = self.len - 1;
@@ -82,7 +84,7 @@ impl PacketRing {
             at -= 1;
         }
     }
-    /// Move the first packet behind all others of `to`. Panics if there is none.
+    /// Append the first packet to `to`. Panics if there is none.
     #[inline(always)] // once for each packet on each link behind a router
     pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
         assert!(self.len > 0, "no packet to move");

@@ -1,4 +1,4 @@
-//! Random streams: one per entity and purpose, so that adding a flow changes no other flow's luck.
+//! Random streams, one per entity and purpose: a new flow does not change what other flows draw.
 //!
 //! Generator: xoshiro256++ (Blackman and Vigna, 2019, doi:10.1145/3460772), seeded by SplitMix64.
 

@@ -6,10 +6,11 @@ pub const fn narrow(offset: u64, isn: u32) -> u32 {
     (offset as u32).wrapping_add(isn)
 }
 
-/// The stream offset nearest to `near` whose sequence number is `seq`. None if it would be negative.
+/// The stream offset nearest to `near` whose sequence number is `seq`. None if it would be
+/// negative.
 ///
-/// Unique as long as the two are within 2^31 of each other; a connection keeps at most 2^30 bytes
-/// unacknowledged, so an offset further away than that is garbage and the caller's to refuse.
+/// Unique while the two are within 2^31 of each other. A connection keeps at most 2^30 bytes
+/// unacknowledged, so the caller must reject offsets further away.
 #[inline]
 pub const fn widen(seq: u32, isn: u32, near: u64) -> Option<u64> {
     let delta = seq.wrapping_sub(narrow(near, isn)) as i32;

@@ -1,4 +1,4 @@
-//! What the tables of algorithms and disciplines share.
+//! Shared by the tables of algorithms and disciplines.
 
 /// A parameter is outside its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

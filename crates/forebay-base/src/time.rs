@@ -1,4 +1,4 @@
-//! Nanosecond time that only its owner, the driver, may advance.
+//! Time in nanoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -69,7 +69,8 @@ impl Span {
     pub const fn from_secs(s: u64) -> Span {
         Span(s * 1_000_000_000)
     }
-    /// `s` seconds rounded to the nearest nanosecond; negative and NaN give zero, too large saturates.
+    /// `s` seconds rounded to the nearest nanosecond; negative and NaN give zero, too large
+    /// saturates.
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * 1e9 + 0.5) as u64)
     }

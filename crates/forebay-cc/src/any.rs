@@ -7,7 +7,7 @@
 
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Delivered, Limits, Loss, LossPolicy, NextPacket,
-    Observation, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use crate::table::{AnyController, AnyFeedback};
@@ -88,8 +88,15 @@ impl Controller for AnyController {
     fn couple(&mut self, siblings: &[Sibling], me: usize) {
         each_controller!(self, c => c.couple(siblings, me))
     }
-    fn observe(&self) -> Observation {
-        each_controller!(self, c => c.observe())
+    #[inline]
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        each_controller!(self, c => c.ssthresh_bytes())
+    }
+    fn phase(&self) -> &'static str {
+        each_controller!(self, c => c.phase())
+    }
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        each_controller!(self, c => c.observe(visit))
     }
 }
 

@@ -203,9 +203,9 @@ pub struct Recovered {
 pub struct Timeout {
     /// FlightSize when it expired, in bytes, without what is known to have arrived out of order.
     pub flight_size_bytes: u64,
-    /// ssthresh is to be reduced: the first timeout for this data (RFC 5681 section 3.1), and, where
-    /// the transport owns recovery and the peer speaks SACK, none in a window that a loss or a mark
-    /// has reduced already (Linux, tcp_enter_loss).
+    /// ssthresh is to be reduced: the first timeout for this data (RFC 5681 section 3.1), and,
+    /// where the transport owns recovery and the peer speaks SACK, none in a window that a loss or
+    /// a mark has reduced already (Linux, tcp_enter_loss).
     pub first: bool,
 }
 
@@ -240,13 +240,13 @@ pub enum LossPolicy {
     /// RACK (RFC 8985 section 6) for paths that hold packets for seconds and bring them out of
     /// order (INRPP, doi:10.1109/TNET.2021.3128384, which disables fast retransmit for the
     /// reordering of its detours). No number of duplicate ACKs and no tail loss probe. A packet is
-    /// lost if one sent later has arrived, and `max(RTO, RTT of that one + 3 W)` has passed since it
-    /// was sent; W is a quarter of the smoothed RTT (more after each DSACK, as in RFC 8985), or what
-    /// a packet was late behind a later one, if that is more, and at most the smoothed RTT. The RTO
-    /// is 1 s or more (RFC 6298 eq. 2.4) and at least 5/4 of the smoothed RTT, starts anew with
-    /// every ACK that brings news and every retransmission, is backed off until an ACK advances
-    /// (and not until a sample, which may not come for long), and takes only the first packet for
-    /// lost; a second one before recovery is over takes all that are as old as that.
+    /// lost if one sent later has arrived, and `max(RTO, RTT of that one + 3 W)` has passed since
+    /// it was sent; W is a quarter of the smoothed RTT (more after each DSACK, as in RFC 8985), or
+    /// what a packet was late behind a later one, if that is more, and at most the smoothed RTT.
+    /// The RTO is 1 s or more (RFC 6298 eq. 2.4) and at least 5/4 of the smoothed RTT, starts anew
+    /// with every ACK that brings news and every retransmission, is backed off until an ACK
+    /// advances (and not until a sample, which may not come for long), and takes only the first
+    /// packet for lost; a second one before recovery is over takes all that are as old as that.
     Patient,
 }
 
@@ -305,13 +305,16 @@ pub struct Sibling {
     pub usable: bool,
 }
 
-/// What a controller shows of its state; for series and reports, never fed back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Observation {
-    /// Slow start threshold in bytes, if the scheme has one and it is set.
-    pub ssthresh_bytes: Option<u64>,
-    /// Name of the phase it is in.
-    pub phase: &'static str,
+/// One value of a series that a controller publishes; for series and reports, never fed back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// Name of the series: lower-case letters, digits and `_`, the same in each sample.
+    pub name: &'static str,
+    /// Unit of its values, such as "B", "bit/s" or "s"; empty for a plain number. Of a mode, what
+    /// its numbers stand for: "0 startup, 1 drain".
+    pub unit: &'static str,
+    /// The value now. What is not finite is no sample.
+    pub value: f64,
 }
 
 /// The sender half of a congestion control, for one path.
@@ -371,8 +374,8 @@ pub trait Controller: Send {
         true
     }
     /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
-    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant for
-    /// the life of the controller.
+    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant
+    /// for the life of the controller.
     fn sending_moves_limits(&self) -> bool {
         true
     }
@@ -396,6 +399,16 @@ pub trait Controller: Send {
     /// The other paths of the connection, this one at index `me`. Only where there is more than
     /// one.
     fn couple(&mut self, _siblings: &[Sibling], _me: usize) {}
-    /// What to show.
-    fn observe(&self) -> Observation;
+    /// Slow start threshold in bytes, if the scheme has one and it is set. Windowed pacing and
+    /// series read it.
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        None
+    }
+    /// Name of the phase it is in; empty for a scheme without phases.
+    fn phase(&self) -> &'static str {
+        ""
+    }
+    /// Show `visit` the series of this scheme, each at most once. Called when series are sampled,
+    /// never for a packet.
+    fn observe(&self, _visit: &mut dyn FnMut(Observed)) {}
 }

@@ -22,19 +22,18 @@
 //! Differs from the RFC / Linux in: cwnd never falls in growth or rises in a congestion event,
 //! where 4 and 6 taken by the letter could make it; an epoch that begins above W_max takes its
 //! window for W_max (as Linux); after a silence the window is cut as in RFC 5681 section 4.1 and a
-//! new epoch begins. From Linux, unless `linux_counting` is set: SRTT and not the smallest RTT in 5,
-//! alpha rises to 1, no floor of 5 % per RTT before the first loss, no rounding to whole segments and
-//! ticks; and, unless they are given, C is 0.4 and not 410/1024, beta 0.7 and not 717/1024. The preset
-//! linux-6.18 gives them all.
+//! new epoch begins. From Linux, unless `linux_counting` is set: SRTT and not the smallest RTT in
+//! 5, alpha rises to 1, no floor of 5 % per RTT before the first loss, no rounding to whole
+//! segments and ticks; and, unless they are given, C is 0.4 and not 410/1024, beta 0.7 and not
+//! 717/1024. The preset linux-6.18 gives them all.
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
-    Timeout,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
-use crate::table::require;
+use crate::require::require;
 use crate::ticks::Ticks;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
@@ -75,11 +74,11 @@ pub struct Params {
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,
-    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
-    /// does not.
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6);
+    /// Linux does not.
     pub reduce_again: bool,
-    /// Congestion avoidance as Linux's bictcp_update counts it: in whole segments, in ticks of 4 ms,
-    /// one smallest RTT ahead, by 5 % or more per round trip before the first loss and after a
+    /// Congestion avoidance as Linux's bictcp_update counts it: in whole segments, in ticks of 4
+    /// ms, one smallest RTT ahead, by 5 % or more per round trip before the first loss and after a
     /// timeout.
     pub linux_counting: bool,
 }
@@ -443,16 +442,17 @@ impl Controller for Cubic {
         false
     }
 
-    fn observe(&self) -> Observation {
-        let ssthresh_bytes =
-            self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64);
-        let phase = match () {
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        self.ssthresh.is_finite().then_some((self.ssthresh * self.mss()) as u64)
+    }
+
+    fn phase(&self) -> &'static str {
+        match () {
             () if self.in_slow_start() => self.cold.slow_start.phase(),
             () if self.curve.begun && self.curve.reno => "reno-friendly",
             () if self.cwnd < self.curve.w_max => "concave",
             () => "convex",
-        };
-        Observation { ssthresh_bytes, phase }
+        }
     }
 }
 
@@ -596,7 +596,7 @@ mod tests {
                 if w_est < 10.0 { seen.0 = true } else { seen.1 = true }
             }
         }
-        assert_eq!((seen, pipe.controller.observe().phase), ((true, true), "reno-friendly"));
+        assert_eq!((seen, pipe.controller.phase()), ((true, true), "reno-friendly"));
     }
 
     #[test]

@@ -15,21 +15,22 @@ pub struct PieceView {
     pub ecn: Ecn,
 }
 
-/// One segment of the path was accepted: a datagram that came whole or was put together again. SYN, pure ACKs and what
-/// came before count as well; what the window, PAWS or RFC 5961 refuse does not.
+/// One segment of the path was accepted: a datagram that came whole or was put together again. SYN,
+/// pure ACKs and what came before count as well; what the window, PAWS or RFC 5961 refuse does not.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramView<'a> {
     /// Payload bytes; 0 for a pure ACK.
     pub payload_bytes: u32,
-    /// Length of the datagram in bytes, IP header included, as its sender made it. Where a router has cut it, the pieces
-    /// that came are 20 bytes longer for each cut: [`Feedback::on_piece`] sees those.
+    /// Length of the datagram in bytes, IP header included, as its sender made it. Where a router
+    /// has cut it, the pieces that came are 20 bytes longer for each cut: [`Feedback::on_piece`]
+    /// sees those.
     pub wire_len: u16,
     /// ECN field, congestion experienced if any piece had it.
     pub ecn: Ecn,
     /// TCP options beside timestamps.
     pub options: Option<&'a OptionList>,
-    /// True if it brought the next bytes in order. False for what fills no gap at the front, for what is known already,
-    /// and where there is no payload.
+    /// True if it brought the next bytes in order. False for what fills no gap at the front, for
+    /// what is known already, and where there is no payload.
     pub in_order: bool,
 }
 
@@ -54,8 +55,9 @@ pub trait Feedback: Send {
     fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
         AckDemand::Policy
     }
-    /// True if ACKs of data that come in order are this machine's business: the ACK policy is not asked, and one leaves
-    /// when this demands it. What TCP owes at once (a duplicate, a gap that is filled, a probe, a FIN) leaves all the same.
+    /// True if ACKs of data that come in order are this machine's business: the ACK policy is not
+    /// asked, and one leaves when this demands it. What TCP owes at once (a duplicate, a gap that
+    /// is filled, a probe, a FIN) leaves all the same.
     fn clocks_acks(&self) -> bool {
         false
     }

@@ -23,8 +23,8 @@
 //!
 //! Differs from the RFC / Linux in: Linux's cushion of 1 ms in 6 shrinks with the time that four
 //! offloaded bursts take, which matters above 1 Gbit/s, and is constant here. As in Linux, classic
-//! HyStart searches until it has found an end, and anew after a timeout; HyStart++ only in the first
-//! slow start, as RFC 9406 section 4.3 recommends.
+//! HyStart searches until it has found an end, and anew after a timeout; HyStart++ only in the
+//! first slow start, as RFC 9406 section 4.3 recommends.
 
 use crate::controller::Ack;
 use forebay_base::{Span, Time};

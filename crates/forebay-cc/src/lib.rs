@@ -15,6 +15,7 @@ mod any;
 mod controller;
 mod feedback;
 mod idle_restart;
+mod require;
 #[cfg(test)]
 mod testbed;
 mod ticks;
@@ -27,8 +28,8 @@ pub mod rcp;
 
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
-    LossPolicy, NextPacket, Observation, RateSample, Recovered, RecoveryOwner, RttView, Sent,
-    Sibling, Stamp, Tag, Timeout,
+    LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling,
+    Stamp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
 pub use forebay_base::ParamError;

@@ -24,11 +24,10 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Observation, Recovered, Sent, Tag,
-    Timeout,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
 };
 use crate::idle_restart::IdleRestart;
-use crate::table::require;
+use crate::require::require;
 use forebay_base::Time;
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +47,8 @@ pub struct Params {
     pub idle_restart_ms: u32,
     /// Reduce from cwnd, in whole segments, instead of the flight (Linux, tcp_reno_ssthresh).
     pub reduce_from_cwnd: bool,
-    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6); Linux
-    /// does not.
+    /// Reduce once more when a retransmission is lost in the same recovery (RFC 9937 section 6);
+    /// Linux does not.
     pub reduce_again: bool,
 }
 
@@ -232,11 +231,13 @@ impl Controller for NewReno {
         false
     }
 
-    fn observe(&self) -> Observation {
-        let ssthresh_bytes = (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes);
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        (self.ssthresh_bytes != u64::MAX).then_some(self.ssthresh_bytes)
+    }
+
+    fn phase(&self) -> &'static str {
         let slow_start = self.cwnd_bytes < self.ssthresh_bytes;
-        let phase = if slow_start { "slow-start" } else { "congestion-avoidance" };
-        Observation { ssthresh_bytes, phase }
+        if slow_start { "slow-start" } else { "congestion-avoidance" }
     }
 }
 
@@ -337,9 +338,9 @@ mod tests {
         let mut reno = reno(10);
         // Ten in flight leave five, three leave two and not one and a half.
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (5, Some(5 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (5, Some(5 * MSS)));
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 3.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (2, Some(2 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (2, Some(2 * MSS)));
     }
 
     #[test]
@@ -372,11 +373,11 @@ mod tests {
     fn timeouts_restart_at_one_segment_and_hold_ssthresh() {
         let mut reno = reno(32);
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(16 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (1, Some(16 * MSS)));
         reno.on_rto(NOW, &Timeout { flight_size_bytes: MSS, first: false });
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(16 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (1, Some(16 * MSS)));
         (0..15).for_each(|_| reno.on_ack(NOW, &ack(MSS)));
-        assert_eq!((segments(&reno), reno.observe().phase), (16, "congestion-avoidance"));
+        assert_eq!((segments(&reno), reno.phase()), (16, "congestion-avoidance"));
     }
 
     #[test]
@@ -400,7 +401,7 @@ mod tests {
         assert_eq!(segments(&reno), 5);
         // min(ssthresh, max(FlightSize, SMSS) + SMSS) with nothing in flight.
         reno.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(2 * MSS) });
-        assert_eq!((segments(&reno), reno.observe().phase), (2, "slow-start"));
+        assert_eq!((segments(&reno), reno.phase()), (2, "slow-start"));
     }
 
     #[test]
@@ -415,16 +416,17 @@ mod tests {
         let mut reno = reno(32);
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 32 * MSS, first: true });
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 32.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (1, Some(2 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (1, Some(2 * MSS)));
     }
 
-    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not acknowledged yet. Measured on
-    /// Linux 6.18: 417 segments of 834 after a spurious timeout, where half of FlightSize would be 624.
+    /// Linux, tcp_reno_ssthresh: half of cwnd, however much of an older and larger flight is not
+    /// acknowledged yet. Measured on Linux 6.18: 417 segments of 834 after a spurious timeout,
+    /// where half of FlightSize would be 624.
     #[test]
     fn an_old_flight_does_not_raise_ssthresh() {
         let mut reno = reno(832);
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 1248.0));
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (416, Some(416 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (416, Some(416 * MSS)));
     }
 
     #[test]
@@ -445,7 +447,7 @@ mod tests {
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 20 * MSS, first: true });
         reno.on_rto(NOW, &Timeout { flight_size_bytes: 20 * MSS, first: false });
         reno.on_spurious(NOW);
-        assert_eq!((segments(&reno), reno.observe().ssthresh_bytes), (20, Some(20 * MSS)));
+        assert_eq!((segments(&reno), reno.ssthresh_bytes()), (20, Some(20 * MSS)));
         reno.on_congestion(NOW, &congestion(CongestionCause::Loss, 20.0));
         reno.on_spurious(NOW);
         assert_eq!(segments(&reno), 20);

@@ -17,18 +17,18 @@
 //!
 //! Rates in bit/s of IP packets.
 //!
-//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; 5, in whose place that
-//! code sends probes of 40 bytes, as often; losses, which it repairs once all data are sent and two
-//! round trips have passed. A new rate times the packets that follow; one that waits already keeps
-//! its time (as in the port to ns-3), where that code times it again. The peer's window holds here:
-//! on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at most. After a
-//! pause a flow goes on at the last rate. Routers count the bytes of their links, some more than
-//! those of IP.
+//! Differs from the authors' code (ns-2) in: 4, where there is no such sender; 5, in whose place
+//! that code sends probes of 40 bytes, as often; losses, which it repairs once all data are sent
+//! and two round trips have passed. A new rate times the packets that follow; one that waits
+//! already keeps its time (as in the port to ns-3), where that code times it again. The peer's
+//! window holds here: on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at
+//! most. After a pause a flow goes on at the last rate. Routers count the bytes of their links,
+//! some more than those of IP.
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, NextPacket, Observation, Recovered, RecoveryOwner,
-    RttView, Sent, Stamp, Tag, Timeout,
+    Ack, Congestion, Controller, Init, Limits, NextPacket, Recovered, RecoveryOwner, RttView, Sent,
+    Stamp, Tag, Timeout,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
@@ -37,9 +37,11 @@ use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time};
 use forebay_signal::rcp::{GRANT_BYTES, Grant, REQUEST_BYTES, Request};
 use serde::{Deserialize, Serialize};
 
-/// Longest time between two looks at what routers grant, whatever the RTT (authors' code: SYN_DELAY).
+/// Longest time between two looks at what routers grant, whatever the RTT (authors' code:
+/// SYN_DELAY).
 const LONGEST_SILENCE: Span = Span::from_millis(500);
-/// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with IPv4.
+/// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with
+/// IPv4.
 const SHORTEST_PACKET_BYTES: u64 = 128;
 
 /// Parameters of RCP end points: there are none, all choices are the routers'.
@@ -177,11 +179,12 @@ impl Controller for Rcp {
         Stamp { options: Some(options), max_wire_len: self.longest_packet(), dont_fragment: None }
     }
 
-    fn observe(&self) -> Observation {
-        match self.granted {
-            Some(_) => Observation { ssthresh_bytes: None, phase: "granted" },
-            None => self.tcp.observe(),
-        }
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        if self.granted.is_some() { None } else { self.tcp.ssthresh_bytes() }
+    }
+
+    fn phase(&self) -> &'static str {
+        if self.granted.is_some() { "granted" } else { self.tcp.phase() }
     }
 }
 
@@ -211,7 +214,8 @@ impl Feedback for RcpEcho {
     }
 
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // A SYN-ACK may be full (MPTCP): then the first ACK tells, and until then the sender has no rate.
+        // A SYN-ACK may be full (MPTCP): then the first ACK tells, and until then the sender has no
+        // rate.
         if let Some(grant) = self.last
             && options.len() + usize::from(GRANT_BYTES) <= MAX_OPTION_BYTES
         {
@@ -306,7 +310,7 @@ mod tests {
         rcp.on_ack(NOW, &Ack { ecn_echo: true, ..ack(MSS) });
         rcp.on_sent(NOW + ms(60_000), &sent(true));
         assert_eq!(rcp.limits(), before);
-        assert_eq!((rcp.observe().phase, rcp.recovery_owner()), ("granted", OWN));
+        assert_eq!((rcp.phase(), rcp.recovery_owner()), ("granted", OWN));
         told(&mut rcp, None);
         assert_eq!(rcp.limits(), Limits::window(11 * MSS), "a new flow of TCP, and this ACK");
         assert_ne!(rcp.recovery_owner(), OWN);
@@ -336,7 +340,7 @@ mod tests {
                 }
             }
             assert_eq!(both[0].limits(), both[1].limits(), "step {step}");
-            assert_eq!(both[0].observe(), both[1].observe(), "step {step}");
+            assert_eq!(both[0].ssthresh_bytes(), both[1].ssthresh_bytes(), "step {step}");
             seen |= 1u64 << (both[0].limits().cwnd_bytes / MSS).min(63);
         }
         assert!(seen.count_ones() > 10, "the window went up and down: {seen:b}");

@@ -10,7 +10,6 @@
 
 use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
-use crate::{cubic, inrpp, newreno, rcp};
 use alloc::boxed::Box;
 use forebay_base::{ParamError, head_comment};
 use serde::{Deserialize, Serialize};
@@ -32,19 +31,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The head comment of the algorithm's file, line by line: what it implements, its equations, and what it differs in.
+    /// The head comment of the algorithm's file, line by line: what it implements, its equations,
+    /// and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
         head_comment(self.source)
     }
-}
-
-/// `Ok` if `holds`, else the error that names the parameter and its range.
-pub(crate) fn require(
-    holds: bool,
-    param: &'static str,
-    allowed: &'static str,
-) -> Result<(), ParamError> {
-    if holds { Ok(()) } else { Err(ParamError { param, allowed }) }
 }
 
 /// The first argument is a dollar sign, for the macros that this one defines.
@@ -53,7 +44,7 @@ macro_rules! algorithms {
         $reference:literal, $summary:literal;)*) => {
         /// The controllers.
         pub enum AnyController {
-            $(#[doc = $summary] $Variant($module::$Variant),)*
+            $(#[doc = $summary] $Variant(crate::$module::$Variant),)*
             /// Brought from outside.
             Custom(Box<dyn Controller>),
         }
@@ -63,7 +54,7 @@ macro_rules! algorithms {
             /// Tells nothing beyond what TCP tells.
             #[default]
             None,
-            $($(#[doc = $summary] $Receiver($module::$Receiver),)?)*
+            $($(#[doc = $summary] $Receiver(crate::$module::$Receiver),)?)*
             /// Brought from outside.
             Custom(Box<dyn Feedback>),
         }
@@ -72,12 +63,12 @@ macro_rules! algorithms {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Spec {
-            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant(crate::$module::Params),)*
         }
         /// All algorithms, in the order of the table.
         pub const TABLE: &[Entry] = &[$(Entry {
             name: $name, title: $title, reference: $reference, summary: $summary,
-            spec: || Spec::$Variant($module::Params::default()),
+            spec: || Spec::$Variant(crate::$module::Params::default()),
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl Spec {
@@ -93,13 +84,13 @@ macro_rules! algorithms {
             pub fn build(&self, init: Init) -> AnyController {
                 match self {
                     $(Spec::$Variant(params) =>
-                        AnyController::$Variant($module::$Variant::new(params, init)),)*
+                        AnyController::$Variant(crate::$module::$Variant::new(params, init)),)*
                 }
             }
             /// The receiver half of one path.
             pub fn build_feedback(&self) -> AnyFeedback {
                 $($(if let Spec::$Variant(params) = self {
-                    return AnyFeedback::$Receiver($module::$Receiver::new(params));
+                    return AnyFeedback::$Receiver(crate::$module::$Receiver::new(params));
                 })?)*
                 AnyFeedback::None
             }
@@ -139,7 +130,8 @@ algorithms! { $
     Cubic cubic: "cubic", "CUBIC", "RFC 9438",
         "Window as a cubic of the time since the last loss; HyStart++ slow start.";
     Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
-        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask for it.";
+        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask \
+         for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
 }
@@ -159,7 +151,7 @@ impl Spec {
 impl Default for Spec {
     /// What most hosts run: CUBIC.
     fn default() -> Spec {
-        Spec::Cubic(cubic::Params::default())
+        Spec::Cubic(crate::cubic::Params::default())
     }
 }
 

@@ -75,7 +75,8 @@ impl<C: Controller> Pipe<C> {
         self.now += Span::from_secs_f64(self.rtt.as_secs_f64() / self.window());
         self.acked += 1;
         let mut ack = ack(MSS);
-        ack.rtt = RttView { srtt: Some(self.rtt), rttvar: Span::ZERO, min: self.rtt, latest: None };
+        let rtt = Some(self.rtt);
+        ack.rtt = RttView { srtt: rtt, rttvar: Span::ZERO, min: self.rtt, latest: rtt };
         ack.rtt_sample = Some(self.rtt);
         ack.snd_una = self.acked * MSS;
         ack.snd_nxt = ack.snd_una + self.controller.limits().cwnd_bytes;

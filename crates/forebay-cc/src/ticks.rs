@@ -1,12 +1,15 @@
-//! CUBIC's congestion avoidance as Linux counts it (net/ipv4/tcp_cubic.c, `bictcp_update`; net/ipv4/tcp_cong.c,
-//! `tcp_cong_avoid_ai`): in whole segments and in ticks of the kernel's clock. What it does otherwise than the equations of
-//! `cubic`:
+//! CUBIC's congestion avoidance as Linux counts it (net/ipv4/tcp_cubic.c, `bictcp_update`;
+//! net/ipv4/tcp_cong.c, `tcp_cong_avoid_ai`): in whole segments and in ticks of the kernel's clock.
+//! What it does otherwise than the equations of `cubic`:
 //!
-//! 1. the window grows by one segment for each `cnt` segments acknowledged, `cnt = cwnd / (target - cwnd)`;
-//! 2. `target` is W_cubic one smallest RTT ahead, cut to a whole number of segments on its way to W_max;
+//! 1. the window grows by one segment for each `cnt` segments acknowledged, `cnt = cwnd / (target -
+//!    cwnd)`;
+//! 2. `target` is W_cubic one smallest RTT ahead, cut to a whole number of segments on its way to
+//!    W_max;
 //! 3. `cnt` is computed once a tick, and while the window stands still only every 1/32 s;
 //! 4. before the first loss, and after a timeout, `cnt` is 20 or less: 5 % a round trip;
-//! 5. W_est grows by one segment for each `15/8 cwnd` acknowledged, always, and `cnt` is `cwnd / (W_est - cwnd)` or less;
+//! 5. W_est grows by one segment for each `15/8 cwnd` acknowledged, always, and `cnt` is `cwnd /
+//!    (W_est - cwnd)` or less;
 //! 6. `cnt` is 2 or more: at most half a window in a round trip.
 
 use forebay_base::{Span, Time};
@@ -153,7 +156,8 @@ mod tests {
     const BETA: f64 = 717.0 / 1024.0;
     const RTT: Span = Span::from_millis(100);
 
-    /// Round trips of 100 ms, every second segment acknowledged, until the window is `until`: how long it takes, in ms.
+    /// Round trips of 100 ms, every second segment acknowledged, until the window is `until`: how
+    /// long it takes, in ms.
     fn time_to(ticks: &mut Ticks, mut cwnd: u32, until: u32) -> u64 {
         let mut now = Time::from_secs(10);
         while cwnd < until {
@@ -165,14 +169,16 @@ mod tests {
 
     #[test]
     fn before_the_first_loss_the_window_grows_by_5_percent_a_round_trip() {
-        // ln 2 / ln 1.05 = 14.2 round trips of growth by compound interest; by whole segments of 20 acknowledged the same.
+        // ln 2 / ln 1.05 = 14.2 round trips of growth by compound interest; by whole segments of 20
+        // acknowledged the same.
         let ms = time_to(&mut Ticks::new(C, BETA), 200, 400);
         assert!((1_350..=1_470).contains(&ms), "{ms}");
     }
 
     #[test]
     fn the_way_back_to_the_last_maximum_takes_k() {
-        // cbrt(300 / C) = 9.08 s; one smallest RTT ahead, and the last segments of the plateau count from half a segment on.
+        // cbrt(300 / C) = 9.08 s; one smallest RTT ahead, and the last segments of the plateau
+        // count from half a segment on.
         let mut ticks = Ticks::new(C, BETA);
         assert_eq!(ticks.on_congestion(1_000, true), 700);
         let ms = time_to(&mut ticks, 700, 999);

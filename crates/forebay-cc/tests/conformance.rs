@@ -7,7 +7,7 @@
 use forebay_base::{OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
-    DatagramView, Delivered, Feedback, Init, Limits, Loss, LossPolicy, NextPacket, Observation,
+    DatagramView, Delivered, Feedback, Init, Limits, Loss, LossPolicy, NextPacket, Observed,
     PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp, TABLE,
     Tag, Timeout,
 };
@@ -202,7 +202,8 @@ impl Sender {
         self.timeouts = 0;
     }
 
-    /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves it alone.
+    /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves
+    /// it alone.
     fn ack_options(&mut self) -> OptionList {
         let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause];
         let signal = BackPressure {
@@ -287,8 +288,8 @@ impl Sender {
         }
     }
 
-    fn shown(&mut self) -> (Limits, Option<Time>, Observation) {
-        self.each(|c| (c.limits(), c.next_timeout(), c.observe()))
+    fn shown(&mut self) -> (Limits, Option<Time>, &'static str) {
+        self.each(|c| (c.limits(), c.next_timeout(), c.phase()))
     }
 
     fn note(&mut self, value: u64) {
@@ -298,7 +299,7 @@ impl Sender {
     fn check(&mut self) {
         let (limits, timeout, shown) = self.shown();
         assert!(limits.cwnd_bytes >= u64::from(MSS), "{}: {limits:?}", self.name);
-        assert!(!shown.phase.is_empty());
+        assert!(!shown.is_empty());
         self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
         self.each(|c| (c.wants_packets(), c.wants_rate(), c.stamps()));
         self.note(limits.cwnd_bytes);
@@ -479,9 +480,17 @@ impl Controller for Probe {
         assert_eq!(me, 7);
         self.note("couple");
     }
-    fn observe(&self) -> Observation {
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        self.note("ssthresh_bytes");
+        Some(7)
+    }
+    fn phase(&self) -> &'static str {
+        self.note("phase");
+        "probe"
+    }
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
         self.note("observe");
-        Observation { ssthresh_bytes: Some(7), phase: "probe" }
+        visit(Observed { name: "probed", unit: "B", value: 7.0 });
     }
 }
 
@@ -546,7 +555,10 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.next_timeout(), Some(LATER));
     any.on_timer(now);
     any.couple(&[], 7);
-    assert_eq!(any.observe().phase, "probe");
+    assert_eq!((any.ssthresh_bytes(), any.phase()), (Some(7), "probe"));
+    let mut seen = Vec::new();
+    any.observe(&mut |observed| seen.push(observed));
+    assert_eq!(seen, [Observed { name: "probed", unit: "B", value: 7.0 }]);
     let declared = methods(include_str!("../src/controller.rs"), "Controller");
     assert_eq!(*calls.lock().expect("one thread"), declared, "calls, in the order of the trait");
 }

@@ -1,6 +1,7 @@
-//! AIMD(a, b) from outside: `cargo run --release --example aimd -- run dumbbell --protocol aimd,cubic`
+//! AIMD(a, b) from outside: `cargo run --release --example aimd -- run dumbbell --protocol
+//! aimd,cubic`
 use forebay_base::Time;
-use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Observation, ParamError, Timeout};
+use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Observed, ParamError, Timeout};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -33,8 +34,7 @@ impl Controller for Aimd {
         Limits::window(self.cwnd as u64)
     }
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
-        let slow_start = self.cwnd < self.ssthresh;
-        let a = if slow_start { 1.0 } else { self.add / self.cwnd };
+        let a = if self.cwnd < self.ssthresh { 1.0 } else { self.add / self.cwnd };
         self.cwnd += if ack.in_recovery { 0.0 } else { a * ack.acked_bytes as f64 };
     }
     fn on_congestion(&mut self, _now: Time, _event: &Congestion) {
@@ -44,8 +44,9 @@ impl Controller for Aimd {
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
         (self.ssthresh, self.cwnd) = ((self.cwnd * self.keep).max(2.0 * self.mss), self.mss);
     }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "aimd" }
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        let value = self.add * self.mss / self.cwnd.max(1.0);
+        visit(Observed { name: "added_per_packet", unit: "B", value });
     }
 }
 

@@ -72,10 +72,12 @@ pub struct RunArgs {
     /// Threads inside one run, no more than there are cores: results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
-    /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note says
+    /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note
+    /// says
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
-    /// Memory that all runs may take together, such as 8GiB [default: what the system has available]
+    /// Memory that all runs may take together, such as 8GiB [default: what the system has
+    /// available]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
     /// Write scenario, summary, flows, series and report.html to this folder
@@ -90,6 +92,10 @@ pub struct RunArgs {
     /// Carry every packet as bytes; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,
+    /// Run everything the simple way, event by event: slower. The trace hash stays the same, and so
+    /// do all results: a check of the fast ways
+    #[arg(long)]
+    pub general: bool,
     /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,

@@ -1,8 +1,8 @@
 //! Everything that has a name: for `list`, for `explain`, and for suggestions.
 
 use forebay_lab::report::METRICS;
-use forebay_lab::scenario::Algorithm;
-use forebay_lab::scenario::{BUILTINS, disciplines};
+use forebay_lab::scenario::registry::{Disciplines, Routers, Schemes, lines};
+use forebay_lab::scenario::{Algorithm, BUILTINS};
 use forebay_transport::PRESETS;
 
 /// What a name stands for.
@@ -10,6 +10,8 @@ use forebay_transport::PRESETS;
 pub enum Kind {
     Protocol,
     Discipline,
+    Port,
+    Router,
     Preset,
     Scenario,
     Metric,
@@ -17,14 +19,23 @@ pub enum Kind {
 
 impl Kind {
     /// In the order of `forebay list`.
-    pub const ALL: [Kind; 5] =
-        [Kind::Protocol, Kind::Discipline, Kind::Preset, Kind::Scenario, Kind::Metric];
+    pub const ALL: [Kind; 7] = [
+        Kind::Protocol,
+        Kind::Discipline,
+        Kind::Port,
+        Kind::Router,
+        Kind::Preset,
+        Kind::Scenario,
+        Kind::Metric,
+    ];
 
     /// In a sentence.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Protocol => "protocol",
             Kind::Discipline => "discipline",
+            Kind::Port => "port scheme",
+            Kind::Router => "kind of router",
             Kind::Preset => "preset",
             Kind::Scenario => "scenario",
             Kind::Metric => "metric",
@@ -35,6 +46,8 @@ impl Kind {
         match self {
             Kind::Protocol => "Protocols (--protocol)",
             Kind::Discipline => "Queue disciplines (queue.discipline)",
+            Kind::Port => "Port schemes (port)",
+            Kind::Router => "Routers (router)",
             Kind::Preset => "TCP presets (tcp.preset)",
             Kind::Scenario => "Scenarios (run NAME)",
             Kind::Metric => "Metrics (in tables and JSON)",
@@ -60,11 +73,14 @@ pub fn all() -> Vec<Entry> {
     let algorithms = Algorithm::all().into_iter();
     let protocols = algorithms.map(|p| entry(Kind::Protocol, p.name(), p.summary()));
     let disciplines =
-        disciplines::lines().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
+        lines::<Disciplines>().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
+    let ports = lines::<Schemes>().into_iter().map(|s| entry(Kind::Port, s.name, s.summary));
+    let routers = lines::<Routers>().into_iter().map(|r| entry(Kind::Router, r.name, r.summary));
+    let machines = disciplines.chain(ports).chain(routers);
     let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
     let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, &described(s.text)));
     let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));
-    protocols.chain(disciplines).chain(presets).chain(scenarios).chain(metrics).collect()
+    protocols.chain(machines).chain(presets).chain(scenarios).chain(metrics).collect()
 }
 
 /// The description of a scenario that may not be complete without files of the user's.
@@ -79,10 +95,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_name_stands_for_one_thing_and_has_a_line_about_it() {
+    fn every_name_stands_for_one_thing_of_its_kind_and_has_a_line_about_it() {
         let mut names = BTreeSet::new();
         for entry in all() {
-            assert!(names.insert(entry.name), "`{}` has two meanings", entry.name);
+            // A protocol may have the name of what it needs in the network.
+            let place = match entry.kind {
+                Kind::Port | Kind::Router => entry.kind.name(),
+                _ => "",
+            };
+            assert!(names.insert((place, entry.name)), "`{}` has two meanings", entry.name);
             assert!(!entry.summary.is_empty(), "nothing is said about `{}`", entry.name);
         }
         assert!(Kind::ALL.iter().all(|&kind| all().iter().any(|entry| entry.kind == kind)));

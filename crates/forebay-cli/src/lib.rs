@@ -1,10 +1,10 @@
 //! The command `forebay`: reads what is asked, lets `forebay-lab` do it, and shows the results.
 //!
-//! A program with algorithms of its own registers them and has the whole command: see [`Registration`]
-//! and `examples/aimd.rs`.
+//! A program with algorithms of its own registers them and has the whole command: see
+//! [`Registration`] and `examples/aimd.rs`.
 //!
-//! Standard output has results and nothing else; progress, notes on the way and errors go to standard error.
-//! Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
+//! Standard output has results and nothing else; progress, notes on the way and errors go to
+//! standard error. Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -28,7 +28,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use terminal::Paint;
 
-pub use forebay_lab::scenario::{RegisterError, Registration};
+pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration};
 
 /// The command: reads the arguments of the process, and does what they ask. Algorithms that are
 /// registered before are known as those of the table are.

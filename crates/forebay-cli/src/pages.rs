@@ -1,14 +1,17 @@
-//! Huge pages for the heap: maps of thousands of links touch more pages than the processor remembers addresses of.
+//! Huge pages for the heap: maps of thousands of links touch more pages than the processor
+//! remembers addresses of.
 //!
-//! Where Linux gives huge pages to those who ask (`madvise`), the allocator of glibc asks if a tunable says so, and it reads
-//! its tunables once, before `main`. So the process replaces itself by the same program with the tunable set: number, parent,
-//! arguments, open files and terminal stay what they are. Nothing but speed depends on it.
+//! Where Linux gives huge pages to those who ask (`madvise`), the allocator of glibc asks if a
+//! tunable says so, and it reads its tunables once, before `main`. So the process replaces itself
+//! by the same program with the tunable set: number, parent, arguments, open files and terminal
+//! stay what they are. Nothing but speed depends on it.
 
 /// `0` leaves the pages as they are.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const VARIABLE: &str = "FOREBAY_HUGE_PAGES";
 
-/// Begin again with huge pages, once, where that is possible and may gain something. Returns where it is not.
+/// Begin again with huge pages, once, where that is possible and may gain something. Returns where
+/// it is not.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn ask_for_huge() {
     use std::env;
@@ -41,15 +44,16 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MODES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The tunables to begin again with; None if there is nothing to gain, or the tunable says something already, as it does after
-/// the process was replaced.
+/// The tunables to begin again with; None if there is nothing to gain, or the tunable says
+/// something already, as it does after the process was replaced.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn with_huge(
     modes: &str,
     tunables: Option<&str>,
     wish: Option<&std::ffi::OsStr>,
 ) -> Option<String> {
-    const TUNABLE: &str = "glibc.malloc.hugetlb"; // since glibc 2.35; older ones do not know it and go on
+    // since glibc 2.35; older ones do not know it and go on
+    const TUNABLE: &str = "glibc.malloc.hugetlb";
     let refused = wish.is_some_and(|wish| wish == "0");
     let tunables = tunables?;
     if refused || !modes.contains("[madvise]") || tunables.contains(TUNABLE) {

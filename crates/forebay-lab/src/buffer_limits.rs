@@ -1,7 +1,7 @@
 //! Notes on flows that were limited by the buffers of their ends.
 
 use crate::metrics::FlowResult;
-use crate::run::RunResult;
+use crate::result::RunResult;
 use forebay_scenario::Scenario;
 use forebay_transport::TcpConfig;
 

@@ -1,11 +1,14 @@
-//! What the system tells of memory: the peak of this process, and what is left. Linux tells; elsewhere nothing is known.
+//! What the system tells of memory: the peak of this process, and what is left. Linux tells;
+//! elsewhere nothing is known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Forget the peak until now. Where the system refuses, the peak is that of the whole life of the process.
+/// Forget the peak until now. Where the system refuses, the peak is that of the whole life of the
+/// process.
 pub(crate) fn reset_peak() {
-    // 5 resets the high-water mark (proc(5), /proc/pid/clear_refs). An error leaves a peak that is too high, never too low.
+    // 5 resets the high-water mark (proc(5), /proc/pid/clear_refs). An error leaves a peak that is
+    // too high, never too low.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -14,11 +17,13 @@ pub(crate) fn peak_mib() -> Option<f64> {
     high_water_mib(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
-/// Memory that this process may still take, in bytes: what the system can give without swapping, and what is left below the limits
-/// of the control groups that the process is in. None where the system does not tell.
+/// Memory that this process may still take, in bytes: what the system can give without swapping,
+/// and what is left below the limits of the control groups that the process is in. None where the
+/// system does not tell.
 pub fn available_bytes() -> Option<u64> {
     let system = mem_available(&fs::read_to_string("/proc/meminfo").ok()?)?;
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default(); // a kernel without them sets no limits
+    // a kernel without them sets no limits
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let left = left_in_groups(&groups, Path::new("/sys/fs/cgroup"));
     Some(left.map_or(system, |left| left.min(system)))
 }
@@ -37,8 +42,8 @@ fn mem_available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The files in which a hierarchy of control groups tells the limit, the use, and in `memory.stat` the pages of files that it would
-/// give up first, which count as use.
+/// The files in which a hierarchy of control groups tells the limit, the use, and in `memory.stat`
+/// the pages of files that it would give up first, which count as use.
 struct Files {
     limit: &'static str,
     usage: &'static str,
@@ -47,14 +52,16 @@ struct Files {
 
 /// Admin guide of Linux, "Control Group v2", memory interface files.
 const V2: Files = Files { limit: "memory.max", usage: "memory.current", inactive: "inactive_file" };
-/// Admin guide of Linux, "Memory Resource Controller" of version 1; its counts of single groups leave out their children.
+/// Admin guide of Linux, "Memory Resource Controller" of version 1; its counts of single groups
+/// leave out their children.
 const V1: Files = Files {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     inactive: "total_inactive_file",
 };
 
-/// The least that is left in a group of `/proc/self/cgroup`, or in one above it; None if none has a limit.
+/// The least that is left in a group of `/proc/self/cgroup`, or in one above it; None if none has a
+/// limit.
 fn left_in_groups(groups: &str, mount: &Path) -> Option<u64> {
     let lines = groups.lines().filter_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;

@@ -2,9 +2,9 @@
 
 use crate::buffer_limits;
 use crate::metrics::{FlowResult, clock_seconds};
-use crate::run::RunResult;
-use crate::sweep::{Sweep, SweepMemory};
+use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_report::Means;
 use forebay_scenario::Scenario;
 use forebay_scenario::statistics::{Interval, mean_and_interval};
 use serde::Serialize;
@@ -48,25 +48,37 @@ pub struct Aggregate {
     pub skipped: usize,
     /// Mean number of drops over the runs, by reason.
     pub drops: BTreeMap<&'static str, Interval>,
-    /// Metrics by name (those of [`crate::Metrics`] that are numbers); a metric that no run has is absent.
+    /// Metrics by name (those of [`forebay_report::Metrics`] that are numbers); a metric that no
+    /// run has is absent.
     pub metrics: BTreeMap<&'static str, Interval>,
     /// The metrics that classes of flows have, by class and name.
     pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
-    /// Numbers of [`crate::Reference`] by name: afct_s, afct_ratio, jain_goodput, goodput_bps.
+    /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput,
+    /// goodput_bps.
     pub reference: BTreeMap<&'static str, Interval>,
 }
 
-/// A run without a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Missing {
-    /// The protocol.
-    pub protocol: String,
-    /// The seed.
-    pub seed: u64,
-    /// "interrupted", "not started", or the error.
-    pub why: String,
+impl Means for Aggregate {
+    fn metric(&self, name: &str) -> Option<Interval> {
+        self.metrics.get(name).copied()
+    }
+    fn classes(&self) -> impl Iterator<Item = &str> {
+        self.by_class.keys().map(String::as_str)
+    }
+    fn of_class(&self, class: &str, name: &str) -> Option<Interval> {
+        self.by_class.get(class)?.get(name).copied()
+    }
+    fn reference(&self, name: &str) -> Option<Interval> {
+        self.reference.get(name).copied()
+    }
+    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
+    }
+    fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.drops.iter().map(|(reason, drops)| (*reason, *drops))
+    }
 }
 
 impl Summary {
@@ -238,8 +250,8 @@ fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<
     let before = runs.iter().filter(|run| from_s > 0.0 && run.ended_s <= from_s).count();
     (before > 0).then(|| {
         format!(
-            "{name}: {before} of {all} runs ended before measure_from_s = {from_s}: goodput, utilisation and queue delay \
-             count nothing of them"
+            "{name}: {before} of {all} runs ended before measure_from_s = {from_s}: goodput, \
+             utilisation and queue delay count nothing of them"
         )
     })
 }
@@ -272,9 +284,9 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Parallel;
+    use crate::result::Parallel;
     use forebay_reference::Reference;
-    use forebay_report::Metrics;
+    use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
     use forebay_scenario::memory_estimate::RunMemory;
 
@@ -297,7 +309,7 @@ mod tests {
                 .chain((seed == 1).then_some(("loss", 7)))
                 .collect(),
             metrics: Metrics {
-                afct_s,
+                of_flows: FlowMetrics { afct_s, ..FlowMetrics::default() },
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },
@@ -357,7 +369,8 @@ mod tests {
         assert!(differ.aggregate[1].metrics["afct_s"].ci95.is_some());
     }
 
-    /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after 5 s.
+    /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after
+    /// 5 s.
     fn notes_of(set: &[&str]) -> Vec<String> {
         let text = r#"
             start_jitter = "0s"
@@ -394,7 +407,8 @@ mod tests {
         assert_eq!(notes_of(&["until_s=10", "measure_from_s=5.05"]), [""; 0]);
         let early = "cubic: in 1 of 1 runs no flow had started at the end (until_s = 0.5)";
         assert_eq!(notes_of(&["until_s=0.5"]), [early]);
-        let late = "cubic: 1 of 1 runs ended before measure_from_s = 100: goodput, utilisation and queue delay count nothing of them";
+        let late = "cubic: 1 of 1 runs ended before measure_from_s = 100: goodput, utilisation and \
+                    queue delay count nothing of them";
         assert_eq!(notes_of(&["measure_from_s=100"]), [late]);
     }
 

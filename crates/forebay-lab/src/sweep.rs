@@ -1,24 +1,15 @@
 //! Many seeds and protocols, side by side.
 
+use crate::error::RunError;
 use crate::memory;
-use crate::run::{Progress, RunError, RunOptions, RunResult, run_one};
-use crate::summary::Missing;
+use crate::result::{Missing, RunKey, RunResult, Sweep, SweepMemory};
+use crate::run::{Progress, RunOptions, run_one};
 use forebay_reference::Known;
 use forebay_scenario::Scenario;
-use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit, mib};
-use serde::Serialize;
+use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// One run of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunKey {
-    /// The protocol.
-    pub protocol: String,
-    /// The seed.
-    pub seed: u64,
-}
 
 /// What to run.
 #[derive(Clone, Copy)]
@@ -53,55 +44,11 @@ pub struct SweepProgress {
     pub fraction: f64,
 }
 
-/// What a sweep gave.
-#[derive(Debug, Default)]
-pub struct Sweep {
-    /// The runs that finished: by protocol in the order given, then by seed in the order given, whatever finished first.
-    pub runs: Vec<RunResult>,
-    /// The others, in the same order.
-    pub missing: Vec<Missing>,
-    /// The first error of a run, in the same order, with the run. Cancelling is none.
-    pub error: Option<(RunKey, RunError)>,
-    /// True if it was cancelled before the end.
-    pub cancelled: bool,
-    /// What it took of memory.
-    pub memory: SweepMemory,
-}
-
-/// Memory of all runs, which share a process.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SweepMemory {
-    /// Runs that went side by side.
-    pub jobs: usize,
-    /// Why they are fewer than were wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fewer_jobs: Option<String>,
-    /// Estimate of what the dearest run needs, the program included, in MiB: see [`crate::RunMemory`].
-    pub need_mib: f64,
-    /// What was available before the first run, or what was allowed, in MiB; None where nobody knows.
-    pub available_mib: Option<f64>,
-    /// Measured: the peak of resident memory of the process while they ran, in MiB; None where the system does not tell. With one
-    /// run at a time it is what the dearest run took, with the results of all.
-    pub peak_mib: Option<f64>,
-    /// `peak_mib` by `jobs`: what a run took on average where all are alike.
-    pub peak_by_jobs_mib: Option<f64>,
-}
-
-impl SweepMemory {
-    /// With what was known when the number of jobs was chosen.
-    pub fn chosen_by(self, admission: Admission) -> SweepMemory {
-        SweepMemory {
-            fewer_jobs: admission.fewer,
-            available_mib: admission.available_bytes.map(mib),
-            ..self
-        }
-    }
-}
-
 impl SweepPlan<'_> {
-    /// How many of the runs go side by side if `wanted` are wanted, each in so many threads, and with series if that is true: no
-    /// more than fit into the memory that is available, with the results of all; where nobody knows what is, as many as are
-    /// wanted. A protocol that cannot be built is left out: its run says why.
+    /// How many of the runs go side by side if `wanted` are wanted, each in so many threads, and
+    /// with series if that is true: no more than fit into the memory that is available, with the
+    /// results of all; where nobody knows what is, as many as are wanted. A protocol that cannot be
+    /// built is left out: its run says why.
     pub fn admit(
         &self,
         wanted: usize,
@@ -116,10 +63,12 @@ impl SweepPlan<'_> {
     }
 }
 
-/// Run every protocol with every seed, each pair once. A run that fails stops those that have not begun; cancelling stops all.
+/// Run every protocol with every seed, each pair once. A run that fails stops those that have not
+/// begun; cancelling stops all.
 ///
-/// Results depend neither on the number of jobs nor on what finishes first. Memory: `jobs` simulations at a time, and the
-/// results of the runs that have finished, about 200 bytes per flow of each.
+/// Results depend neither on the number of jobs nor on what finishes first. Memory: `jobs`
+/// simulations at a time, and the results of the runs that have finished, about 200 bytes per flow
+/// of each.
 pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     assert!(options.jobs > 0, "a sweep needs a job");
     let keys = keys_of(plan);
@@ -138,7 +87,8 @@ pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     sweep
 }
 
-/// Of runs that are over. What was available before them is known to whoever chose the number of jobs.
+/// Of runs that are over. What was available before them is known to whoever chose the number of
+/// jobs.
 fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
     let tenths = |mib: f64| (mib * 10.0).round() / 10.0;
     let peak_mib = memory::peak_mib();

@@ -1,15 +1,15 @@
-//! A queue discipline from outside, by registration alone: parameters from a scenario, a timer, marks.
+//! A queue discipline from outside, by registration alone: parameters from a scenario, a timer,
+//! marks.
 
 use forebay_base::{DropReason, Packet, Span, Time};
-use forebay_lab::scenario::disciplines::{Line, Params, register};
-use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
 use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or dropped.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+/// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or
+/// dropped.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Toy {
     /// Time between two looks at the queue, in ms, above 0.
@@ -24,15 +24,14 @@ impl Default for Toy {
     }
 }
 
-impl Params for Toy {
-    fn check(&self) -> Result<(), ParamError> {
-        let error = ParamError { param: "every_ms", allowed: "above 0" };
-        if self.every_ms > 0 { Ok(()) } else { Err(error) }
-    }
-    fn build(&self, init: PortInit) -> Box<dyn Discipline> {
-        let (fifo, limit) = (Fifo::default(), init.limit);
-        Box::new(Queue { fifo, limit, params: self.clone(), looks_at: None, tells: false })
-    }
+fn check(params: &Toy) -> Result<(), ParamError> {
+    let error = ParamError { param: "every_ms", allowed: "above 0" };
+    if params.every_ms > 0 { Ok(()) } else { Err(error) }
+}
+
+fn build(params: &Toy, init: PortInit) -> Queue {
+    let (fifo, limit) = (Fifo::default(), init.limit);
+    Queue { fifo, limit, params: params.clone(), looks_at: None, tells: false }
 }
 
 struct Queue {
@@ -85,9 +84,8 @@ impl Discipline for Queue {
 }
 
 fn load(set: &[&str]) -> Result<Scenario, String> {
-    let reference = "doi:10.0000/none";
-    let line = Line::outside::<Toy>("toy", "Toy", reference, "Marks a packet now and then.");
-    let _ = register(line); // in whichever test comes first
+    let toy = Registration::discipline("toy", build).check(check).title("Toy");
+    let _ = toy.register(); // in whichever test comes first
     let set = set.iter().map(ToString::to_string).collect();
     let options = LoadOptions { set, base: None };
     Scenario::load("dumbbell", &options).map_err(|error| error.to_string())
@@ -104,7 +102,8 @@ fn run(set: &[&str]) -> RunResult {
 const TOY: &str = "link_defaults.queue.discipline=toy";
 const MIDDLE: &str = "links.0-2.queue.discipline=toy";
 
-/// The dumbbell's queue is a limit alone: --set makes a table of it. ECN-capable flows are marked, others lose packets.
+/// The dumbbell's queue is a limit alone: --set makes a table of it. ECN-capable flows are marked,
+/// others lose packets.
 #[test]
 fn a_registered_discipline_marks_or_drops_by_its_parameters() {
     let plain = run(&[]);
@@ -136,6 +135,6 @@ fn what_is_wrong_is_said_with_key_and_range() {
         let text = error(set);
         assert!(text.contains(words) && text.contains("--set"), "{set:?}: {text}");
     }
-    let line = Line::outside::<Toy>("droptail", "Mine", "", "");
-    assert_eq!(register(line), Err("droptail"), "a name stands for one thing");
+    let stands = RegisterError::Stands { kind: "discipline", name: "droptail" };
+    assert_eq!(Registration::discipline("droptail", build).register(), Err(stands));
 }

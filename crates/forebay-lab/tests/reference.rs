@@ -1,4 +1,5 @@
-//! The reference of runs: times that can be worked out on paper, and a simulator that agrees where nothing is in its way.
+//! The reference of runs: times that can be worked out on paper, and a simulator that agrees where
+//! nothing is in its way.
 
 use forebay_lab::reference::Reference;
 use forebay_lab::scenario::{LoadOptions, Scenario};
@@ -18,7 +19,8 @@ fn builtin(name: &str, set: &[&str]) -> Scenario {
     Scenario::load(name, &LoadOptions { set, base: None }).unwrap()
 }
 
-/// One flow over three links of 5 ms, the middle one with 10 Mbit/s; 20 bytes of overhead on the first.
+/// One flow over three links of 5 ms, the middle one with 10 Mbit/s; 20 bytes of overhead on the
+/// first.
 fn alone(bytes: u64, set: &[&str]) -> Scenario {
     let text = format!(
         r#"
@@ -39,11 +41,13 @@ fn alone(bytes: u64, set: &[&str]) -> Scenario {
     Scenario::parse(&text, "alone.toml", &LoadOptions { set, base: None }).unwrap()
 }
 
-/// Propagation 25 ms each way. A SYN has 40 + 20 bytes, and stores for 480 bits on 40, 100, 10, 100 and 40 Mbit/s. Behind the end of
-/// service at 0-2 come 25 ms, the first packet of 1500 bytes at 40 and 100 Mbit/s, and the last at 100 and 40.
+/// Propagation 25 ms each way. A SYN has 40 + 20 bytes, and stores for 480 bits on 40, 100, 10, 100
+/// and 40 Mbit/s. Behind the end of service at 0-2 come 25 ms, the first packet of 1500 bytes at 40
+/// and 100 Mbit/s, and the last at 100 and 40.
 const SYN_S: f64 = 480.0 * (2.0 / 40e6 + 2.0 / 100e6 + 1.0 / 10e6);
 
-/// It is done on 0-2 after the one before it by its own time at 10 Mbit/s, and waits for that one where it catches up.
+/// It is done on 0-2 after the one before it by its own time at 10 Mbit/s, and waits for that one
+/// where it catches up.
 fn downloads_afct_s((payload, header): (f64, f64), mbps: f64) -> f64 {
     let packets = (1e7 / payload).ceil();
     let last = 1e7 - (packets - 1.0) * payload;
@@ -64,13 +68,13 @@ fn three_downloads_share_the_dumbbell() {
     let expected = downloads_afct_s((1448.0, 52.0), 10.0);
     close(reference.afct_s.unwrap(), expected, 1e-9);
     assert_eq!((reference.kind, reference.mode, reference.completed), ("exact", "single-path", 3));
-    close(reference.afct_ratio.unwrap(), run.metrics.afct_s.unwrap() / expected, 1e-9);
+    close(reference.afct_ratio.unwrap(), run.metrics.of_flows.afct_s.unwrap() / expected, 1e-9);
     assert_eq!(reference.per_flow_fct_s.len(), 3);
 }
 
-/// INRPP has options of 10 + 8 bytes on data, padded to 20. Its SYN has 19 + 8, padded to 28, and the answer 10 more, padded to 40: 8
-/// and 20 more than without. Packets
-/// of 1500 bytes go directly, and longer by a tag of 8 round over node 1.
+/// INRPP has options of 10 + 8 bytes on data, padded to 20. Its SYN has 19 + 8, padded to 28, and
+/// the answer 10 more, padded to 40: 8 and 20 more than without. Packets of 1500 bytes go directly,
+/// and longer by a tag of 8 round over node 1.
 #[test]
 fn three_downloads_have_the_detour_too() {
     let reference = run(&builtin("dumbbell", &["start_jitter=0s"]), "inrpp").reference;
@@ -89,14 +93,15 @@ fn the_clock_starts_with_the_handshake_or_behind_it() {
     close(run.reference.afct_s.unwrap(), expected, 1e-9);
 }
 
-/// Up to an initial window nothing limits a flow but the links: the simulator does what the fluid does, to the nanosecond of each
-/// link and direction. Only the ACK of the handshake is not in the fluid. Its 52 bytes leave ahead of the data: on the first link
-/// they take 5.76 µs, and on the second 41.6 µs, of which a packet with n bytes of payload comes 0.08 n µs late.
+/// Up to an initial window nothing limits a flow but the links: the simulator does what the fluid
+/// does, to the nanosecond of each link and direction. Only the ACK of the handshake is not in the
+/// fluid. Its 52 bytes leave ahead of the data: on the first link they take 5.76 µs, and on the
+/// second 41.6 µs, of which a packet with n bytes of payload comes 0.08 n µs late.
 #[test]
 fn a_short_flow_alone_takes_as_long_as_its_packets() {
     for bytes in [1, 100, 1448, 1449, 5000, 10 * 1448] {
         let run = run(&alone(bytes, &[]), "newreno");
-        let (ours, ideal) = (run.metrics.afct_s.unwrap(), run.reference.afct_s.unwrap());
+        let (ours, ideal) = (run.metrics.of_flows.afct_s.unwrap(), run.reference.afct_s.unwrap());
         let ack_s = (41.6e-6 - 0.08e-6 * bytes as f64).max(5.76e-6);
         assert!((ours - ideal - ack_s).abs() < 20e-9, "{bytes} bytes: {ours} s, ideal {ideal} s");
     }
@@ -136,7 +141,8 @@ fn what_was_not_asked_for_is_not_worked_out() {
     assert_eq!((run.reference.kind, run.reference.why), ("none", "not asked for"));
 }
 
-/// NewReno and CUBIC have the same packets: one reference for both. Seeds that start flows at other times have their own.
+/// NewReno and CUBIC have the same packets: one reference for both. Seeds that start flows at other
+/// times have their own.
 #[test]
 fn runs_with_the_same_flows_share_a_reference() {
     let references = |set: &[&str]| -> Vec<Reference> {

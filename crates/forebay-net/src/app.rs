@@ -12,16 +12,16 @@ enum Act {
     Write,
 }
 
-/// See the module. Its times are exact: they follow from its flow and its random stream alone.
+/// See the module. Its times depend on its flow and its random stream only.
 pub(crate) struct App {
     /// When it writes no more.
     stop: Time,
     /// Bytes that it has not written yet; None: without end.
     left: Option<u64>,
-    /// All that it ever writes, [`u64::MAX`] without end.
+    /// Bytes that it writes in total; [`u64::MAX`]: without end.
     total: u64,
     pen: Pen,
-    /// Times to write and times not to.
+    /// Periods in which it writes, and pauses.
     periods: Option<[Law; 2]>,
     rng: Rng,
     on: bool,
@@ -30,24 +30,23 @@ pub(crate) struct App {
     closed: bool,
 }
 
-/// How it writes while it does.
+/// How it writes in a period in which it writes.
 enum Pen {
     /// As fast as the transport sends.
     Greedy,
-    /// A chunk each time that the rate has had time for one.
+    /// One chunk each time that the rate allows one.
     Paced {
         clock: Serializer,
         chunk_bytes: u32,
-        /// When it writes the next, in a period in which it writes.
+        /// In a period in which it writes: when it writes the next chunk.
         writes_at: Time,
-        /// The rest of the time to the next chunk, in the others.
+        /// In a pause: the rest of the time to the next chunk.
         rest: Span,
     },
 }
 
 impl App {
-    /// That of a flow, whose random stream this is; None if all that it does is to write everything
-    /// at once.
+    /// The application of a flow, which draws from `rng`. None if it writes everything at once.
     pub fn of(spec: &FlowSpec, rng: Rng, now: Time) -> Option<App> {
         let life = spec.life.as_deref()?;
         if life.stop.is_none() && life.write.is_none() {
@@ -73,7 +72,7 @@ impl App {
         })
     }
 
-    /// Its connection is about to open, made with all that the flow sends.
+    /// The connection is about to open. It was made with all bytes that the flow sends.
     pub fn begin(&mut self, now: Time, connection: &mut Connection) {
         if self.periods.is_some() || matches!(self.pen, Pen::Paced { .. }) {
             connection.hold(now);
@@ -94,14 +93,14 @@ impl App {
         self.stop.min(self.turns_at).min(writes_at)
     }
 
-    /// Do all that is due. A period and a chunk take time, so that this ends.
+    /// Do all that is due. Periods and chunks take time, so the loop ends.
     pub fn act(&mut self, now: Time, connection: &mut Connection) {
         loop {
             let at = self.next();
             if at > now || at == Time::MAX {
                 return;
             }
-            // What ends at a time is over then.
+            // A period does not include its end.
             let act = match at {
                 _ if at == self.stop => Act::Stop,
                 _ if at == self.turns_at => Act::Turn,

@@ -1,4 +1,5 @@
-//! When a transmitter may take a packet and how long that occupies it: constant rates and traces of delivery opportunities.
+//! Channels: when a transmitter may take a packet, and how long it transmits. Constant rates, and
+//! traces of delivery opportunities.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,18 +8,19 @@ use forebay_base::{Rate, Serializer, Span, Time};
 
 /// What decides when a packet is taken from the queue and when its transmission ends.
 pub trait Channel: Send {
-    /// The transmitter is free at `now`, which is not before the end of the last transmission, and something waits: when it may be
-    /// taken from the queue, `now` or later. Only then the discipline is asked for a packet: what it decides on the way out (the
-    /// order, drops by sojourn time) it decides at that time. An opportunity at which nothing is taken may be lost.
+    /// When the transmitter may take the next packet: `now` or later. It is free at `now`, which is
+    /// not before the end of the last transmission, and something waits. The discipline is asked
+    /// for a packet at that time and not before, so its decisions (order, drops by sojourn time)
+    /// are of that time. An opportunity at which nothing is taken may be lost.
     fn next_opportunity(&self, now: Time) -> Time {
         now
     }
-    /// A packet of `bytes` starts transmission at `now`, which is an opportunity by [`Channel::next_opportunity`]: when it ends, at
-    /// least 1 ns later.
+    /// When the transmission of a packet of `bytes` ends, at least 1 ns later. It starts at `now`,
+    /// an opportunity by [`Channel::next_opportunity`].
     fn transmit(&mut self, now: Time, bytes: u32) -> Time;
     /// The rate at `now`, for estimates and displays.
     fn rate(&self, now: Time) -> Rate;
-    /// Change the rate, where that makes sense; the packet in transmission keeps its end.
+    /// Change the rate, if the channel has one to set. The packet in transmission keeps its end.
     fn set_rate(&mut self, _rate: Rate) {}
 }
 
@@ -51,7 +53,7 @@ impl Channel for ConstantRate {
 pub enum TraceError {
     /// No opportunity at all.
     Empty,
-    /// The time of opportunity `index` is before the one in front of it.
+    /// The time of opportunity `index` is before that of its predecessor.
     NotInOrder {
         /// Its index, from 0.
         index: usize,
@@ -60,8 +62,8 @@ pub enum TraceError {
     NoLength,
 }
 
-/// Times at which `bytes_per_opportunity` can be delivered; repeats for ever, its last time being its length
-/// (the format of mahimahi's mm-link).
+/// Times at which `bytes_per_opportunity` can be delivered. The trace repeats without end; its last
+/// time is its length (format of mahimahi's mm-link).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryTrace {
     opportunities: Vec<Span>,
@@ -99,7 +101,7 @@ impl DeliveryTrace {
     fn first_from(&self, now: Time) -> u64 {
         let n = self.opportunities.len() as u64;
         let period = self.period().as_nanos();
-        // At a multiple of the period the last opportunity of the round before is still due.
+        // At a multiple of the period the last opportunity of the previous round is still due.
         let rounds = (now.as_nanos() / period).saturating_sub(1);
         let mut index = rounds * n;
         let into = Span::from_nanos(now.as_nanos() - rounds * period);
@@ -111,9 +113,10 @@ impl DeliveryTrace {
     }
 }
 
-/// A transmitter that follows a [`DeliveryTrace`], as mahimahi's mm-link does (Netravali et al., USENIX ATC 2015): a packet is taken
-/// from the queue when an opportunity comes; bytes left over serve the next packet, which then has the rest of its bytes from later
-/// opportunities; what is left when nothing waits is lost, and so is an opportunity at which nothing waits.
+/// A transmitter that follows a [`DeliveryTrace`], as mahimahi's mm-link does (Netravali et al.,
+/// USENIX ATC 2015). A packet is taken from the queue when an opportunity comes. Bytes left over
+/// serve the next packet, which gets its other bytes from later opportunities. An opportunity at
+/// which nothing waits is lost, and so are bytes left over when nothing waits.
 #[derive(Clone, Debug)]
 pub struct TraceChannel {
     trace: Arc<DeliveryTrace>,
@@ -121,8 +124,8 @@ pub struct TraceChannel {
     next: u64,
     /// Bytes left of the opportunity before it.
     left_bytes: u32,
-    /// End of the last transmission. What follows it without a pause goes on where it stopped, also where the 1 ns of a
-    /// transmission has carried the clock past an opportunity.
+    /// End of the last transmission. A packet that follows without a pause continues from there,
+    /// also if the minimum of 1 ns has carried the clock past an opportunity.
     busy_until: Time,
 }
 

@@ -1,7 +1,8 @@
-//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build; and [`Fabric`], which moves
-//! packets between them.
+//! The parts of a network: links, hosts, routers, routes; [`NetSpec`], which says what to build;
+//! and [`Fabric`], which moves packets between them.
 //!
-//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these machines.
+//! Pure: `no_std`, no clock, no I/O. Both drivers, the simulator and the live data path, run these
+//! machines.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
@@ -10,6 +11,7 @@ mod app;
 mod build;
 mod channel;
 mod fabric;
+mod followers;
 mod host;
 mod ids;
 mod life;
@@ -21,9 +23,10 @@ mod workload;
 pub use build::{Network, Node, PortTable};
 pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
+pub use followers::in_a_circle;
 pub use host::{Host, HostContext, Reassembly, Received, Socket};
 pub use ids::EndId;
-pub use life::{After, Law, Life, Writing, in_a_circle};
+pub use life::{After, Law, Life, Writing};
 pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
 pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{

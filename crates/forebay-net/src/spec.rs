@@ -1,19 +1,18 @@
-//! What to build: a network, its flows and its events, with every choice made.
+//! What to build: a network, its flows and its events. Every choice is made.
 //!
-//! Names, units and files are the business of whoever makes a spec; here everything is a number or an index.
+//! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::DeliveryTrace;
-use crate::life::Life;
+use crate::life::{After, Life, Writing};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Rng, Span, Time};
+use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-use forebay_queue::{
-    AnyDiscipline, AnyScheme, DropTail, Limit, PortInit, PortScheme, RcpPort, RcpPortParams,
-};
-use forebay_router::{Forwarding, inrpp};
+pub use forebay_queue::SchemeSpec;
+use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
+pub use forebay_router::ForwardingSpec;
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -23,8 +22,8 @@ pub struct NetSpec {
     pub version: IpVersion,
     /// Nodes; [`NodeId`] is the index.
     pub nodes: Vec<NodeSpec>,
-    /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the index.
-    /// The ports of a node are its outgoing links in this order.
+    /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the
+    /// index. The ports of a node are its outgoing links in this order.
     pub links: Vec<LinkSpec>,
     /// Kinds of transport that flows refer to.
     pub transports: Vec<TransportSpec>,
@@ -52,17 +51,6 @@ pub enum NodeKind {
     Router(ForwardingSpec),
 }
 
-/// How a router forwards.
-#[derive(Clone)]
-pub enum ForwardingSpec {
-    /// Plain IP.
-    PlainIp,
-    /// INRPP.
-    Inrpp(Arc<inrpp::Settings>),
-    /// Made by this function, for the node given, with its random stream.
-    Custom(Arc<dyn Fn(NodeId, Rng) -> Box<dyn Forwarding> + Send + Sync>),
-}
-
 /// One direction of a link: a port with its queue, a transmitter, and a wire.
 #[derive(Clone)]
 pub struct LinkSpec {
@@ -76,8 +64,8 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
     pub jitter: Span,
-    /// Packets overtake others where the delay falls. Else what leaves behind a packet arrives
-    /// behind it, or with it, however short its own way is (jitter reorders all the same).
+    /// If the delay falls, packets may overtake others. If false, a packet never arrives before one
+    /// that left before it (but jitter always reorders).
     pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,
@@ -137,31 +125,6 @@ impl QueueSpec {
     }
 }
 
-/// What a port does beside queueing: its meter and its egress.
-#[derive(Clone, Default)]
-pub enum SchemeSpec {
-    /// Nothing.
-    #[default]
-    None,
-    /// It computes the rate of RCP, and stamps it into what leaves.
-    Rcp(RcpPortParams),
-    /// What this function makes.
-    Custom(Arc<dyn Fn(PortInit) -> Box<dyn PortScheme> + Send + Sync>),
-}
-
-impl SchemeSpec {
-    pub(crate) fn build(&self, init: PortInit) -> AnyScheme {
-        match self {
-            SchemeSpec::None => AnyScheme::None,
-            SchemeSpec::Rcp(params) => {
-                let PortInit { rate, overhead_bytes, rng, .. } = init;
-                AnyScheme::Rcp(RcpPort::new(rate, overhead_bytes, *params, rng))
-            }
-            SchemeSpec::Custom(make) => AnyScheme::Custom(make(init)),
-        }
-    }
-}
-
 /// A kind of transport: what an algorithm needs at both ends.
 #[derive(Clone)]
 pub struct TransportSpec {
@@ -186,16 +149,39 @@ pub struct FlowSpec {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent; of a flow that follows another ([`Life::after`]) it says nothing.
+    /// When the SYN is sent. Not used if the flow follows another ([`Life::after`]).
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
-    /// What its application does beside writing `bytes` at `start`; None of most flows.
+    /// How its application writes and stops, if it does not write `bytes` at `start`.
     pub life: Option<Box<Life>>,
     /// Index into [`NetSpec::transports`].
     pub transport: usize,
     /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
     pub paths: Vec<(PortId, PortId)>,
+}
+
+impl FlowSpec {
+    /// True if only the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && self.stop().is_none()
+    }
+    /// When it starts, if that is known before the run: not of a flow that follows another.
+    pub fn known_start(&self) -> Option<Time> {
+        self.after().is_none().then_some(self.start)
+    }
+    /// The flow that it follows.
+    pub fn after(&self) -> Option<After> {
+        self.life.as_ref()?.after
+    }
+    /// When its application writes no more.
+    pub fn stop(&self) -> Option<Time> {
+        self.life.as_ref()?.stop
+    }
+    /// How its application writes; None: all it has at once.
+    pub fn write(&self) -> Option<Writing> {
+        self.life.as_ref()?.write
+    }
 }
 
 /// Something that happens to the network at a time.
@@ -247,7 +233,7 @@ pub enum SpecError {
         /// To here.
         to: NodeId,
     },
-    /// More addresses than the IPv4 plan has room for; IPv6 has.
+    /// More addresses than the IPv4 plan has room for. The IPv6 plan has room.
     TooManyAddresses(usize),
     /// A host without a link.
     HostWithoutLink(NodeId),
@@ -258,7 +244,7 @@ pub enum SpecError {
         /// The node.
         node: NodeId,
     },
-    /// A flow whose [`Life`] is none.
+    /// The [`Life`] of a flow is invalid.
     Life {
         /// The flow.
         flow: FlowId,

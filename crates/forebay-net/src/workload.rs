@@ -1,7 +1,7 @@
-//! The flow table with its address plan: who talks to whom, from which port, by which algorithm.
+//! The flow table with addresses: who talks to whom, from which port, with which algorithm.
 
 use crate::app::App;
-use crate::life::Followers;
+use crate::followers::Followers;
 use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use forebay_transport::{Connection, PathSetup, Role, Setup};
 
 /// The first transport port that hosts give out.
 pub const FIRST_PORT: u16 = 1024;
-/// Sockets that one address has room for; a host with more has further addresses.
+/// Sockets per address. A host with more sockets has more addresses.
 pub const PORTS_PER_ADDRESS: u32 = (u16::MAX - FIRST_PORT) as u32 + 1;
 
 /// Both ends of one path of a flow.
@@ -72,7 +72,7 @@ impl Workload {
     pub fn followers(&self, flow: FlowId) -> &[FlowId] {
         self.followers.of_flow(flow)
     }
-    /// From the end of the flow that `flow` follows until it starts.
+    /// Time from the end of the flow that `flow` follows to its own start.
     pub fn think(&self, flow: FlowId) -> Span {
         let after = self.flows[flow.index()].after();
         after.map_or(Span::ZERO, |after| after.think.draw(&mut self.fate(flow, false)))
@@ -81,7 +81,7 @@ impl Workload {
     pub(crate) fn app(&self, flow: FlowId, now: Time) -> Option<App> {
         App::of(&self.flows[flow.index()], self.fate(flow, true), now)
     }
-    /// What is drawn for a flow while it runs, or before.
+    /// The random stream of the application of a flow: `runs`, for what it draws during the run.
     fn fate(&self, flow: FlowId, runs: bool) -> Rng {
         Rng::new(self.seed, Stream::Application, u64::from(flow.0) << 1 | u64::from(runs))
     }
@@ -141,7 +141,8 @@ pub(crate) struct PortAllocator {
 }
 
 impl PortAllocator {
-    /// The next socket of an interface whose addresses start at `first`: its index there and its endpoint.
+    /// The next socket of an interface whose addresses start at `first`: its index there, and its
+    /// endpoint.
     pub(crate) fn next(&mut self, first: Addr) -> (u32, Endpoint) {
         let index = self.given;
         self.given += 1;
@@ -159,7 +160,7 @@ fn endpoint_of(first: Addr, index: u32) -> Endpoint {
     }
 }
 
-/// The inverse: which socket of the interface an endpoint is, None if the port is below the range.
+/// The inverse: the index of the socket of an endpoint. None if the port is below the range.
 pub(crate) fn index_of(first: Addr, end: Endpoint) -> Option<u32> {
     let port = end.port.checked_sub(FIRST_PORT)? as u32;
     Some(end.addr.0.checked_sub(first.0)? * PORTS_PER_ADDRESS + port)

@@ -12,7 +12,8 @@ use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeli
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written down.
+/// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written
+/// down.
 struct Bench {
     link: AnyLink,
     arena: Arena,
@@ -112,7 +113,8 @@ fn one_event_and_two_event_links_are_the_same_link() {
     }
 }
 
-/// The transmitter is looked after only when a packet comes, on a link that is busy for milliseconds between.
+/// The transmitter is looked after only when a packet comes, on a link that is busy for
+/// milliseconds between.
 #[test]
 fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
     let mut in_time = Bench::new(queued(Rate::mbps(12), Limit::Bytes(9000), false));
@@ -324,8 +326,9 @@ fn traced(limit: Limit, seen: Option<Arc<Mutex<Vec<Span>>>>) -> Bench {
     Bench::new(AnyLink::Queued(Box::new(link)))
 }
 
-/// mahimahi's LinkQueue (link_queue.cc, `rationalize`), by hand: packets of 1504 bytes that come at 0 are taken from the queue
-/// at 10, 20, 20 and 40 ms, and not when the one before has left. A driver that wakes once, at 50 ms, changes nothing.
+/// mahimahi's LinkQueue (link_queue.cc, `rationalize`), by hand: packets of 1504 bytes that come at
+/// 0 are taken from the queue at 10, 20, 20 and 40 ms, and not when the one before has left. A
+/// driver that wakes once, at 50 ms, changes nothing.
 #[test]
 fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
     for late in [false, true] {
@@ -346,9 +349,10 @@ fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
     }
 }
 
-/// The same code by hand: of 1504 bytes 500 + 500 go to two packets and 504 to a third of 1000, which has the rest at 20 ms and
-/// leaves then. What is left of that, 1008 bytes, and the next opportunity at 20 ms are lost where nothing waits; a packet that
-/// comes at 30 ms is taken at 40 ms.
+/// The same code by hand: of 1504 bytes 500 + 500 go to two packets and 504 to a third of 1000,
+/// which has the rest at 20 ms and leaves then. What is left of that, 1008 bytes, and the next
+/// opportunity at 20 ms are lost where nothing waits; a packet that comes at 30 ms is taken at 40
+/// ms.
 #[test]
 fn what_an_opportunity_leaves_goes_to_the_next_packet_and_is_lost_when_there_is_none() {
     let mut bench = traced(Limit::Packets(9), None);

@@ -1,83 +1,49 @@
 //! The second stage of a port: order, mark and drop.
 
 use crate::port::PortContext;
-use crate::table::AnyDiscipline;
 use forebay_base::{DropReason, Packet, Rate, Time};
 
 /// A packet that a full queue did not take.
 #[derive(Debug)]
 pub struct Overflow(pub Packet);
 
-/// Holds packets until the transmitter has room. Packets carry their arrival time in [`Packet::stamp`].
+/// Holds packets until the transmitter has room. Packets carry their arrival time in
+/// [`Packet::stamp`].
 ///
-/// A discipline ends a packet only through [`PortContext::drop_packet`], and marks only through [`PortContext::mark`].
+/// A discipline ends a packet only through [`PortContext::drop_packet`], and marks only through
+/// [`PortContext::mark`].
 pub trait Discipline: Send {
-    /// Take a packet, or give it back because there is no room: forwarding may then cache it, or the port drops it as
-    /// [`DropReason::Full`]. A discipline that makes room by dropping another packet does so itself.
+    /// Take a packet, or give it back because there is no room: forwarding may then cache it, or
+    /// the port drops it as [`DropReason::Full`]. A discipline that makes room by dropping another
+    /// packet does so itself.
     fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow>;
     /// True if a packet of `wire_len` bytes would be taken now without a drop.
     fn has_room(&self, wire_len: u16) -> bool;
-    /// The link can carry a packet now (of a delivery trace: an opportunity has come): the next one to send, if any is due. `cx.now`
-    /// is when its transmission starts, also where the driver woke late.
+    /// The link can carry a packet now (of a delivery trace: an opportunity has come): the next one
+    /// to send, if any is due. `cx.now` is when its transmission starts, also where the driver woke
+    /// late.
     fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet>;
     /// Bytes held.
     fn backlog_bytes(&self) -> u64;
     /// Packets held.
     fn backlog_packets(&self) -> u64;
-    /// When [`Discipline::on_timeout`] is due: a parameter is computed anew, or a packet becomes due although none arrives. May change
-    /// in every `&mut self` method. None while nothing is held and nothing will change, so that an idle network comes to rest.
+    /// When [`Discipline::on_timeout`] is due: a parameter is computed anew, or a packet becomes
+    /// due although none arrives. May change in every `&mut self` method. None while nothing is
+    /// held and nothing will change, so that an idle network comes to rest.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
-    /// The time asked for has come; it is `cx.now`. Early calls do nothing. Afterwards [`Discipline::next_timeout`] is later, and the
-    /// port tries [`Discipline::dequeue`] if the link can carry a packet.
+    /// The time asked for has come; it is `cx.now`. Early calls do nothing. Afterwards
+    /// [`Discipline::next_timeout`] is later, and the port tries [`Discipline::dequeue`] if the
+    /// link can carry a packet.
     fn on_timeout(&mut self, _cx: &mut PortContext<'_>) {}
     /// The link runs at `rate` from `now` on. Called when the port is built, and at each change.
     fn set_rate(&mut self, _now: Time, _rate: Rate) {}
-    /// True if a packet that finds nothing waiting may leave as it came, unseen by [`Discipline::enqueue`] and
-    /// [`Discipline::dequeue`], and if there are no timers. Asked once.
+    /// True if a packet that finds nothing waiting may leave as it came, unseen by
+    /// [`Discipline::enqueue`] and [`Discipline::dequeue`], and if there are no timers. Asked once.
     fn passes_at_once(&self) -> bool {
         false
     }
     /// Give up everything held, for `reason`: a node restarted.
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>);
-}
-
-impl Discipline for AnyDiscipline {
-    #[inline]
-    fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
-        each_discipline!(self, d => d.enqueue(packet, cx))
-    }
-    fn has_room(&self, wire_len: u16) -> bool {
-        each_discipline!(self, d => d.has_room(wire_len))
-    }
-    #[inline]
-    fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
-        each_discipline!(self, d => d.dequeue(cx))
-    }
-    #[inline]
-    fn backlog_bytes(&self) -> u64 {
-        each_discipline!(self, d => d.backlog_bytes())
-    }
-    #[inline]
-    fn backlog_packets(&self) -> u64 {
-        each_discipline!(self, d => d.backlog_packets())
-    }
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        each_discipline!(self, d => d.next_timeout())
-    }
-    fn on_timeout(&mut self, cx: &mut PortContext<'_>) {
-        each_discipline!(self, d => d.on_timeout(cx))
-    }
-    fn set_rate(&mut self, now: Time, rate: Rate) {
-        each_discipline!(self, d => d.set_rate(now, rate))
-    }
-    #[inline]
-    fn passes_at_once(&self) -> bool {
-        each_discipline!(self, d => d.passes_at_once())
-    }
-    fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
-        each_discipline!(self, d => d.clear(reason, cx))
-    }
 }

@@ -1,10 +1,12 @@
 //! Drop-tail (RFC 7567 section 2): first in, first out, and what does not fit is refused.
 //!
-//! A queue limited in bytes takes a packet if and only if backlog + length <= limit, so it favours small packets; one that is
-//! limited in packets counts packets of any size alike. The limit is written with its unit: "64kB"; "100packets"; "50ms", the
-//! bytes that the link sends in that time; { limit = "1BDP", rtt = "100ms" }, the bytes of rate x rtt.
+//! A queue limited in bytes takes a packet if and only if backlog + length <= limit, so it favours
+//! small packets; one that is limited in packets counts packets of any size alike. The limit is
+//! written with its unit: "64kB"; "100packets"; "50ms", the bytes that the link sends in that time;
+//! { limit = "1BDP", rtt = "100ms" }, the bytes of rate x rtt.
 //!
-//! Differs from the bfifo and pfifo of Linux in: the packet in transmission is not counted, nor any that a driver holds.
+//! Differs from the bfifo and pfifo of Linux in: the packet in transmission is not counted, nor any
+//! that a driver holds.
 
 use crate::ParamError;
 use crate::discipline::{Discipline, Overflow};

@@ -1,5 +1,5 @@
-//! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and drops, and the scheme stamps and
-//! splits what leaves.
+//! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and
+//! drops, and the scheme stamps and splits what leaves.
 //!
 //! Pure: `no_std`, no clock, no I/O.
 #![no_std]
@@ -9,14 +9,16 @@ extern crate alloc;
 #[macro_use] // before whoever uses its macro
 mod table;
 
+mod any;
 mod discipline;
 pub mod droptail;
 mod fifo;
 mod limit;
 mod pipeline;
 mod port;
-mod rcp;
+pub mod rcp;
 mod scheme;
+mod schemes;
 
 pub use discipline::{Discipline, Overflow};
 pub use droptail::DropTail;
@@ -26,5 +28,6 @@ pub use limit::Limit;
 pub use pipeline::Pipeline;
 pub use port::{PortContext, PortInit};
 pub use rcp::{RcpPort, RcpPortParams};
-pub use scheme::{AnyScheme, Backlog, Behind, PortScheme};
+pub use scheme::{Backlog, Behind, PortScheme, SchemeParams};
+pub use schemes::{AnyScheme, MakeScheme, SCHEMES, SchemeEntry, SchemeSpec};
 pub use table::{AnyDiscipline, DISCIPLINES, DisciplineEntry, DisciplineSpec};

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// The limit of a queue, the packet in transmission not counted. Times and multiples of rate x RTT, which people write, have become
-/// bytes where a scenario is read.
+/// The limit of a queue, the packet in transmission not counted. Times and multiples of rate x RTT,
+/// which people write, have become bytes where a scenario is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// In bytes, IP headers included: favours small packets.

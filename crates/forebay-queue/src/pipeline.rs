@@ -2,7 +2,8 @@
 
 use crate::discipline::{Discipline, Overflow};
 use crate::port::PortContext;
-use crate::scheme::{AnyScheme, Backlog, Behind, PortScheme};
+use crate::scheme::{Backlog, Behind, PortScheme};
+use crate::schemes::AnyScheme;
 use crate::table::AnyDiscipline;
 use alloc::collections::VecDeque;
 use forebay_base::{DropReason, Packet, Rate, Time};
@@ -11,7 +12,8 @@ use forebay_base::{DropReason, Packet, Rate, Time};
 pub struct Pipeline {
     scheme: AnyScheme,
     discipline: AnyDiscipline,
-    /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything is cut.
+    /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything
+    /// is cut.
     behind: VecDeque<Packet>,
 }
 
@@ -24,7 +26,8 @@ impl Pipeline {
     pub fn plain(discipline: AnyDiscipline) -> Pipeline {
         Pipeline::new(AnyScheme::None, discipline)
     }
-    /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever happens here by itself.
+    /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever
+    /// happens here by itself.
     pub fn is_transparent(&self) -> bool {
         matches!(self.scheme, AnyScheme::None) && self.discipline.passes_at_once()
     }
@@ -45,8 +48,9 @@ impl Pipeline {
         packet.set_stamp(cx.now);
         self.discipline.enqueue(packet, cx)
     }
-    /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted at once. A limit says
-    /// nothing here, for what is in service is not counted. Its stamp says nothing.
+    /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
+    /// at once. A limit says nothing here, for what is in service is not counted. Its stamp says
+    /// nothing.
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Option<Packet> {
         debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
@@ -115,16 +119,17 @@ impl Pipeline {
             (scheme, discipline) => scheme.or(discipline),
         }
     }
-    /// The time asked for has come; it is `cx.now`. Afterwards the driver tries [`Pipeline::dequeue`] if the transmitter is free.
+    /// The time asked for has come; it is `cx.now`. Afterwards the driver tries
+    /// [`Pipeline::dequeue`] if the transmitter is free.
     pub fn on_timeout(&mut self, cx: &mut PortContext<'_>) {
         if !matches!(self.scheme, AnyScheme::None) {
             self.scheme.on_timeout(cx.now, self.backlog());
         }
         self.discipline.on_timeout(cx);
     }
-    /// What the port grants a flow at `now`, if its scheme computes that.
-    pub fn granted(&self, now: Time) -> Option<Rate> {
-        self.scheme.granted(now)
+    /// See [`PortScheme::publish`].
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        self.scheme.publish(now, see);
     }
     /// The link runs at `rate` at the start of time. Called once, before all else.
     pub fn begin(&mut self, rate: Rate) {

@@ -14,8 +14,8 @@ pub struct PortInit {
     pub mtu_bytes: u16,
     /// Bytes that each packet costs on the link beside its own (PPP 2, Ethernet 38).
     pub overhead_bytes: u16,
-    /// Random numbers for this machine alone: the discipline of a port has one stream, its scheme another. A salt for
-    /// [`PortContext::flow_hash`] is drawn from it.
+    /// Random numbers for this machine alone: the discipline of a port has one stream, its scheme
+    /// another. A salt for [`PortContext::flow_hash`] is drawn from it.
     pub rng: Rng,
 }
 
@@ -36,8 +36,9 @@ impl PortContext<'_> {
     pub fn drop_packet(&mut self, packet: Packet, reason: DropReason) {
         self.drops.record(packet, reason, self.arena);
     }
-    /// Set CE in `packet` (RFC 3168 section 5), and count it. False if it is not ECN-capable: nothing has happened, and whoever
-    /// must tell of congestion drops it. A packet that carries CE already is not counted again.
+    /// Set CE in `packet` (RFC 3168 section 5), and count it. False if it is not ECN-capable:
+    /// nothing has happened, and whoever must tell of congestion drops it. A packet that carries CE
+    /// already is not counted again.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         match packet.ecn() {
             Ecn::NotEct => return false,

@@ -1,31 +1,41 @@
 //! The RCP router port: Dukkipati et al., "Processor Sharing Flows in the Internet" (IWQoS 2005,
 //! doi:10.1007/11499169_22), and the authors' code for ns-2.
 //!
-//! One rate R for all flows of the port, in bit/s as the link counts them; C the rate of the link; y what arrived in the last
-//! interval T, before any drop; q what waits at its end; d the mean round-trip time:
+//! One rate R for all flows of the port, in bit/s as the link counts them; C the rate of the link;
+//! y what arrived in the last interval T, before any drop; q what waits at its end; d the mean
+//! round-trip time:
 //!
 //! 1. `R <- R (1 + (T / d) (alpha (gamma C - y) - beta q / d) / (gamma C))`;
-//! 2. `80 bit / d <= R <= gamma C` (a hundredth of a packet of 1000 bytes per round trip), the upper bound being the stronger;
-//! 3. `d <- d + g (s - d)`, s the mean of the round-trip times that packets carried in the interval, weighted by their bytes;
-//!    `g = T / d` if `s >= d`, else `g = (R / C) (s / d) (T / d)`. Without a sample d stays;
-//! 4. `T = min(d, 10 ms)`, the first one `N(T, 0.2 T)` so that ports do not move in step; R starts at `0.05 C`.
+//! 2. `80 bit / d <= R <= gamma C` (a hundredth of a packet of 1000 bytes per round trip), the
+//!    upper bound being the stronger;
+//! 3. `d <- d + g (s - d)`, s the mean of the round-trip times that packets carried in the
+//!    interval, weighted by their bytes; `g = T / d` if `s >= d`, else `g = (R / C) (s / d) (T /
+//!    d)`. Without a sample d stays;
+//! 4. `T = min(d, 10 ms)`, the first one `N(T, 0.2 T)` so that ports do not move in step; R starts
+//!    at `0.05 C`.
 //!
-//! What leaves is stamped: its request is lowered to R. A packet that arrives near the end of an interval counts there as far
-//! as the link could have carried it by then, the rest of it in the next interval.
+//! What leaves is stamped: its request is lowered to R. A packet that arrives near the end of an
+//! interval counts there as far as the link could have carried it by then, the rest of it in the
+//! next interval.
 //!
-//! In equilibrium `y = gamma C` and q = 0, so N flows get `R = gamma C / N`; with gamma > 1 the queue stands at
-//! `q = alpha (gamma - 1) C d / beta`.
+//! In equilibrium `y = gamma C` and q = 0, so N flows get `R = gamma C / N`; with gamma > 1 the
+//! queue stands at `q = alpha (gamma - 1) C d / beta`.
 //!
-//! Differs from the authors' code in: y is divided by the length that the interval had, also the first; an interval without a
-//! sample leaves d alone instead of averaging an old one; T is no shorter than a packet of 1500 bytes takes, and `T / d`
-//! in 1 and 3 no more than 1; bytes on the link beside the packet (PPP, Ethernet) count in y, not in q; a port where
-//! nothing arrives and nothing waits asks for no timer: 1 with y = q = 0 is caught up, interval by interval, when it is next
-//! looked at. A packet that a router has cut shows its options to nobody: it counts in y, and is not stamped.
+//! Differs from the authors' code in: y is divided by the length that the interval had, also the
+//! first; an interval without a sample leaves d alone instead of averaging an old one; T is no
+//! shorter than a packet of 1500 bytes takes, and `T / d` in 1 and 3 no more than 1; bytes on the
+//! link beside the packet (PPP, Ethernet) count in y, not in q; a port where nothing arrives and
+//! nothing waits asks for no timer: 1 with y = q = 0 is caught up, interval by interval, when it is
+//! next looked at. A packet that a router has cut shows its options to nobody: it counts in y, and
+//! is not stamped.
 
-use crate::port::PortContext;
-use crate::scheme::{Backlog, Behind, PortScheme};
+use crate::port::{PortContext, PortInit};
+use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
 use forebay_signal::rcp::Request;
+
+/// What a port publishes: R, in bit/s.
+pub const RATE_METRIC: &str = "rcp_rate_bps";
 
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;
@@ -45,7 +55,8 @@ pub struct RcpPortParams {
     pub beta: f64,
     /// Share of the link to fill, within (0, 2], no unit (paper and code: 1).
     pub gamma: f64,
-    /// Mean round-trip time before the first sample, 1 us or more (code: 200 ms; port to ns-3: 100 ms).
+    /// Mean round-trip time before the first sample, 1 us or more (code: 200 ms; port to ns-3: 100
+    /// ms).
     pub initial_rtt: Span,
     /// Longest interval between two rates, 1 us or more (code: 10 ms).
     pub max_interval: Span,
@@ -64,7 +75,8 @@ impl RcpPortParams {
             initial_share: 0.05,
         }
     }
-    /// The gains of the published experiments on completion times, and of the INRPP paper: alpha 0.1, beta 1.
+    /// The gains of the published experiments on completion times, and of the INRPP paper: alpha
+    /// 0.1, beta 1.
     pub const fn published() -> RcpPortParams {
         RcpPortParams::with_gains(0.1, 1.0)
     }
@@ -74,16 +86,18 @@ impl RcpPortParams {
     }
     /// Gains that hold a standing queue still: alpha 0.4, beta 0.08.
     ///
-    /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late, x the relative error of
-    /// the rate and z = q / (C d): `x'(t) = -alpha x(t - 1) - beta z(t)`, `z'(t) = x(t - 1)`, so
-    /// `s^2 + (alpha s + beta) exp(-s) = 0`. Its loop crosses unit gain at `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2`
-    /// with the phase margin `atan(alpha w / beta) - w`: stable if and only if that is positive. Without the queue
-    /// (beta = 0) it is `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22 for XCP's
-    /// `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which without delay is a damping of
-    /// `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean are held. A smaller beta gains little margin more, and
-    /// drains a queue more slowly. An equilibrium without a queue, where the queue cannot go below 0, forgives more
-    /// (Balakrishnan et al., IEEE Communications Letters 2007), and the other pairs work there; that the queue term is what
-    /// costs stability, rate mismatch alone being stable: arXiv 1810.01411.
+    /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late,
+    /// x the relative error of the rate and z = q / (C d): `x'(t) = -alpha x(t - 1) - beta z(t)`,
+    /// `z'(t) = x(t - 1)`, so `s^2 + (alpha s + beta) exp(-s) = 0`. Its loop crosses unit gain at
+    /// `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2` with the phase margin
+    /// `atan(alpha w / beta) - w`: stable if and only if that is positive. Without the queue (beta
+    /// = 0) it is `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22
+    /// for XCP's `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which
+    /// without delay is a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean
+    /// are held. A smaller beta gains little margin more, and drains a queue more slowly. An
+    /// equilibrium without a queue, where the queue cannot go below 0, forgives more (Balakrishnan
+    /// et al., IEEE Communications Letters 2007), and the other pairs work there; that the queue
+    /// term is what costs stability, rate mismatch alone being stable: arXiv 1810.01411.
     pub const fn stable() -> RcpPortParams {
         RcpPortParams::with_gains(0.4, 0.08)
     }
@@ -107,6 +121,22 @@ impl RcpPortParams {
             Some(&(_, param, allowed)) => Err((param, allowed)),
             None => Ok(()),
         }
+    }
+}
+
+impl Default for RcpPortParams {
+    /// The gains that papers compare themselves with.
+    fn default() -> RcpPortParams {
+        RcpPortParams::published()
+    }
+}
+
+impl SchemeParams for RcpPortParams {
+    type Port = RcpPort;
+
+    fn build(&self, init: PortInit) -> RcpPort {
+        let PortInit { rate, overhead_bytes, rng, .. } = init;
+        RcpPort::new(rate, overhead_bytes, *self, rng)
     }
 }
 
@@ -134,7 +164,8 @@ pub struct RcpPort {
     /// Bytes of this interval, and of packets that reach into the next.
     arrived_bytes: f64,
     spill_bytes: f64,
-    /// Sum of the round-trip times in this interval, each times the bytes that carried it, and those bytes.
+    /// Sum of the round-trip times in this interval, each times the bytes that carried it, and
+    /// those bytes.
     rtt_byte_s: f64,
     rtt_bytes: u64,
     /// Nothing arrived in the last interval and nothing waits: no timer runs until something does.
@@ -142,7 +173,8 @@ pub struct RcpPort {
 }
 
 impl RcpPort {
-    /// A port at the start of time, of a link of this rate, on which each packet costs so many bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
+    /// A port at the start of time, of a link of this rate, on which each packet costs so many
+    /// bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
     pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
         assert_eq!(params.check(), Ok(()), "parameters of an RCP port");
         let mut port = RcpPort {
@@ -217,7 +249,8 @@ impl RcpPort {
             self.close(backlog_bytes);
             self.asleep = silent && self.arrived_bytes == 0.0;
             if self.asleep && self.rate_bps == before_bps {
-                // At its bound: whatever number of silent intervals follows, they change nothing but the time.
+                // At its bound: whatever number of silent intervals follows, they change nothing
+                // but the time.
                 let interval = self.ends.since(self.began);
                 let whole = now.since(self.began).as_nanos() / interval.as_nanos();
                 self.began += interval * whole;
@@ -234,7 +267,7 @@ impl RcpPort {
         self.spill_bytes += bytes - here_bytes;
     }
     /// R at `now`.
-    fn rate_at(&self, now: Time) -> Rate {
+    pub fn rate_at(&self, now: Time) -> Rate {
         let rate_bps = match self.asleep && self.ends <= now {
             false => self.rate_bps,
             true => {
@@ -277,8 +310,8 @@ impl PortScheme for RcpPort {
     fn on_timeout(&mut self, now: Time, queue: Backlog) {
         self.catch_up(now, queue.bytes);
     }
-    fn granted(&self, now: Time) -> Option<Rate> {
-        Some(self.rate_at(now))
+    fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        see(RATE_METRIC, self.rate_at(now).bps() as f64);
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
         self.capacity = rate;
@@ -286,7 +319,8 @@ impl PortScheme for RcpPort {
     }
 }
 
-/// A draw from the normal distribution, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958, doi:10.1214/aoms/1177706645).
+/// A draw from the normal distribution, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958,
+/// doi:10.1214/aoms/1177706645).
 fn normal(rng: &mut Rng) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
     let draw = radius * libm::cos(2.0 * core::f64::consts::PI * rng.unit());

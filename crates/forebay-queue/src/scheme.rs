@@ -1,9 +1,8 @@
-//! The first and the last stage of a port, which belong together: what a scheme measures where packets arrive, and what it does to
-//! packets that leave. What the one tells the other is their own business: one machine has both.
+//! The first and the last stage of a port, which belong together: what a scheme measures where
+//! packets arrive, and what it does to packets that leave. What the one tells the other is their
+//! own business: one machine has both.
 
-use crate::port::PortContext;
-use crate::rcp::RcpPort;
-use alloc::boxed::Box;
+use crate::port::{PortContext, PortInit};
 use alloc::collections::VecDeque;
 use forebay_base::{Packet, Rate, Time};
 
@@ -16,26 +15,29 @@ pub struct Backlog {
     pub packets: u64,
 }
 
-/// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before anything else that waits.
+/// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before
+/// anything else that waits.
 pub struct Behind<'a>(pub(crate) &'a mut VecDeque<Packet>);
 
 impl Behind<'_> {
     /// Most packets that may leave behind the first.
     pub const MOST: usize = 3;
 
-    /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`] already.
+    /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`]
+    /// already.
     pub fn push(&mut self, packet: Packet) {
         assert!(self.0.len() < Behind::MOST, "an egress gives a short list of packets");
         self.0.push_back(packet);
     }
 }
 
-/// Meter and egress of one port: RCP measures and stamps, Kick-Ass measures and cuts.
+/// Meter and egress of one port: one scheme measures and stamps, another measures and cuts.
 pub trait PortScheme: Send {
-    /// A packet arrives at the port, before any drop: read it, and change what routers may change. `queue` is what waits, without it.
+    /// A packet arrives at the port, before any drop: read it, and change what routers may change.
+    /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
-    /// `packet` is next on the transmitter, and `queue` is what waits behind it. What is returned leaves first, then what was put into
-    /// `behind`: each of those counts as made by cutting.
+    /// `packet` is next on the transmitter, and `queue` is what waits behind it. What is returned
+    /// leaves first, then what was put into `behind`: each of those counts as made by cutting.
     fn leave(
         &mut self,
         packet: Packet,
@@ -43,69 +45,25 @@ pub trait PortScheme: Send {
         queue: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet;
-    /// When [`PortScheme::on_timeout`] is due. None while nothing arrives and nothing waits, so that an idle network comes to rest.
+    /// When [`PortScheme::on_timeout`] is due. None while nothing arrives and nothing waits, so
+    /// that an idle network comes to rest.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
     /// The time asked for has come. Early calls do nothing.
     fn on_timeout(&mut self, _now: Time, _queue: Backlog) {}
-    /// The link runs at `rate` from `now` on. Everything that was due by `now` has been done. Called when the port is built, and at
-    /// each change.
+    /// The link runs at `rate` from `now` on. Everything that was due by `now` has been done.
+    /// Called when the port is built, and at each change.
     fn set_rate(&mut self, _now: Time, _rate: Rate) {}
-    /// What the port grants a flow at `now`, if it computes that: for series and tests.
-    fn granted(&self, _now: Time) -> Option<Rate> {
-        None
-    }
+    /// Give what it has computed by `now` to `see`, each number under a name that ends in its unit
+    /// (`rcp_rate_bps`): for series and tests, never fed back.
+    fn publish(&self, _now: Time, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The schemes.
-#[derive(Default)]
-pub enum AnyScheme {
-    /// Measures nothing, changes nothing.
-    #[default]
-    None,
-    /// RCP.
-    Rcp(RcpPort),
-    /// Brought from outside.
-    Custom(Box<dyn PortScheme>),
-}
-
-macro_rules! each {
-    ($self:expr, $s:ident => $call:expr, none => $nothing:expr) => {
-        match $self {
-            AnyScheme::None => $nothing,
-            AnyScheme::Rcp($s) => $call,
-            AnyScheme::Custom($s) => $call,
-        }
-    };
-}
-
-impl PortScheme for AnyScheme {
-    #[inline]
-    fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
-        each!(self, s => s.on_arrival(packet, queue, cx), none => ())
-    }
-    fn leave(
-        &mut self,
-        packet: Packet,
-        behind: &mut Behind<'_>,
-        queue: Backlog,
-        cx: &mut PortContext<'_>,
-    ) -> Packet {
-        each!(self, s => s.leave(packet, behind, queue, cx), none => packet)
-    }
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        each!(self, s => s.next_timeout(), none => None)
-    }
-    fn on_timeout(&mut self, now: Time, queue: Backlog) {
-        each!(self, s => s.on_timeout(now, queue), none => ())
-    }
-    fn set_rate(&mut self, now: Time, rate: Rate) {
-        each!(self, s => s.set_rate(now, rate), none => ())
-    }
-    #[inline]
-    fn granted(&self, now: Time) -> Option<Rate> {
-        each!(self, s => s.granted(now), none => None)
-    }
+/// The parameters of a scheme.
+pub trait SchemeParams: Clone + Default + Send + Sync + 'static {
+    /// The machine that they are for.
+    type Port: PortScheme + 'static;
+    /// The machine of one port. The parameters are within their ranges.
+    fn build(&self, init: PortInit) -> Self::Port;
 }

@@ -1,13 +1,13 @@
-//! The table of disciplines. One line here and one `pub mod` in `lib.rs` add one; everything else follows from the line: the enum
-//! variants, the parameters that a scenario may set, the names in scenario files, `list`, `explain`, the schema, the conformance
-//! suite.
+//! The table of disciplines. One line here and one `pub mod` in `lib.rs` add one; everything else
+//! follows from the line: the enum variants, the parameters that a scenario may set, the names in
+//! scenario files, `list`, `explain`, the schema, the conformance suite.
 //!
-//! A module that is named here has the type of the variant's name with `new(&Params, PortInit)`, which implements
-//! [`Discipline`](crate::Discipline); and `Params`: serde with `default` and `deny_unknown_fields`, every field with unit and source,
-//! none called `discipline`, `limit` or `rtt`, and `check(&self)`.
+//! A module that is named here has the type of the variant's name with `new(&Params, PortInit)`,
+//! which implements [`Discipline`](crate::Discipline); and `Params`: serde with `default` and
+//! `deny_unknown_fields`, every field with unit and source, none called `discipline`, `limit` or
+//! `rtt`, and `check(&self)`.
 
 use crate::discipline::Discipline;
-use crate::droptail;
 use crate::port::PortInit;
 use alloc::boxed::Box;
 use forebay_base::{ParamError, head_comment};
@@ -30,7 +30,8 @@ pub struct DisciplineEntry {
 }
 
 impl DisciplineEntry {
-    /// The head comment of the discipline's file, line by line: what it implements, its equations, and what it differs in.
+    /// The head comment of the discipline's file, line by line: what it implements, its equations,
+    /// and what it differs in.
     pub fn about(&self) -> impl Iterator<Item = &'static str> {
         head_comment(self.source)
     }
@@ -42,7 +43,7 @@ macro_rules! disciplines {
         $summary:literal;)*) => {
         /// The disciplines.
         pub enum AnyDiscipline {
-            $(#[doc = $summary] $Variant($module::$Variant),)*
+            $(#[doc = $summary] $Variant(crate::$module::$Variant),)*
             /// Brought from outside.
             Custom(Box<dyn Discipline>),
         }
@@ -50,12 +51,13 @@ macro_rules! disciplines {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum DisciplineSpec {
-            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::Params),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant(crate::$module::Params),)*
         }
-        /// All disciplines, in the order of the table; the first is that of queues of which nothing is said.
+        /// All disciplines, in the order of the table; the first is that of queues of which nothing
+        /// is said.
         pub const DISCIPLINES: &[DisciplineEntry] = &[$(DisciplineEntry {
             name: $name, title: $title, reference: $reference, summary: $summary,
-            spec: || DisciplineSpec::$Variant($module::Params::default()),
+            spec: || DisciplineSpec::$Variant(crate::$module::Params::default()),
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl DisciplineSpec {
@@ -67,16 +69,17 @@ macro_rules! disciplines {
             pub fn check(&self) -> Result<(), ParamError> {
                 match self { $(DisciplineSpec::$Variant(params) => params.check(),)* }
             }
-            /// The discipline of one port. The parameters must have passed [`DisciplineSpec::check`].
+            /// The discipline of one port. The parameters must have passed
+            /// [`DisciplineSpec::check`].
             pub fn build(&self, init: PortInit) -> AnyDiscipline {
                 match self {
                     $(DisciplineSpec::$Variant(params) =>
-                        AnyDiscipline::$Variant($module::$Variant::new(params, init)),)*
+                        AnyDiscipline::$Variant(crate::$module::$Variant::new(params, init)),)*
                 }
             }
         }
-        $(impl From<$module::$Variant> for AnyDiscipline {
-            fn from(discipline: $module::$Variant) -> AnyDiscipline {
+        $(impl From<crate::$module::$Variant> for AnyDiscipline {
+            fn from(discipline: crate::$module::$Variant) -> AnyDiscipline {
                 AnyDiscipline::$Variant(discipline)
             }
         })*

@@ -53,8 +53,8 @@ fn init(limit: Limit, seed: u64) -> PortInit {
     PortInit { limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
 }
 
-/// What is told of a discipline under random calls: each packet is held, given back, sent or dropped; backlogs are sums; room is
-/// room; timers move on; after a restart nothing is left.
+/// What is told of a discipline under random calls: each packet is held, given back, sent or
+/// dropped; backlogs are sums; room is room; timers move on; after a restart nothing is left.
 fn torture(discipline: &mut AnyDiscipline, seed: u64) -> Vec<(u64, u32)> {
     let (mut bench, mut rng) = (Bench::default(), Rng::new(seed, Stream::Test, 0));
     let (mut now, mut offered, mut refused, mut sent) = (Time::ZERO, 0, 0, Vec::new());

@@ -1,22 +1,25 @@
-//! Links that help each other by detours: up to which level they have room, and who must stop there.
+//! Links that help each other by detours: up to which level they have room, and who must stop
+//! there.
 //!
-//! With level t, the growth A, fixed load F, capacity C of each link l; the part B, P of growth and load that may take a detour; and
-//! y bytes per second on each detour d, which rid its link of r bytes each and put q bytes on its legs, the primal program is
+//! With level t, the growth A, fixed load F, capacity C of each link l; the part B, P of growth and
+//! load that may take a detour; and y bytes per second on each detour d, which rid its link of r
+//! bytes each and put q bytes on its legs, the primal program is
 //!
 //! ```text
-//! max t   so that   F + A t - Σ r y(of l) + Σ q y(over l) <= C     for each link l    (price λ)     (1)
-//!                   Σ y(of l) <= P + B t                           for each link l    (price ν)     (2)
+//! max t  so that   F + A t - Σ r y(of l) + Σ q y(over l) <= C   for each link l (price λ)     (1)
+//!                  Σ y(of l) <= P + B t                         for each link l (price ν)     (2)
 //! ```
 //!
 //! What is solved is its dual, which has the same value and says who must stop:
 //!
 //! ```text
-//! min Σ λ (C - F) + Σ ν P   so that   Σ λ A - Σ ν B >= 1                                            (3)
-//!                                     q1 λ1 + q2 λ2 + ν >= r λ     for each detour d                (4)
+//! min Σ λ (C - F) + Σ ν P  so that  Σ λ A - Σ ν B >= 1                                        (3)
+//!                                   q1 λ1 + q2 λ2 + ν >= r λ      for each detour d           (4)
 //! ```
 //!
-//! A demand for which λ and ν of its links add up to more than nothing rises no more (complementary slackness). A detour that is
-//! not in the program and breaks (4) would help: it is taken in, and the program is solved again.
+//! A demand for which λ and ν of its links add up to more than nothing rises no more (complementary
+//! slackness). A detour that is not in the program and breaks (4) would help: it is taken in, and
+//! the program is solved again.
 
 use super::max_min::{Detour, Row, Use};
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
@@ -97,13 +100,15 @@ impl Cluster {
         };
         let (net, gross) =
             uses.iter().map(cost).fold((0.0, 0.0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
-        // The prices in (3) are those of many demands at once: what counts as nothing is relative to what the links cost.
+        // The prices in (3) are those of many demands at once: what counts as nothing is relative
+        // to what the links cost.
         net > NO_PRICE * gross.max(f64::MIN_POSITIVE)
     }
 
     /// Solve the program. The level, in bytes per second; None if the solver fails.
     pub fn solve(&mut self, rows: &[Row], detours: &[Detour]) -> Option<f64> {
-        // In units of the largest capacity and of the largest growth every number is near 1, as the solver likes it.
+        // In units of the largest capacity and of the largest growth every number is near 1, as the
+        // solver likes it.
         let of = |link: u32| &rows[link as usize];
         let capacity = self.links.iter().map(|&l| of(l).capacity).fold(0.0, f64::max);
         let growth = self.links.iter().map(|&l| of(l).growth).fold(0.0, f64::max);

@@ -48,14 +48,15 @@ impl Key {
 
 type Slot = Arc<Mutex<Option<Reference>>>;
 
-/// References of the runs of one scenario, which have all but transports and flows in common. One entry per seed where flows start
-/// late by a random time, about 60 bytes per flow; else one in all for protocols that are alike.
+/// References of the runs of one scenario, which have all but transports and flows in common. One
+/// entry per seed where flows start late by a random time, about 60 bytes per flow; else one in all
+/// for protocols that are alike.
 #[derive(Debug, Default)]
 pub struct Known(Mutex<BTreeMap<Key, Slot>>);
 
 impl Known {
-    /// The reference of a run: by `work` if no run had the same. Runs side by side that want the same wait for one of them. None if
-    /// `work` gives none.
+    /// The reference of a run: by `work` if no run had the same. Runs side by side that want the
+    /// same wait for one of them. None if `work` gives none.
     pub fn or_else<E>(
         &self,
         wanted: &Wanted<'_>,

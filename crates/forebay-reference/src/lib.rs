@@ -1,21 +1,25 @@
 //! What a fluid model with max-min fair sharing would have done with the same flows.
 //!
-//! The yardstick is a fluid that is shared max-min fair at every moment (processor sharing): no slow start, no queues, no losses.
-//! It carries what packets carry: payload, headers, what links add to each packet, and ACKs on the way back; a flow starts to send
-//! when its handshake is over, and its last byte arrives after the propagation and storing of its last packet. What it ignores:
-//! losses on wires and their repair, jitter of links, SACK blocks, the ACK that ends the handshake, probes.
+//! The yardstick is a fluid that is shared max-min fair at every moment (processor sharing): no
+//! slow start, no queues, no losses. It carries what packets carry: payload, headers, what links
+//! add to each packet, and ACKs on the way back; a flow starts to send when its handshake is over,
+//! and its last byte arrives after the propagation and storing of its last packet. What it ignores:
+//! losses on wires and their repair, jitter of links, SACK blocks, the ACK that ends the handshake,
+//! probes.
 //!
-//! Under [`Mode::SinglePath`] a flow keeps to the route of the simulation. Under [`Mode::Pooled`] what is on a link u-v between
-//! routers may also go u-x-v, for every router x next to both, in any split; a packet on a detour is longer by its tag, and takes
-//! no second one. A flow still has one rate from end to end. A network with caches is freer than that: it may carry bytes of a
-//! flow over its first links before there is room on the last. That moves bytes, not completion: what a flow's last link delivers
-//! is bounded all the same.
+//! Under [`Mode::SinglePath`] a flow keeps to the route of the simulation. Under [`Mode::Pooled`]
+//! what is on a link u-v between routers may also go u-x-v, for every router x next to both, in any
+//! split; a packet on a detour is longer by its tag, and takes no second one. A flow still has one
+//! rate from end to end. A network with caches is freer than that: it may carry bytes of a flow
+//! over its first links before there is room on the last. That moves bytes, not completion: what a
+//! flow's last link delivers is bounded all the same.
 //!
-//! Max-min is about payload: two flows on one full link get the same goodput, though their headers differ. It is strict: a flow whose
-//! ACKs share a full link with the data of others has no more than they.
+//! Max-min is about payload: two flows on one full link get the same goodput, though their headers
+//! differ. It is strict: a flow whose ACKs share a full link with the data of others has no more
+//! than they.
 //!
-//! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events), `max_min` and
-//! `cluster` (rates), `known` (what has been worked out before).
+//! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events),
+//! `max_min` and `cluster` (rates), `known` (what has been worked out before).
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +31,7 @@ mod packet_cost;
 mod routes;
 mod sharing;
 
-use forebay_scenario::{Algorithm, Bundle};
+use forebay_scenario::Algorithm;
 
 pub use known::Known;
 pub use max_min::{Demand, Detour, MaxMin, Use};
@@ -41,7 +45,7 @@ pub use forebay_scenario::ReferenceMode as Mode;
 /// What flows of that algorithm are compared with: as its bundle says.
 pub fn mode_of(algorithm: &str) -> Mode {
     let entry = Algorithm::by_name(algorithm);
-    entry.map_or(Mode::SinglePath, |entry| Bundle::of(entry.name()).reference)
+    entry.map_or(Mode::SinglePath, |entry| entry.bundle().reference)
 }
 
 /// Why there is no reference.

@@ -1,9 +1,11 @@
-//! Max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
+//! Max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section
+//! 6.5.2).
 //!
-//! All rates rise together until a link is full; the flows on it stop there, the others go on. A flow uses a link with a weight,
-//! so that headers and ACKs count. Where traffic may leave its link for a detour, a link that is full is joined with the links
-//! of those detours that help it, and a linear program says up to which level such a cluster has room: see `cluster`. Without
-//! detours, and with them unless the solver fails, the rates are the max-min fair ones, up to rounding.
+//! All rates rise together until a link is full; the flows on it stop there, the others go on. A
+//! flow uses a link with a weight, so that headers and ACKs count. Where traffic may leave its link
+//! for a detour, a link that is full is joined with the links of those detours that help it, and a
+//! linear program says up to which level such a cluster has room: see `cluster`. Without detours,
+//! and with them unless the solver fails, the rates are the max-min fair ones, up to rounding.
 
 use super::cluster::Cluster;
 use std::cmp::Reverse;
@@ -70,7 +72,8 @@ impl Row {
     }
 }
 
-/// What is asked of the heap next: an entry for a level, in the order of levels. Levels are never negative, so their bits sort.
+/// What is asked of the heap next: an entry for a level, in the order of levels. Levels are never
+/// negative, so their bits sort.
 type Entry = Reverse<(u64, Part)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,12 +121,14 @@ impl MaxMin {
             degraded: false,
         }
     }
-    /// True if a linear program could not be solved since the start: rates then are feasible, not max-min.
+    /// True if a linear program could not be solved since the start: rates then are feasible, not
+    /// max-min.
     pub fn degraded(&self) -> bool {
         self.degraded
     }
 
-    /// The rate of each flow of each demand, in bytes per second. `capacity` holds bytes per second by link.
+    /// The rate of each flow of each demand, in bytes per second. `capacity` holds bytes per second
+    /// by link.
     pub fn rates(&mut self, capacity: &[f64], demands: &[Demand<'_>]) -> &[f64] {
         self.begin(capacity, demands);
         while self.rising > 0 {
@@ -267,8 +272,9 @@ impl MaxMin {
         cluster.links().iter().any(|&link| self.rows[link as usize].rising > 0)
     }
 
-    /// The demands that pay for a full link of the cluster rise no more: complementary slackness says that they cannot. If rounding
-    /// hides all of them, or the solver failed, everything on the cluster stops.
+    /// The demands that pay for a full link of the cluster rise no more: complementary slackness
+    /// says that they cannot. If rounding hides all of them, or the solver failed, everything on
+    /// the cluster stops.
     fn stop_priced(&mut self, demands: &[Demand<'_>], id: u32, level: f64) {
         let cluster = &self.clusters[id as usize];
         let users: BTreeSet<u32> = cluster
@@ -289,7 +295,8 @@ impl MaxMin {
         }
     }
 
-    /// Put `link`, the legs of `detours` and all that belongs to them into one cluster, which uses these detours from now on.
+    /// Put `link`, the legs of `detours` and all that belongs to them into one cluster, which uses
+    /// these detours from now on.
     fn join(&mut self, capacity: &[f64], link: u32, detours: Vec<u32>, level: f64) {
         let id = self.clusters.len() as u32;
         let mut whole = Cluster::default();

@@ -20,9 +20,11 @@ pub struct Reference {
     pub kind: &'static str,
     /// Why there is none, or why it is not exact; empty otherwise.
     pub why: &'static str,
-    /// "single-path" or "pooled"; "mixed" if flows of both kinds are in the run, each compared with its own.
+    /// "single-path" or "pooled"; "mixed" if flows of both kinds are in the run, each compared with
+    /// its own.
     pub mode: &'static str,
-    /// Mean completion time of the run by that of the reference, both over the flows that complete in both.
+    /// Mean completion time of the run by that of the reference, both over the flows that complete
+    /// in both.
     pub afct_ratio: Option<f64>,
     /// Flows that complete before the end of the run is due.
     pub completed: usize,
@@ -30,7 +32,8 @@ pub struct Reference {
     pub jain_goodput: Option<f64>,
     /// Bytes served in the window, as bits per second.
     pub goodput_bps: Option<f64>,
-    /// CPU time that it took when it was worked out, in seconds. Runs with the same flows share one reference.
+    /// CPU time that it took when it was worked out, in seconds. Runs with the same flows share one
+    /// reference.
     pub cpu_s: f64,
     /// Completion time of each flow, in seconds; None if it does not complete.
     pub per_flow_fct_s: Vec<Option<f64>>,
@@ -79,7 +82,8 @@ pub struct Wanted<'a> {
     pub clock: FctClock,
 }
 
-/// Work the reference out. `look` is told which share is done, and says whether to go on; None if it did not want to.
+/// Work the reference out. `look` is told which share is done, and says whether to go on; None if
+/// it did not want to.
 pub fn fluid_reference(
     wanted: &Wanted<'_>,
     look: &mut dyn FnMut(f64) -> bool,

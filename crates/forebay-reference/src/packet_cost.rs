@@ -8,7 +8,8 @@ use forebay_net::TransportSpec;
 use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use forebay_transport::Pacing;
 
-/// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes from the IP header on.
+/// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes
+/// from the IP header on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketCost {
     /// Payload of a full-sized packet.
@@ -42,7 +43,8 @@ const SYN_MSS_BYTES: usize = 4;
 const SYN_SACK_BYTES: usize = 2;
 const SYN_SCALE_BYTES: usize = 3;
 
-/// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen who sends.
+/// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen
+/// who sends.
 struct Talk {
     controller: AnyController,
     feedback: AnyFeedback,
@@ -50,7 +52,8 @@ struct Talk {
 }
 
 impl Talk {
-    /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the receiver puts on its answer.
+    /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the
+    /// receiver puts on its answer.
     fn options(&mut self, syn: bool) -> [usize; 2] {
         let payload_bytes = if syn { 0 } else { self.payload_bytes };
         let next = NextPacket { number: 0, syn, retransmission: false, payload_bytes };
@@ -70,8 +73,8 @@ impl Talk {
 }
 
 impl PacketCost {
-    /// The packets of a transport: its configuration says which options it writes, its controller and its receiver half what they
-    /// add.
+    /// The packets of a transport: its configuration says which options it writes, its controller
+    /// and its receiver half what they add.
     pub fn of(transport: &TransportSpec, version: IpVersion) -> PacketCost {
         let config = &transport.config;
         let init = Init {
@@ -113,7 +116,8 @@ impl PacketCost {
         }
     }
 
-    /// Wire bytes on a link that adds `overhead_bytes` to each packet, for each byte delivered over it.
+    /// Wire bytes on a link that adds `overhead_bytes` to each packet, for each byte delivered over
+    /// it.
     pub fn data_weight(&self, overhead_bytes: f64) -> f64 {
         (self.data_bytes + overhead_bytes) / self.payload_bytes
     }
@@ -121,8 +125,8 @@ impl PacketCost {
     pub fn ack_weight(&self, overhead_bytes: f64) -> f64 {
         self.acks_per_packet * (self.ack_bytes + overhead_bytes) / self.payload_bytes
     }
-    /// Full-sized packets that take as long as `bytes` of payload do, times their payload: more than `bytes` where the last
-    /// packet is shorter, since its header is not.
+    /// Full-sized packets that take as long as `bytes` of payload do, times their payload: more
+    /// than `bytes` where the last packet is shorter, since its header is not.
     pub fn full_sized(&self, bytes: u64) -> f64 {
         let packets = (bytes as f64 / self.payload_bytes).ceil();
         let header = self.data_bytes - self.payload_bytes;

@@ -1,4 +1,5 @@
-//! From a network of packets to one of fluid: routes, weights, detours, and the times that fluid does not know.
+//! From a network of packets to one of fluid: routes, weights, detours, and the times that fluid
+//! does not know.
 
 use super::max_min::{Detour, Use};
 use super::packet_cost::PacketCost;
@@ -117,15 +118,17 @@ impl Setting {
         arrived_s + self.crossing_s(&route.back, arrived_s, self.costs[spec.transport].ack_bytes)
     }
 
-    /// Bytes that a flow delivers for each byte of fluid: less than 1 where its last packet is short.
+    /// Bytes that a flow delivers for each byte of fluid: less than 1 where its last packet is
+    /// short.
     pub fn density(&self, flow: &FlowSpec) -> f64 {
         let fluid = |bytes: u64| self.costs[flow.transport].full_sized(bytes);
         flow.bytes.filter(|&bytes| bytes > 0).map_or(1.0, |bytes| bytes as f64 / fluid(bytes))
     }
 
-    /// From the end of service at `at_s` to the arrival of the last byte, in seconds: propagation, the first packet on its way to the
-    /// last of the narrowest links, whose own time is the service, and behind it the last packet, which may be shorter than the one
-    /// before it and then waits for that. This is exact for a flow alone.
+    /// From the end of service at `at_s` to the arrival of the last byte, in seconds: propagation,
+    /// the first packet on its way to the last of the narrowest links, whose own time is the
+    /// service, and behind it the last packet, which may be shorter than the one before it and then
+    /// waits for that. This is exact for a flow alone.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         // What has no end but stops ends with a full packet.
         let most = spec.stop().map(|_| u64::from(u32::MAX));
@@ -230,7 +233,8 @@ fn between_routers(spec: &NetSpec, link: LinkId) -> bool {
 }
 
 impl Route {
-    /// The links that packets of a flow take, as routers forward them. Panics if there is none: `network` would not have been built.
+    /// The links that packets of a flow take, as routers forward them. Panics if there is none:
+    /// `network` would not have been built.
     fn of(spec: &NetSpec, network: &Network, flow: u32) -> Route {
         let path = &network.workload.paths(forebay_base::FlowId(flow))[0];
         let (src, dst) = (spec.flows[flow as usize].src, spec.flows[flow as usize].dst);
@@ -253,8 +257,8 @@ impl Route {
     }
 }
 
-/// What holds on each link from when on, and when its capacity changes. What a router loses when it restarts, and what is lost on
-/// wires, is not the affair of the reference.
+/// What holds on each link from when on, and when its capacity changes. What a router loses when it
+/// restarts, and what is lost on wires, is not the affair of the reference.
 fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference> {
     let start = |link: &forebay_net::LinkSpec| {
         let rate = match &link.channel {

@@ -1,8 +1,8 @@
 //! Processor sharing over time: flows come, are served at max-min fair rates, and leave.
 //!
-//! Between two events (a flow comes or leaves, a link changes) rates are constant, so that the next departure is known exactly.
-//! Flows that share a route have the same rate: each route has one clock of bytes served, and a flow leaves when it has advanced by
-//! what the flow needs.
+//! Between two events (a flow comes or leaves, a link changes) rates are constant, so that the next
+//! departure is known exactly. Flows that share a route have the same rate: each route has one
+//! clock of bytes served, and a flow leaves when it has advanced by what the flow needs.
 
 use super::max_min::{Demand, Detour, MaxMin, Use};
 use std::cmp::Reverse;
@@ -83,7 +83,8 @@ const SAME_BYTES: f64 = 1e-12;
 /// Events between two looks at the outside world.
 const LOOK_EVERY: u64 = 64;
 
-/// A flow in service, by the bytes at which it leaves; those bytes are positive, so that their bits sort.
+/// A flow in service, by the bytes at which it leaves; those bytes are positive, so that their bits
+/// sort.
 type Leaving = BinaryHeap<Reverse<(u64, u32)>>;
 
 /// Flows by a time in seconds that is not negative, so that its bits sort.
@@ -151,8 +152,8 @@ struct Clock<'a> {
 }
 
 impl Fluid {
-    /// Serve the flows. `look` is told several times a second which share of the flows has been served, and says whether to go
-    /// on; None if it did not want to.
+    /// Serve the flows. `look` is told several times a second which share of the flows has been
+    /// served, and says whether to go on; None if it did not want to.
     pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
         self.serve_after(horizon, look, &|_, _| Vec::new())
     }
@@ -167,7 +168,8 @@ impl Fluid {
         self.without_idle_links().serve_lean(horizon, look, followers)
     }
 
-    /// The same network without the links that never limit anyone: of those that one route has for itself, all but the narrowest.
+    /// The same network without the links that never limit anyone: of those that one route has for
+    /// itself, all but the narrowest.
     fn without_idle_links(&self) -> Fluid {
         let mut routes = vec![0u32; self.capacity.len()];
         self.routes.iter().flatten().for_each(|used| routes[used.link as usize] += 1);
@@ -275,7 +277,8 @@ impl<'a> Clock<'a> {
         (next.0, self.now_s + next.1)
     }
 
-    /// Serve until `to_s`. What has been served then leaves; on `route` that is its next flow, whatever rounding says.
+    /// Serve until `to_s`. What has been served then leaves; on `route` that is its next flow,
+    /// whatever rounding says.
     fn advance(&mut self, to_s: f64, route: Option<u32>) {
         let span_s = to_s - self.now_s;
         self.now_s = to_s;

@@ -5,7 +5,8 @@ use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
 use super::look::Looks;
-use super::results::{Aggregate, Estimate, Results, Run};
+use super::results::{Aggregate, Results, Run};
+use forebay_scenario::statistics::Interval;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -253,7 +254,7 @@ fn delay(
     (id, title, quantity, key): (&'static str, &str, &'static str, &str),
 ) -> Option<Chart> {
     let mut rows = Vec::new();
-    let values = |of: &BTreeMap<String, Estimate>| -> Vec<Option<f64>> {
+    let values = |of: &BTreeMap<String, Interval>| -> Vec<Option<f64>> {
         let value = |name: &str| Some(of.get(&format!("{key}_{name}_ms"))?.mean * 1e-3);
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
@@ -366,7 +367,8 @@ impl Chart {
         };
         let (title, key) = (html(title), self.key());
         format!(
-            "<section id={id} data-chart={id}><h2>{title}, {prefix}{unit}</h2>{key}{rows}{about}</section>"
+            "<section id={id} data-chart={id}>\
+             <h2>{title}, {prefix}{unit}</h2>{key}{rows}{about}</section>"
         )
     }
     /// Which colour is which series, if they are not those of the rows.
@@ -486,7 +488,8 @@ fn picture(look: &Look) -> String {
     };
     let colour = html(&look.colour);
     format!(
-        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{colour}' aria-hidden=true>{shape}</svg>"
+        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{colour}' aria-hidden=true>\
+         {shape}</svg>"
     )
 }
 

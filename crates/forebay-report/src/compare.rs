@@ -97,8 +97,8 @@ fn differences(folders: &[Folder], labels: &[String]) -> Result<Vec<String>, Rep
         let (name, name_first) = (&folder.results.scenario, &folders[0].results.scenario);
         if name != name_first {
             notes.push(format!(
-                "{label} and {} hold different scenarios ({name}, {name_first}): their numbers are of \
-                 different networks.",
+                "{label} and {} hold different scenarios ({name}, {name_first}): their numbers are \
+                 of different networks.",
                 labels[0]
             ));
         } else if !keys.is_empty() {

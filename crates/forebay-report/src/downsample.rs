@@ -1,7 +1,7 @@
 //! Samples of one line, few enough to draw.
 //!
-//! A line with many samples is downsampled as M4 does it (Jugel, Jerzak, Hackenbroich and Markl, "M4: a
-//! visualization-oriented time series data aggregation", PVLDB 7(10), 2014,
+//! A line with many samples is downsampled as M4 does it (Jugel, Jerzak, Hackenbroich and Markl,
+//! "M4: a visualization-oriented time series data aggregation", PVLDB 7(10), 2014,
 //! doi:10.14778/2732951.2732953): time is cut into equal buckets, and of each the first, lowest,
 //! highest and last sample stay. What is drawn at one pixel per bucket is then what all samples
 //! would draw, and no peak is lost.

@@ -1,7 +1,8 @@
 //! The rows of one run, sorted into lines.
 
 use super::downsample::{FINEST, Rate, Trace};
-use super::rows::Row;
+use super::parquet_rows::Row;
+use super::series::{Drawn, PUBLISHED, Series};
 use std::collections::BTreeMap;
 
 /// What a row is about.
@@ -40,75 +41,42 @@ impl Entity {
     }
 }
 
-/// The metrics that a report shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a line is of: a series of the table, or one that controllers publish.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Metric {
-    Cwnd,
-    PacingRate,
-    Srtt,
-    Delivered,
-    Received,
-    Sent,
-    Queue,
-    Cache,
-    CacheLow,
-    CacheHigh,
-    CacheTotal,
-    State,
-    Offered,
-    Detoured,
-    Passed,
-    RcpRate,
-    Arrived,
-    Transmitted,
-    LinkRate,
-    LimitBytes,
-    LimitPackets,
+    Known(Series),
+    Published { name: String, unit: String },
 }
 
-/// Names in the column `metric`.
-const METRICS: [(Metric, &str); 21] = [
-    (Metric::Cwnd, "cwnd_bytes"),
-    (Metric::PacingRate, "pacing_rate_bps"),
-    (Metric::Srtt, "srtt_ms"),
-    (Metric::Delivered, "delivered_bytes"),
-    (Metric::Received, "received_bytes"),
-    (Metric::Sent, "sent_bytes"),
-    (Metric::Queue, "queue_bytes"),
-    (Metric::Cache, "cache_bytes"),
-    (Metric::CacheLow, "cache_low_bytes"),
-    (Metric::CacheHigh, "cache_high_bytes"),
-    (Metric::CacheTotal, "cache_total_bytes"),
-    (Metric::State, "state"),
-    (Metric::Offered, "offered_bytes"),
-    (Metric::Detoured, "detoured_bytes"),
-    (Metric::Passed, "passed_bytes"),
-    (Metric::RcpRate, "rcp_rate_bps"),
-    (Metric::Arrived, "arrived_bytes"),
-    (Metric::Transmitted, "transmitted_bytes"),
-    (Metric::LinkRate, "rate_bps"),
-    (Metric::LimitBytes, "queue_limit_bytes"),
-    (Metric::LimitPackets, "queue_limit_packets"),
-];
-
-/// What becomes of the samples of a metric.
-#[derive(Clone, Copy)]
-struct Use {
-    /// They are drawn as they are.
-    level: bool,
-    /// They are a count whose rate is drawn.
-    rate: bool,
+impl From<Series> for Metric {
+    fn from(series: Series) -> Metric {
+        Metric::Known(series)
+    }
 }
 
-fn use_of(entity: &Entity, metric: Metric) -> Use {
-    use Metric as M;
-    let (level, rate) = match (entity, metric) {
-        (Entity::Flow(..), M::Received) => (true, true),
-        (Entity::Flow(..), M::Delivered | M::Arrived) => (false, true),
-        (Entity::Port(_), M::Offered | M::Sent | M::Detoured | M::Transmitted) => (false, true),
-        _ => (true, false),
-    };
-    Use { level, rate }
+impl Metric {
+    /// What a row is of; None for a name that says nothing here.
+    fn parse(row: &Row<'_>) -> Option<Metric> {
+        if let Some(series) = Series::by_name(row.metric) {
+            return Some(Metric::Known(series));
+        }
+        let text = |bytes| std::str::from_utf8(bytes).ok().map(str::to_string);
+        let name = row.metric.strip_prefix(PUBLISHED.as_bytes())?;
+        Some(Metric::Published { name: text(name)?, unit: text(row.unit)? })
+    }
+
+    /// True if its values are drawn, and if it is a count whose rate is drawn.
+    fn drawn(&self, entity: &Entity) -> (bool, bool) {
+        match self {
+            Metric::Published { .. } => (true, false),
+            Metric::Known(series) => match (series.drawn(), entity) {
+                (Drawn::Values, _) => (true, false),
+                (Drawn::Rate, _) | (Drawn::RateOfPorts, Entity::Port(_)) => (false, true),
+                (Drawn::RateOfPorts, _) => (true, false),
+                (Drawn::Both, _) => (true, true),
+            },
+        }
+    }
 }
 
 /// A line: whose, and of what.
@@ -141,8 +109,11 @@ pub(super) struct Gatherer<'a> {
     terms: Terms<'a>,
     /// Place in `entities` by name; None for a name that says nothing here.
     known: BTreeMap<Vec<u8>, Option<usize>>,
-    entities: Vec<(Entity, BTreeMap<Metric, Sink>)>,
-    totals: BTreeMap<(Metric, i64), f64>,
+    /// Sinks by place in `metrics`.
+    entities: Vec<(Entity, BTreeMap<usize, Sink>)>,
+    /// Name and unit as in the file, and what they stand for.
+    metrics: Vec<([Vec<u8>; 2], Metric)>,
+    totals: BTreeMap<(usize, i64), f64>,
 }
 
 struct Sink {
@@ -154,18 +125,19 @@ struct Sink {
 
 impl<'a> Gatherer<'a> {
     pub fn new(terms: Terms<'a>) -> Gatherer<'a> {
-        Gatherer { terms, known: BTreeMap::new(), entities: Vec::new(), totals: BTreeMap::new() }
+        let (known, totals) = (BTreeMap::new(), BTreeMap::new());
+        Gatherer { terms, known, entities: Vec::new(), metrics: Vec::new(), totals }
     }
 
     /// Take a row. Names that a report does not know are passed over: later versions may write
     /// more.
     pub fn push(&mut self, row: &Row<'_>) {
-        let known = METRICS.iter().find(|(_, name)| name.as_bytes() == row.metric);
-        let Some(&(metric, _)) = known else { return };
+        let Some(metric) = self.metric(row) else { return };
         let Some(place) = self.place(row.entity) else { return };
         let (entity, sinks) = &mut self.entities[place];
         let terms = self.terms;
-        let sink = sinks.entry(metric).or_insert_with(|| Sink::new(entity, metric, terms));
+        let (_, of) = &self.metrics[metric];
+        let sink = sinks.entry(metric).or_insert_with(|| Sink::new(entity, of, terms));
         if let Some(level) = &mut sink.level {
             level.push(row.t_ns, row.value);
         }
@@ -173,6 +145,18 @@ impl<'a> Gatherer<'a> {
         let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
         let mut emit = Emit { metric, terms, rates: &mut sink.rates, totals };
         rate.push(row.t_ns, row.value, |number, rate| emit.window(number, rate));
+    }
+
+    /// Place in `metrics`: most rows have a name that is known.
+    fn metric(&mut self, row: &Row<'_>) -> Option<usize> {
+        let known = self.metrics.iter().position(|([name, unit], _)| {
+            name.as_slice() == row.metric && unit.as_slice() == row.unit
+        });
+        known.or_else(|| {
+            let names = [row.metric, row.unit].map(<[u8]>::to_vec);
+            self.metrics.push((names, Metric::parse(row)?));
+            Some(self.metrics.len() - 1)
+        })
     }
 
     fn place(&mut self, name: &[u8]) -> Option<usize> {
@@ -192,22 +176,23 @@ impl<'a> Gatherer<'a> {
         let mut lines = Lines::default();
         for (entity, sinks) in self.entities {
             for (metric, mut sink) in sinks {
+                let (_, of) = &self.metrics[metric];
                 if let Some(rate) = &mut sink.rate {
                     let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
                     let mut emit =
                         Emit { metric, terms: self.terms, rates: &mut sink.rates, totals };
-                    if metric == Metric::Transmitted {
+                    if *of == Metric::Known(Series::Transmitted) {
                         // An idle link has no rows: nothing more was sent until the end.
                         rate.hold(self.terms.span_ns, |number, rate| emit.window(number, rate));
                     }
                     rate.finish(|number, rate| emit.window(number, rate));
                 }
-                keep(&mut lines.levels, (entity.clone(), metric), sink.level);
-                keep(&mut lines.rates, (entity.clone(), metric), sink.rates);
+                keep(&mut lines.levels, (entity.clone(), of.clone()), sink.level);
+                keep(&mut lines.rates, (entity.clone(), of.clone()), sink.rates);
             }
         }
         for ((metric, number), bps) in self.totals {
-            let total = lines.totals.entry(metric);
+            let total = lines.totals.entry(self.metrics[metric].1.clone());
             let total = total.or_insert_with(|| Trace::new(self.terms.span_ns));
             total.push(self.terms.middle_ns(number), bps);
         }
@@ -231,24 +216,25 @@ impl Terms<'_> {
 }
 
 impl Sink {
-    fn new(entity: &Entity, metric: Metric, terms: Terms<'_>) -> Sink {
-        let to_use = use_of(entity, metric);
+    fn new(entity: &Entity, metric: &Metric, terms: Terms<'_>) -> Sink {
+        let (level, rate) = metric.drawn(entity);
         let drawn = entity.flow().is_none_or(|flow| terms.flows.binary_search(&flow).is_ok());
         let trace = || Trace::new(terms.span_ns);
         Sink {
-            level: (drawn && to_use.level).then(trace),
-            rate: to_use.rate.then(|| Rate::new(terms.window_ns)),
-            rates: (drawn && to_use.rate).then(trace),
+            level: (drawn && level).then(trace),
+            rate: rate.then(|| Rate::new(terms.window_ns)),
+            rates: (drawn && rate).then(trace),
         }
     }
 }
 
 /// Where the rates of windows go.
 struct Emit<'a, 'b> {
-    metric: Metric,
+    /// Its place among the metrics.
+    metric: usize,
     terms: Terms<'a>,
     rates: &'b mut Option<Trace>,
-    totals: Option<&'b mut BTreeMap<(Metric, i64), f64>>,
+    totals: Option<&'b mut BTreeMap<(usize, i64), f64>>,
 }
 
 impl Emit<'_, '_> {
@@ -284,7 +270,7 @@ mod tests {
 
     fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> Row<'a> {
         let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
-        Row { protocol: b"x", seed: 1, t_ns: t_ms * 1_000_000, entity, metric, value }
+        Row { protocol: b"x", seed: 1, t_ns: t_ms * 1_000_000, entity, metric, value, unit: b"" }
     }
 
     #[test]
@@ -300,9 +286,9 @@ mod tests {
         let lines = gatherer.finish();
         // 200 bytes in 100 ms are 16 kbit/s, with those of flow 1 24; then 100 in a window that has
         // only begun, with them 150.
-        let key = (Entity::Flow(2, 1), Metric::Received);
+        let key = (Entity::Flow(2, 1), Metric::Known(Series::Received));
         assert_eq!(lines.rates[&key].samples(), [(50_000_000, 16e3), (150_000_000, 8e3)]);
-        let total = &lines.totals[&Metric::Received];
+        let total = &lines.totals[&Metric::Known(Series::Received)];
         assert_eq!(total.samples(), [(50_000_000, 24e3), (150_000_000, 12e3)]);
         assert_eq!((lines.rates.len(), lines.levels.len()), (1, 1));
     }

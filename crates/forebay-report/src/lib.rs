@@ -1,11 +1,12 @@
 //! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
 //! else.
 //!
-//! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and `rows` read the files; `gather` sorts rows into lines,
-//! which `downsample` keeps short; `panels` says which lines stand together in a plot over time, `curves`
-//! and `charts` what is drawn over all runs; `data` turns them into JSON, `tables` the rest into
-//! HTML; `page` puts them together with the script. The script draws what it is given and knows no
-//! metric: a new plot is a few lines in `panels`.
+//! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and
+//! `parquet_rows` read the files; `gather` sorts rows into lines, which `downsample` keeps short;
+//! `panels` says which lines stand together in a plot over time, `curves` and `charts` what is
+//! drawn over all runs; `data` turns them into JSON, `tables` the rest into HTML; `page` puts them
+//! together with the script. The script draws what it is given and knows no metric: a new plot is a
+//! few lines in `panels`.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
@@ -24,15 +25,17 @@ mod look;
 mod metrics;
 mod page;
 mod panels;
+mod parquet_rows;
 mod results;
-mod rows;
+mod series;
 mod tables;
 
 pub use error::{MOST_FOLDERS, ReportError};
 pub use metrics::{
-    CLASS_ROWS, ClassMetrics, Delays, METRICS, MetricDoc, Metrics, RESULTS, ResultDoc, Unit,
-    labels, says_nothing,
+    ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
+    Shown, Unit, labels, rows,
 };
+pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 
 use data::{Data, Protocol, RunPanels};
 use downsample::{COARSEST, FINEST};
@@ -185,11 +188,17 @@ impl Choice {
         let mut notes = Vec::new();
         if self.seeds.len() < self.all_seeds {
             let (shown, all) = (self.seeds.len(), self.all_seeds);
-            notes.push(format!("Plots over time show the first {shown} of {all} seeds; the others are in series.parquet."));
+            notes.push(format!(
+                "Plots over time show the first {shown} of {all} seeds; the others are \
+                 in series.parquet."
+            ));
         }
         if self.flows.len() < self.all_flows {
             let (shown, all) = (self.flows.len(), self.all_flows);
-            notes.push(format!("The {shown} flows with the most bytes (of equals the first) of {all} have lines of their own; all are in flows.parquet and series.parquet."));
+            notes.push(format!(
+                "The {shown} flows with the most bytes (of equals the first) of {all} have \
+                 lines of their own; all are in flows.parquet and series.parquet."
+            ));
         }
         if results.runs.is_empty() {
             notes.push("No run finished.".to_string());
@@ -208,7 +217,7 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
-        rows::read(path, |row| {
+        parquet_rows::read(path, |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
             if !current.is_some_and(|place| is(runs[place].0)) {
                 if let Some(place) = current {
@@ -277,8 +286,9 @@ fn downsampled(runs: &[RunPanels], level: u32) -> Option<String> {
     let (of, all) = (lines().filter(|line| line.trace.is_downsampled()).count(), lines().count());
     (of > 0).then(|| {
         format!(
-            "{of} of {all} lines over time are downsampled: the run is cut into {} parts of equal length, and of each the first, lowest, \
-             highest and last sample are drawn. All samples are in series.parquet.",
+            "{of} of {all} lines over time are downsampled: the run is cut into {} parts of equal \
+             length, and of each the first, lowest, highest and last sample are drawn. All samples \
+             are in series.parquet.",
             1 << level
         )
     })

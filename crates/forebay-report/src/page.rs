@@ -13,8 +13,9 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 const SAVE: &str = include_str!("../assets/save.js");
 const STYLE: &str = include_str!("../assets/report.css");
 /// Counts errors of the scripts that follow, where a test can read them.
-const WATCH: &str = "document.documentElement.dataset.errors=0;addEventListener('error',e=>{const d=document.documentElement.dataset;\
-     d.errors=+d.errors+1;d.error=e.message});";
+const WATCH: &str = "document.documentElement.dataset.errors=0;\
+                     addEventListener('error',e=>{const d=document.documentElement.dataset;\
+                     d.errors=+d.errors+1;d.error=e.message});";
 /// Nothing is fetched, whatever stands in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
@@ -118,7 +119,8 @@ fn header(results: &Results) -> String {
     );
     let again = html(&again);
     format!(
-        "{description}<p class=meta>Forebay {version}, {word} {seeds}{mean}. Again, in this folder: <code>{again}</code></p>"
+        "{description}<p class=meta>Forebay {version}, {word} {seeds}{mean}. Again, in this \
+         folder: <code>{again}</code></p>"
     )
 }
 
@@ -162,7 +164,8 @@ fn list(notes: &[String]) -> String {
 fn scripts(json: &str) -> String {
     let json = json_in_script(json);
     format!(
-        "<script>{WATCH}</script>\n<script id=data type=application/json>{json}</script>\n<!-- uPlot\n{UPLOT_LICENCE}-->\n\
+        "<script>{WATCH}</script>\n<script id=data type=application/json>{json}</script>\n\
+         <!-- uPlot\n{UPLOT_LICENCE}-->\n\
          <script>{UPLOT}</script>\n<script>{SAVE}</script>\n<script>{SCRIPT}</script>"
     )
 }

@@ -2,6 +2,9 @@
 
 use super::downsample::Trace;
 use super::gather::{Entity, Lines, Metric};
+use super::series::Series;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most ports in a plot of queues.
 const QUEUES: usize = 8;
@@ -48,9 +51,9 @@ pub(super) struct Panel {
     pub id: String,
     pub title: String,
     /// What the vertical axis shows.
-    pub quantity: &'static str,
-    /// "bit/s", "B" or "s".
-    pub unit: &'static str,
+    pub quantity: Cow<'static, str>,
+    /// "bit/s", "B", "s", or what a controller says of what it publishes.
+    pub unit: Cow<'static, str>,
     pub lines: Vec<Line>,
     /// The state of an interface, behind the lines.
     pub states: Option<Trace>,
@@ -66,7 +69,7 @@ pub(super) struct Panel {
 }
 
 /// A group of plots: id, heading, and what they show.
-pub(super) const GROUPS: [(&str, &str, &str); 7] = [
+pub(super) const GROUPS: [(&str, &str, &str); 8] = [
     (
         "throughput",
         "Throughput on the wire",
@@ -80,12 +83,17 @@ pub(super) const GROUPS: [(&str, &str, &str); 7] = [
          beyond it counts at once, so that this may exceed the capacity for a moment.",
     ),
     ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
+    (
+        "published",
+        "What controllers publish",
+        "Series of the congestion control itself, under the names and in the units that it gives.",
+    ),
     ("queues", "Queues", "What waited at the ports of links, and the rate that RCP ports stamped."),
     (
         "caches",
         "Caches",
-        "Bytes in the cache of an interface with its thresholds; what came in and went out, detours included. \
-         Behind them the state of the interface.",
+        "Bytes in the cache of an interface with its thresholds; what came in and went out, \
+         detours included. Behind them the state of the interface.",
     ),
     (
         "sequence",
@@ -96,19 +104,115 @@ pub(super) const GROUPS: [(&str, &str, &str); 7] = [
     ("shares", "Cache shares", "Bytes of each flow in the cache of an interface."),
 ];
 
+/// A kind of plot over time.
+struct Plot {
+    group: &'static str,
+    id: &'static str,
+    /// What the vertical axis shows.
+    quantity: &'static str,
+    /// Of what; a rate is followed by the length of its windows.
+    title: &'static str,
+    unit: &'static str,
+    draw: Draw,
+}
+
+/// What is drawn.
+enum Draw {
+    /// The values of each flow.
+    Flows(Series),
+    /// The same of flows that stay below this value.
+    FlowsBelow(Series, f64),
+    /// The rate of each flow.
+    FlowRates(Series),
+    /// The rate of all flows together.
+    Total(Series),
+    /// Something else, for which there may be several plots.
+    Own(fn(&Sorter<'_>, &Plot) -> Vec<Panel>),
+}
+
+const fn plot(
+    (group, id): (&'static str, &'static str),
+    (quantity, title): (&'static str, &'static str),
+    unit: &'static str,
+    draw: Draw,
+) -> Plot {
+    Plot { group, id, quantity, title, unit, draw }
+}
+
+/// All plots, in the order of [`GROUPS`]. Of those with the same id the first that has data is
+/// shown: results of an earlier version may not have the better one.
+const PLOTS: &[Plot] = &[
+    plot(("throughput", "wire"), ("throughput", "on the wire of links"), "bit/s", Draw::Own(wire)),
+    plot(
+        ("throughput", "arrived-all"),
+        ("throughput", "arrived at the receiver, all flows together"),
+        "bit/s",
+        Draw::Total(Series::Arrived),
+    ),
+    plot(
+        ("throughput", "arrived"),
+        ("throughput", "arrived at the receiver, each flow"),
+        "bit/s",
+        Draw::FlowRates(Series::Arrived),
+    ),
+    plot(
+        ("goodput", "goodput-all"),
+        ("goodput", "in order at the receiver, all flows together"),
+        "bit/s",
+        Draw::Total(Series::Received),
+    ),
+    plot(
+        ("goodput", "goodput-all"),
+        ("goodput", "acknowledged at the sender, all flows together"),
+        "bit/s",
+        Draw::Total(Series::Delivered),
+    ),
+    plot(
+        ("goodput", "goodput"),
+        ("goodput", "in order at the receiver, each flow"),
+        "bit/s",
+        Draw::FlowRates(Series::Received),
+    ),
+    plot(
+        ("goodput", "goodput"),
+        ("goodput", "acknowledged at the sender, each flow"),
+        "bit/s",
+        Draw::FlowRates(Series::Delivered),
+    ),
+    plot(
+        ("senders", "cwnd"),
+        ("congestion window", "congestion window"),
+        "B",
+        Draw::FlowsBelow(Series::Cwnd, NO_WINDOW_BYTES),
+    ),
+    plot(
+        ("senders", "pacing"),
+        ("pacing rate", "pacing rate"),
+        "bit/s",
+        Draw::Flows(Series::PacingRate),
+    ),
+    plot(
+        ("senders", "srtt"),
+        ("smoothed round-trip time", "smoothed round-trip time"),
+        "s",
+        Draw::Flows(Series::Srtt),
+    ),
+    plot(("published", "cc"), ("", ""), "", Draw::Own(published)),
+    plot(("queues", "queue"), ("queue", "waiting at the port"), "B", Draw::Own(queues)),
+    plot(("queues", "rcp"), ("rate", "rate stamped by RCP"), "bit/s", Draw::Own(stamped)),
+    plot(("caches", "cache"), ("cache", "in the cache"), "B", Draw::Own(caches)),
+    plot(("sequence", "sequence"), ("sequence number", "flow"), "B", Draw::Own(sequences)),
+    plot(("shares", "share"), ("cache", "in the cache, each flow"), "B", Draw::Own(shares)),
+];
+
 /// All plots of a run, in the order of [`GROUPS`]; those without data are left out.
 pub(super) fn panels(lines: &Lines, window: &str, flows: &[u32]) -> Vec<Panel> {
-    let run = Sorter { lines, window, flows };
-    let busiest = run.busiest_links();
-    let mut panels = vec![run.wire(&busiest)];
-    panels.extend(run.received(&busiest));
-    panels.extend(run.senders());
-    panels.extend([run.queues(), run.stamped(&busiest)]);
-    let caches = run.interfaces();
-    panels.extend(run.caches(&caches));
-    panels.extend(run.sequences());
-    panels.extend(run.shares(&caches));
+    let mut run = Sorter { lines, window, flows, busiest: Vec::new() };
+    run.busiest = run.busiest_links();
+    let mut panels: Vec<Panel> = PLOTS.iter().flat_map(|plot| run.draw(plot)).collect();
     panels.retain(|panel| panel.lines.iter().any(|line| line.trace.samples().len() > 1));
+    let mut seen = BTreeSet::new();
+    panels.retain(|panel| seen.insert(panel.id.clone()));
     panels
 }
 
@@ -116,23 +220,32 @@ struct Sorter<'a> {
     lines: &'a Lines,
     window: &'a str,
     flows: &'a [u32],
+    /// The links that were busiest, by the share of their capacity that was used; the busiest
+    /// first.
+    busiest: Vec<(&'a String, &'a Trace)>,
+}
+
+impl Line {
+    /// From milliseconds to seconds.
+    fn milliseconds(&mut self) {
+        self.trace = self.trace.scaled(1e-3);
+        self.step = step_of("s", self.trace.highest());
+    }
 }
 
 impl Panel {
-    fn new(
-        group: &'static str,
-        id: impl Into<String>,
-        (quantity, title): (&'static str, String),
-        unit: &'static str,
-    ) -> Panel {
-        let (id, lines, states, marks) = (id.into(), Vec::new(), None, Vec::new());
+    /// Without lines yet; `id` and `title` of one of several.
+    fn new(plot: &Plot, id: impl Into<String>, title: String) -> Panel {
+        let (group, id) = (plot.group, id.into());
+        let (quantity, unit) = (Cow::Borrowed(plot.quantity), Cow::Borrowed(plot.unit));
+        let (lines, states, marks) = (Vec::new(), None, Vec::new());
         let (looks, whole, omitted) = (0, false, None);
         Panel { group, id, title, quantity, unit, lines, states, looks, marks, whole, omitted }
     }
     fn push(&mut self, label: String, look: usize, trace: &Trace) {
         let (trace, look) = (trace.clone(), Some(look));
         self.looks = self.looks.max(self.lines.len() + 1);
-        let step = step_of(self.unit, trace.highest());
+        let step = step_of(&self.unit, trace.highest());
         self.lines.push(Line { label, look, trace, step });
     }
 }
@@ -145,12 +258,54 @@ fn step_of(unit: &str, highest: f64) -> f64 {
 }
 
 impl<'a> Sorter<'a> {
-    fn levels(&self, metric: Metric) -> impl Iterator<Item = (&'a Entity, &'a Trace)> + use<'a> {
-        let of = self.lines.levels.iter().filter(move |((_, m), _)| *m == metric);
+    /// The plots of that kind.
+    fn draw(&self, plot: &Plot) -> Vec<Panel> {
+        let title = || plot.title.to_string();
+        let over = || format!("{}, over {}", plot.title, self.window);
+        let capacity = || self.capacity(self.busiest.iter().take(1));
+        match plot.draw {
+            Draw::Own(draw) => draw(self, plot),
+            Draw::Flows(series) => {
+                let mut panel = Panel::new(plot, plot.id, title());
+                self.add_flows(&mut panel, self.levels(series));
+                if series.unit() == "ms" {
+                    panel.lines.iter_mut().for_each(Line::milliseconds);
+                }
+                vec![panel]
+            }
+            Draw::FlowsBelow(series, most) => {
+                let mut panel = Panel::new(plot, plot.id, title());
+                self.add_flows(&mut panel, self.levels(series));
+                panel.lines.retain(|line| line.trace.highest() < most);
+                vec![panel]
+            }
+            Draw::FlowRates(series) => {
+                let mut panel = Panel { marks: capacity(), ..Panel::new(plot, plot.id, over()) };
+                let rates = self.lines.rates.iter();
+                let rates = rates.filter(|((_, m), _)| *m == Metric::Known(series));
+                self.add_flows(&mut panel, rates.map(|((entity, _), trace)| (entity, trace)));
+                vec![panel]
+            }
+            Draw::Total(series) => {
+                let total = self.lines.totals.get(&series.into());
+                let lines = total.map(|trace| {
+                    let (label, step) =
+                        ("all flows".to_string(), step_of("bit/s", trace.highest()));
+                    Line { label, look: None, trace: trace.clone(), step }
+                });
+                let (lines, marks) = (lines.into_iter().collect(), capacity());
+                vec![Panel { lines, marks, whole: true, ..Panel::new(plot, plot.id, over()) }]
+            }
+        }
+    }
+
+    fn levels(&self, series: Series) -> impl Iterator<Item = (&'a Entity, &'a Trace)> + use<'a> {
+        let of = self.lines.levels.iter();
+        let of = of.filter(move |((_, m), _)| *m == Metric::Known(series));
         of.map(|((entity, _), trace)| (entity, trace))
     }
-    fn level(&self, entity: &Entity, metric: Metric) -> Option<&'a Trace> {
-        self.lines.levels.get(&(entity.clone(), metric))
+    fn level(&self, entity: &Entity, series: Series) -> Option<&'a Trace> {
+        self.lines.levels.get(&(entity.clone(), series.into()))
     }
     /// Label and look of a flow's path.
     fn flow(&self, flow: u32, path: u32) -> (String, usize) {
@@ -179,8 +334,9 @@ impl<'a> Sorter<'a> {
     fn busiest_links(&self) -> Vec<(&'a String, &'a Trace)> {
         let rates = self.lines.rates.iter().filter_map(|((entity, metric), trace)| {
             let Entity::Port(port) = entity else { return None };
-            let capacity = self.level(entity, Metric::LinkRate).map(Trace::highest);
-            let capacity = capacity.filter(|&bps| *metric == Metric::Transmitted && bps > 0.0)?;
+            let capacity = self.level(entity, Series::LinkRate).map(Trace::highest);
+            let capacity =
+                capacity.filter(|&bps| *metric == Series::Transmitted.into() && bps > 0.0)?;
             Some((trace.area() / capacity, port, trace))
         });
         let mut links: Vec<(f64, &String, &Trace)> = rates.collect();
@@ -191,25 +347,25 @@ impl<'a> Sorter<'a> {
         links.truncate(LINKS);
         links.into_iter().map(|(_, port, trace)| (port, trace)).collect()
     }
-    /// The thresholds `metric` of ports, each value once.
+    /// The thresholds `series` of ports, each value once.
     fn marks_of<'b>(
         &self,
         name: &str,
         ports: impl Iterator<Item = &'b String>,
-        metric: Metric,
+        series: Series,
     ) -> Vec<Mark> {
         let mut found: Vec<(Vec<&String>, Mark)> = Vec::new();
         let mut ports_with = 0;
         for port in ports {
             let entity = Entity::Port(port.clone());
-            let Some(trace) = self.level(&entity, metric) else { continue };
+            let Some(trace) = self.level(&entity, series) else { continue };
             ports_with += 1;
             let samples = trace.samples().iter().enumerate();
             // The first value was so from the start.
             let at_s = |place: usize, t_ns: i64| if place == 0 { 0.0 } else { t_ns as f64 / 1e9 };
             let steps = samples.map(|(place, &(t_ns, value))| (at_s(place, t_ns), value)).collect();
-            let packets = self.level(&entity, Metric::LimitPackets).and_then(Trace::last);
-            let packets = packets.filter(|_| metric == Metric::LimitBytes);
+            let packets = self.level(&entity, Series::LimitPackets).and_then(Trace::last);
+            let packets = packets.filter(|_| series == Series::LimitBytes);
             let packets = packets.map_or(String::new(), |n| format!(" ({n} packets)"));
             let mark = Mark { name: packets, steps };
             match found.iter_mut().find(|(_, other)| *other == mark) {
@@ -230,80 +386,17 @@ impl<'a> Sorter<'a> {
         named.collect()
     }
     fn capacity<'b>(&self, links: impl Iterator<Item = &'b (&'b String, &'b Trace)>) -> Vec<Mark> {
-        self.marks_of("capacity", links.map(|(port, _)| *port), Metric::LinkRate)
-    }
-
-    /// What was on the wire of the busiest links.
-    fn wire(&self, busiest: &[(&'a String, &'a Trace)]) -> Panel {
-        let title = format!("on the wire of links, over {}", self.window);
-        let mut panel = Panel::new("throughput", "wire", ("throughput", title), "bit/s");
-        for (look, (port, trace)) in busiest.iter().enumerate() {
-            panel.push(format!("link {port}"), look, trace);
-        }
-        panel.marks = self.capacity(busiest.iter());
-        panel.whole = true;
-        panel
-    }
-    /// What arrived at receivers, then what was in order there; of both first all flows together.
-    fn received(&self, busiest: &[(&'a String, &'a Trace)]) -> Vec<Panel> {
-        let in_order = match self.lines.totals.contains_key(&Metric::Received) {
-            true => (Metric::Received, "in order at the receiver"),
-            false => (Metric::Delivered, "acknowledged at the sender"),
-        };
-        let arrived = (Metric::Arrived, "arrived at the receiver");
-        let kinds = [
-            ("throughput", ["arrived-all", "arrived"], arrived),
-            ("goodput", ["goodput-all", "goodput"], in_order),
-        ];
-        let mut panels = Vec::new();
-        for (group, [id_of_all, id], (metric, words)) in kinds {
-            let new = |id: &str, what: &str| {
-                let title = format!("{words}, {what}, over {}", self.window);
-                let mut panel = Panel::new(group, id, (group, title), "bit/s");
-                panel.marks = self.capacity(busiest.iter().take(1));
-                panel
-            };
-            let mut flows = new(id, "each flow");
-            let rates = self.lines.rates.iter().filter(|((_, m), _)| *m == metric);
-            self.add_flows(&mut flows, rates.map(|((entity, _), trace)| (entity, trace)));
-            if let Some(trace) = self.lines.totals.get(&metric) {
-                let mut all = new(id_of_all, "all flows together");
-                let step = step_of("bit/s", trace.highest());
-                let (label, trace) = ("all flows".to_string(), trace.clone());
-                all.lines.push(Line { label, look: None, trace, step });
-                all.whole = true;
-                panels.push(all);
-            }
-            panels.push(flows);
-        }
-        panels
-    }
-
-    fn senders(&self) -> [Panel; 3] {
-        let of = |id: &str, quantity: &'static str, unit, metric| {
-            let names = (quantity, quantity.to_string());
-            let mut panel = Panel::new("senders", id, names, unit);
-            self.add_flows(&mut panel, self.levels(metric));
-            panel
-        };
-        let mut srtt = of("srtt", "smoothed round-trip time", "s", Metric::Srtt);
-        for line in &mut srtt.lines {
-            line.trace = line.trace.scaled(1e-3);
-            line.step = step_of("s", line.trace.highest());
-        }
-        let mut cwnd = of("cwnd", "congestion window", "B", Metric::Cwnd);
-        cwnd.lines.retain(|line| line.trace.highest() < NO_WINDOW_BYTES);
-        [cwnd, of("pacing", "pacing rate", "bit/s", Metric::PacingRate), srtt]
+        self.marks_of("capacity", links.map(|(port, _)| *port), Series::LinkRate)
     }
 
     /// Ports with a metric that matters, those with the highest peak first; and what is left out.
     fn busiest(
         &self,
-        metric: Metric,
+        series: Series,
         most: usize,
     ) -> (Vec<(&'a String, &'a Trace)>, Option<String>) {
         let mut ports: Vec<(&String, &Trace)> = self
-            .levels(metric)
+            .levels(series)
             .filter_map(|(entity, trace)| match entity {
                 Entity::Port(name) if trace.highest() > 0.0 => Some((name, trace)),
                 _ => None,
@@ -321,115 +414,19 @@ impl<'a> Sorter<'a> {
         (ports, omitted)
     }
 
-    fn queues(&self) -> Panel {
-        let names = ("queue", "waiting at the port".to_string());
-        let mut panel = Panel::new("queues", "queue", names, "B");
-        let (ports, omitted) = self.busiest(Metric::Queue, QUEUES);
-        for (look, (port, trace)) in ports.iter().enumerate() {
-            panel.push(format!("port {port}"), look, trace);
-        }
-        let shown = ports.iter().map(|(port, _)| *port);
-        panel.marks = self.marks_of("limit", shown, Metric::LimitBytes);
-        panel.omitted = omitted;
-        panel
-    }
-    /// What the ports of the busiest links stamp: others stamp their capacity, whatever it is.
-    fn stamped(&self, busiest: &[(&'a String, &'a Trace)]) -> Panel {
-        let names = ("rate", "rate stamped by RCP".to_string());
-        let mut panel = Panel::new("queues", "rcp", names, "bit/s");
-        let known = self.levels(Metric::RcpRate).filter_map(|(entity, trace)| match entity {
-            Entity::Port(port) => Some((port, trace)),
-            _ => None,
-        });
-        // Results of an earlier version do not say which links were busy.
-        let of_busy =
-            |port: &String| busiest.is_empty() || busiest.iter().any(|(busy, _)| *busy == port);
-        let ports: Vec<_> = known.filter(|(port, _)| of_busy(port)).take(LINKS).collect();
-        for (look, (port, trace)) in ports.iter().enumerate() {
-            panel.push(format!("port {port}"), look, trace);
-        }
-        panel.marks = self.capacity(ports.iter());
-        panel
-    }
-
     /// The interfaces whose caches are shown.
     fn interfaces(&self) -> (Vec<&'a String>, Option<String>) {
-        let (mut ports, omitted) = self.busiest(Metric::Cache, CACHES);
+        let (mut ports, omitted) = self.busiest(Series::Cache, CACHES);
         // Back-pressure goes upstream: in the order in which caches began to fill.
         ports.sort_by_key(|(_, trace)| trace.first_positive_ns());
         (ports.into_iter().map(|(port, _)| port).collect(), omitted)
     }
 
-    /// Two plots for each interface: what is in the cache, and what comes and goes.
-    fn caches(&self, (ports, omitted): &(Vec<&'a String>, Option<String>)) -> Vec<Panel> {
-        let mut panels = Vec::new();
-        for port in ports {
-            let entity = Entity::Port((*port).clone());
-            let states = self.level(&entity, Metric::State).cloned();
-            let new = |id: &str, quantity: &'static str, title: &str, unit| {
-                let names = (quantity, format!("{port}: {title}"));
-                let mut panel = Panel::new("caches", format!("{id}-{port}"), names, unit);
-                panel.states = states.clone();
-                panel
-            };
-            let mut cache = new("cache", "cache", "in the cache", "B");
-            if let Some(trace) = self.level(&entity, Metric::Cache) {
-                cache.push("cache".to_string(), 0, trace);
-            }
-            let thresholds = [
-                ("low", Metric::CacheLow),
-                ("high", Metric::CacheHigh),
-                ("total", Metric::CacheTotal),
-            ];
-            for (name, metric) in thresholds {
-                let value = self.level(&entity, metric).and_then(Trace::last);
-                let steps = |value| vec![(0.0, value)];
-                let mark = |value| Mark { name: name.to_string(), steps: steps(value) };
-                cache.marks.extend(value.map(mark));
-            }
-            cache.omitted.clone_from(omitted);
-            let title = format!("in and out, over {}", self.window);
-            let mut rates = new("rates", "rate", &title, "bit/s");
-            rates.marks = self.marks_of("capacity", std::iter::once(*port), Metric::LinkRate);
-            let flows =
-                [("in", Metric::Offered), ("out", Metric::Sent), ("detoured", Metric::Detoured)];
-            for (look, (name, metric)) in flows.into_iter().enumerate() {
-                let rate = self.lines.rates.get(&(entity.clone(), metric));
-                if let Some(rate) = rate.filter(|rate| rate.highest() > 0.0) {
-                    rates.push(name.to_string(), look, rate);
-                }
-            }
-            panels.extend([cache, rates]);
-        }
-        panels
-    }
-
-    fn sequences(&self) -> Vec<Panel> {
-        let mut panels = Vec::new();
-        for &flow in self.flows.iter().take(SEQUENCES) {
-            let own = Entity::Flow(flow, 1);
-            let title = format!("flow {flow}");
-            let names = ("sequence number", title);
-            let mut panel = Panel::new("sequence", format!("sequence-{flow}"), names, "B");
-            let sent = self.level(&own, Metric::Sent).map(|trace| ("sent".to_string(), trace));
-            let received = self.level(&own, Metric::Received);
-            let received = received.map(|trace| ("received".to_string(), trace));
-            let lines = sent.into_iter().chain(self.passed(flow)).chain(received);
-            lines.enumerate().for_each(|(look, (name, trace))| panel.push(name, look, trace));
-            let more = self.flows.len().saturating_sub(SEQUENCES);
-            panel.omitted = (more > 0)
-                .then(|| format!("the first {SEQUENCES} flows; others are in series.parquet"));
-            if panel.lines.len() > 1 {
-                panels.push(panel);
-            }
-        }
-        panels
-    }
     /// What left each interface for a flow, in the order of its way: nothing is further ahead than
     /// what it comes from.
     fn passed(&self, flow: u32) -> Vec<(String, &'a Trace)> {
         let mut passed: Vec<(f64, &String, &Trace)> = self
-            .levels(Metric::Passed)
+            .levels(Series::Passed)
             .filter_map(|(entity, trace)| match entity {
                 Entity::PortFlow(port, of) if *of == flow && trace.highest() > 0.0 => {
                     Some((trace.area(), port, trace))
@@ -440,26 +437,147 @@ impl<'a> Sorter<'a> {
         passed.sort_by(|a, b| b.0.total_cmp(&a.0));
         passed.into_iter().map(|(_, port, trace)| (format!("left {port}"), trace)).collect()
     }
+}
 
-    fn shares(&self, (ports, omitted): &(Vec<&'a String>, Option<String>)) -> Vec<Panel> {
-        let of = |port: &&String| {
-            let names = ("cache", format!("{port}: in the cache, each flow"));
-            let mut panel = Panel::new("shares", format!("share-{port}"), names, "B");
-            for (entity, trace) in self.levels(Metric::Cache) {
-                match entity {
-                    Entity::PortFlow(at, flow) if at == *port && trace.highest() > 0.0 => {
-                        let (label, look) = self.flow(*flow, 1);
-                        panel.push(label, look, trace);
-                    }
-                    _ => {}
-                }
-            }
-            panel.looks = self.flows.len();
-            let state = self.level(&Entity::Port(port.to_string()), Metric::State);
-            panel.states = state.cloned();
-            panel.omitted.clone_from(omitted);
-            panel
-        };
-        ports.iter().map(of).collect()
+/// What was on the wire of the busiest links.
+fn wire(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let title = format!("{}, over {}", plot.title, run.window);
+    let mut panel = Panel::new(plot, plot.id, title);
+    for (look, (port, trace)) in run.busiest.iter().enumerate() {
+        panel.push(format!("link {port}"), look, trace);
     }
+    panel.marks = run.capacity(run.busiest.iter());
+    panel.whole = true;
+    vec![panel]
+}
+
+/// A plot for each series that controllers publish.
+fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let mut series: BTreeMap<(&String, &String), Vec<(&Entity, &Trace)>> = BTreeMap::new();
+    for ((entity, metric), trace) in &run.lines.levels {
+        if let Metric::Published { name, unit } = metric {
+            series.entry((name, unit)).or_default().push((entity, trace));
+        }
+    }
+    let mut panels = Vec::new();
+    for ((name, unit), lines) in series {
+        // The same name in two units is two plots.
+        let mut panel = Panel::new(plot, format!("{}-{name}-{unit}", plot.id), name.clone());
+        (panel.quantity, panel.unit) = (name.clone().into(), unit.clone().into());
+        run.add_flows(&mut panel, lines.into_iter());
+        panels.push(panel);
+    }
+    panels
+}
+
+fn queues(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
+    let (ports, omitted) = run.busiest(Series::Queue, QUEUES);
+    for (look, (port, trace)) in ports.iter().enumerate() {
+        panel.push(format!("port {port}"), look, trace);
+    }
+    let shown = ports.iter().map(|(port, _)| *port);
+    panel.marks = run.marks_of("limit", shown, Series::LimitBytes);
+    panel.omitted = omitted;
+    vec![panel]
+}
+
+/// What the ports of the busiest links stamp: others stamp their capacity, whatever it is.
+fn stamped(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
+    let known = run.levels(Series::RcpRate).filter_map(|(entity, trace)| match entity {
+        Entity::Port(port) => Some((port, trace)),
+        _ => None,
+    });
+    // Results of an earlier version do not say which links were busy.
+    let of_busy =
+        |port: &String| run.busiest.is_empty() || run.busiest.iter().any(|(busy, _)| *busy == port);
+    let ports: Vec<_> = known.filter(|(port, _)| of_busy(port)).take(LINKS).collect();
+    for (look, (port, trace)) in ports.iter().enumerate() {
+        panel.push(format!("port {port}"), look, trace);
+    }
+    panel.marks = run.capacity(ports.iter());
+    vec![panel]
+}
+
+/// Two plots for each interface: what is in the cache, and what comes and goes.
+fn caches(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let (ports, omitted) = run.interfaces();
+    let mut panels = Vec::new();
+    for port in ports {
+        let entity = Entity::Port(port.clone());
+        let states = run.level(&entity, Series::State).cloned();
+        let title = format!("{port}: {}", plot.title);
+        let mut cache = Panel::new(plot, format!("{}-{port}", plot.id), title);
+        cache.states.clone_from(&states);
+        if let Some(trace) = run.level(&entity, Series::Cache) {
+            cache.push("cache".to_string(), 0, trace);
+        }
+        let thresholds =
+            [("low", Series::CacheLow), ("high", Series::CacheHigh), ("total", Series::CacheTotal)];
+        for (name, series) in thresholds {
+            let value = run.level(&entity, series).and_then(Trace::last);
+            let mark = |value| Mark { name: name.to_string(), steps: vec![(0.0, value)] };
+            cache.marks.extend(value.map(mark));
+        }
+        cache.omitted.clone_from(&omitted);
+        let title = format!("{port}: in and out, over {}", run.window);
+        let mut rates = Panel::new(plot, format!("rates-{port}"), title);
+        (rates.quantity, rates.unit) = ("rate".into(), "bit/s".into());
+        rates.states = states;
+        rates.marks = run.marks_of("capacity", std::iter::once(port), Series::LinkRate);
+        let flows =
+            [("in", Series::Offered), ("out", Series::Sent), ("detoured", Series::Detoured)];
+        for (look, (name, series)) in flows.into_iter().enumerate() {
+            let rate = run.lines.rates.get(&(entity.clone(), series.into()));
+            if let Some(rate) = rate.filter(|rate| rate.highest() > 0.0) {
+                rates.push(name.to_string(), look, rate);
+            }
+        }
+        panels.extend([cache, rates]);
+    }
+    panels
+}
+
+fn sequences(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let mut panels = Vec::new();
+    for &flow in run.flows.iter().take(SEQUENCES) {
+        let own = Entity::Flow(flow, 1);
+        let title = format!("{} {flow}", plot.title);
+        let mut panel = Panel::new(plot, format!("{}-{flow}", plot.id), title);
+        let sent = run.level(&own, Series::Sent).map(|trace| ("sent".to_string(), trace));
+        let received = run.level(&own, Series::Received);
+        let received = received.map(|trace| ("received".to_string(), trace));
+        let lines = sent.into_iter().chain(run.passed(flow)).chain(received);
+        lines.enumerate().for_each(|(look, (name, trace))| panel.push(name, look, trace));
+        let more = run.flows.len().saturating_sub(SEQUENCES);
+        panel.omitted = (more > 0)
+            .then(|| format!("the first {SEQUENCES} flows; others are in series.parquet"));
+        if panel.lines.len() > 1 {
+            panels.push(panel);
+        }
+    }
+    panels
+}
+
+fn shares(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let (ports, omitted) = run.interfaces();
+    let of = |port: &String| {
+        let title = format!("{port}: {}", plot.title);
+        let mut panel = Panel::new(plot, format!("{}-{port}", plot.id), title);
+        for (entity, trace) in run.levels(Series::Cache) {
+            match entity {
+                Entity::PortFlow(at, flow) if at == port && trace.highest() > 0.0 => {
+                    let (label, look) = run.flow(*flow, 1);
+                    panel.push(label, look, trace);
+                }
+                _ => {}
+            }
+        }
+        panel.looks = run.flows.len();
+        panel.states = run.level(&Entity::Port(port.clone()), Series::State).cloned();
+        panel.omitted.clone_from(&omitted);
+        panel
+    };
+    ports.into_iter().map(of).collect()
 }

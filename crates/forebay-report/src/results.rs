@@ -1,13 +1,16 @@
 //! What a folder of results says in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
+use super::metrics::Means;
+use forebay_scenario::statistics::Interval;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// `summary.json`, as far as a report shows it. See `Summary` of `forebay-lab` for the meaning of the keys.
+/// `summary.json`, as far as a report shows it. See `Summary` of `forebay-lab` for the meaning of
+/// the keys.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Results {
     pub forebay: String,
@@ -81,27 +84,34 @@ pub(super) struct Aggregate {
     pub completed: usize,
     #[serde(default)]
     pub skipped: usize,
-    pub drops: BTreeMap<String, Estimate>,
-    pub metrics: BTreeMap<String, Estimate>,
-    pub utilisation: BTreeMap<String, Estimate>,
+    pub drops: BTreeMap<String, Interval>,
+    pub metrics: BTreeMap<String, Interval>,
+    pub utilisation: BTreeMap<String, Interval>,
     #[serde(default)]
-    pub by_class: BTreeMap<String, BTreeMap<String, Estimate>>,
+    pub by_class: BTreeMap<String, BTreeMap<String, Interval>>,
     /// Of the reference: `afct_s`, `afct_ratio`.
     #[serde(default)]
-    pub reference: BTreeMap<String, Estimate>,
+    pub reference: BTreeMap<String, Interval>,
 }
 
-/// A mean over seeds, and its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub(super) struct Estimate {
-    pub mean: f64,
-    pub ci95: Option<[f64; 2]>,
-}
-
-impl Estimate {
-    /// Half the width of the interval.
-    pub fn half(&self) -> Option<f64> {
-        self.ci95.map(|[low, high]| (high - low) / 2.0)
+impl Means for Aggregate {
+    fn metric(&self, name: &str) -> Option<Interval> {
+        self.metrics.get(name).copied()
+    }
+    fn classes(&self) -> impl Iterator<Item = &str> {
+        self.by_class.keys().map(String::as_str)
+    }
+    fn of_class(&self, class: &str, name: &str) -> Option<Interval> {
+        self.by_class.get(class)?.get(name).copied()
+    }
+    fn reference(&self, name: &str) -> Option<Interval> {
+        self.reference.get(name).copied()
+    }
+    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
+    }
+    fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.drops.iter().map(|(reason, drops)| (reason.as_str(), *drops))
     }
 }
 

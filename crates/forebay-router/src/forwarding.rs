@@ -1,11 +1,11 @@
 //! The machine inside a node that decides where a packet goes, and that may hold it.
 
-use crate::inrpp::Inrpp;
-use crate::plain::PlainIp;
 use crate::routes::Routes;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropLog, DropReason, NodeId, Packet, PortId, Rate, Time};
+use core::any::Any;
+use forebay_base::{
+    Arena, DropLog, DropReason, IpVersion, NodeId, Packet, PortId, Rate, Rng, Time,
+};
 
 /// What forwarding may know of the ports of its node.
 pub trait Ports {
@@ -48,6 +48,42 @@ pub struct NodeContext<'a> {
     pub work: &'a mut Work,
 }
 
+/// What a port of a router leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterPort {
+    /// Rate of the link at the start.
+    pub rate: Rate,
+    /// The node at its other end, if that is a router of the same kind.
+    pub neighbour: Option<NodeId>,
+}
+
+/// What a router is built for.
+#[derive(Clone, Debug)]
+pub struct RouterInit<'a> {
+    /// The node.
+    pub node: NodeId,
+    /// Its ports, in order.
+    pub ports: &'a [RouterPort],
+    /// IP version of the network.
+    pub version: IpVersion,
+    /// Random numbers for this router alone.
+    pub rng: Rng,
+}
+
+/// What a kind of router is configured with.
+pub trait RouterSettings: Clone + Default + Send + Sync + 'static {
+    /// The machine that it is for.
+    type Router: Forwarding;
+    /// The machine of one node. The settings are within their ranges.
+    fn build(&self, init: RouterInit<'_>) -> Self::Router;
+    /// Most bytes that it holds beside the queue of a port of that rate: for estimates of memory.
+    fn cache_bytes(&self, _rate: Rate) -> u64 {
+        0
+    }
+    /// Count what each flow has had of each port: for figures, it may cost a look-up per packet.
+    fn count_per_flow(&mut self) {}
+}
+
 /// What to do with a packet.
 #[derive(Debug)]
 pub enum Verdict {
@@ -61,19 +97,21 @@ pub enum Verdict {
     Drop(Packet, DropReason),
 }
 
-/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is built.
+/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is
+/// built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
     /// Those that came to the node and that its routes send there, and no others.
     Routed,
-    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the port.
+    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the
+    /// port.
     Passing,
     /// Any, also packets of its own for any address.
     Any,
 }
 
 /// Owns the caches of one node.
-pub trait Forwarding: Send {
+pub trait Forwarding: Any + Send {
     /// False if it never keeps a packet: it gives no [`Verdict::Held`] and puts no port into
     /// [`Work::ready`]. The links behind its ports may then be of the simple kind, whose departures
     /// are known when packets are queued. Asked once, when a network is built.
@@ -86,7 +124,8 @@ pub trait Forwarding: Send {
     }
     /// A packet came in on `in_port`. TTL and routes are this machine's business.
     fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict;
-    /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop it.
+    /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop
+    /// it.
     fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {
         Verdict::Drop(packet, DropReason::Full)
     }
@@ -94,8 +133,8 @@ pub trait Forwarding: Send {
     fn pull(&mut self, _port: PortId, _cx: &mut NodeContext<'_>) -> Option<Packet> {
         None
     }
-    /// True if [`Forwarding::pull`] would give a packet for `port` now. After each call the driver asserts, in debug
-    /// builds, that no idle port has one.
+    /// True if [`Forwarding::pull`] would give a packet for `port` now. After each call the driver
+    /// asserts, in debug builds, that no idle port has one.
     fn has_eligible(&self, _port: PortId, _now: Time) -> bool {
         false
     }
@@ -117,64 +156,4 @@ pub trait Forwarding: Send {
     fn on_link(&mut self, _port: PortId, _up: bool, _cx: &mut NodeContext<'_>) {}
     /// The node restarts: everything held and learnt is lost.
     fn restart(&mut self, _cx: &mut NodeContext<'_>) {}
-}
-
-/// The kinds of forwarding. A node has one; there are hundreds, not millions.
-pub enum AnyForwarding {
-    /// Plain IP.
-    PlainIp(PlainIp),
-    /// INRPP.
-    Inrpp(Box<Inrpp>),
-    /// Brought from outside.
-    Custom(Box<dyn Forwarding>),
-}
-
-macro_rules! each {
-    ($self:expr, $f:ident => $call:expr) => {
-        match $self {
-            AnyForwarding::PlainIp($f) => $call,
-            AnyForwarding::Inrpp($f) => $call,
-            AnyForwarding::Custom($f) => $call,
-        }
-    };
-}
-
-impl Forwarding for AnyForwarding {
-    fn holds_packets(&self) -> bool {
-        each!(self, f => f.holds_packets())
-    }
-    fn sends(&self, port: PortId) -> Sends {
-        each!(self, f => f.sends(port))
-    }
-    #[inline]
-    fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
-        each!(self, f => f.on_packet(in_port, packet, cx))
-    }
-    fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
-        each!(self, f => f.on_overflow(port, packet, cx))
-    }
-    fn pull(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
-        each!(self, f => f.pull(port, cx))
-    }
-    fn has_eligible(&self, port: PortId, now: Time) -> bool {
-        each!(self, f => f.has_eligible(port, now))
-    }
-    fn held_packets(&self) -> u64 {
-        each!(self, f => f.held_packets())
-    }
-    fn held_bytes(&self, port: PortId) -> u64 {
-        each!(self, f => f.held_bytes(port))
-    }
-    fn next_timeout(&self) -> Option<Time> {
-        each!(self, f => f.next_timeout())
-    }
-    fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
-        each!(self, f => f.on_timeout(cx))
-    }
-    fn on_link(&mut self, port: PortId, up: bool, cx: &mut NodeContext<'_>) {
-        each!(self, f => f.on_link(port, up, cx))
-    }
-    fn restart(&mut self, cx: &mut NodeContext<'_>) {
-        each!(self, f => f.restart(cx))
-    }
 }

@@ -9,7 +9,11 @@ mod forwarding;
 pub mod inrpp;
 mod plain;
 mod routes;
+mod table;
 
-pub use forwarding::{AnyForwarding, Forwarding, NodeContext, Ports, Sends, Verdict, Work};
+pub use forwarding::{
+    Forwarding, NodeContext, Ports, RouterInit, RouterPort, RouterSettings, Sends, Verdict, Work,
+};
 pub use plain::PlainIp;
 pub use routes::Routes;
+pub use table::{AnyForwarding, ForwardingSpec, MakeRouter, ROUTERS, RouterEntry};

@@ -9,7 +9,8 @@ use forebay_base::{DropReason, NodeId, Packet, PortId};
 pub struct PlainIp;
 
 impl PlainIp {
-    /// All there is to it: the port for `packet` at `node`, its TTL decremented; or why it ends there.
+    /// All there is to it: the port for `packet` at `node`, its TTL decremented; or why it ends
+    /// there.
     #[inline]
     pub fn route(
         &self,

@@ -8,14 +8,17 @@ use forebay_base::{Addr, NodeId, PortId};
 const NONE: u16 = u16::MAX;
 /// In the place of a row: the node has none.
 const NO_ROW: u32 = u32::MAX;
-/// Set in the place of a row: some addresses of this node are redirected. One comparison tells the usual row.
+/// Set in the place of a row: some addresses of this node are redirected. One comparison tells the
+/// usual row.
 const REDIRECTED: u32 = 1 << 31;
 
-/// For each node the port that leads to each *attachment*: the node through which an address is reached, which is
-/// its only router for a host with one port, and the host itself otherwise. Hosts with one port are in no table.
+/// For each node the port that leads to each *attachment*: the node through which an address is
+/// reached, which is its only router for a host with one port, and the host itself otherwise. Hosts
+/// with one port are in no table.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    /// Per address: (column of its attachment, port of the attachment that leads to it or NONE if it is the attachment).
+    /// Per address: (column of its attachment, port of the attachment that leads to it or NONE if
+    /// it is the attachment).
     addresses: Vec<(u32, u16)>,
     /// Per node.
     places: Vec<Place>,
@@ -30,8 +33,8 @@ pub struct Routes {
 struct Place {
     /// Its own column, if it is an attachment.
     own_column: u32,
-    /// Where its row begins in `next`, with [`REDIRECTED`] where that is so; [`NO_ROW`] for hosts with one port, which send
-    /// everything to port 0.
+    /// Where its row begins in `next`, with [`REDIRECTED`] where that is so; [`NO_ROW`] for hosts
+    /// with one port, which send everything to port 0.
     row_start: u32,
 }
 
@@ -43,7 +46,8 @@ impl Place {
 }
 
 impl Routes {
-    /// No routes: `nodes` nodes, of which those in `rows` get a table, in that order, and those in `columns` can be attachments.
+    /// No routes: `nodes` nodes, of which those in `rows` get a table, in that order, and those in
+    /// `columns` can be attachments.
     pub fn new(nodes: usize, rows: &[NodeId], columns: &[NodeId]) -> Routes {
         let mut routes = Routes {
             addresses: Vec::new(),
@@ -79,7 +83,8 @@ impl Routes {
         let (addresses, redirected) = (self.addresses.clone(), self.redirected.clone());
         Routes { addresses, places, columns: self.columns, next, redirected }
     }
-    /// Append the next address: reached at `attachment`, from there by `last_hop`, None if the attachment itself has it.
+    /// Append the next address: reached at `attachment`, from there by `last_hop`, None if the
+    /// attachment itself has it.
     pub fn push_address(&mut self, attachment: NodeId, last_hop: Option<PortId>) -> Addr {
         let column = self.places[attachment.index()].own_column;
         assert_ne!(column, u32::MAX, "an attachment needs a column");
@@ -90,14 +95,16 @@ impl Routes {
     pub fn addresses(&self) -> usize {
         self.addresses.len()
     }
-    /// Set or clear the port by which `node` reaches `attachment`. Panics if either has no place in the table.
+    /// Set or clear the port by which `node` reaches `attachment`. Panics if either has no place in
+    /// the table.
     pub fn set(&mut self, node: NodeId, attachment: NodeId, port: Option<PortId>) {
         let row_start = self.places[node.index()].row().expect("the node needs a row");
         let column = self.places[attachment.index()].own_column as usize;
         assert!(column < self.columns, "an attachment needs a column");
         self.next[row_start + column] = port.map_or(NONE, |p| p.0);
     }
-    /// `node` sends what is for `dst`, and for no other address, through `port` from now on; None: it has no route there.
+    /// `node` sends what is for `dst`, and for no other address, through `port` from now on; None:
+    /// it has no route there.
     pub fn redirect(&mut self, node: NodeId, dst: Addr, port: Option<PortId>) {
         self.redirected.insert((node, dst), port.map_or(NONE, |p| p.0));
         self.places[node.index()].row_start |= REDIRECTED;

@@ -1,12 +1,9 @@
 //! Congestion control algorithms by name: the table of `forebay-cc`, and those that a program
 //! registers before it reads its first scenario.
 
-mod registration;
-
-pub use registration::{RegisterError, RegisteredSpec, Registration};
-
+use crate::protocol::Bundle;
+use crate::registry::{Chosen, Controllers, Line, first_line, lines};
 use forebay_cc::{AnyController, AnyFeedback, Entry, Init, ParamError, Spec, TABLE};
-use registration::{Registered, registered};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -18,14 +15,14 @@ pub struct Algorithm(Kind);
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Table(&'static Entry),
-    Registered(&'static Registered),
+    Registered(&'static Line<Controllers>),
 }
 
 impl Algorithm {
     /// All of them: those of the table, then registered ones in their order.
     pub fn all() -> Vec<Algorithm> {
         let table = TABLE.iter().map(|entry| Algorithm(Kind::Table(entry)));
-        let registered = registered().into_iter().map(|one| Algorithm(Kind::Registered(one)));
+        let registered = lines().into_iter().map(|one| Algorithm(Kind::Registered(one)));
         table.chain(registered).collect()
     }
 
@@ -70,7 +67,7 @@ impl Algorithm {
     pub fn about(self) -> Vec<&'static str> {
         match self.0 {
             Kind::Table(entry) => entry.about().collect(),
-            Kind::Registered(one) => one.about(),
+            Kind::Registered(one) => one.about.clone(),
         }
     }
 
@@ -78,19 +75,31 @@ impl Algorithm {
     pub fn spec(self) -> AlgorithmSpec {
         match self.0 {
             Kind::Table(entry) => AlgorithmSpec::Table((entry.spec)()),
-            Kind::Registered(one) => AlgorithmSpec::Registered(one.spec()),
+            Kind::Registered(one) => {
+                let spec = RegisteredSpec::of(one, &toml::Table::new());
+                AlgorithmSpec::Registered(spec.expect("a line can be made of nothing"))
+            }
         }
     }
 
     /// It with these parameters, which are not checked against their ranges.
-    pub(crate) fn with(self, params: &toml::Table) -> Result<AlgorithmSpec, toml::de::Error> {
+    pub(crate) fn with(self, params: &toml::Table) -> Result<AlgorithmSpec, String> {
         match self.0 {
             Kind::Table(entry) => {
                 let tagged = [(entry.name.to_string(), toml::Value::Table(params.clone()))];
                 let tagged: toml::Table = tagged.into_iter().collect();
-                toml::Value::Table(tagged).try_into().map(AlgorithmSpec::Table)
+                let spec: Result<Spec, _> = toml::Value::Table(tagged).try_into();
+                spec.map(AlgorithmSpec::Table).map_err(first_line)
             }
-            Kind::Registered(one) => one.with(params).map(AlgorithmSpec::Registered),
+            Kind::Registered(one) => RegisteredSpec::of(one, params).map(AlgorithmSpec::Registered),
+        }
+    }
+
+    /// What its flows need in the network and of the transport.
+    pub fn bundle(self) -> Bundle {
+        match self.0 {
+            Kind::Table(entry) => Bundle::of_table(entry.name),
+            Kind::Registered(one) => one.traits,
         }
     }
 
@@ -100,6 +109,21 @@ impl Algorithm {
             Kind::Table(_) => None,
             Kind::Registered(one) => Some(one.schema.clone()),
         }
+    }
+}
+
+/// A registered algorithm and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegisteredSpec {
+    chosen: Chosen<Controllers>,
+    range: Result<(), ParamError>,
+}
+
+impl RegisteredSpec {
+    fn of(line: &'static Line<Controllers>, given: &toml::Table) -> Result<RegisteredSpec, String> {
+        let made = (line.make)(given)?;
+        let range = made.range;
+        Ok(RegisteredSpec { chosen: Chosen::of(line, made, given.clone()), range })
     }
 }
 
@@ -117,7 +141,7 @@ impl AlgorithmSpec {
     pub fn name(&self) -> &'static str {
         match self {
             AlgorithmSpec::Table(spec) => spec.name(),
-            AlgorithmSpec::Registered(spec) => spec.name(),
+            AlgorithmSpec::Registered(spec) => spec.chosen.name(),
         }
     }
 
@@ -125,7 +149,7 @@ impl AlgorithmSpec {
     pub fn check(&self) -> Result<(), ParamError> {
         match self {
             AlgorithmSpec::Table(spec) => spec.check(),
-            AlgorithmSpec::Registered(spec) => spec.check(),
+            AlgorithmSpec::Registered(spec) => spec.range,
         }
     }
 
@@ -133,7 +157,7 @@ impl AlgorithmSpec {
     pub fn build(&self, init: Init) -> AnyController {
         match self {
             AlgorithmSpec::Table(spec) => spec.build(init),
-            AlgorithmSpec::Registered(spec) => spec.build(init),
+            AlgorithmSpec::Registered(spec) => (spec.chosen.own_machine().controller)(init),
         }
     }
 
@@ -141,7 +165,7 @@ impl AlgorithmSpec {
     pub fn build_feedback(&self) -> AnyFeedback {
         match self {
             AlgorithmSpec::Table(spec) => spec.build_feedback(),
-            AlgorithmSpec::Registered(spec) => spec.build_feedback(),
+            AlgorithmSpec::Registered(spec) => (spec.chosen.own_machine().feedback)(),
         }
     }
 
@@ -155,9 +179,14 @@ impl AlgorithmSpec {
                     _ => toml::Table::new(),
                 }
             }
-            AlgorithmSpec::Registered(spec) => spec.params().clone(),
+            AlgorithmSpec::Registered(spec) => spec.chosen.params.clone(),
         }
     }
+}
+
+/// True if the table has an algorithm of that name.
+pub(crate) fn is_algorithm(name: &str) -> bool {
+    TABLE.iter().any(|entry| entry.name == name)
 }
 
 /// True if `name` can name a protocol or a class: lower-case letters, digits, `-`, 1 to 40 of them.

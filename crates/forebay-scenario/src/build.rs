@@ -1,17 +1,13 @@
 //! From a scenario to the network that a driver runs.
 
 use super::error::{Fault, ScenarioError};
+use super::network::Network;
 use super::source::Sources;
-use super::{Flow, Link, LinkDirection, Scenario};
-use crate::protocol::{Bundle, PortKind};
+use super::{Flow, Link, LinkDirection, Node, Scenario};
 use forebay_base::{NodeId, Rng, Span, Stream};
 use forebay_net::{
-    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, SchemeSpec,
-    TransportSpec,
+    ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec,
 };
-use forebay_queue::RcpPortParams;
-use forebay_router::inrpp::Settings;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Scenario {
@@ -25,12 +21,14 @@ impl Scenario {
             found.expect("every kind of flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
-        let support = self.support(protocol, &names)?;
+        let network = self.network(protocol);
+        let network =
+            network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
         let nodes = (0..).map(NodeId).zip(&self.nodes);
         Ok(NetSpec {
             version: self.ip_version,
-            nodes: nodes.map(|(id, node)| support.node(id, node)).collect(),
-            links: self.links.iter().flat_map(|link| self.directions(link, &support)).collect(),
+            nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
+            links: self.links.iter().flat_map(|link| self.directions(link, &network)).collect(),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
             events: self.events.clone(),
@@ -62,32 +60,9 @@ impl Scenario {
         }
     }
 
-    /// What the network has for the protocols of a run.
-    fn support(
-        &self,
-        protocol: &'static str,
-        names: &[&'static str],
-    ) -> Result<Support, ScenarioError> {
-        let bundles: Vec<Bundle> = names.iter().map(|name| self.bundle(name)).collect();
-        let inrpp_routers = self.inrpp_routers(protocol);
-        let checked = self.check_caches(&inrpp_routers);
-        checked.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
-        let stamps = bundles.iter().any(|bundle| bundle.ports == PortKind::Rcp);
-        Ok(Support {
-            rcp: stamps.then_some(self.rcp),
-            inrpp: Arc::new(self.inrpp.settings.clone()),
-            inrpp_routers,
-        })
-    }
-
     /// Both directions of a link, with what the protocols of the run need of it.
-    fn directions(&self, link: &Link, support: &Support) -> [LinkSpec; 2] {
-        let is_host = |node: NodeId| self.nodes[node.index()].is_host;
-        let pools = |node: NodeId| support.inrpp_routers.contains(&node);
-        let room_bytes = match pools(link.a) && pools(link.b) {
-            true => Bundle::of("inrpp").mtu_room_bytes,
-            false => 0,
-        };
+    fn directions(&self, link: &Link, network: &Network) -> [LinkSpec; 2] {
+        let room_bytes = network.mtu_room_bytes(link);
         let one = |from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
             from,
             to,
@@ -98,11 +73,8 @@ impl Scenario {
             loss: wire.loss,
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
-            queue: wire.discipline.queue(wire.queue),
-            scheme: match support.rcp {
-                Some(params) if !is_host(from) => SchemeSpec::Rcp(params),
-                _ => SchemeSpec::None,
-            },
+            queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
+            scheme: network.scheme(from, wire),
         };
         [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
     }
@@ -122,6 +94,11 @@ impl Scenario {
     }
 }
 
+fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
+    let kind = network.forwarding(id).map_or(NodeKind::Host, NodeKind::Router);
+    NodeSpec { name: node.name.clone(), kind }
+}
+
 /// A protocol and a class.
 type FlowKind = (&'static str, &'static str);
 
@@ -130,33 +107,11 @@ fn kind_of(flow: &Flow, protocol: &'static str) -> FlowKind {
     (protocol, flow.class.unwrap_or(protocol))
 }
 
-/// What the network of a run has beside plain routers and queues: the union of what its protocols need.
-struct Support {
-    /// Ports of routers stamp rates.
-    rcp: Option<RcpPortParams>,
-    inrpp: Arc<Settings>,
-    /// Routers that run INRPP.
-    inrpp_routers: BTreeSet<NodeId>,
-}
-
-impl Support {
-    fn node(&self, id: NodeId, node: &super::Node) -> NodeSpec {
-        let kind = match node.is_host {
-            true => NodeKind::Host,
-            false if self.inrpp_routers.contains(&id) => {
-                NodeKind::Router(ForwardingSpec::Inrpp(Arc::clone(&self.inrpp)))
-            }
-            false => NodeKind::Router(ForwardingSpec::PlainIp),
-        };
-        NodeSpec { name: node.name.clone(), kind }
-    }
-}
-
-/// Let INRPP routers count what each flow has had of each interface, which costs a look-up per packet.
+/// Let routers count what each flow has had of each port, which may cost a look-up per packet.
 pub fn count_per_flow(spec: &mut NetSpec) {
     for node in &mut spec.nodes {
-        if let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &mut node.kind {
-            Arc::make_mut(settings).flow_totals = true;
+        if let NodeKind::Router(forwarding) = &mut node.kind {
+            forwarding.count_per_flow();
         }
     }
 }

@@ -346,7 +346,8 @@ fn split(line: &str, at: usize, source: u32) -> Result<Vec<Cell<'_>>, Fault> {
         if line[cell..].starts_with('"') {
             let (text, len) = quoted(&line[cell..]).ok_or_else(|| {
                 let loc = Loc { source, start: (at + cell) as u32, end: (at + line.len()) as u32 };
-                let text = "a cell that begins with a quote ends with one, then comes a comma or the end of the line";
+                let text = "a cell that begins with a quote ends with one, then comes a comma or \
+                            the end of the line";
                 Fault::at(loc, "", Problem::Csv(text.into()))
             })?;
             cells.push(Cell { start: at + cell, end: at + cell + len, text });

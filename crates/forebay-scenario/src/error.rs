@@ -63,7 +63,8 @@ pub struct Place {
     pub column: usize,
     /// The key, from the top of the document: `links[0].rate`; for a CSV file the column's name.
     pub key: String,
-    /// The line of text, tabs as spaces; of a long line what stands around the place, "…" for the rest.
+    /// The line of text, tabs as spaces; of a long line what stands around the place, "…" for the
+    /// rest.
     pub text: String,
     /// Characters of `text` before the place.
     pub indent: usize,
@@ -158,7 +159,8 @@ pub enum Problem {
     Conflict(String),
     /// A full-sized packet that does not fit a link or its queue.
     #[error(
-        "a full-sized packet has {packet_bytes} bytes (mss_bytes = {mss_bytes} and headers), more than {what}"
+        "a full-sized packet has {packet_bytes} bytes (mss_bytes = {mss_bytes} and headers), more \
+         than {what}"
     )]
     PacketTooLarge {
         /// Its length with headers, in bytes.

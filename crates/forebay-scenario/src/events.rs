@@ -53,7 +53,8 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
             Err(entry.fault(Problem::MissingKey { key: "link", meaning }))
         }
         _ => {
-            let text = "an event is one of `link` (with rate, delay, loss or state), `restart` and `route`";
+            let text = "an event is one of `link` (with rate, delay, loss or state), `restart` and \
+                        `route`";
             Err(entry.fault(Problem::Conflict(text.into())))
         }
     }

@@ -30,6 +30,10 @@ impl Faults {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
+    /// What is wrong first.
+    pub fn first_problem(&self) -> Option<&Problem> {
+        self.list.first().map(|fault| &*fault.problem)
+    }
     /// Faults so far.
     pub fn len(&self) -> usize {
         self.list.len() + self.more
@@ -243,7 +247,8 @@ fn is_table(item: &Item) -> bool {
     matches!(item.value, Value::Table(_))
 }
 
-/// Take what is wrong out of an element of a list, but leave its keys: that they are there is right.
+/// Take what is wrong out of an element of a list, but leave its keys: that they are there is
+/// right.
 fn hide_in(item: &mut Item, key: &str, wrong: &[(&str, Option<Loc>)]) {
     let Value::Table(entries) = &mut item.value else { return };
     for entry in entries {

@@ -1,7 +1,7 @@
 //! From a TOML item to a typed value, and back; and the tables of which the format is made.
 //!
-//! A table of the format is declared once, with [`sections!`]: from that come its reader, its writer, the list of keys for
-//! suggestions, and its JSON Schema.
+//! A table of the format is declared once, with [`sections!`]: from that come its reader, its
+//! writer, the list of keys for suggestions, and its JSON Schema.
 
 use super::error::{Fault, Problem};
 use super::faults::{all, note};
@@ -197,7 +197,8 @@ fn sentence(doc: &[&str]) -> String {
     rest.next().map(|c| c.to_lowercase().collect::<String>() + rest.as_str()).unwrap_or_default()
 }
 
-/// Declares tables of the format: keys that must be there, keys that may, and a table whose keys are also its own.
+/// Declares tables of the format: keys that must be there, keys that may, and a table whose keys
+/// are also its own.
 macro_rules! sections {
     ($(
         $(#[doc = $doc:literal])*
@@ -238,8 +239,14 @@ macro_rules! sections {
                 required: &mut Vec<&'static str>,
             ) {
                 required.extend_from_slice(&[$(stringify!($rkey),)*]);
-                $( properties.insert(stringify!($rkey).into(), property::<$rtype>(&[$($rdoc),*])); )*
-                $( properties.insert(stringify!($okey).into(), property::<$otype>(&[$($odoc),*])); )*
+                $( properties.insert(
+                    stringify!($rkey).into(),
+                    property::<$rtype>(&[$($rdoc),*]),
+                ); )*
+                $( properties.insert(
+                    stringify!($okey).into(),
+                    property::<$otype>(&[$($odoc),*]),
+                ); )*
                 $( <$ftype>::describe(properties, required); )?
             }
             fn doc() -> &'static [&'static str] {
@@ -267,7 +274,9 @@ pub(super) use sections;
 macro_rules! choices {
     ($(
         $(#[$meta:meta])*
-        $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )* }
+        $vis:vis enum $name:ident {
+            $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )*
+        }
     )*) => { $(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
-use super::disciplines;
 use super::error::{Fault, Problem};
 use super::faults::all;
 use super::fields::{
@@ -9,7 +8,9 @@ use super::fields::{
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
 use super::life::{Before, LawOf, WriteTable};
+use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
@@ -48,7 +49,8 @@ choices! {
         RackTlp = "rack-tlp",
         /// The retransmission timer alone.
         TimeoutOnly = "timeout-only",
-        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets (INRPP).
+        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets
+        /// (INRPP).
         Patient = "patient",
     }
     /// How the RTO follows from RTT samples.
@@ -70,7 +72,8 @@ choices! {
 }
 
 sections! {
-    /// A scenario: a network, its flows, what happens to it, and the protocols that are compared on it.
+    /// A scenario: a network, its flows, what happens to it, and the protocols that are compared on
+    /// it.
     pub struct File {
         required {}
         optional {
@@ -86,13 +89,15 @@ sections! {
             sample_s: Seconds,
             /// When the clock of a flow completion time starts: "syn" (default) or "established".
             fct: FctClock,
-            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default "1ms", "0s" turns it off.
+            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default
+            /// "1ms", "0s" turns it off.
             start_jitter: Span,
             /// IP version of the address plan; default 4.
             ip_version: IpVersion,
             /// Transport configuration.
             tcp: Tcp,
-            /// Transport configuration of single protocols, one table per protocol: what differs from `tcp`. With a preset it starts from that instead.
+            /// Transport configuration of single protocols, one table per protocol: what differs
+            /// from `tcp`. With a preset it starts from that instead.
             tcp_of: TcpOf,
             /// Routers of INRPP.
             inrpp: InrppTable,
@@ -102,8 +107,11 @@ sections! {
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
             link_defaults: LinkParams,
-            /// Names of the routers.
-            routers: Vec<At<String>>,
+            /// The kind of router that they are, by name or as a table with `kind` and its
+            /// parameters; default: what the protocols of a run need.
+            router: Named<Routers>,
+            /// The routers: names, or tables.
+            routers: Vec<At<RouterEntry>>,
             /// Hosts, or groups of hosts.
             hosts: Vec<At<HostGroup>>,
             /// Links.
@@ -124,7 +132,8 @@ sections! {
             rate: Rate,
             /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
-            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s": reorders; default "0s".
+            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
+            /// reorders; default "0s".
             jitter: Span,
             /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
@@ -136,6 +145,9 @@ sections! {
             overhead_bytes: u16,
             /// The queue in front of the link: a table, or its limit alone.
             queue: Queue,
+            /// What the port does beside queueing where a router feeds it: a scheme by name, or a
+            /// table with `scheme` and its parameters; default: what the protocols of a run need.
+            port: Named<Schemes>,
         }
     }
     /// A queue.
@@ -144,10 +156,23 @@ sections! {
         optional {
             /// Discipline; default "droptail". Its parameters stand beside it.
             discipline: String,
-            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets
+            /// ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt
+            /// ("1.5BDP").
             limit: GivenLimit,
             /// Round-trip time for a limit in BDP, with unit.
             rtt: Span,
+        }
+    }
+    /// A router that says more than its name.
+    pub struct RouterTable {
+        required {
+            /// Name of the router.
+            name: String,
+        }
+        optional {
+            /// The kind of router that it is, whatever the others are: as `router` at the top.
+            router: Named<Routers>,
         }
     }
     /// A link between two nodes, both directions.
@@ -190,7 +215,8 @@ sections! {
     /// with `stop` none need be there.
     pub struct FlowGroup {
         required {
-            /// Host that opens and sends; of a group it may hold "{}", which stands for the number of the flow.
+            /// Host that opens and sends; of a group it may hold "{}", which stands for the number
+            /// of the flow.
             src: String,
             /// Host that receives; of a group it may hold "{}".
             dst: String,
@@ -230,11 +256,13 @@ sections! {
             rounds: u32,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
-            /// Class of the flow: results have all metrics of flows for each class, too. Default: its protocol.
+            /// Class of the flow: results have all metrics of flows for each class, too. Default:
+            /// its protocol.
             class: String,
         }
     }
-    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a router (`restart`) or to a route.
+    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a
+    /// router (`restart`) or to a route.
     pub struct EventEntry {
         required {
             /// When, with unit.
@@ -302,7 +330,9 @@ sections! {
         optional {
             /// Named configuration to start from; default "modern".
             preset: String,
-            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that puts options of its own on all data has as many bytes less, unless `tcp_of` says otherwise.
+            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that
+            /// puts options of its own on all data has as many bytes less, unless `tcp_of` says
+            /// otherwise.
             mss_bytes: u16,
             /// Initial window in segments.
             initial_window_segments: u32,
@@ -310,7 +340,8 @@ sections! {
             initial_ssthresh_bytes: Threshold,
             /// RTO before the first sample, with unit.
             initial_rto: Span,
-            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or "linux", SRTT + max(4 RTTVAR, min_rto).
+            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or
+            /// "linux", SRTT + max(4 RTTVAR, min_rto).
             rto_rule: RtoRuleName,
             /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
@@ -320,7 +351,8 @@ sections! {
             max_retries: u32,
             /// When ACKs are sent: "every-packet" or a table.
             ack_policy: AckRule,
-            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly all of slow start.
+            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly
+            /// all of slow start.
             quick_while_growing: bool,
             /// How losses are found: a name, or a table of a timer per packet.
             loss_policy: LossRule,
@@ -387,7 +419,9 @@ sections! {
 
 /// A value that is either of one form or of another.
 macro_rules! either {
-    ($($name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal })*) => { $(
+    ($(
+        $name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal }
+    )*) => { $(
         #[derive(Clone, Debug)]
         pub(super) enum $name { $first($a), $second($b) }
         impl Field for $name {
@@ -479,7 +513,12 @@ impl Field for Queue {
         let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
         let params = params.into_iter().map(|entry| param(entry, key)).collect();
         let queue = Queue { table: QueueTable::read(&own, key)?, params };
-        disciplines::check_keys(&queue, key)?;
+        named::check_keys::<Disciplines>(
+            queue.table.discipline.as_ref(),
+            &queue.params,
+            key,
+            Disciplines::OWN_KEYS,
+        )?;
         Ok(queue)
     }
     fn write(&self) -> toml::Value {
@@ -492,13 +531,38 @@ impl Field for Queue {
         toml::Value::Table(table)
     }
     fn schema() -> Json {
-        let mut forms = disciplines::schema(&QueueTable::schema());
+        let mut forms = named::schemas::<Disciplines>(&QueueTable::schema());
         forms.push(GivenLimit::schema());
         json!({ "anyOf": forms })
     }
     fn stand_in() -> Option<Self> {
         let limit = GivenLimit::stand_in().map(At::new);
         Some(Queue { table: QueueTable { limit, ..QueueTable::default() }, params: Vec::new() })
+    }
+}
+
+/// A router: its name, or a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RouterEntry(pub RouterTable);
+
+impl Field for RouterEntry {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => RouterTable::read(item, key).map(RouterEntry),
+            _ => {
+                let name = At::<String>::read(item, key);
+                let name = name.map_err(|fault| {
+                    or_also(fault, key, "a table such as { name = \"r\", router = \"ip\" }")
+                })?;
+                Ok(RouterEntry(RouterTable { name, router: None }))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        if self.0.router.is_none() { self.0.name.write() } else { self.0.write() }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [String::schema(), RouterTable::schema()] })
     }
 }
 
@@ -566,14 +630,15 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
 }
 
 /// One parameter of the table that is called `key`.
-fn param(entry: &Entry, key: &str) -> Param {
+pub(super) fn param(entry: &Entry, key: &str) -> Param {
     let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
     let value = At { value, loc: entry.item.loc, key };
     Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
 }
 
 impl Queue {
-    /// What is said here, and what `other` says beside it; its parameters only if the discipline is the same.
+    /// What is said here, and what `other` says beside it; its parameters only if the discipline is
+    /// the same.
     fn or(&self, other: &Queue) -> Queue {
         let (mine, others) = (&self.table, &other.table);
         let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
@@ -610,6 +675,7 @@ impl LinkParams {
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
             queue,
+            port: self.port.clone().or_else(|| other.port.clone()),
         }
     }
 }

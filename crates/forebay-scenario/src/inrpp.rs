@@ -3,23 +3,30 @@
 use super::error::{Fault, Problem};
 use super::faults::Faults;
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
+use super::file::File;
 use super::item::{Item, whole};
+use super::protocol::{Bundle, ReferenceMode};
+use super::registry::{Chosen, Line, Made, Params, RouterTraits, Routers, line, lines};
 use super::text::shown;
 use super::topology::Topology;
 use super::units::{Number, Room};
 use super::{Scenario, mtu_check};
-use crate::protocol::RouterKind;
 use forebay_base::{LinkId, NodeId, Span};
+use forebay_net::ForwardingSpec;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::{PI, SQRT_2};
+use std::sync::Arc;
 
 sections! {
     /// Which routers run INRPP, and what they are configured with.
     pub struct InrppTable {
         required {}
         optional {
-            /// Names of the routers that run INRPP, whatever protocol is compared; default: all while the protocol of the run, or of a flow, is inrpp, else none.
+            /// Names of the routers that run INRPP, whatever protocol is compared; default: all
+            /// while the protocol of the run, or of a flow, is inrpp, else none.
             routers: Vec<At<String>>,
             /// Cache of each interface.
             cache: CacheTable,
@@ -27,23 +34,33 @@ sections! {
             detours: bool,
             /// Time between two probes of a detour, T_p, with unit; 100us to 10s, default "10ms".
             probe_interval: Span,
-            /// Time between two decisions to open or close a detour, T_d, with unit; at least probe_interval; below 5 probe_interval loads have not settled since the last decision, which is told; default 5 probe_interval.
+            /// Time between two decisions to open or close a detour, T_d, with unit; at least
+            /// probe_interval; below 5 probe_interval loads have not settled since the last
+            /// decision, which is told; default 5 probe_interval.
             decision_interval: Span,
-            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2)); default 0.4.
+            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2));
+            /// default 0.4.
             alpha: Number,
-            /// Weight of the last probe interval in the load that the rate of detours is computed from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
+            /// Weight of the last probe interval in the load that the rate of detours is computed
+            /// from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
             load_weight: Number,
-            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to 1048576, default 1500.
+            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to
+            /// 1048576, default 1500.
             quantum_bytes: u32,
-            /// Shortest time for which an interface tells that its congestion is over, with unit; 1ms to 100s, default "200ms".
+            /// Shortest time for which an interface tells that its congestion is over, with unit;
+            /// 1ms to 100s, default "200ms".
             cancel_for: Span,
-            /// Shortest time after which a router forgets a congested interface downstream of which it hears nothing, with unit; 1ms to 100s, default "1s".
+            /// Shortest time after which a router forgets a congested interface downstream of which
+            /// it hears nothing, with unit; 1ms to 100s, default "1s".
             forget_after: Span,
-            /// Shortest time after which one packet of a held flow is released though no ACK came, with unit; 1ms to 100s, default "200ms".
+            /// Shortest time after which one packet of a held flow is released though no ACK came,
+            /// with unit; 1ms to 100s, default "200ms".
             watchdog: Span,
         }
     }
-    /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface ("8s"). With `total` alone, `high` is four fifths of it, and `low` half of `high`, as in the paper.
+    /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface
+    /// ("8s"). With `total` alone, `high` is four fifths of it, and `low` half of `high`, as in the
+    /// paper.
     pub struct CacheTable {
         required {}
         optional {
@@ -62,8 +79,63 @@ sections! {
 pub struct InrppNetwork {
     /// What its routers are configured with.
     pub settings: Settings,
-    /// Routers that run it under every protocol; None: all routers while a flow runs INRPP, else none.
-    pub routers: Option<Vec<NodeId>>,
+}
+
+const NAME: &str = "inrpp";
+
+/// What flows of INRPP need.
+pub(super) const BUNDLE: (&str, Bundle) = (
+    NAME,
+    Bundle {
+        router: Some(NAME),
+        reference: ReferenceMode::Pooled,
+        buffers_hold_a_flow: true,
+        ..Bundle::NONE
+    },
+);
+
+/// The kind of router in scenarios.
+pub(super) const PARAMS: Params<Routers> = Params {
+    name: NAME,
+    schema,
+    make,
+    over: Some(over),
+    traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES, check: Some(check_routers) },
+};
+
+/// The key of `[inrpp]` that is no parameter of a router.
+const LIST: &str = "routers";
+
+fn schema() -> Json {
+    let mut schema = section_schema::<InrppTable>();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove(LIST);
+    }
+    schema
+}
+
+/// A router with these parameters.
+fn make(given: &toml::Table) -> Result<Made<Routers>, String> {
+    let item = Item::of(&toml::Value::Table(given.clone()));
+    let table = InrppTable::read(&item, "").map_err(|fault| fault.problem.to_string())?;
+    let mut faults = Faults::default();
+    let settings = settings(&table, &mut faults);
+    if let Some(problem) = faults.first_problem() {
+        return Err(problem.to_string());
+    }
+    let machine = ForwardingSpec::Inrpp(Arc::new(settings));
+    Ok(Made { machine, params: given.clone(), range: Ok(()) })
+}
+
+/// The parameters of `[inrpp]`, and over them those given.
+fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
+    let mut params = toml::Table::new();
+    all_keys(&scenario.inrpp.settings).put(&mut params);
+    if given.contains_key("probe_interval") {
+        params.remove("decision_interval"); // its default follows from the other
+    }
+    params.extend(given.clone());
+    params
 }
 
 /// Probes per decision below which loads have not settled (paper, section II-B).
@@ -71,13 +143,30 @@ const MIN_PROBES_PER_DECISION: u64 = 5;
 /// Above it the rate of detours is not stable, by TeXCP's analysis.
 const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 
-/// What a table stands for.
-pub(super) fn resolve(
-    given: Option<&At<InrppTable>>,
-    topology: &Topology,
-    faults: &mut Faults,
-) -> InrppNetwork {
-    let Some(At { value: table, .. }) = given else { return InrppNetwork::default() };
+/// What `[inrpp]` stands for. Its list of routers says of all routers that say nothing themselves
+/// what they are: INRPP if they are on it, else as `router` at the top says, or plain.
+pub(super) fn resolve(file: &File, topology: &mut Topology, faults: &mut Faults) -> InrppNetwork {
+    let Some(At { value: table, .. }) = &file.inrpp else { return InrppNetwork::default() };
+    if let Some(names) = &table.routers {
+        let named = named(&names.value, topology, faults);
+        let of = |line| Arc::new(chosen(line));
+        let inrpp = line::<Routers>(NAME).map(of).expect("it is in the table");
+        let plain = file.router.is_none().then(|| of(lines::<Routers>()[0]));
+        for (id, node) in (0..).map(NodeId).zip(&mut topology.nodes) {
+            if !node.is_host && node.router.is_none() {
+                let listed = named.contains(&id);
+                node.router = if listed { Some(Arc::clone(&inrpp)) } else { plain.clone() };
+            }
+        }
+    }
+    InrppNetwork { settings: settings(table, faults) }
+}
+
+fn chosen(line: &'static Line<Routers>) -> Chosen<Routers> {
+    Chosen::of(line, line.defaults(), toml::Table::new())
+}
+
+fn settings(table: &InrppTable, faults: &mut Faults) -> Settings {
     let default = Settings::default();
     let patience = (Span::from_millis(1), Span::from_secs(100));
     let probes = (Span::from_micros(100), Span::from_secs(10));
@@ -100,7 +189,7 @@ pub(super) fn resolve(
         w > 0.0 && w <= 1.0
     });
     let quantum_bytes = quantum(&table.quantum_bytes, default.quantum_bytes);
-    let settings = Settings {
+    Settings {
         cache: faults.or(sizes, default.cache),
         detours: table.detours.as_ref().map_or(default.detours, |at| at.value),
         probe_interval,
@@ -112,9 +201,7 @@ pub(super) fn resolve(
         forget_after,
         watchdog,
         flow_totals: default.flow_totals,
-    };
-    let routers = table.routers.as_ref().map(|names| named(&names.value, topology, faults));
-    InrppNetwork { settings, routers }
+    }
 }
 
 fn time(at: &Option<At<Span>>, default: Span, (low, high): (Span, Span)) -> Result<Span, Fault> {
@@ -151,7 +238,7 @@ fn out_of_range<T: Field>(at: &At<T>, expected: String) -> Fault {
 }
 
 /// The routers of a list, each once, in order of id.
-fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> Vec<NodeId> {
+fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> BTreeSet<NodeId> {
     let mut routers = BTreeSet::new();
     for name in names {
         let node = topology.router(&name.value, |problem| name.fault(problem));
@@ -159,12 +246,15 @@ fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> Vec<
         if topology.is_host(node) {
             let text = format!("`{}` is a host, not a router", name.value);
             faults.add(name.fault(Problem::Conflict(text)));
+        } else if topology.nodes[node.index()].router.as_ref().is_some_and(|r| r.name() != NAME) {
+            let text = format!("`{}` is declared as another kind of router", name.value);
+            faults.add(name.fault(Problem::Conflict(text)));
         } else if !routers.insert(node) {
             let name_again = name.value.clone();
             faults.add(name.fault(Problem::Duplicate { kind: "router", name: name_again }));
         }
     }
-    routers.into_iter().collect()
+    routers
 }
 
 /// Three sizes in order, or three times.
@@ -215,15 +305,22 @@ fn cache(at: &At<CacheTable>) -> Result<CacheSize, Fault> {
     })
 }
 
-/// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and nothing was said of it.
+/// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and
+/// nothing was said of it.
 pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
     if scenario.inrpp == InrppNetwork::default() && scenario.ever_inrpp().is_empty() {
         return None;
     }
+    Some(all_keys(&scenario.inrpp.settings))
+}
+
+/// The table that says every setting.
+fn all_keys(settings: &Settings) -> InrppTable {
     fn some<T>(value: T) -> Option<At<T>> {
         Some(At::new(value))
     }
-    // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where series are.
+    // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where
+    // series are.
     let Settings {
         cache,
         detours,
@@ -236,7 +333,7 @@ pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
         forget_after,
         watchdog,
         flow_totals: _,
-    } = scenario.inrpp.settings.clone();
+    } = settings.clone();
     let rooms = match cache {
         CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes }) => {
             [low_bytes, high_bytes, total_bytes].map(Room::Bytes)
@@ -244,10 +341,8 @@ pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
         CacheSize::Time { low, high, total } => [low, high, total].map(Room::Time),
     };
     let [low, high, total] = rooms.map(some);
-    let name = |id: &NodeId| At::new(scenario.nodes[id.index()].name.clone());
-    let routers = scenario.inrpp.routers.as_ref();
-    Some(InrppTable {
-        routers: routers.map(|ids| At::new(ids.iter().map(name).collect())),
+    InrppTable {
+        routers: None,
         cache: some(CacheTable { low, high, total }),
         detours: some(detours),
         probe_interval: some(probe_interval),
@@ -258,18 +353,13 @@ pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
         cancel_for: some(cancel_for),
         forget_after: some(forget_after),
         watchdog: some(watchdog),
-    })
+    }
 }
 
 impl Scenario {
     /// Routers that run INRPP in a run under `protocol`.
     pub fn inrpp_routers(&self, protocol: &'static str) -> BTreeSet<NodeId> {
-        let runs = |name: &'static str| self.bundle(name).routers == RouterKind::Inrpp;
-        match &self.inrpp.routers {
-            Some(routers) => routers.iter().copied().collect(),
-            None if self.protocols_under(protocol).into_iter().any(runs) => self.all_routers(),
-            None => BTreeSet::new(),
-        }
+        self.routers_of(NAME, protocol).into_iter().collect()
     }
 
     fn all_routers(&self) -> BTreeSet<NodeId> {
@@ -282,17 +372,18 @@ impl Scenario {
         self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
     }
 
-    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are one.
-    pub(super) fn check_caches(&self, routers: &BTreeSet<NodeId>) -> Result<(), Problem> {
+    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are
+    /// one.
+    fn check_caches(&self, routers: &BTreeMap<NodeId, CacheSize>) -> Result<(), Problem> {
         let names = self.named_protocols().into_iter();
         let packet_bytes = names.map(|name| mtu_check::packet_bytes(self, name)).max();
         let packet_bytes = packet_bytes.expect("at least one protocol is compared");
         let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
             [(link.a, &link.forward, 2 * k), (link.b, &link.reverse, 2 * k + 1)]
         });
-        for (from, wire, id) in wires.filter(|(from, ..)| routers.contains(from)) {
-            let CacheLimits { low_bytes, high_bytes, total_bytes } =
-                self.inrpp.settings.cache.at(wire.rate);
+        for (from, wire, id) in wires {
+            let Some(cache) = routers.get(&from) else { continue };
+            let CacheLimits { low_bytes, high_bytes, total_bytes } = cache.at(wire.rate);
             if total_bytes >= packet_bytes && low_bytes < high_bytes && high_bytes < total_bytes {
                 continue;
             }
@@ -301,8 +392,8 @@ impl Scenario {
             return Err(Problem::OutOfRange {
                 found: format!("{total_bytes} bytes"),
                 expected: format!(
-                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, in the cache of `{node}` at \
-                     `{}` ({rate})",
+                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, \
+                     in the cache of `{node}` at `{}` ({rate})",
                     link.name
                 ),
             });
@@ -321,15 +412,16 @@ impl Scenario {
         let (probe, decision) = (settings.probe_interval, settings.decision_interval);
         if decision < probe * MIN_PROBES_PER_DECISION {
             notes.push(format!(
-                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are opened and closed by loads that \
-                 have not settled since the last decision",
+                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are \
+                 opened and closed by loads that have not settled since the last decision",
                 shown(&decision),
                 shown(&probe)
             ));
         }
         if !self.has_detour(&routers) {
             notes.push(
-                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is cached, never sent round"
+                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is \
+                 cached, never sent round"
                     .to_string(),
             );
         }
@@ -350,13 +442,26 @@ impl Scenario {
     }
 }
 
-/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares needs them.
+/// Errors if the cache of an interface cannot hold a packet.
+fn check_routers(scenario: &Scenario, routers: &[(NodeId, ForwardingSpec)]) -> Result<(), Problem> {
+    let size = |(id, spec): &(NodeId, ForwardingSpec)| match spec {
+        ForwardingSpec::Inrpp(settings) => Some((*id, settings.cache)),
+        _ => None,
+    };
+    scenario.check_caches(&routers.iter().filter_map(size).collect())
+}
+
+/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares
+/// needs them.
 pub(super) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
     let cache = given.and_then(|at| at.value.cache.as_ref());
-    let routers = match (cache, &scenario.inrpp.routers) {
-        (Some(_), None) => scenario.all_routers(),
+    let listed = given.is_some_and(|at| at.value.routers.is_some());
+    let routers = match (cache, listed) {
+        (Some(_), false) => scenario.all_routers(),
         _ => scenario.ever_inrpp(),
     };
+    let size = scenario.inrpp.settings.cache;
+    let routers = routers.into_iter().map(|router| (router, size)).collect();
     scenario.check_caches(&routers).map_err(|problem| match cache {
         Some(at) => at.value.total.as_ref().map_or_else(|| at.place(), At::place).fault(problem),
         None => Fault::at(whole(0), "inrpp.cache", problem),

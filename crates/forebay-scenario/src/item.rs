@@ -63,6 +63,27 @@ impl Item {
         };
         Fault::at(self.loc, key, Problem::WrongType { expected: expected.into(), found })
     }
+    /// That of a plain TOML value, which stands in no text.
+    pub fn of(value: &toml::Value) -> Item {
+        let loc = whole(0);
+        let value = match value {
+            toml::Value::String(s) => Value::String(s.clone()),
+            toml::Value::Integer(i) => Value::Integer(i128::from(*i)),
+            toml::Value::Float(x) => Value::Float(*x),
+            toml::Value::Boolean(b) => Value::Boolean(*b),
+            toml::Value::Datetime(_) => Value::Datetime,
+            toml::Value::Array(items) => Value::Array(items.iter().map(Item::of).collect()),
+            toml::Value::Table(table) => {
+                let entries = table.iter().map(|(key, value)| Entry {
+                    key: key.clone(),
+                    key_loc: loc,
+                    item: Item::of(value),
+                });
+                Value::Table(entries.collect())
+            }
+        };
+        Item { value, loc }
+    }
     /// As a plain TOML value. Integers beyond 64 bits saturate, dates become empty strings.
     pub fn to_toml(&self) -> toml::Value {
         match &self.value {

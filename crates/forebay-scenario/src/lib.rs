@@ -1,13 +1,15 @@
 //! Scenario files: a network, its flows, its events, and the protocols to compare on it.
 //!
-//! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`] has nothing left to check.
+//! Text becomes a [`Scenario`] in one go, or an error that names file, line and key; a [`Scenario`]
+//! has nothing left to check.
 //!
-//! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those that a program registers),
-//! [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and how much memory a run will take
-//! ([`memory_estimate`]). The way through the folder: `source` (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
+//! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those
+//! that a program registers), [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and
+//! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
+//! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`,
-//! `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver runs).
+//! `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver
+//! runs).
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +18,6 @@ mod buffers;
 mod build;
 mod builtin;
 mod csv;
-pub mod disciplines;
 mod error;
 mod events;
 mod faults;
@@ -29,10 +30,14 @@ mod life;
 mod link_names;
 pub mod memory_estimate;
 mod mtu_check;
+mod named;
+mod network;
 mod outline;
 mod protocol;
 mod protocols;
+mod queues;
 mod rcp;
+pub mod registry;
 mod samples;
 mod schema;
 mod set;
@@ -48,7 +53,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use algorithms::{Algorithm, AlgorithmSpec, RegisterError, RegisteredSpec, Registration};
+pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
 pub use csv::{CSV_COLUMNS, CsvColumn};
@@ -58,11 +63,11 @@ pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
-pub use protocol::{Bundle, PortKind, ReferenceMode, RouterKind};
+pub use protocol::{Bundle, ReferenceMode};
 pub use protocols::ProtocolSpec;
+pub use registry::{NoParams, RegisterError, Registration};
 pub use schema::schema;
 
-use disciplines::QueueDiscipline;
 use error::Fault;
 use faults::{Faults, Lost};
 use fields::{At, Field};
@@ -71,6 +76,7 @@ use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
+use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,7 +104,10 @@ pub struct Scenario {
     pub tcp: TcpConfig,
     /// Protocols with a configuration of their own.
     pub tcp_of: Vec<(&'static str, TcpConfig)>,
-    /// INRPP: which routers run it, and their settings.
+    /// What kind of routers they are that say nothing of it; None: what the protocols of a run
+    /// need.
+    pub router: Option<Arc<Chosen<Routers>>>,
+    /// Routers of INRPP.
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
@@ -118,12 +127,14 @@ pub struct Scenario {
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its name, unique.
     pub name: String,
     /// A host has sockets and does not forward; a router forwards and has none.
     pub is_host: bool,
+    /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
+    pub router: Option<Arc<Chosen<Routers>>>,
 }
 
 /// A link between two nodes.
@@ -161,7 +172,9 @@ pub struct LinkDirection {
     /// Limit of the queue in front of it.
     pub queue: Limit,
     /// The discipline of that queue.
-    pub discipline: Arc<QueueDiscipline>,
+    pub discipline: Arc<Chosen<Disciplines>>,
+    /// The scheme of its port, if a router feeds it; None: what the protocols of a run need.
+    pub port: Option<Arc<Chosen<Schemes>>>,
 }
 
 /// A flow.
@@ -200,7 +213,8 @@ impl Flow {
 pub struct LoadOptions {
     /// Changes, as `key=value`, in order.
     pub set: Vec<String>,
-    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one for a built-in scenario.
+    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
+    /// for a built-in scenario.
     pub base: Option<PathBuf>,
 }
 
@@ -235,7 +249,8 @@ impl Scenario {
         scenario.map_err(|faults| faults.resolve(&sources))
     }
 
-    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and defaults written out.
+    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and
+    /// defaults written out.
     pub fn to_toml(&self) -> String {
         text::write(self)
     }
@@ -278,7 +293,8 @@ impl Scenario {
         names
     }
 
-    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each once.
+    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each
+    /// once.
     fn named_protocols(&self) -> Vec<&'static str> {
         let mut names = self.protocols.clone();
         let pinned = self.flows.iter().filter_map(|flow| flow.protocol);
@@ -290,8 +306,8 @@ impl Scenario {
         names
     }
 
-    /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue that may
-    /// draw lots, or what users do. Initial sequence numbers do not count.
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue, port or
+    /// router that may draw lots, or what users do. Initial sequence numbers do not count.
     pub fn is_random(&self) -> bool {
         let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
@@ -300,8 +316,11 @@ impl Scenario {
                 direction.loss > 0.0
                     || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
+                    || direction.port.is_some()
             })
             || self.events.iter().any(lossy)
+            || self.router.is_some()
+            || self.nodes.iter().any(|node| node.router.is_some())
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
     }
 }
@@ -404,7 +423,9 @@ fn read(
     sources: &mut Sources,
 ) -> Result<Scenario, Faults> {
     let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
-    let topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let mut topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let inrpp = inrpp::resolve(&file, &mut topology, &mut faults);
+    let topology = topology;
     let no_keys = file::Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
@@ -420,7 +441,6 @@ fn read(
     if !faults.touch("sample_s") {
         faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
     }
-    let inrpp = inrpp::resolve(file.inrpp.as_ref(), &topology, &mut faults);
     let mut scenario = Scenario {
         description: faults.or(description(&file), String::new()),
         protocols,
@@ -432,6 +452,7 @@ fn read(
         ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
         tcp,
         tcp_of: Vec::new(),
+        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
         specs,
@@ -455,11 +476,15 @@ fn read(
         if faults.is_empty() {
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
         }
+        if faults.is_empty() {
+            faults.keep(network::check(&scenario));
+        }
     }
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }
 
-/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal obeys.
+/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal
+/// obeys.
 fn description(file: &File) -> Result<String, Fault> {
     let Some(at) = &file.description else { return Ok(String::new()) };
     let plain = |c: char| matches!(c, '\n' | '\r' | '\t') || !source::is_unseen(c);
@@ -511,3 +536,8 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
     }
     (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
 }
+
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 /// The name of each directed link, by id.
 ///
-/// A link that is called after its ends, `a-b`, is `a-b` in one direction and `b-a` in the other; one with a name of its own
-/// is `name` and `name:reverse`. A second link that would have the same name has `#2` behind it.
+/// A link that is called after its ends, `a-b`, is `a-b` in one direction and `b-a` in the other;
+/// one with a name of its own is `name` and `name:reverse`. A second link that would have the same
+/// name has `#2` behind it.
 #[derive(Clone, Debug)]
 pub struct LinkNames(Vec<String>);
 

@@ -1,4 +1,5 @@
-//! Whether a full-sized packet passes every link and fits every queue: if not, a flow would stall for ever.
+//! Whether a full-sized packet passes every link and fits every queue: if not, a flow would stall
+//! for ever.
 
 use super::LinkDirection;
 use super::Scenario;

@@ -53,8 +53,9 @@ fn rows(path: &Path) -> u64 {
     }
 }
 
-/// Refuse more hosts with an access link, or more flows, than a scenario may have, before the first of them is made. Hosts without one
-/// are no more than links have ends, which is looked at where those are known.
+/// Refuse more hosts with an access link, or more flows, than a scenario may have, before the first
+/// of them is made. Hosts without one are no more than links have ends, which is looked at where
+/// those are known.
 pub(super) fn check(file: &File) -> Result<(), Fault> {
     let groups = file.hosts.iter().flat_map(|at| &at.value);
     let attached = groups.filter(|group| group.value.attach.is_some());

@@ -87,7 +87,8 @@ impl Scenario {
     /// What a protocol needs in the network: as its algorithm does.
     pub fn bundle(&self, protocol: &'static str) -> Bundle {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
-        Bundle::of(given.map_or(protocol, |spec| spec.algorithm.name()))
+        let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());
+        Algorithm::by_name(algorithm).map_or_else(Bundle::default, Algorithm::bundle)
     }
 }
 
@@ -180,8 +181,8 @@ fn named(table: &ProtocolTable, file: &File) -> Result<(&'static str, Algorithm)
 }
 
 /// The parameters that the preset of a protocol gives its algorithm: that of `[tcp_of.NAME]` if
-/// there is one, else that of `[tcp]`. A preset that is not there is reported where the transport is
-/// read.
+/// there is one, else that of `[tcp]`. A preset that is not there is reported where the transport
+/// is read.
 fn preset_spec(file: &File, name: &str, algorithm: &str) -> Option<AlgorithmSpec> {
     let tables = file.tcp_of.iter().flat_map(|at| &at.value.0);
     let own = tables.filter(|(protocol, _)| protocol.value == name).map(|(_, table)| table);
@@ -205,9 +206,7 @@ fn spec(
         let before = params.insert(key.clone(), value.value.clone());
         let read = algorithm.with(&params).map_err(|error| {
             if known.contains(key) {
-                // The first line says what is wrong; those behind it show a text that is not the user's.
-                let why = error.message().lines().next().unwrap_or_default().to_string();
-                return value.fault(Problem::Conflict(why));
+                return value.fault(Problem::Conflict(error));
             }
             let fault =
                 Fault::at(*key_loc, table.name.key.clone(), Problem::UnknownKey(key.clone()));

@@ -6,11 +6,13 @@ use super::fields::{
     At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
 };
 use super::item::{Item, Value, whole};
+use super::protocol::Bundle;
+use super::registry::{Made, Params, Schemes};
 use super::text::shown;
 use super::units::Number;
-use crate::protocol::PortKind;
 use forebay_base::Span;
-use forebay_queue::RcpPortParams;
+use forebay_queue::{RcpPortParams, SchemeSpec};
+use serde_json::Value as Json;
 
 choices! {
     /// A pair of gains with a name.
@@ -29,7 +31,8 @@ sections! {
     pub struct RcpTable {
         required {}
         optional {
-            /// Gains by name: "published" (alpha 0.1, beta 1; default, as in the papers), "ns2" (0.4, 0.4) or "stable" (0.4, 0.08).
+            /// Gains by name: "published" (alpha 0.1, beta 1; default, as in the papers), "ns2"
+            /// (0.4, 0.4) or "stable" (0.4, 0.08).
             pair: Pair,
             /// Gain on the spare rate, above 0, instead of that of the pair.
             alpha: Number,
@@ -37,7 +40,8 @@ sections! {
             beta: Number,
             /// Share of the link to fill, above 0 and at most 2; default 1.
             gamma: Number,
-            /// Mean round-trip time before the first sample, with unit, 1us or more; default "200ms".
+            /// Mean round-trip time before the first sample, with unit, 1us or more; default
+            /// "200ms".
             initial_rtt: Span,
             /// Longest interval between two rates, with unit, 1us or more; default "10ms".
             max_interval: Span,
@@ -45,6 +49,38 @@ sections! {
             initial_share: Number,
         }
     }
+}
+
+/// What flows of RCP need: ports of routers that stamp rates.
+pub(super) const BUNDLE: (&str, Bundle) = ("rcp", Bundle { port: Some("rcp"), ..Bundle::NONE });
+
+/// The scheme in scenarios.
+pub(super) const PARAMS: Params<Schemes> =
+    Params { name: "rcp", schema, make, over: Some(over), traits: () };
+
+fn schema() -> Json {
+    section_schema::<RcpTable>()
+}
+
+/// A port with these parameters.
+fn make(given: &toml::Table) -> Result<Made<Schemes>, String> {
+    let item = Item::of(&toml::Value::Table(given.clone()));
+    let table = At::<RcpTable>::read(&item, "");
+    let params = table.and_then(|table| resolve(Some(&table)));
+    let params = params.map_err(|fault| fault.problem.to_string())?;
+    Ok(Made { machine: SchemeSpec::Rcp(params), params: given.clone(), range: Ok(()) })
+}
+
+/// The parameters of `[rcp]`, and over them those given. A pair that is given stands for both of
+/// its gains.
+fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
+    let mut params = toml::Table::new();
+    all_keys(&scenario.rcp).put(&mut params);
+    if given.contains_key("pair") {
+        params.retain(|key, _| !matches!(key, "alpha" | "beta"));
+    }
+    params.extend(given.clone());
+    params
 }
 
 /// What ports have of which nothing is said: the gains that papers compare themselves with.
@@ -99,20 +135,25 @@ fn fault(table: &RcpTable, param: &str, allowed: &str) -> Fault {
     }
 }
 
-/// The table that stands for the ports of a scenario, every key given; None where there are none and nothing was said.
+/// The table that stands for the ports of a scenario, every key given; None where there are none
+/// and nothing was said.
 pub(super) fn describe(scenario: &Scenario) -> Option<RcpTable> {
-    fn some<T>(value: T) -> Option<At<T>> {
-        Some(At::new(value))
-    }
     let names = scenario.named_protocols().into_iter();
-    let mut names = names.filter(|name| scenario.bundle(name).ports == PortKind::Rcp);
+    let mut names = names.filter(|name| scenario.bundle(name).port == BUNDLE.1.port);
     if scenario.rcp == DEFAULT && names.next().is_none() {
         return None;
     }
+    Some(all_keys(&scenario.rcp))
+}
+
+/// The table that says every parameter.
+fn all_keys(params: &RcpPortParams) -> RcpTable {
+    fn some<T>(value: T) -> Option<At<T>> {
+        Some(At::new(value))
+    }
     // Without `..`: a new parameter must get a key here.
-    let RcpPortParams { alpha, beta, gamma, initial_rtt, max_interval, initial_share } =
-        scenario.rcp;
-    Some(RcpTable {
+    let RcpPortParams { alpha, beta, gamma, initial_rtt, max_interval, initial_share } = *params;
+    RcpTable {
         pair: None,
         alpha: some(Number(alpha)),
         beta: some(Number(beta)),
@@ -120,5 +161,5 @@ pub(super) fn describe(scenario: &Scenario) -> Option<RcpTable> {
         initial_rtt: some(initial_rtt),
         max_interval: some(max_interval),
         initial_share: some(Number(initial_share)),
-    })
+    }
 }

@@ -1,10 +1,13 @@
 //! `--set key=value`: changes of the document before it is read.
 //!
-//! A key is a dotted path. Where the path enters an array of tables, the next part is the name of an element (of a link also
-//! "a-b"), or its number from 0. Where it enters a queue whose limit stands alone, that is `queue.limit`. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! A key is a dotted path. Where the path enters an array of tables, the next part is the name of
+//! an element (of a link also "a-b"), or its number from 0. Where it enters a queue whose limit
+//! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
+//! router. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
 use super::error::{Fault, Problem};
 use super::item::{Entry, Item, Value, parse_document};
+use super::registry::{Kind, Routers, Schemes};
 use super::source::{Loc, Sources};
 
 /// Apply one `key=value`.
@@ -37,13 +40,20 @@ fn step<'a>(
     key: &str,
     last: bool,
 ) -> Result<&'a mut Item, Fault> {
-    if key.rsplit('.').next() == Some("queue") {
-        spell_out(at);
+    let beside = match key.rsplit('.').next() {
+        Some("queue") => Some("limit"),
+        Some("port") => Some(Schemes::KEY),
+        Some("router") => Some(Routers::KEY),
+        _ => None,
+    };
+    if let Some(beside) = beside {
+        spell_out(at, beside);
     }
     match &mut at.value {
         Value::Table(entries) => {
             let index = entries.iter().position(|e| e.key == part).unwrap_or_else(|| {
-                // An empty table until the value is known; a key that the format has not is found when it is read.
+                // An empty table until the value is known; a key that the format has not is found
+                // when it is read.
                 let item = Item { value: Value::Table(Vec::new()), loc: place };
                 entries.push(Entry { key: part.to_string(), key_loc: place, item });
                 entries.len() - 1
@@ -54,10 +64,19 @@ fn step<'a>(
             Ok(&mut entries[index].item)
         }
         Value::Array(items) => {
-            let names: Vec<String> = items.iter().map(|i| name_of(i).unwrap_or_default()).collect();
+            let name = |item: &Item| match &item.value {
+                Value::String(name) if key == "routers" => Some(name.clone()),
+                _ => name_of(item),
+            };
+            let names: Vec<String> = items.iter().map(|i| name(i).unwrap_or_default()).collect();
             let by_number = || part.parse().ok().filter(|&i: &usize| i < names.len());
             match names.iter().position(|n| n == part).or_else(by_number) {
-                Some(index) => Ok(&mut items[index]),
+                Some(index) => {
+                    if key == "routers" && !last {
+                        spell_out(&mut items[index], "name");
+                    }
+                    Ok(&mut items[index])
+                }
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
                     let fault = Fault::at(place, key, problem);
@@ -82,12 +101,13 @@ fn step<'a>(
     }
 }
 
-/// A queue whose limit stands alone becomes a table with that limit.
-fn spell_out(queue: &mut Item) {
-    if let Value::String(_) = queue.value {
-        let (limit, loc) = (queue.clone(), queue.loc);
-        let entry = Entry { key: "limit".into(), key_loc: loc, item: limit };
-        queue.value = Value::Table(vec![entry]);
+/// A value that stands alone (the limit of a queue, the name of a scheme) becomes a table in which
+/// `key` has it.
+fn spell_out(item: &mut Item, key: &str) {
+    if let Value::String(_) = item.value {
+        let (alone, loc) = (item.clone(), item.loc);
+        let entry = Entry { key: key.into(), key_loc: loc, item: alone };
+        item.value = Value::Table(vec![entry]);
     }
 }
 
@@ -144,7 +164,8 @@ fn top_level(text: &str, wanted: char) -> Option<usize> {
         .map(|(i, _)| i)
 }
 
-/// The parts of a path with their starts; None if one is empty. A part in double quotes may hold dots.
+/// The parts of a path with their starts; None if one is empty. A part in double quotes may hold
+/// dots.
 fn path(text: &str) -> Option<Vec<(usize, String)>> {
     let mut parts = Vec::new();
     let mut start = 0;

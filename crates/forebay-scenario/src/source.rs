@@ -61,7 +61,8 @@ impl Sources {
     }
 }
 
-/// The part of a line around its character `at`, "…" for what is cut off; and where that character stands in it.
+/// The part of a line around its character `at`, "…" for what is cut off; and where that character
+/// stands in it.
 fn around(line: &str, at: usize) -> (String, usize) {
     let first = at.saturating_sub(SHOWN_BEFORE);
     let mut rest = line.chars().skip(first);
@@ -75,14 +76,17 @@ fn around(line: &str, at: usize) -> (String, usize) {
     (shown, indent)
 }
 
-/// True for what a terminal obeys and for what changes how the text around it is shown: control characters, marks and
-/// overrides of direction (Unicode standard annex 9), and characters without width.
+/// True for what a terminal obeys and for what changes how the text around it is shown: control
+/// characters, marks and overrides of direction (Unicode standard annex 9), and characters without
+/// width.
 pub(super) fn is_unseen(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A text from a file as messages show it: at most `most` characters, what is not seen as its number.
+/// A text from a file as messages show it: at most `most` characters, what is not seen as its
+/// number.
 pub(super) fn readable(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut shown = String::new();

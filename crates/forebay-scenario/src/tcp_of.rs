@@ -1,8 +1,9 @@
 //! `[tcp_of.NAME]`: what is different in the transport of one protocol.
 //!
-//! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than its own, so one `[tcp]` does not
-//! do for all. The configuration of a protocol is made in three steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for
-//! options); what `[tcp_of.NAME]` says.
+//! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than
+//! its own, so one `[tcp]` does not do for all. The configuration of a protocol is made in three
+//! steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for options); what
+//! `[tcp_of.NAME]` says.
 
 use super::buffers::Needed;
 use super::error::Fault;
@@ -116,7 +117,8 @@ pub(super) fn resolve(
     resolved
 }
 
-/// The tables that stand for the configurations: only what differs from what the protocol would have without.
+/// The tables that stand for the configurations: only what differs from what the protocol would
+/// have without.
 pub(super) fn describe(scenario: &Scenario) -> TcpOf {
     let tables = scenario.tcp_of.iter().map(|(name, config)| {
         let base = scenario.fitted(name, scenario.tcp);

@@ -3,8 +3,9 @@
 use super::fields::{At, Field, Section};
 use super::file::{
     File, FlowGroup, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols, Queue,
-    QueueTable,
+    QueueTable, RouterEntry, RouterTable,
 };
+use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use super::{
@@ -89,13 +90,19 @@ fn file(scenario: &Scenario) -> File {
         rcp: rcp::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
-        routers: some(all(of(false).map(|n| n.name.clone()))),
+        router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),
+        routers: some(all(of(false).map(router))),
         hosts: some(all(of(true).map(host))),
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
         csv: None,
     }
+}
+
+fn router(node: &super::Node) -> RouterEntry {
+    let router = node.router.as_ref().map(|router| At::new(Named::describe(router)));
+    RouterEntry(RouterTable { name: At::new(node.name.clone()), router })
 }
 
 fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
@@ -109,7 +116,7 @@ fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
 }
 
 /// Parameters as they would be given.
-fn given(params: &toml::Table) -> Vec<Param> {
+pub(super) fn given(params: &toml::Table) -> Vec<Param> {
     let param = |(key, value): (&String, &toml::Value)| {
         let (key, value) = (key.clone(), At::new(value.clone()));
         Param { key, key_loc: Loc::default(), value }
@@ -135,7 +142,7 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let discipline = named.then(|| At::new(wire.discipline.name.to_string()));
+    let discipline = named.then(|| At::new(wire.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
@@ -147,6 +154,7 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
+        port: wire.port.as_ref().map(|port| At::new(Named::describe(port))),
     }
 }
 

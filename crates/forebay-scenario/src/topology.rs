@@ -1,21 +1,19 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 use super::csv;
-use super::disciplines::{self, QueueDiscipline};
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, Queue, numbered};
+use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use super::queues::queue_of;
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::units::{GivenLimit, MAX_DELAY};
+use super::units::MAX_DELAY;
 use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
-use forebay_queue::Limit;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Most hosts, and most flows, that a scenario may have.
 pub(super) const MAX_ENTITIES: usize = 1 << 24;
@@ -54,10 +52,14 @@ pub(super) fn expand(
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
+        let RouterTable { name, router } = &name.value.0;
         let added = topology.add_node(name.value.clone(), false, |problem| name.fault(problem));
-        if faults.keep(added).is_none() {
+        let Some(id) = faults.keep(added) else {
             topology.lost.node(&name.value);
-        }
+            continue;
+        };
+        let router = router.as_ref().map(|at| at.value.resolve()).transpose();
+        topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
     let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
@@ -102,7 +104,8 @@ pub(super) fn expand(
     topology
 }
 
-/// Refuse more hosts without an access link than all links have ends, before the first of them is made.
+/// Refuse more hosts without an access link than all links have ends, before the first of them is
+/// made.
 fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
@@ -202,7 +205,7 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host });
+        self.nodes.push(Node { name, is_host, router: None });
         self.ports.push(Vec::new());
         Ok(id)
     }
@@ -390,7 +393,8 @@ fn too_many(what: &str, found: usize) -> Problem {
 /// Names stand in tables, paths and messages.
 fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault> {
     let bad = name.chars().find(|&c| is_unseen(c) || c.is_whitespace() || "{},\"".contains(c));
-    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, quotes and braces";
+    let expected = "a name of 1 to 100 characters without spaces, control characters, commas, \
+                    quotes and braces";
     if name.is_empty() || name.chars().count() > 100 || bad.is_some() {
         let found = name.to_string();
         return Err(fault(Problem::OutOfRange { found, expected: expected.into() }));
@@ -463,8 +467,9 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
     let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
-    let ((rate, (delay, _)), (queue, ())) =
-        both(both(rate, both(delay, delays)), both(queue, check_mtu(mtu)))?;
+    let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
+    let ((rate, (delay, _)), ((queue, ()), port)) =
+        both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let wire = LinkDirection {
         rate: rate.value,
@@ -476,25 +481,10 @@ fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
         overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
         queue,
         discipline,
+        port,
     };
     let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
-}
-
-/// The limit of a queue and where it stands, and the discipline.
-fn queue_of(
-    queue: &At<Queue>,
-    rate: Rate,
-    missing: &impl Fn(&'static str, &str) -> Fault,
-) -> Result<(At<()>, Limit, Arc<QueueDiscipline>), Fault> {
-    let table = &queue.value.table;
-    let given = table.limit.as_ref().ok_or_else(|| missing("queue.limit", "limit of its queue"));
-    let limit = given.and_then(|limit| {
-        let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
-        Ok((limit.place(), value))
-    });
-    let ((place, limit), discipline) = both(limit, disciplines::resolve(queue))?;
-    Ok((place, limit, discipline))
 }
 
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {
@@ -510,35 +500,6 @@ pub(super) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
     }
     let (found, expected) = (shown(&delay.value), "at most 1000s on a link".to_string());
     Err(delay.fault(Problem::OutOfRange { found, expected }))
-}
-
-/// What a limit stands for at the rate of its link.
-fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
-    let queue = match limit.value {
-        GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        GivenLimit::Packets(packets) => Limit::Packets(packets),
-        GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
-        GivenLimit::Bdp { millionths } => {
-            let Some(rtt) = rtt else {
-                let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
-                let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
-                return Err(limit.fault(Problem::Conflict(text.into())).hint(hint));
-            };
-            let bdp = u128::from(rate.bytes_in(rtt.value));
-            let bytes = bdp * u128::from(millionths) / 1_000_000;
-            Limit::Bytes(u64::try_from(bytes).map_err(|_| {
-                let expected = "a queue of less than 2^64 bytes".to_string();
-                limit.fault(Problem::OutOfRange { found: bytes.to_string(), expected })
-            })?)
-        }
-    };
-    match queue {
-        Limit::Bytes(0) | Limit::Packets(0) => {
-            let expected = "room for a full-sized packet".to_string();
-            Err(limit.fault(Problem::OutOfRange { found: shown(&limit.value), expected }))
-        }
-        _ => Ok(queue),
-    }
 }
 
 /// The CSV files of a network, opened.

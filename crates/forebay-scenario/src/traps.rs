@@ -119,7 +119,8 @@ mod tests {
         let expected = "1B/s is 8bit/s: \"80bit/s\" if bytes were meant, \"10bit/s\" if bits were";
         assert_eq!(hint(10.0, "Bps", RATES).as_deref(), Some(expected));
         // 2^20 bytes are 8 388 608 bits.
-        let expected = "1MiB/s is 8.388608Mbit/s: \"8.388608Mbit/s\" if bytes were meant, \"1.048576Mbit/s\" if bits were";
+        let expected = "1MiB/s is 8.388608Mbit/s: \"8.388608Mbit/s\" if bytes were meant, \
+                        \"1.048576Mbit/s\" if bits were";
         assert_eq!(hint(1.0, "MiB/s", RATES).as_deref(), Some(expected));
     }
 
@@ -140,7 +141,8 @@ mod tests {
         assert_eq!(says(10.0, "Mb"), expected);
         assert_eq!(says(10.0, "Mbit"), expected);
         // 2^20 bits are 131 072 bytes.
-        let expected = "8Mibit are 1.048576MB: \"0.131072MB\" if bits were meant, \"1.048576MB\" if bytes were";
+        let expected = "8Mibit are 1.048576MB: \"0.131072MB\" if bits were meant, \"1.048576MB\" \
+                        if bytes were";
         assert_eq!(says(1.0, "Mib"), expected);
         assert_eq!(
             says(64.0, "b"),

@@ -1,4 +1,5 @@
-//! Numbers with units, as people write them: `10Mbit/s`, `5ms`, `2.5 MB`. Decimal fractions are exact.
+//! Numbers with units, as people write them: `10Mbit/s`, `5ms`, `2.5 MB`. Decimal fractions are
+//! exact.
 
 use super::error::{Fault, Problem};
 use super::fields::Field;
@@ -50,7 +51,8 @@ const ROOM_EXPECTED: &str = "a size such as \"10MB\" or a time such as \"8s\"";
 const LIMIT_EXPECTED: &str =
     "a queue limit such as \"64kB\", \"100packets\", \"50ms\" or \"1.5BDP\"";
 
-/// A decimal number as an integer and the number of its digits after the point, and the unit behind it.
+/// A decimal number as an integer and the number of its digits after the point, and the unit behind
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Quantity<'a> {
     digits: u128,
@@ -181,7 +183,10 @@ impl Field for Rate {
         toml::Value::String(show(self.bps().into(), RATE_UNITS))
     }
     fn schema() -> Json {
-        json!({ "type": "string", "pattern": pattern(RATE_UNITS), "examples": ["10Mbit/s", "1Gbps"] })
+        json!({
+            "type": "string", "pattern": pattern(RATE_UNITS),
+            "examples": ["10Mbit/s", "1Gbps"]
+        })
     }
     fn stand_in() -> Option<Self> {
         Some(Rate::mbps(1000))

@@ -1,14 +1,16 @@
 //! INRPP on the wire: back-pressure on ACKs, its echo on data, the tag of a packet on a detour.
 //!
 //! ```text
-//! back-pressure   TCP option, every ACK        253  10  ExID(2)  ask and allowance(1) routers(1)  nonce(4)
-//! echo            TCP option, every data packet 253   8  ExID(2)  nonce(4)
-//! detour tag      IPv4 option                   158   8  budget(1) 0  next hop(4)
+//! back-pressure  TCP option, every ACK   253 10  ExID(2)  ask and allowance(1) routers(1) nonce(4)
+//! echo           TCP option, every data  253  8  ExID(2)  nonce(4)
+//! detour tag     IPv4 option             158  8  budget(1) 0  next hop(4)
 //! ```
 //!
-//! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format open. A receiver puts the
-//! back-pressure option on each ACK, empty; routers overwrite it. A sender echoes the nonce of the last ACK on all data;
-//! nonce 0 means none. The two low bits of the first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
+//! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format
+//! open. A receiver puts the back-pressure option on each ACK, empty; routers overwrite it. A
+//! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
+//! first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC
+//! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 
 use forebay_base::{OptionError, OptionList, kind};
 
@@ -69,10 +71,12 @@ fn wire(nonce: Option<Nonce>) -> [u8; 4] {
 pub struct BackPressure {
     /// What is asked.
     pub ask: Ask,
-    /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if none says so. Who asks for
-    /// less allows nothing: with a slow-down or a pause the option is malformed unless this is 0.
+    /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if
+    /// none says so. Who asks for less allows nothing: with a slow-down or a pause the option is
+    /// malformed unless this is 0.
     pub allowance: u8,
-    /// INRPP routers that the ACK has passed, up to 255: 0 tells a sender that nobody on the path would hold what it sends.
+    /// INRPP routers that the ACK has passed, up to 255: 0 tells a sender that nobody on the path
+    /// would hold what it sends.
     pub routers: u8,
     /// Who asks.
     pub nonce: Option<Nonce>,
@@ -157,7 +161,8 @@ pub fn find_both(options: &OptionList) -> (Option<BackPressure>, Option<Echo>) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RouterId(pub u32);
 
-/// The tag of a packet on a detour: an IPv4 option, put on where the detour begins and taken off at `next_hop`.
+/// The tag of a packet on a detour: an IPv4 option, put on where the detour begins and taken off at
+/// `next_hop`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DetourTag {
     /// The router for which the packet would have left on the direct link.

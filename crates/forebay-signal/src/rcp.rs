@@ -5,14 +5,16 @@
 //! grant     TCP option, every ACK                   253   8  ExID(2)  rate(4)
 //! ```
 //!
-//! Dukkipati et al., "Processor Sharing Flows in the Internet" (IWQoS 2005, doi:10.1007/11499169_22) name the fields and leave
-//! the format open. Routers overwrite the rate of a request with their own where theirs is lower; a grant is the receiver's
-//! answer and passes untouched: whoever sends data in the other direction asks for itself. 253 is the kind for experiments
-//! (RFC 6994).
+//! Dukkipati et al., "Processor Sharing Flows in the Internet" (IWQoS 2005,
+//! doi:10.1007/11499169_22) name the fields and leave the format open. Routers overwrite the rate
+//! of a request with their own where theirs is lower; a grant is the receiver's answer and passes
+//! untouched: whoever sends data in the other direction asks for itself. 253 is the kind for
+//! experiments (RFC 6994).
 //!
-//! A rate is a float of 5 bits of exponent and 27 of mantissa, `mantissa << exponent` bit/s, rounded down, and all ones is
-//! "not set": exact below 2^27 bit/s, and to 1.5e-8 of itself from there to 400 Gbit/s. The exponent is as small as it can be,
-//! so the order of rates is the order of the 32-bit numbers.
+//! A rate is a float of 5 bits of exponent and 27 of mantissa, `mantissa << exponent` bit/s,
+//! rounded down, and all ones is "not set": exact below 2^27 bit/s, and to 1.5e-8 of itself from
+//! there to 400 Gbit/s. The exponent is as small as it can be, so the order of rates is the order
+//! of the 32-bit numbers.
 
 use forebay_base::{OptionError, OptionList, Rate, Span};
 
@@ -50,7 +52,8 @@ const fn decode(bits: u32) -> Option<Rate> {
 pub struct Request {
     /// The lowest rate of the routers so far; None: no router has set one.
     pub rate: Option<Rate>,
-    /// Smoothed round-trip time of the sender, in whole microseconds on the wire; None: it has none yet.
+    /// Smoothed round-trip time of the sender, in whole microseconds on the wire; None: it has none
+    /// yet.
     pub rtt: Option<Span>,
 }
 
@@ -70,7 +73,8 @@ impl Request {
         };
         Some(Request { rate: decode(u32::from_be_bytes([a, b, c, d])), rtt })
     }
-    /// What a router does that would grant `rate`: lower the request if it asks for more. False if there is none.
+    /// What a router does that would grant `rate`: lower the request if it asks for more. False if
+    /// there is none.
     pub fn lower(options: &mut OptionList, rate: Rate) -> bool {
         let Some(request) = Request::find(options) else { return false };
         if request.rate.is_none_or(|asked| asked > rate) {
@@ -90,7 +94,8 @@ impl Request {
     }
 }
 
-/// The grant of an ACK: the rate in the last request that the receiver saw. None: no router had set one.
+/// The grant of an ACK: the rate in the last request that the receiver saw. None: no router had set
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Grant(pub Option<Rate>);
 

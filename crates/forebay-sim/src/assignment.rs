@@ -1,23 +1,24 @@
 //! Which thread runs which partitions in the next window.
 
-/// All threads keep one, tell it the same, and so agree without a word.
+/// Every thread computes the same assignment from the same input, so no communication is needed.
 pub(crate) struct Assignment {
-    /// By partition.
+    /// Thread of each partition.
     thread: Vec<usize>,
     threads: usize,
-    /// What is to be expected of each partition.
+    /// Expected events of each partition.
     expected: Vec<u64>,
-    /// The partitions of the thread that asked.
+    /// Partitions of the thread that asked.
     mine: Vec<usize>,
     order: Vec<usize>,
     candidate: Vec<usize>,
 }
 
-/// A new assignment must be so much better in percent than the old one, or who has a partition in its cache keeps it.
+/// A new assignment must be better by this many percent. Else each partition stays where it is in
+/// the cache.
 const WORTH_PERCENT: u64 = 5;
 
 impl Assignment {
-    /// Each partition with one of the threads.
+    /// Assign each partition to one of the threads.
     pub fn new(parts: usize, threads: usize) -> Assignment {
         assert!(threads > 0);
         let thread: Vec<usize> = (0..parts).map(|part| part % threads).collect();
@@ -25,8 +26,9 @@ impl Assignment {
         Assignment { candidate: thread.clone(), thread, threads, expected, mine, order }
     }
 
-    /// Settle the next window, of which so much is expected by partition: the partitions of thread `me`. What is longest goes
-    /// first, each to the thread that has least (Graham 1969, doi:10.1137/0117039).
+    /// Assign partitions for the next window, given the expected events of each. Gives the
+    /// partitions of thread `me`. The longest job goes first, each to the thread with the least
+    /// load (Graham 1969, doi:10.1137/0117039).
     pub fn settle(&mut self, expected: impl Iterator<Item = u64>, me: usize) -> &[usize] {
         self.expected.clear();
         // A partition costs something even if nothing happens.
@@ -47,7 +49,7 @@ impl Assignment {
         self.mine.extend((0..self.thread.len()).filter(|&part| self.thread[part] == me));
         &self.mine
     }
-    /// What is expected of the thread that has most, as it is.
+    /// The largest load of a thread under the current assignment.
     fn longest(&self) -> u64 {
         let mut loads = vec![0; self.threads];
         for (&thread, &events) in self.thread.iter().zip(&self.expected) {
@@ -70,7 +72,8 @@ mod tests {
     #[test]
     fn the_longest_first_each_to_who_has_least() {
         let mut assignment = Assignment::new(5, 2);
-        // By hand, each counted with one more: 91 to the first; 81 and 71 to the second (152); 21 and 11 to the first (123).
+        // By hand, each counted with one more: 91 to the first; 81 and 71 to the second (152); 21
+        // and 11 to the first (123).
         assert_eq!(settle(&mut assignment, &[90, 10, 80, 20, 70]), [vec![0, 1, 3], vec![2, 4]]);
     }
 
@@ -80,7 +83,8 @@ mod tests {
         let first = [vec![0, 2], vec![1, 3]];
         assert_eq!(settle(&mut assignment, &[100, 100, 100, 100]), first);
         assert_eq!(settle(&mut assignment, &[104, 100, 100, 99]), first, "3 % are not worth it");
-        // 301 before; 201 to the first, 101 and 100 to the second, then 11 to the smaller number of two equals.
+        // 301 before; 201 to the first, 101 and 100 to the second, then 11 to the smaller number of
+        // two equals.
         assert_eq!(settle(&mut assignment, &[200, 100, 99, 10]), [vec![0, 3], vec![1, 2]]);
     }
 

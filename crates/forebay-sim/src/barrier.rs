@@ -1,21 +1,22 @@
-//! Where threads wait for each other.
+//! A barrier for threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Looks at the others, some ten microseconds, before others are let onto the core: most waits are shorter.
+/// Polls before the thread yields, some ten microseconds: most waits are shorter.
 const SPINS: u32 = 1 << 9;
-/// Times that others are let onto the core before this thread sleeps.
+/// Yields before the thread sleeps.
 const YIELDS: u32 = 1 << 4;
 
-/// A barrier for `parties` threads that may be passed any number of times. It spins first, then sleeps: cores are shared.
+/// A reusable barrier for `parties` threads. A thread spins, then yields, then sleeps, since cores
+/// are shared.
 pub(crate) struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
-    /// How often it has been passed.
+    /// Number of times that it was passed.
     passed: AtomicUsize,
-    /// One of the threads is gone: nobody may wait any longer.
+    /// A thread has panicked: nobody may wait any longer.
     broken: AtomicBool,
     sleepers: Mutex<usize>,
     wake: Condvar,
@@ -28,7 +29,8 @@ impl Barrier {
         Barrier { parties, arrived, passed, broken: AtomicBool::new(false), sleepers, wake }
     }
 
-    /// Wait until all parties have called this. What they wrote before is seen behind it. Panics if one of them has panicked.
+    /// Wait until all parties have called this. Their earlier writes are visible afterwards. Panics
+    /// if one of them has panicked.
     pub fn wait(&self) {
         let turn = self.passed.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
@@ -67,14 +69,15 @@ impl Barrier {
     fn lock(&self) -> MutexGuard<'_, usize> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Whoever holds the lock has either seen that it was passed, or sleeps and is counted.
+    /// A thread that held the lock has either seen that the barrier was passed, or sleeps and is
+    /// counted.
     fn wake_sleepers(&self) {
         if *self.lock() > 0 {
             self.wake.notify_all();
         }
     }
 
-    /// A guard that lets everyone out if this thread panics while it lives.
+    /// A guard that releases all threads if this one panics.
     pub fn panic_guard(&self) -> impl Drop + '_ {
         PanicGuard(self)
     }
@@ -95,7 +98,8 @@ impl Drop for PanicGuard<'_> {
 mod tests {
     use super::*;
 
-    /// Each thread writes its turn, passes, and must find that of all others; with more threads than cores some sleep.
+    /// Each thread writes its turn, passes, and must find that of all others; with more threads
+    /// than cores some sleep.
     #[test]
     fn nobody_passes_before_all_have_come() {
         const THREADS: usize = 7;

@@ -2,14 +2,15 @@
 
 use forebay_base::{NodeId, PortId, Time};
 
-/// A packet that enters the network from outside: it comes to `node` as if from its port `port`.
+/// A packet that enters the network from outside. It comes to `node` as if on its port `port`.
 pub struct Injection {
     /// When.
     pub at: Time,
     /// Where.
     pub node: NodeId,
-    /// The port of that node that it seems to come from.
+    /// The input port.
     pub port: PortId,
-    /// Its bytes from the IP header on; they must parse under the address plan of the run.
+    /// Its bytes from the IP header on. Bytes that cannot be parsed under the address plan of the
+    /// run are dropped.
     pub bytes: Vec<u8>,
 }

@@ -1,5 +1,5 @@
-//! The discrete-event driver: it owns the clock and the pending events, and runs the machines of `forebay-net`
-//! through its [`forebay_net::Fabric`].
+//! The discrete-event driver: it owns the clock and the pending events, and runs the machines of
+//! `forebay-net` through its [`forebay_net::Fabric`].
 //!
 //! [`Simulation::new`] builds a run from a spec and a seed; [`Simulation::run_until`] advances it,
 //! and fails where packets do not add up; between calls everything can be looked at. The same spec

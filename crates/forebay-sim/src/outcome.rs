@@ -1,19 +1,18 @@
-//! What can be read off a simulation.
+//! Results of a simulation.
 
-use crate::world::Simulation;
-use forebay_base::{FlowId, Rate, Span, Time};
+use forebay_base::{Rate, Span, Time};
 use forebay_net::{AnyLink, LinkStats};
-use forebay_transport::{Counters, EndCause, Role, RttSummary};
+use forebay_transport::{Connection, Counters, EndCause, RttSummary};
 
-/// How a flow has fared.
+/// The result of a flow so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
     /// When the SYN was sent.
     pub opened_at: Option<Time>,
     /// When the client's handshake was over.
     pub established_at: Option<Time>,
-    /// When the last byte was in order at the receiver, of a flow of no bytes when its handshake was over there;
-    /// None while bytes are missing, and for endless flows.
+    /// When the last byte was in order at the receiver; for a flow of no bytes, when the handshake
+    /// ended there. None while bytes are missing, and for endless flows.
     pub completed_at: Option<Time>,
     /// Bytes in order at the receiver.
     pub received_bytes: u64,
@@ -24,26 +23,31 @@ pub struct FlowOutcome {
     pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
-    /// It never will be: it follows another flow, and would have started when it had to stop.
+    /// It never starts: it follows another flow, and its start would be at or after its stop.
     pub skipped: bool,
     /// Why and when the sender's end ended.
     pub ended: Option<(EndCause, Time)>,
 }
 
 impl FlowOutcome {
-    pub(crate) fn of(simulation: &Simulation, flow: FlowId) -> FlowOutcome {
-        let skipped = simulation.is_skipped(flow);
+    /// Of a flow with these connections, at `now`.
+    pub(crate) fn new(
+        now: Time,
+        skipped: bool,
+        client: Option<&Connection>,
+        server: Option<&Connection>,
+    ) -> FlowOutcome {
         let mut outcome = FlowOutcome { skipped, ..FlowOutcome::default() };
-        if let Some(client) = simulation.connection(flow, Role::Client) {
+        if let Some(client) = client {
             let progress = client.progress();
             outcome.opened_at = progress.opened_at;
             outcome.established_at = progress.established_at;
             outcome.ended = progress.ended;
             outcome.sender = client.counters();
-            outcome.held_back = client.held_back(simulation.now());
+            outcome.held_back = client.held_back(now);
             outcome.rtt = client.rtt_summary(0);
         }
-        if let Some(server) = simulation.connection(flow, Role::Server) {
+        if let Some(server) = server {
             let progress = server.progress();
             outcome.received_bytes = progress.received_bytes;
             if progress.stream_complete {
@@ -54,7 +58,7 @@ impl FlowOutcome {
     }
 }
 
-/// How a link has fared.
+/// The result of a link so far.
 #[derive(Clone, Copy)]
 pub struct LinkOutcome<'a> {
     pub(crate) link: &'a AnyLink,
@@ -70,7 +74,7 @@ impl LinkOutcome<'_> {
     pub fn busy(&self) -> Span {
         self.link.busy(self.now)
     }
-    /// Bytes that were on the wire, per-packet overhead included; of the packet in transmission the
+    /// Bytes transmitted, per-packet overhead included. The packet in transmission counts by the
     /// share of its time that has passed.
     pub fn transmitted_bytes(&self) -> u64 {
         self.link.transmitted_bytes(self.now)
@@ -83,8 +87,8 @@ impl LinkOutcome<'_> {
     pub fn rate(&self) -> Rate {
         self.link.rate(self.now)
     }
-    /// The rate that its port grants flows now; None of a port that grants none.
-    pub fn granted(&self) -> Option<Rate> {
-        self.link.granted(self.now)
+    /// What the scheme of its port publishes now, each number under a name that ends in its unit.
+    pub fn publish(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.link.publish(self.now, see);
     }
 }

@@ -1,4 +1,4 @@
-//! One partition of a run, or all of it: its fabric, what is pending there, and the loop.
+//! One partition of a run, or all of it: its fabric, its pending events, and the loop.
 
 use crate::agenda::{Agenda, Entity, INDEX_BITS};
 use crate::injection::Injection;
@@ -21,7 +21,7 @@ pub(crate) enum EntityKind {
 
 const KIND_SHIFT: u32 = INDEX_BITS;
 
-/// More than any honest run needs at one instant.
+/// More events than a correct run has at one instant.
 const MAX_INSTANT_EVENTS: u32 = 1 << 24;
 
 impl EntityKind {
@@ -43,19 +43,19 @@ impl EntityKind {
     }
 }
 
-/// What is pending, what has arrived, and who looks on.
+/// The driver of a fabric: pending events, the trace hash, and the observer.
 pub(crate) struct SimDriver {
     agenda: Agenda,
-    /// Of what has arrived here; None if nobody wants it.
+    /// The trace hash of arrivals here; None if it is not wanted.
     trace: Option<TraceSum>,
     observer: Option<Box<dyn Observer>>,
-    /// What is certain may be done before its time.
+    /// Look-ahead is on.
     looks_ahead: bool,
 }
 
 impl SimDriver {
-    /// Nothing is pending, and nothing has arrived; `trace`: what arrives is hashed. With `looks_ahead`, what is certain may be done
-    /// before its time, unless somebody looks on.
+    /// A driver with nothing pending. `trace`: hash what arrives. `looks_ahead`: allow look-ahead,
+    /// unless there is an observer.
     pub fn new(
         agenda: Agenda,
         trace: bool,
@@ -65,7 +65,7 @@ impl SimDriver {
         let looks_ahead = looks_ahead && observer.is_none();
         SimDriver { agenda, trace: trace.then(TraceSum::default), observer, looks_ahead }
     }
-    /// Of what has arrived here.
+    /// The trace hash of arrivals here.
     pub fn trace(&self) -> TraceSum {
         self.trace.unwrap_or_default()
     }
@@ -116,7 +116,7 @@ pub(crate) struct Part {
     /// The time of the last event here.
     now: Time,
     pub fabric: Fabric<SimDriver>,
-    /// What the scenario does here, in order of time.
+    /// Events of the scenario here, in order of time.
     events: VecDeque<EventSpec>,
     injections: VecDeque<Injection>,
     bytes: Option<Vec<u8>>,
@@ -124,13 +124,13 @@ pub(crate) struct Part {
     handled: u64,
     /// Events handled at this instant.
     instant_events: u32,
-    /// Events of a window, the last windows counting most.
+    /// Expected events of a window: an average in which recent windows count most.
     expected_events: u64,
     horizon: Horizon,
 }
 
 impl Part {
-    /// A part in which nothing has happened yet. `events` and `injections` are in order of time.
+    /// A part at the start of a run. `events` and `injections` are in order of time.
     pub fn new(
         fabric: Fabric<SimDriver>,
         events: VecDeque<EventSpec>,
@@ -164,9 +164,10 @@ impl Part {
         }
     }
 
-    /// Run all events up to and including `limit`; with `to_last_end` none behind that with which the last flow ended.
+    /// Run all events up to and including `limit`. With `to_last_end` stop after the event that
+    /// ends the last flow.
     pub fn run(&mut self, limit: Time, to_last_end: bool) {
-        // One comparison an event, in either case.
+        // One comparison per event in either case.
         let over = if to_last_end { 0 } else { isize::MIN };
         while self.fabric.ends().1 != over {
             let Some((at, entity)) = self.fabric.driver.agenda.pop_until(limit) else { return };
@@ -185,7 +186,7 @@ impl Part {
         }
     }
 
-    /// Nobody looks before `look`.
+    /// Nothing is sampled before `look`.
     pub fn look_not_before(&mut self, look: Time) {
         self.horizon.look_not_before(look);
     }
@@ -196,12 +197,13 @@ impl Part {
         self.run(end, false);
         self.expected_events = (self.expected_events + self.events() - before).div_ceil(2);
     }
-    /// What the next window is expected to bring, by those before it, in events.
+    /// Expected events of the next window.
     pub fn expected_events(&self) -> u64 {
         self.expected_events
     }
 
-    /// A machine that asks for a time that has passed, again and again, stops the clock: our bug, told as such.
+    /// A machine that asks again and again for a time that has passed stops the clock. That is a
+    /// bug.
     #[cold]
     fn stand_still(&self, entity: Entity) -> ! {
         let (kind, index) = EntityKind::split(entity);
@@ -210,7 +212,7 @@ impl Part {
 
     #[inline(always)]
     fn handle(&mut self, entity: Entity) {
-        // Nearly all events: they do not go through the choice below.
+        // Nearly all events are of this kind: skip the match below.
         if entity >> KIND_SHIFT == EntityKind::Arrival as u32 && self.bytes.is_none() {
             let link = LinkId(entity & ((1 << KIND_SHIFT) - 1));
             self.handled += u64::from(self.fabric.pass_arrival(self.now, link));
@@ -245,14 +247,14 @@ impl Part {
         }
     }
 
-    /// The first packet on the wire of `link` has arrived: as bytes.
+    /// The first packet on the wire of `link` arrives as bytes.
     fn arrive_as_bytes(&mut self, link: LinkId) {
         let Some(packet) = self.fabric.take_arrival(self.now, link) else { return };
         let packet = self.through_bytes(packet);
         self.fabric.arrive(self.now, link, packet);
     }
 
-    /// Emit to bytes and parse back: what a machine reads, a wire carries.
+    /// Emit a packet to bytes and parse it back: machines must not depend on more than the bytes.
     fn through_bytes(&mut self, packet: Packet) -> Packet {
         let buffer = self.bytes.as_mut().expect("bytes mode");
         let (plan, arena) = (&self.fabric.plan, &mut self.fabric.arena);
@@ -271,7 +273,7 @@ impl Part {
         parsed
     }
 
-    /// Everything of the event list and of the injections that is due. Each counts, however many there are at one time.
+    /// Apply all events and injections that are due. Each counts as an event.
     fn on_control(&mut self) {
         while self.events.front().is_some_and(|e| e.at <= self.now) {
             let event = self.events.pop_front().expect("just seen");
@@ -290,13 +292,13 @@ impl Part {
     pub fn next_time(&self) -> Time {
         self.fabric.driver.agenda.next_time().unwrap_or(Time::MAX)
     }
-    /// True if nothing is pending that means something, and nothing has been done that happens later than `now`.
+    /// True if nothing is pending but stale deadlines, and look-ahead has not acted after `now`.
     pub fn is_quiet(&self, now: Time) -> bool {
         let scheduled = !self.events.is_empty() || !self.injections.is_empty();
         let idle = self.fabric.driver.agenda.is_empty() || !scheduled && self.fabric.is_at_rest();
         idle && self.fabric.look_ahead_done().1 <= now
     }
-    /// Events handled, those before their time among them.
+    /// Events handled, look-ahead included.
     pub fn events(&self) -> u64 {
         self.handled + self.fabric.look_ahead_done().0
     }

@@ -1,9 +1,10 @@
-//! The trace hash: the same for the same packets at the same times, whatever engine moved them.
+//! The trace hash: equal if the same packets arrive over the same links at the same times, whatever
+//! the engine.
 
 use forebay_base::{LinkId, Signature, Time, mix64};
 
-/// The sum over all arrivals of a hash of (link, time, packet). Each carries its link and its time, so they may be told in any order,
-/// and several sums add up.
+/// The sum over all arrivals of a hash of (link, time, packet). The order of arrivals does not
+/// matter, and the sums of partitions can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSum(u64);
 
@@ -11,11 +12,11 @@ impl TraceSum {
     /// A packet with this signature and this time to live arrives over `link` at `at`.
     #[inline]
     pub fn arrived(&mut self, at: Time, link: LinkId, signature: Signature, ttl: u8) {
-        // Odd, so that no two pairs give the same word.
+        // Odd, so that the map from (link, time) is one-to-one.
         let place = ((link.0 as u64) << 8 | ttl as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = self.0.wrapping_add(signature.with(at.as_nanos(), place));
     }
-    /// Add what was told to another.
+    /// Add the sum of another partition.
     pub fn add(&mut self, other: TraceSum) {
         self.0 = self.0.wrapping_add(other.0);
     }
@@ -62,7 +63,8 @@ mod tests {
         assert_eq!(base, of(&[(2, 1, 20, 64), (1, 1, 10, 64)]));
     }
 
-    /// Of a hundred thousand arrivals that differ in little no two have one hash, and each bit is set in half of them.
+    /// Of a hundred thousand arrivals that differ in little no two have one hash, and each bit is
+    /// set in half of them.
     #[test]
     fn small_differences_spread() {
         let mut hashes = std::collections::BTreeSet::new();

@@ -1,13 +1,15 @@
-//! One run in several threads: conservative look-ahead over the delays of the links between partitions.
+//! One run in several threads: conservative look-ahead over the delays of the links between
+//! partitions.
 //!
-//! What leaves a partition at a time arrives in another no earlier than the smallest delay of the links between them later
-//! (Chandy and Misra 1979, doi:10.1109/TSE.1979.230182). So all partitions may run through a window of that length, at the same
-//! time, that begins with the first pending event of all of them; then the threads meet, and what is on those links is passed on.
-//! Within a window nothing passes between partitions, and at equal times the order of events follows from the entities alone, so
-//! that it does not matter in which partition, or in which thread, an event is.
+//! A packet that leaves a partition arrives in another no earlier than the smallest delay of the
+//! links between them later (Chandy and Misra 1979, doi:10.1109/TSE.1979.230182). So all partitions
+//! may run in parallel through a window of that length, which begins with the first pending event
+//! of all. Then the threads meet and exchange packets. Nothing passes between partitions within a
+//! window, and the order of events at equal times depends on the entities only: so it does not
+//! matter in which partition, or in which thread, an event is.
 //!
-//! There are more partitions than threads: which thread runs which is settled anew for each window ([`Assignment`]), for the load
-//! moves about in the network.
+//! There are more partitions than threads. Which thread runs which is decided for each window
+//! ([`Assignment`]), because load moves in the network.
 
 use crate::assignment::Assignment;
 use crate::barrier::Barrier;
@@ -21,29 +23,30 @@ use std::time::Duration;
 /// CPU time that the calling thread has used so far.
 pub type CpuClock = fn() -> Duration;
 
-/// What a run in several threads has cost, in CPU time. Zero without a clock.
+/// The cost of a run in several threads, in CPU time. Zero without a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Windows: how often all threads have met.
+    /// Number of windows.
     pub windows: u64,
     /// Handling events, all threads together.
     pub work: Duration,
-    /// The sum over all windows of the work of the thread that had most: what the run would take with a core for each thread if
-    /// neither meeting nor the exchange of packets cost anything.
+    /// The sum over all windows of the work of the busiest thread: the time of the run with a core
+    /// for each thread, if synchronisation and exchange cost nothing.
     pub critical_path: Duration,
-    /// All that the threads did: work, exchange, and waiting that used a core.
+    /// Work, exchange, and waiting that used a core.
     pub total: Duration,
-    /// The part of `total` that other threads used than the one that asked for the run.
+    /// The part of `total` in threads other than the caller's.
     pub elsewhere: Duration,
 }
 
 impl Effort {
-    /// The share of all CPU time that was not spent on events: exchange of packets, and waiting that used a core.
+    /// The share of CPU time that was not spent on events: exchange of packets, and waiting that
+    /// used a core.
     pub fn sync_share(&self) -> f64 {
         let total = self.total.as_secs_f64();
         if total > 0.0 { 1.0 - self.work.as_secs_f64() / total } else { 0.0 }
     }
-    /// Work by critical path: how many threads it could have kept busy.
+    /// Work divided by critical path: the number of threads that it could keep busy.
     pub fn parallelism(&self) -> f64 {
         let path = self.critical_path.as_secs_f64();
         if path > 0.0 { self.work.as_secs_f64() / path } else { 1.0 }
@@ -54,7 +57,7 @@ impl Effort {
     }
 }
 
-/// The rules of all windows of a run.
+/// Constants of all windows of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// The smallest delay of the links between partitions.
@@ -73,8 +76,8 @@ impl Rules {
         let grid = self.grid.as_nanos();
         Time::from_nanos(at.as_nanos().div_ceil(grid).saturating_mul(grid))
     }
-    /// The last instant of the window that begins at `start`. It must not be behind the end of the run, whichever of its events is
-    /// the last end of a flow.
+    /// The last instant of the window that begins at `start`. It must not be after the end of the
+    /// run, whichever event of the window ends the last flow.
     fn end_of_window(&self, start: Time) -> Time {
         let end = start + self.lookahead - Span::from_nanos(1);
         if end < self.last_start { end } else { end.min(self.round_up(start).max(start)) }
@@ -84,18 +87,18 @@ impl Rules {
     }
 }
 
-/// What a partition says of itself when all meet.
+/// What a partition publishes at a meeting.
 #[derive(Default)]
 struct Post {
-    /// The first event that it has, or has sent to another.
+    /// Time of the first event that it has, or has sent to another.
     next_ns: AtomicU64,
     open_ends: AtomicIsize,
     last_ended_ns: AtomicU64,
-    /// What is to be expected of its next window, in events.
+    /// Expected events of its next window.
     expected: AtomicU64,
 }
 
-/// What all say together.
+/// The combination of all posts.
 struct WindowSummary {
     next: Time,
     open_ends: isize,
@@ -103,13 +106,14 @@ struct WindowSummary {
     slowest: Duration,
 }
 
-/// Posts and mail of one meeting. There are two: while one is read, the other is written.
+/// Posts and mail of one meeting. There are two: one is read while the other is written.
 struct Exchange {
     /// By partition.
     posts: Vec<Post>,
     /// By thread: its work in the window, in ns.
     took_ns: Vec<AtomicU64>,
-    /// From partition a to b of n: number a n + b. Nobody ever waits for a lock: the barrier keeps writers and readers apart.
+    /// Mail from partition a to b of n: index a n + b. Locks are never contended: the barrier
+    /// separates writers and readers.
     boxes: Vec<Mutex<Mail>>,
 }
 
@@ -125,7 +129,7 @@ impl Exchange {
         let mail = &self.boxes[from * self.posts.len() + to];
         mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Say how `part` stands; the first arrival of what it has sent is at `sent`.
+    /// Publish the state of `part`. The first arrival of the packets that it has sent is at `sent`.
     fn tell(&self, part: &Part, number: usize, sent: Time) {
         let post = &self.posts[number];
         post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
@@ -168,8 +172,8 @@ impl Meeting {
         self.threads
     }
 
-    /// Run all parts, in this thread and in others, through all events up to and including `limit`; or to the end of the run,
-    /// if all flows end before that, which is then given.
+    /// Run all parts, in this thread and others, through all events up to and including `limit`, or
+    /// to the end of the run. The result is that end, if all flows ended.
     pub fn run(
         &self,
         parts: &mut [Part],
@@ -206,7 +210,7 @@ struct Attendant<'a, 'p> {
     parts: &'a [Mutex<&'p mut Part>],
     rules: &'a Rules,
     me: usize,
-    /// What leaves the partition at hand, by partition that it goes to.
+    /// Packets that leave the current partition, by destination.
     outgoing: Vec<Mail>,
     effort: Effort,
 }
@@ -224,12 +228,13 @@ impl<'a, 'p> Attendant<'a, 'p> {
     fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Part> {
         self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The parts that this thread looks after outside of windows.
+    /// The parts that this thread handles outside of windows.
     fn own_parts(&self) -> impl Iterator<Item = usize> + use<> {
         (self.me..self.parts.len()).step_by(self.meeting.threads)
     }
 
-    /// Take part until the run ends or has come to `limit`: the end if it is known, and what this thread did.
+    /// Take part until the run ends or reaches `limit`: the end if it is known, and the cost of
+    /// this thread.
     fn attend(mut self, limit: Time) -> (Option<Time>, Effort) {
         let _guard = self.meeting.barrier.panic_guard();
         let (began, [first, second]) = (self.rules.cpu(), &self.meeting.exchanges);

@@ -8,14 +8,14 @@ use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
-use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, Span, Time};
+use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
-use forebay_net::{NetEvent, NetSpec, Network, SpecError, Workload};
-use forebay_router::AnyForwarding;
-use forebay_router::inrpp::InterfaceView;
+use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
+use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -24,16 +24,19 @@ pub struct Options {
     pub bytes: bool,
     /// Use the simple event heap, and do nothing before its time. The trace hash stays the same.
     pub binary_heap: bool,
-    /// Make no trace hash: it is then that of a run in which nothing arrives.
+    /// Make no trace hash. It is then that of a run without arrivals.
     pub without_hash: bool,
     /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
-    /// Is told of every packet event. A run with an observer uses one thread.
+    /// Run everything the simple way, to check the others: all of the above but `bytes`, and
+    /// connections without their fast path. The trace hash stays the same.
+    pub general: bool,
+    /// The observer, which is told of every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,
     /// Packets from outside, in order of time.
     pub injections: Vec<Injection>,
-    /// Threads to use, if the network can be divided among so many; 0 and 1: the caller's alone. Nothing else that can be read
-    /// off the run depends on it.
+    /// Maximum number of threads; 0 and 1: the caller's only. Fewer are used if the network cannot
+    /// be divided among so many. No other result of the run depends on it.
     pub threads: usize,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
@@ -50,14 +53,13 @@ pub enum Status {
     Quiet,
 }
 
-/// Packets are missing, or have come from nowhere: what was read off the run means nothing. Some
-/// machine has ended a packet, or made one, without a word: a discipline, a meter or a router from
-/// outside, or this library.
+/// Packets are not conserved: the results mean nothing. Some machine has lost a packet or made one
+/// that it did not count: a discipline, a scheme or a router from outside, or this library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unbalanced {
-    /// When it was noticed.
+    /// Time of the run when it was noticed.
     pub at: Time,
-    /// What is known of all packets.
+    /// The counts.
     pub conservation: Conservation,
 }
 
@@ -70,8 +72,8 @@ impl fmt::Display for Unbalanced {
 
 impl std::error::Error for Unbalanced {}
 
-/// The books are looked at when a run is over, and while it goes on each time that it has handled
-/// this many events for each node and link: so they cost next to nothing.
+/// Conservation is checked when a run is over, and each time that it has handled this many events
+/// for each node and link: the cost is negligible.
 const EVENTS_BETWEEN_BALANCES: u64 = 16;
 
 /// The bounds of the grid on which runs end.
@@ -80,25 +82,26 @@ const COARSEST_GRID: Span = Span::from_millis(10);
 
 /// One simulation.
 ///
-/// Its end, if every flow has one: the first multiple of a step at or after the time at which the last end of a flow ended, with
-/// all events of that instant. The step is the longest delay of a link at the beginning, at least 100 us and at most 10 ms: it
-/// follows from the network alone. So several threads, of which none knows at once what the others do, end a run where one does.
+/// A run in which every flow ends itself ends at the first multiple of a step at or after the end
+/// of the last flow, with all events of that instant. The step is the longest delay of a link at
+/// the start, at least 100 us and at most 10 ms: it depends on the network only. So several
+/// threads, none of which knows at once what the others do, end a run where one thread ends it.
 pub struct Simulation {
     now: Time,
     parts: Vec<Part>,
-    /// Of each node the part that it is in.
+    /// The part of each node.
     owner: Vec<u16>,
     rules: Rules,
     /// When the run ends, once that is known.
     end: Option<Time>,
     /// See [`Simulation::look_not_before`].
     look: Time,
-    /// Of all parts.
+    /// Drops of all parts.
     drops: DropLog,
     meeting: Meeting,
     effort: Effort,
     fewer: Option<FewerThreads>,
-    /// Events after which the books are looked at again, and the distance of two such times.
+    /// The number of events at the next check of conservation, and the events between two checks.
     balance_at: u64,
     balance_every: u64,
 }
@@ -106,7 +109,11 @@ pub struct Simulation {
 impl Simulation {
     /// Build a run. Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
-        let network = Network::build(spec, seed, options.all_queued)?;
+        let general = options.general.then(|| without_fast_path(spec));
+        let spec = general.as_ref().unwrap_or(spec);
+        let all_queued = options.all_queued || options.general;
+        let binary_heap = options.binary_heap || options.general;
+        let network = Network::build(spec, seed, all_queued)?;
         let threads = options.threads.max(1);
         let division = match &options.observer {
             Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
@@ -115,10 +122,11 @@ impl Simulation {
         let Division { owner, parts, threads, lookahead, fewer } = division;
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
-        // The simple engine is the oracle of this one, and packets from outside come from anywhere.
-        let looks_ahead = !options.binary_heap && !options.bytes && options.injections.is_empty();
+        // The simple engine is the reference for look-ahead. Packets from outside may come from
+        // anywhere.
+        let looks_ahead = !binary_heap && !options.bytes && options.injections.is_empty();
         let mut driver = || {
-            let agenda = if options.binary_heap { Agenda::binary() } else { Agenda::calendar() };
+            let agenda = if binary_heap { Agenda::binary() } else { Agenda::calendar() };
             SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
         };
         let fabrics = if parts == 1 {
@@ -170,11 +178,11 @@ impl Simulation {
         })
     }
 
-    /// Run all events up to and including `limit`, or to the end of the run, if every flow ends before it.
+    /// Run all events up to and including `limit`, or to the end of the run, if every flow ends
+    /// before.
     ///
-    /// Err if a packet is missing or has come from nowhere: [`Simulation::conservation`] does not
-    /// hold. That is looked at in the first call, in each behind which a run is over, and now and
-    /// then in the others.
+    /// Err if packets are not conserved ([`Simulation::conservation`]). This is checked in the
+    /// first call, in each call in which the run is over, and now and then in others.
     pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
         let status = self.advance(limit);
         let events = self.events();
@@ -209,8 +217,8 @@ impl Simulation {
         }
     }
 
-    /// Nobody will look at this run before `look`, though it is run in shorter stretches: until then what is read off it may be ahead of its
-    /// clock.
+    /// Nothing will be sampled before `look`, even if calls run for shorter stretches: until then
+    /// results may be ahead of the clock.
     pub fn look_not_before(&mut self, look: Time) {
         self.look = look;
     }
@@ -218,7 +226,7 @@ impl Simulation {
     fn fabric_of(&self, node: NodeId) -> &Fabric<SimDriver> {
         &self.parts[self.owner[node.index()] as usize].fabric
     }
-    /// The part in which a link begins, or, for one direction as for the other, where it ends.
+    /// The part in which a link begins, and the one in which it ends.
     fn fabrics_of(&self, link: LinkId) -> (&Fabric<SimDriver>, &Fabric<SimDriver>) {
         let (from, to) = self.parts[0].fabric.link_nodes(link);
         (self.fabric_of(from), self.fabric_of(to))
@@ -232,7 +240,7 @@ impl Simulation {
     pub fn events(&self) -> u64 {
         self.parts.iter().map(Part::events).sum()
     }
-    /// Those of them that were handled before their time, because nothing could come between.
+    /// Events that look-ahead has handled.
     pub fn look_ahead_events(&self) -> u64 {
         self.parts.iter().map(|part| part.fabric.look_ahead_done().0).sum()
     }
@@ -266,22 +274,22 @@ impl Simulation {
         let node = if role == Role::Client { spec.src } else { spec.dst };
         self.fabric_of(node).connection(flow, role)
     }
-    /// See [`FlowOutcome::skipped`].
-    pub(crate) fn is_skipped(&self, flow: FlowId) -> bool {
-        self.fabric_of(self.workload().flows()[flow.index()].src).is_skipped(flow)
-    }
-    /// How a flow has fared so far.
+    /// The result of a flow so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
-        FlowOutcome::of(self, flow)
+        let src = self.workload().flows()[flow.index()].src;
+        let skipped = self.fabric_of(src).is_skipped(flow);
+        let connection = |role| self.connection(flow, role);
+        let (client, server) = (connection(Role::Client), connection(Role::Server));
+        FlowOutcome::new(self.now, skipped, client, server)
     }
-    /// One-way delays of the data packets of flows with this transport, so far: from when a socket made a packet until the other
-    /// took it, each transmission for itself.
+    /// One-way delays of data packets so far, for flows with this transport: from when a socket
+    /// makes a packet to when the other takes it. Each transmission counts.
     pub fn one_way(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
         self.parts.iter().for_each(|part| all.add(part.fabric.one_way(transport)));
         all
     }
-    /// Round-trip times that the senders of flows with this transport saw so far, on all their paths.
+    /// Round-trip times that senders saw so far, for flows with this transport, on all their paths.
     pub fn round_trips(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
         let flows = (0..).zip(self.workload().flows());
@@ -291,18 +299,20 @@ impl Simulation {
         }
         all
     }
-    /// How a link has fared so far.
+    /// The result of a link so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
         LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
     }
-    /// The interface of an INRPP router that feeds a link; None if another kind of node does.
-    pub fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
+    /// What a link may do ahead of time in this run, and why not.
+    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+        self.fabrics_of(link).0.look_ahead(link)
+    }
+    /// The forwarding of the router where a link begins, and its port there. None if it is not a
+    /// `T`.
+    pub fn router<T: Forwarding>(&self, link: LinkId) -> Option<(&T, PortId)> {
         let fabric = self.fabrics_of(link).0;
         let (node, _) = fabric.link_nodes(link);
-        match fabric.forwarding(node)? {
-            AnyForwarding::Inrpp(router) => Some(router.view(fabric.port_of(link))),
-            AnyForwarding::PlainIp(_) | AnyForwarding::Custom(_) => None,
-        }
+        Some((fabric.forwarding(node)?.get()?, fabric.port_of(link)))
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {
@@ -313,29 +323,39 @@ impl Simulation {
     pub fn threads(&self) -> usize {
         self.meeting.threads()
     }
-    /// Why it uses fewer threads than it was offered, if it does.
+    /// Why it uses fewer threads than allowed, if it does.
     pub fn fewer_threads(&self) -> Option<FewerThreads> {
         self.fewer
     }
-    /// What it has cost to run in several threads.
+    /// The cost of several threads.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 }
 
-/// Run all there is up to and including `limit`, or to the end of the run: given if it is known.
+/// Run all events up to and including `limit`, or to the end of the run. Gives that end if it is
+/// known.
 fn run_alone(part: &mut Part, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
     let (all, open) = part.fabric.ends();
     if all > 0 && open > 0 {
         part.run(limit, true);
     }
-    // The events of the instant with which the last flow ended may not have been all.
+    // There may be more events at the instant at which the last flow ended.
     let ended = all > 0 && part.fabric.ends().1 == 0;
     let end = end.or_else(|| ended.then(|| rules.round_up(part.fabric.last_ended())));
     if end.is_some() || all == 0 {
         part.run(end.map_or(limit, |end| end.min(limit)), false);
     }
     end
+}
+
+/// The same network, with every connection on the general path.
+fn without_fast_path(spec: &NetSpec) -> NetSpec {
+    let mut spec = spec.clone();
+    for transport in &mut spec.transports {
+        Arc::make_mut(&mut transport.config).fast_path = false;
+    }
+    spec
 }
 
 /// The step of the grid on which a run ends.
@@ -356,7 +376,7 @@ fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
     senders.into_iter().map(|from| from.into_iter().collect()).collect()
 }
 
-/// What happens to the network, in order of time, by the part in which it does.
+/// Events of the network in order of time, by the part in which they happen.
 fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<EventSpec>> {
     let mut events = spec.events.clone();
     events.sort_by_key(|event| event.at);

@@ -1,4 +1,5 @@
-//! Duels: long flows over one bottleneck, measured after a warm-up, beside the closed forms of [`sawtooth`].
+//! Duels: long flows over one bottleneck, measured after a warm-up, beside the closed forms of
+//! [`sawtooth`].
 
 pub mod sawtooth;
 
@@ -74,9 +75,9 @@ struct Reading {
 }
 
 impl Duel {
-    /// The bottleneck as the closed forms want it. A packet is transmitted once at the rate of the bottleneck and twice at ten
-    /// times that, and with delayed ACKs every second one waits for the next: half a packet time on average. The buffer holds
-    /// whole packets.
+    /// The bottleneck as the closed forms want it. A packet is transmitted once at the rate of the
+    /// bottleneck and twice at ten times that, and with delayed ACKs every second one waits for the
+    /// next: half a packet time on average. The buffer holds whole packets.
     pub fn pipe(&self) -> Pipe {
         let packets_per_s = self.rate.bps() as f64 / (8 * PACKET_BYTES) as f64;
         let ack_wait = match self.config.ack_policy {

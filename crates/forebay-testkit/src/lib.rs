@@ -1,10 +1,12 @@
-//! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part of the product.
+//! What tests share: small networks in a few lines, duels, random scenarios, toy tenants. Not part
+//! of the product.
 #![forbid(unsafe_code)]
 
 pub mod duel;
 pub mod lives;
 pub mod pool;
 pub mod random;
+pub mod random_crowd;
 pub mod random_pool;
 pub mod reading;
 pub mod realtime;

@@ -4,7 +4,8 @@ use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_net::{ForwardingSpec, LinkSpec};
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Inrpp, InterfaceView, Settings};
+use forebay_sim::Simulation;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub fn settings(cache: CacheLimits) -> Settings {
     Settings { cache: CacheSize::Bytes(cache), ..Settings::default() }
 }
 
-/// The transport of INRPP flows: payloads of 1446 bytes, no timestamps, room for everything in flight.
+/// The transport of INRPP flows: payloads of 1446 bytes, no timestamps, room for everything in
+/// flight.
 pub fn config() -> TcpConfig {
     TcpConfig {
         mss_bytes: 1446,
@@ -51,14 +53,16 @@ pub fn router(world: &mut World, name: &str, settings: &Settings) -> NodeId {
     world.router_with(name, ForwardingSpec::Inrpp(Arc::new(settings.clone())))
 }
 
-/// A link between INRPP routers, or to a host of theirs: a queue of 50 ms, 2 bytes of PPP, room for a tag.
+/// A link between INRPP routers, or to a host of theirs: a queue of 50 ms, 2 bytes of PPP, room for
+/// a tag.
 pub fn pooled_link(rate: Rate, delay: Span) -> LinkSpec {
     let queue_bytes = rate.bytes_in(Span::from_millis(50));
     let mtu_bytes = ROUTER_MTU_BYTES;
     LinkSpec { mtu_bytes, overhead_bytes: 2, ..link(rate, delay, queue_bytes) }
 }
 
-/// The paper's Fig 8: `s1 s2 s3 - 4 - 0 - 2 - 3 - r1 r2 r3`, the detour 0 - 1 - 2, and flows of `bytes` that start at 1, 2 and 3 s.
+/// The paper's Fig 8: `s1 s2 s3 - 4 - 0 - 2 - 3 - r1 r2 r3`, the detour 0 - 1 - 2, and flows of
+/// `bytes` that start at 1, 2 and 3 s.
 pub struct Dumbbell {
     /// The network.
     pub world: World,
@@ -84,4 +88,16 @@ pub fn dumbbell(cache: CacheLimits, bytes: u64, access: [Span; 3]) -> Dumbbell {
         world.flow((s, d), Time::from_secs(i as u64 + 1), Some(bytes), inrpp);
     }
     Dumbbell { world, links }
+}
+
+/// The interfaces of a run.
+pub trait Interfaces {
+    /// The interface of an INRPP router that feeds a link; None if another kind of node does.
+    fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>>;
+}
+
+impl Interfaces for Simulation {
+    fn interface(&self, link: LinkId) -> Option<InterfaceView<'_>> {
+        self.router::<Inrpp>(link).map(|(router, port)| router.view(port))
+    }
 }

@@ -1,13 +1,17 @@
-//! Random small scenarios: bad links, tiny buffers, failures, every combination of transport features.
+//! Random small scenarios: bad links, tiny buffers, failures, every combination of transport
+//! features.
 
 use crate::world::{World, link};
-use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
+use forebay_base::{LinkId, NodeId, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AckPolicy, Controller, Entry, Init, LossPolicy, TABLE};
-use forebay_net::{LinkSpec, NetEvent, NetSpec, QueueSpec, SchemeSpec};
+use forebay_net::{
+    EventSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec,
+};
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
 
-/// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5 sized flows.
+/// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5
+/// sized flows.
 pub fn scenario(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 0);
     let mut world = World::new();
@@ -34,7 +38,39 @@ pub fn scenario(seed: u64) -> NetSpec {
         .collect();
     flows(&mut world, &mut rng, &hosts);
     events(&mut world, &mut rng, &routers);
+    if Rng::new(seed, Stream::Test, 13).chance(0.3) {
+        change_routes(&mut world.spec, seed);
+    }
     world.spec
+}
+
+/// Routers send what is for a host another way for a while: over a longer path, into a loop, or
+/// nowhere. Each goes back to its first route within seconds.
+pub fn change_routes(spec: &mut NetSpec, seed: u64) {
+    let mut rng = Rng::new(seed, Stream::Test, 14);
+    let network = Network::build(spec, seed, false).expect("a sound network");
+    let routers = (0..spec.nodes.len() as u32).map(NodeId).filter(|node| {
+        let several = network.ports.links_of(*node).len() > 1;
+        several && matches!(spec.nodes[node.index()].kind, NodeKind::Router(_))
+    });
+    let routers: Vec<NodeId> = routers.collect();
+    let ends = spec.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
+    let hosts: Vec<NodeId> = ends.filter(|host| network.ports.links_of(*host).len() == 1).collect();
+    if routers.is_empty() || hosts.is_empty() {
+        return;
+    }
+    for _ in 0..1 + rng.below(4) {
+        let node = routers[rng.below(routers.len() as u64) as usize];
+        let dst = hosts[rng.below(hosts.len() as u64) as usize];
+        let usual = network.routes.port(node, network.addresses[dst.index()][0]);
+        let ports = network.ports.links_of(node).len() as u64;
+        let other = PortId(rng.below(ports) as u16);
+        let at = Time::from_nanos(rng.below(3_000_000_000));
+        let back = at + Span::from_nanos(rng.below(1_500_000_000));
+        for (at, via) in [(at, Some(other).filter(|_| rng.chance(0.9))), (back, usual)] {
+            spec.events.push(EventSpec { at, event: NetEvent::Route { node, dst, via } });
+        }
+    }
 }
 
 fn join(world: &mut World, rng: &mut Rng, a: NodeId, b: NodeId) {

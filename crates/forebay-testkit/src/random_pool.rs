@@ -1,4 +1,5 @@
-//! Random small INRPP networks: caches of a few packets, triangles, loss of data and ACKs, failures, plain neighbours.
+//! Random small INRPP networks: caches of a few packets, triangles, loss of data and ACKs,
+//! failures, plain neighbours.
 
 use crate::pool::{config, pooled_link, transport};
 use crate::random::log_uniform;
@@ -15,10 +16,11 @@ const PACKET_BYTES: u64 = 1500;
 /// What a scenario may be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weather {
-    /// Anything: loss up to 5 % in either direction, failures, restarts, caches from 10 packets on, routers that do not speak INRPP,
-    /// flows of plain TCP among the others.
+    /// Anything: loss up to 5 % in either direction, failures, restarts, caches from 10 packets on,
+    /// routers that do not speak INRPP, flows of plain TCP among the others.
     Foul,
-    /// Nothing is lost or fails, all speak INRPP, and caches have the margin that the rule of [`margin_bytes`] asks for.
+    /// Nothing is lost or fails, all speak INRPP, and caches have the margin that the rule of
+    /// [`margin_bytes`] asks for.
     Fair,
 }
 
@@ -97,11 +99,13 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId], weather: Weather) {
     }
 }
 
-/// The paper's rule, IV-E, with what may be in open loop at once: no more than this comes into an interface between the moment at
-/// which it asks to slow down and the moment at which all flows have.
+/// The paper's rule, IV-E, with what may be in open loop at once: no more than this comes into an
+/// interface between the moment at which it asks to slow down and the moment at which all flows
+/// have.
 ///
-/// Every flow may send at the full rate of its host until the first ACK that passes the congested interface has come back to it: ACKs
-/// of a flow pass once in (flows x packet time at the drain rate), and take at most the longest way of the network, with full queues.
+/// Every flow may send at the full rate of its host until the first ACK that passes the congested
+/// interface has come back to it: ACKs of a flow pass once in (flows x packet time at the drain
+/// rate), and take at most the longest way of the network, with full queues.
 pub fn margin_bytes(spec: &NetSpec) -> u64 {
     let hosts = spec.flows.iter().map(|flow| flow.src);
     let access = |host| spec.links.iter().find(|link| link.from == host).expect("hosts have links");

@@ -30,7 +30,8 @@ pub struct Reading {
     pub links: Vec<String>,
 }
 
-/// Read a run of `spec` whose last stretch ended with `status`. Panics if packets were lost to the books.
+/// Read a run of `spec` whose last stretch ended with `status`. Panics if packets were lost to the
+/// books.
 pub fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
     let Conservation { sent, split, delivered, dropped, held, .. } = sim.conservation();
     assert!(sim.conservation().holds(), "{:?}", sim.conservation());

@@ -1,8 +1,10 @@
-//! A small real-time driver: the machines of a spec on the wall clock, on two sides that share nothing but two UDP
-//! sockets over loopback. What crosses is the bytes of a packet behind the number of the link that it crosses on.
+//! A small real-time driver: the machines of a spec on the wall clock, on two sides that share
+//! nothing but two UDP sockets over loopback. What crosses is the bytes of a packet behind the
+//! number of the link that it crosses on.
 //!
-//! One thread, and every turn does a bounded amount of work; a turn comes late when the computer is busy, which the machines
-//! allow. It is a check of the walls, not a data path: no events, no more than two sides.
+//! One thread, and every turn does a bounded amount of work; a turn comes late when the computer is
+//! busy, which the machines allow. It is a check of the walls, not a data path: no events, no more
+//! than two sides.
 #![allow(clippy::disallowed_methods, reason = "a driver owns the clock")]
 
 mod side;
@@ -29,7 +31,8 @@ pub struct Realtime {
 }
 
 impl Realtime {
-    /// Build a run of `spec`: the nodes in `right` on one side, all others on the other. Errors if there are no sockets.
+    /// Build a run of `spec`: the nodes in `right` on one side, all others on the other. Errors if
+    /// there are no sockets.
     pub fn new(
         spec: &NetSpec,
         seed: u64,

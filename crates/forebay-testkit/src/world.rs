@@ -55,7 +55,8 @@ impl World {
     pub fn router_with(&mut self, name: &str, forwarding: ForwardingSpec) -> NodeId {
         self.node(name, NodeKind::Router(forwarding))
     }
-    /// Join two nodes with the same link both ways; the id of the direction `a` to `b`, whose reverse is the next.
+    /// Join two nodes with the same link both ways; the id of the direction `a` to `b`, whose
+    /// reverse is the next.
     pub fn join(&mut self, a: NodeId, b: NodeId, link: LinkSpec) -> LinkId {
         self.join_with(a, b, link.clone(), link)
     }
@@ -121,8 +122,9 @@ impl World {
     }
 }
 
-/// Hosts `a` and `b` on either side of one bottleneck: access links of ten times its rate, unlimited queues but the bottleneck's.
-/// Returns the world, the hosts, and the bottleneck in the direction `a` to `b`.
+/// Hosts `a` and `b` on either side of one bottleneck: access links of ten times its rate,
+/// unlimited queues but the bottleneck's. Returns the world, the hosts, and the bottleneck in the
+/// direction `a` to `b`.
 pub fn dumbbell(
     pairs: usize,
     rate: Rate,

@@ -1,4 +1,5 @@
-//! Random small scenarios finish every flow, conserve every packet and never stall; 10 000 here, 200 000 with `--ignored`.
+//! Random small scenarios finish every flow, conserve every packet and never stall; 10 000 here,
+//! 200 000 with `--ignored`.
 
 use forebay_base::{DropReason, FlowId, Time};
 use forebay_sim::{Options, PacketEvent, Simulation, Status};
@@ -73,7 +74,8 @@ fn engine_and_bytes_make_no_difference() {
     }
 }
 
-/// Every packet that is made and every one that is dropped is shown, once, and looking on changes nothing.
+/// Every packet that is made and every one that is dropped is shown, once, and looking on changes
+/// nothing.
 #[test]
 fn an_observer_sees_each_beginning_and_each_drop() {
     let mut reasons = [0; DropReason::ALL.len()];

@@ -1,4 +1,5 @@
-//! RCP from end to end: hosts that ask, ports that grant, against shares and completion times in closed form.
+//! RCP from end to end: hosts that ask, ports that grant, against shares and completion times in
+//! closed form.
 
 use forebay_base::{FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::{AckPolicy, Init, Spec};
@@ -42,7 +43,8 @@ fn limited(rate: Rate, delay: Span, params: RcpPortParams, queue_bytes: u64) -> 
     LinkSpec { overhead_bytes: OVERHEAD_BYTES, scheme, ..link(rate, delay, queue_bytes) }
 }
 
-/// Hosts on either side of `middle`: each pair with access links of the delay given, a port of RCP on each.
+/// Hosts on either side of `middle`: each pair with access links of the delay given, a port of RCP
+/// on each.
 struct Dumbbell {
     world: World,
     pairs: Vec<(NodeId, NodeId)>,
@@ -138,8 +140,8 @@ fn long_flows_share_what_the_port_fills() {
     }
 }
 
-/// All begin at the same time on a port that grants each the whole link: the shares come all the same, of a packet or less
-/// for a round trip.
+/// All begin at the same time on a port that grants each the whole link: the shares come all the
+/// same, of a packet or less for a round trip.
 #[test]
 fn a_crowd_comes_to_its_shares() {
     for params in [RcpPortParams::stable(), RcpPortParams::default_ns2()] {
@@ -167,8 +169,9 @@ fn round_trips_do_not_matter() {
     assert!(rtts[0] < 50.0 && rtts[1] > 195.0, "{rtts:?}");
 }
 
-/// One flow alone, on ports that rose to their links long ago: handshake, then the whole file at the rate of the port. With
-/// a tenth to spare no queue disturbs it, and a round trip holds less than the 65 535 bytes of a SYN-ACK's window.
+/// One flow alone, on ports that rose to their links long ago: handshake, then the whole file at
+/// the rate of the port. With a tenth to spare no queue disturbs it, and a round trip holds less
+/// than the 65 535 bytes of a SYN-ACK's window.
 #[test]
 fn a_flow_alone_takes_its_closed_form() {
     let params = RcpPortParams { gamma: 0.9, ..RcpPortParams::published() };
@@ -180,14 +183,15 @@ fn a_flow_alone_takes_its_closed_form() {
         assert_eq!(sim.run_until(SECOND(200)).unwrap(), Status::FlowsEnded);
         let flow = sim.flow(FlowId(0));
         let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap());
-        // Two packets leave at once, each of the others 1498 bytes at 9 Mbit/s later; on the link the last one takes 1500
-        // bytes at 10 Mbit/s, and of two the second waits as long.
+        // Two packets leave at once, each of the others 1498 bytes at 9 Mbit/s later; on the link
+        // the last one takes 1500 bytes at 10 Mbit/s, and of two the second waits as long.
         let sending_s = packets.saturating_sub(2) as f64 * WIRE_BYTES * 8.0 / 9e6;
         let waiting_s = if packets == 2 { 1.2e-3 } else { 0.0 };
         let expected = 1.5 * 0.04 + sending_s + waiting_s + 1.2e-3;
         let excess = fct.as_secs_f64() - expected;
-        // SYN, SYN-ACK and ACK take 74, 82 and 54 bytes of the link, 168 us; on the access links all take 27 us. 2 bytes in
-        // 1500 that only the port counts lower its rate with time, and the packet that waits at the beginning for a while.
+        // SYN, SYN-ACK and ACK take 74, 82 and 54 bytes of the link, 168 us; on the access links
+        // all take 27 us. 2 bytes in 1500 that only the port counts lower its rate with time, and
+        // the packet that waits at the beginning for a while.
         assert!(
             (0.0..200e-6 + 0.003 * sending_s).contains(&excess),
             "{packets} packets: {excess} s more"
@@ -196,7 +200,8 @@ fn a_flow_alone_takes_its_closed_form() {
     }
 }
 
-/// Two ports of 10 and of `second` Mbit/s in a row, a long flow over both and one over the first alone.
+/// Two ports of 10 and of `second` Mbit/s in a row, a long flow over both and one over the first
+/// alone.
 fn parking_lot(second: u64) -> (World, [LinkId; 2]) {
     let mut world = World::new();
     let rcp = transport(&mut world, "rcp");
@@ -215,7 +220,8 @@ fn parking_lot(second: u64) -> (World, [LinkId; 2]) {
 
 #[test]
 fn the_lowest_grant_of_the_path_counts() {
-    // Max-min by hand: the first port is shared equally, or gives the other flow what the second port denies the long one.
+    // Max-min by hand: the first port is shared equally, or gives the other flow what the second
+    // port denies the long one.
     for (second, expected) in [(6, [5e6, 5e6]), (3, [3e6, 7e6]), (100, [5e6, 5e6])] {
         let (world, _) = parking_lot(second);
         let mut sim = run(&world);
@@ -266,7 +272,8 @@ fn without_routers_of_rcp_a_flow_shares_with_newreno() {
     }
 }
 
-/// Packets without a request pass a port of RCP as they pass a plain one: not one nanosecond differs.
+/// Packets without a request pass a port of RCP as they pass a plain one: not one nanosecond
+/// differs.
 #[test]
 fn plain_tcp_does_not_see_the_port() {
     let plain = LinkSpec {
@@ -330,15 +337,16 @@ fn loss_costs_the_packets_that_are_lost_and_no_rate() {
     assert_eq!(sim.run_until(SECOND(300)).unwrap(), Status::FlowsEnded);
     let flow = sim.flow(FlowId(0));
     let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap()).as_secs_f64();
-    // 10 000 packets of 600 us, each sent 1 / 0.98 times in the mean, and 1.5 round trips of 40 ms; the last ones may wait
-    // for a probe or a timeout.
+    // 10 000 packets of 600 us, each sent 1 / 0.98 times in the mean, and 1.5 round trips of 40 ms;
+    // the last ones may wait for a probe or a timeout.
     let expected = 10_000.0 / 0.98 * 600e-6 + 0.06;
     assert!((expected * 0.99..expected * 1.01 + 0.5).contains(&fct), "{fct}, not {expected}");
     assert!(flow.sender.retransmits > 150, "{:?}", flow.sender);
     assert!(sim.conservation().holds());
 }
 
-/// The same on packets, on bytes, on the other heap: an option that routers overwrite is the same bytes.
+/// The same on packets, on bytes, on the other heap: an option that routers overwrite is the same
+/// bytes.
 #[test]
 fn packets_bytes_and_heaps_agree() {
     let middle =
@@ -376,13 +384,14 @@ fn an_idle_network_is_quiet() {
     assert_eq!(sim.events(), events, "nothing happens in 969 s");
     assert_eq!(sim.run_until(SECOND(2000)).unwrap(), Status::FlowsEnded);
     let second = sim.flow(FlowId(1)).completed_at.unwrap().since(SECOND(1000));
-    // The first began at a twentieth of the link; for the second the port had risen: 1.5 x 40 ms and 998 packets
-    // at 9 Mbit/s.
+    // The first began at a twentieth of the link; for the second the port had risen: 1.5 x 40 ms
+    // and 998 packets at 9 Mbit/s.
     assert!(fct > Time::from_millis(2000), "{fct}");
     close_to(second.as_secs_f64(), 0.06 + 998.0 * WIRE_BYTES * 8.0 / 9e6, 0.003);
 }
 
-/// The client asks on its SYN, and the SYN-ACK tells: the sender has its rate when the handshake is over.
+/// The client asks on its SYN, and the SYN-ACK tells: the sender has its rate when the handshake is
+/// over.
 #[test]
 fn the_rate_comes_with_the_handshake() {
     let params = RcpPortParams { initial_share: 0.3, ..RcpPortParams::published() };

@@ -2,8 +2,7 @@
 
 use forebay_base::{DropReason, FlowId, Rate, Span, Time};
 use forebay_cc::{
-    Ack, AnyController, Congestion, Controller, Limits, NextPacket, Observation, RecoveryOwner,
-    Stamp, Timeout,
+    Ack, AnyController, Congestion, Controller, Limits, NextPacket, RecoveryOwner, Stamp, Timeout,
 };
 use forebay_net::{LinkSpec, NetEvent, NetSpec};
 use forebay_sim::{Options, Simulation, Status};
@@ -26,9 +25,6 @@ impl Controller for Small {
     }
     fn stamp(&mut self, _: Time, _: &NextPacket) -> Stamp {
         Stamp { max_wire_len: Some(152), ..Stamp::default() }
-    }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "small" }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Completion times in slow start against the closed form: RTT (k + 1/2) from the SYN to the last byte, where k rounds of
-//! the initial window and its growth hold all segments, plus the time to transmit the last round's packets.
+//! Completion times in slow start against the closed form: RTT (k + 1/2) from the SYN to the last
+//! byte, where k rounds of the initial window and its growth hold all segments, plus the time to
+//! transmit the last round's packets.
 
 use forebay_base::{FlowId, Rate, Span, Time};
 use forebay_cc::{AckPolicy, Spec};
@@ -45,7 +46,8 @@ fn windows_double_with_an_ack_for_every_packet() {
 
 #[test]
 fn windows_grow_by_half_with_an_ack_for_every_second() {
-    // The timer is longer than a round: an odd packet is acknowledged with the first of the next one.
+    // The timer is longer than a round: an odd packet is acknowledged with the first of the next
+    // one.
     let policy = AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(500), quick: 0 };
     let rounds = [(10, 1), (30, 3), (100, 5), (500, 9), (2000, 12)];
     holds(policy, Span::from_millis(100), rounds);

@@ -1,4 +1,5 @@
-//! A run in several threads is the run in one: the same packets at the same times, the same outcomes of flows and links.
+//! A run in several threads is the run in one: the same packets at the same times, the same
+//! outcomes of flows and links.
 
 use forebay_base::{
     Addr, Arena, Endpoint, FlowId, IpVersion, LinkId, NodeId, Packet, PortId, Rate, Span,
@@ -71,7 +72,8 @@ fn networks_with_caches_and_detours_do_not_either() {
     }
 }
 
-/// Hosts a and b, three routers between them, every link of `delay`; the middle links have the MTUs given.
+/// Hosts a and b, three routers between them, every link of `delay`; the middle links have the MTUs
+/// given.
 fn row(delay: Span, mtu_bytes: [u16; 2]) -> (World, [NodeId; 2]) {
     let mut world = World::new();
     let nodes =

@@ -10,7 +10,7 @@ pub enum Recovery {
     Prr,
     /// The pipe of RFC 6675: cwnd is halved at once. Needs SACK.
     Pipe,
-    /// Window inflation and deflation of RFC 6582. Used by itself where the peer does not speak SACK.
+    /// Window inflation and deflation of RFC 6582. Also in force without SACK.
     NewReno,
 }
 
@@ -19,9 +19,9 @@ pub enum Recovery {
 pub enum RtoRule {
     /// `max(SRTT + 4 RTTVAR, min_rto)` (RFC 6298).
     Rfc6298,
-    /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR there is the largest mean
-    /// deviation of the last round trip; it rises at once and falls by a quarter per round trip, and a falling RTT moves the
-    /// deviation by 1/32 and not 1/4.
+    /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR
+    /// there is the largest mean deviation of the last round trip; it rises at once and falls by a
+    /// quarter per round trip, and a falling RTT moves the deviation by 1/32 and not 1/4.
     Linux,
 }
 
@@ -30,7 +30,8 @@ pub enum RtoRule {
 pub enum Pacing {
     /// Packets leave as the window allows.
     Off,
-    /// At a percentage of cwnd / srtt: one in slow start (below ssthresh / 2 in Linux), one after it.
+    /// At a percentage of cwnd / srtt: one in slow start (below ssthresh / 2 in Linux), one after
+    /// it.
     Windowed {
         /// Percent in slow start (Linux: 200).
         slow_start_percent: u32,
@@ -39,11 +40,12 @@ pub enum Pacing {
     },
 }
 
-/// Everything that a connection takes from its scenario. Presets are in [`PRESETS`](crate::PRESETS).
+/// Everything that a connection takes from its scenario. Presets are in
+/// [`PRESETS`](crate::PRESETS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
-    /// Payload of a full-sized packet in bytes. The MSS option announces this plus the options that data carries: timestamps, and
-    /// what the controller stamps on all data.
+    /// Payload of a full-sized packet in bytes. The MSS option announces this plus the options that
+    /// data carries: timestamps, and what the controller stamps on all data.
     pub mss_bytes: u16,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window_segments: u32,
@@ -61,7 +63,8 @@ pub struct TcpConfig {
     pub max_retries: u32,
     /// When ACKs are sent, unless the controller says otherwise.
     pub ack_policy: AckPolicy,
-    /// With delayed ACKs: acknowledge each packet while Linux would open its window (`tcp_grow_window`), nearly all of slow start.
+    /// With delayed ACKs: acknowledge each packet while Linux would open its window
+    /// (`tcp_grow_window`), nearly all of slow start.
     pub quick_while_growing: bool,
     /// How losses are found, unless the controller says otherwise.
     pub loss_policy: LossPolicy,
@@ -73,9 +76,10 @@ pub struct TcpConfig {
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// Receive buffer in bytes: the largest window offered. An INRPP flow has in flight whatever the caches hold: give it as much
-    /// as the flow is long, here and in the send buffer. The window of a SYN-ACK is never scaled (RFC 7323 section 2.2): the
-    /// first flight has 65 535 bytes at most.
+    /// Receive buffer in bytes: the largest window offered. What INRPP caches hold is in flight:
+    /// give an INRPP flow buffers of its own length, here and for the send buffer. The
+    /// window of a SYN-ACK is never scaled (RFC 7323 section 2.2): the first flight has 65 535
+    /// bytes at most.
     pub receive_buffer_bytes: u64,
     /// Send buffer in bytes: the most that may be sent and not acknowledged; at most 2^30.
     pub send_buffer_bytes: u64,
@@ -87,9 +91,8 @@ pub struct TcpConfig {
     pub pacing: Pacing,
     /// Set DF on every packet.
     pub dont_fragment: bool,
-    /// Take the fast path where it is open. It changes how a packet is processed, not which packets
-    /// leave, nor when: turn it off to check just that. Presets have it on; it is not a key of
-    /// scenarios.
+    /// Take the fast path where it is open (default: true). It changes how packets are processed,
+    /// not which packets leave or when. Turn it off to check that. It is not a key of scenarios.
     pub fast_path: bool,
 }
 
@@ -102,6 +105,6 @@ pub struct Preset {
     pub summary: &'static str,
     /// The values.
     pub config: TcpConfig,
-    /// The controllers that it runs otherwise than their defaults.
+    /// Controllers with parameters that differ from their defaults.
     pub controllers: &'static [Spec],
 }

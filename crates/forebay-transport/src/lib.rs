@@ -12,14 +12,14 @@ mod path;
 mod presets;
 mod ranges;
 mod recv;
+mod surface;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
 pub use config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
-pub use connection::{
-    Connection, Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
-};
+pub use connection::Connection;
 pub use options::data_option_bytes;
 pub use presets::PRESETS;
+pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};

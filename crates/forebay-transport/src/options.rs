@@ -4,8 +4,8 @@ use forebay_base::{MAX_OPTION_BYTES, OptionList, kind};
 
 /// The timestamps option, unpadded.
 pub(crate) const TIMESTAMP_BYTES: usize = 10;
-/// Option bytes of a full-sized data packet, padded: timestamps, and what its sender's controller stamps on all data. SACK
-/// blocks are on pure ACKs only.
+/// Option bytes of a full-sized data packet, padded: timestamps, and what its sender's controller
+/// stamps on all data. SACK blocks are on pure ACKs only.
 pub fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {
     let unpadded = stamped + if timestamps { TIMESTAMP_BYTES as u16 } else { 0 };
     unpadded.next_multiple_of(4)
@@ -69,7 +69,8 @@ pub(crate) fn append(options: &mut OptionList, more: &OptionList) {
 pub(crate) mod mptcp {
     use super::*;
 
-    /// First sequence number of the data stream: the RFC derives it from the keys, which are not modelled.
+    /// First sequence number of the data stream: the RFC derives it from the keys, which are not
+    /// modelled.
     pub(crate) const DATA_ISN: u32 = u32::MAX - 4;
 
     const CAPABLE: u8 = 0x00;
@@ -169,7 +170,8 @@ mod tests {
 
     #[test]
     fn options_of_data_are_rounded_up_together() {
-        // By hand. Nothing; timestamps 10; an echo of 8; 10 + 8; a rate of 12; 10 + 12; 10 + 10 need no padding of their own.
+        // By hand. Nothing; timestamps 10; an echo of 8; 10 + 8; a rate of 12; 10 + 12; 10 + 10
+        // need no padding of their own.
         let cases = [(false, 0, 0), (true, 0, 12), (false, 8, 8), (true, 8, 20), (false, 12, 12)];
         for (timestamps, stamped, padded) in
             cases.into_iter().chain([(true, 12, 24), (true, 10, 20)])

@@ -35,8 +35,8 @@ const MODERN: TcpConfig = TcpConfig {
     fast_path: true,
 };
 
-/// ns-3.23 (May 2015), the simulator of the INRPP and Kick-Ass papers: attribute defaults of `TcpSocket`, `TcpSocketBase`,
-/// `TcpNewReno` and `RttEstimator`, unless said otherwise.
+/// ns-3.23 (May 2015), the simulator of the INRPP and Kick-Ass papers: attribute defaults of
+/// `TcpSocket`, `TcpSocketBase`, `TcpNewReno` and `RttEstimator`, unless said otherwise.
 const NS3_2015: TcpConfig = TcpConfig {
     mss_bytes: 1460,            // default 536; 1500-byte packets as in the papers
     initial_window_segments: 1, // InitialCwnd
@@ -45,7 +45,8 @@ const NS3_2015: TcpConfig = TcpConfig {
     rto_rule: RtoRule::Rfc6298, // RttMeanDeviation
     min_rto: Span::from_secs(1), // MinRto
     max_rto: Span::from_secs(60), // bound in TcpSocketBase::ReTxTimeout
-    max_retries: 1_000, // data is retransmitted without end; ConnCount 6 for the SYN is not modelled
+    // data is retransmitted without end; ConnCount 6 for the SYN is not modelled
+    max_retries: 1_000,
     ack_policy: AckPolicy::Delayed {
         packets: 2,                      // DelAckCount
         timeout: Span::from_millis(200), // DelAckTimeout
@@ -62,7 +63,8 @@ const NS3_2015: TcpConfig = TcpConfig {
     limited_transmit: false, // TcpNewReno LimitedTransmit
     ecn: false,            // not in that release
     pacing: Pacing::Off,   // not in that release
-    dont_fragment: true, // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
+    // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
+    dont_fragment: true,
     fast_path: true,
 };
 
@@ -119,7 +121,8 @@ const LINUX_CONTROLLERS: &[Spec] = &[
     }),
 ];
 
-/// The presets, the default first. Their buffers are those of TCP: INRPP needs the length of the flow, see
+/// The presets, the default first. Their buffers are those of TCP: INRPP needs the length of the
+/// flow, see
 /// [`TcpConfig::receive_buffer_bytes`].
 pub const PRESETS: &[Preset] = &[
     Preset {
@@ -136,7 +139,8 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "linux-6.18",
-        summary: "Linux defaults: IW 10, RACK-TLP, PRR, RTO of SRTT + 200 ms or more, quick ACKs at first",
+        summary: "Linux defaults: IW 10, RACK-TLP, PRR, RTO of SRTT + 200 ms or more, \
+                  quick ACKs at first",
         config: LINUX_6_18,
         controllers: LINUX_CONTROLLERS,
     },
@@ -146,7 +150,8 @@ pub const PRESETS: &[Preset] = &[
 mod tests {
     use super::*;
 
-    /// One packet of each preset is 1500 bytes long, and no window is larger than a sender may leave unacknowledged.
+    /// One packet of each preset is 1500 bytes long, and no window is larger than a sender may
+    /// leave unacknowledged.
     #[test]
     fn presets_fill_a_packet_of_1500_bytes() {
         for preset in PRESETS {

@@ -1,4 +1,5 @@
-//! Disjoint ranges of sequence offsets: what a receiver holds out of order, and what a sender was told of it.
+//! Disjoint ranges of sequence offsets: what a receiver holds out of order, and what a sender knows
+//! of it from SACKs.
 
 use alloc::collections::VecDeque;
 
@@ -58,8 +59,9 @@ impl RangeSet {
         self.containing(start).is_some_and(|r| r.end >= end)
     }
 
-    /// Add `start..end`. `gap` sees each part that was not there, in ascending order, with the range that the whole
-    /// becomes part of. Returns the number of new bytes. Costs O(log ranges + ranges that are merged).
+    /// Add `start..end`. `gap` sees each part that was not there, in ascending order, with the
+    /// range that the whole becomes part of. Returns the number of new bytes. Costs O(log ranges +
+    /// ranges that are merged).
     pub(crate) fn insert(
         &mut self,
         start: u64,
@@ -98,7 +100,8 @@ impl RangeSet {
         new_bytes
     }
 
-    /// Add `start..end` if it continues the highest range. False, and nothing has changed, if it does not.
+    /// Add `start..end` if it continues the highest range. False, and nothing has changed, if it
+    /// does not.
     #[inline]
     pub(crate) fn grow_last(&mut self, start: u64, end: u64) -> bool {
         debug_assert!(start < end);

@@ -1,4 +1,5 @@
-//! Two ends of a connection with wires between them that a test scripts. Nothing queues: every packet takes its wire's delay.
+//! Two ends of a connection with wires between them that a test scripts. Nothing queues: every
+//! packet takes its wire's delay.
 
 use crate::{Connection, Counters, PRESETS, PathSetup, PathView, Role, Setup, TcpConfig};
 use alloc::boxed::Box;
@@ -54,6 +55,8 @@ pub(crate) struct Pair {
     pub log: Vec<SentPacket>,
     delays: Vec<Span>,
     arena: Arena,
+    /// Packets that took the fast path.
+    pub fast_packets: u64,
     wires: BTreeMap<(Time, u64), (usize, usize, Packet)>,
     count: u64,
     script: Script,
@@ -129,6 +132,7 @@ impl Plan {
             log: Vec::new(),
             delays: self.delays,
             arena: Arena::default(),
+            fast_packets: 0,
             wires: BTreeMap::new(),
             count: 0,
             script: Box::new(script),
@@ -170,15 +174,22 @@ impl Pair {
         self.count += 1;
         self.wires.insert((self.now + delay, self.count), (1 - from, path, packet));
     }
+    /// What [`Connection::poll_transmit`] gives; counts what its fast half gives.
+    fn poll(&mut self, from: usize, path: usize) -> Option<Packet> {
+        let end = &mut self.ends[from];
+        let Some(packet) = end.poll_fast(self.now) else {
+            return end.poll_transmit(self.now, path, &mut self.arena);
+        };
+        self.fast_packets += 1;
+        Some(packet)
+    }
     /// Take everything that may leave now.
     fn drain(&mut self) {
         loop {
             let mut idle = true;
             for from in 0..2 {
                 for path in 0..self.ends[from].paths() {
-                    while let Some(packet) =
-                        self.ends[from].poll_transmit(self.now, path, &mut self.arena)
-                    {
+                    while let Some(packet) = self.poll(from, path) {
                         self.put(from, path, packet);
                         idle = false;
                     }

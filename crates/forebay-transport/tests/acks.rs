@@ -1,5 +1,5 @@
-//! The receiver: delayed ACKs (RFC 5681 section 4.2), SACK and DSACK generation (RFC 2018, RFC 2883), timestamps
-//! (RFC 7323), the window.
+//! The receiver: delayed ACKs (RFC 5681 section 4.2), SACK and DSACK generation (RFC 2018, RFC
+//! 2883), timestamps (RFC 7323), the window.
 
 mod common;
 
@@ -315,7 +315,8 @@ fn old_timestamps_are_refused() {
 
 #[test]
 fn the_window_shows_the_buffer() {
-    // The application reads at once: in order the window stays open, and what waits out of order is inside it.
+    // The application reads at once: in order the window stays open, and what waits out of order is
+    // inside it.
     let config = TcpConfig { receive_buffer_bytes: 60_000, window_scaling: false, ..plain() };
     let mut bench = server(config);
     let sent = bench.peer_data(1);
@@ -365,8 +366,9 @@ fn dsacks_of_needless_retransmissions_reach_the_sender() {
     assert_eq!(pair.sent(1).into_iter().filter(is_dsack).count() as u64, needless);
 }
 
-/// A client with ten segments in flight, RTO 1 s; two ACKs of the peer, at 6000 and `value` ms of its clock: the first of them reports
-/// segment 5, the second one `sack`. Returns what answers the second one, and what is in flight then.
+/// A client with ten segments in flight, RTO 1 s; two ACKs of the peer, at 6000 and `value` ms of
+/// its clock: the first of them reports segment 5, the second one `sack`. Returns what answers the
+/// second one, and what is in flight then.
 fn overtaken(value: u32, ack: u64, sack: u64) -> (usize, u64) {
     let config = TcpConfig { timestamps: true, loss_policy: LossPolicy::RackTlp, ..plain() };
     let lab = Lab { config, window: Window::fixed(10), ..Lab::default() };

@@ -1,4 +1,5 @@
-//! Whatever a wire does, a flow finishes, once and whole; each law of [`common::Pair`] holds on each packet.
+//! Whatever a wire does, a flow finishes, once and whole; each law of [`common::Pair`] holds on
+//! each packet.
 
 #![allow(clippy::print_stdout)] // names the case of a failing test
 
@@ -181,8 +182,8 @@ fn an_outage_of_a_minute_is_survived() {
 
 #[test]
 fn reordering_alone_loses_nothing_with_rack() {
-    // Each packet comes up to an eighth of an RTT late: inside min_RTT / 4, so that RACK must not retransmit
-    // once it has seen reordering.
+    // Each packet comes up to an eighth of an RTT late: inside min_RTT / 4, so that RACK must not
+    // retransmit once it has seen reordering.
     let mut rng = Rng::new(7, Stream::Test, 4);
     let config = TcpConfig { loss_policy: LossPolicy::RackTlp, recovery: Recovery::Prr, ..plain() };
     let wiring = Wiring::new(config, Some(2000 * MSS), ms(50)).script(move |e| Fate {
@@ -191,7 +192,8 @@ fn reordering_alone_loses_nothing_with_rack() {
     });
     let mut pair = wiring.build(|_, _| Window::fixed(50).any());
     pair.finish(Time::from_secs(60));
-    // Before the first reordered delivery is recognised, three SACKs may have started one recovery, of one window.
+    // Before the first reordered delivery is recognised, three SACKs may have started one recovery,
+    // of one window.
     let counters = pair.ends[0].counters();
     assert!(counters.recoveries <= 1, "{counters:?}");
     assert!(counters.retransmits <= 50, "{counters:?}");
@@ -250,8 +252,9 @@ fn every_controller_of_the_table_in_storms() {
 
 #[test]
 fn on_a_wire_that_keeps_the_order_nothing_is_sent_again_in_vain() {
-    // Only data is lost, every packet is acknowledged, nothing overtakes: what is not SACKed an RTT after it was sent
-    // is lost. So no retransmission and no probe may reach a receiver that had the data.
+    // Only data is lost, every packet is acknowledged, nothing overtakes: what is not SACKed an RTT
+    // after it was sent is lost. So no retransmission and no probe may reach a receiver that had
+    // the data.
     for seed in 5000..5080 {
         let mut rng = Rng::new(seed, Stream::Test, 7);
         let lose = rng.unit() * 0.15;

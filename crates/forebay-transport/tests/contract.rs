@@ -26,7 +26,8 @@ fn kinds(told: &[(Time, Told)]) -> Vec<&'static str> {
 
 #[test]
 fn calls_for_one_ack_come_in_the_documented_order() {
-    // on_loss for each loss, on_congestion at most once, on_ack once, on_recovered if recovery ended with it.
+    // on_loss for each loss, on_congestion at most once, on_ack once, on_recovered if recovery
+    // ended with it.
     let (mut bench, _) = Lab::default().connected(ms(100));
     bench.advance(ms(100));
     bench.sack(0, &[(3, 4)]);

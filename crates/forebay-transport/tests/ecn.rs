@@ -205,7 +205,8 @@ fn marking_everything_brings_the_window_down_and_loses_nothing() {
     let counters = pair.ends[0].counters();
     assert_eq!(counters.retransmits, 0);
     assert!(counters.ecn_responses >= 3, "{counters:?}");
-    // ssthresh is at least two segments, so that the window settles there: 300 segments in about 150 RTTs.
+    // ssthresh is at least two segments, so that the window settles there: 300 segments in about
+    // 150 RTTs.
     let took = pair.ends[1].progress().last_byte_at.unwrap();
     assert!(took > Time::from_secs(5), "{took}");
 }

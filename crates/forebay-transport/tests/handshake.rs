@@ -140,8 +140,8 @@ fn after_a_lost_syn_data_starts_with_an_rto_of_three_seconds() {
     bench.open();
     bench.advance(ms(1100));
     let sent = bench.syn_ack();
-    // RFC 5681 section 3.1: where the SYN was lost, the initial window is one segment. Nothing is said of ssthresh: no
-    // data was in flight.
+    // RFC 5681 section 3.1: where the SYN was lost, the initial window is one segment. Nothing is
+    // said of ssthresh: no data was in flight.
     assert_eq!(data(&sent), "1");
     assert_eq!(bench.ssthresh(), None);
     assert_eq!(bench.conn.view(0).srtt, None, "Karn: the SYN was sent twice");
@@ -178,8 +178,8 @@ fn a_small_mss_of_the_peer_is_kept() {
 
 #[test]
 fn options_on_all_data_leave_a_full_sized_payload_its_length() {
-    // By hand: 1446 + 20 + 20 + 8 of echo; 1434 + 40 + 24 for timestamps (10) and 12 bytes of rate, padded together. The
-    // MSS option does not count options (RFC 6691).
+    // By hand: 1446 + 20 + 20 + 8 of echo; 1434 + 40 + 24 for timestamps (10) and 12 bytes of rate,
+    // padded together. The MSS option does not count options (RFC 6691).
     for (mss, timestamps, stamped, announced, wire) in
         [(1446, false, 8, 1454, 1494), (1434, true, 12, 1458, 1498)]
     {
@@ -370,7 +370,8 @@ fn at_most_2_to_the_30_bytes_are_unacknowledged() {
 
 #[test]
 fn resets_end_a_connection_only_where_they_fit() {
-    // RFC 9293 3.10.7.4 (RFC 5961): exactly RCV.NXT resets; elsewhere in the window asks; outside is ignored.
+    // RFC 9293 3.10.7.4 (RFC 5961): exactly RCV.NXT resets; elsewhere in the window asks; outside
+    // is ignored.
     let rst = |seq| Inject { seq: Some(seq), ack: None, flags: TcpFlags::RST, ..Inject::default() };
     let (mut bench, _) = Lab::default().connected(ms(10));
     bench.inject(rst(-100_000));

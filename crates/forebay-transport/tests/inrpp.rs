@@ -1,4 +1,5 @@
-//! INRPP end points on the wire: doi:10.1109/TNET.2021.3128384, section III-C; RFC 8985 for what a patient sender keeps of it.
+//! INRPP end points on the wire: doi:10.1109/TNET.2021.3128384, section III-C; RFC 8985 for what a
+//! patient sender keeps of it.
 
 mod common;
 
@@ -50,7 +51,8 @@ fn echo(seg: &Seg) -> Option<u32> {
     Echo::find(&seg.options).expect("on all data").0.map(Nonce::get)
 }
 
-/// A client past a handshake of `rtt` over routers; `ask` is on the SYN-ACK, and on what comes until a test says otherwise.
+/// A client past a handshake of `rtt` over routers; `ask` is on the SYN-ACK, and on what comes
+/// until a test says otherwise.
 fn connected(lab: Lab, rtt: Span, ask: Ask) -> (Bench, Vec<Seg>) {
     let mut bench = lab.client();
     let syn = bench.open();
@@ -63,8 +65,9 @@ fn connected(lab: Lab, rtt: Span, ask: Ask) -> (Bench, Vec<Seg>) {
 
 #[test]
 fn every_option_set_fits_into_forty_bytes() {
-    // By hand, without padding. SYN: MSS 4, SACK permitted 2, window scale 3, echo 8, timestamps 10 = 27. SYN-ACK: and 10
-    // of back-pressure = 37. ACK: 10 + 10 + 2 + 8 n = 38 for n = 2; without timestamps 10 + 2 + 8 n = 36 for n = 3.
+    // By hand, without padding. SYN: MSS 4, SACK permitted 2, window scale 3, echo 8, timestamps 10
+    // = 27. SYN-ACK: and 10 of back-pressure = 37. ACK: 10 + 10 + 2 + 8 n = 38 for n = 2; without
+    // timestamps 10 + 2 + 8 n = 36 for n = 3.
     for (timestamps, in_list, blocks) in [(true, 28, 2), (false, 36, 3)] {
         let stamps = if timestamps { 10 } else { 0 };
         let lab = Lab { config: config(timestamps), send_bytes: Some(0), ..lab(0) };
@@ -103,7 +106,8 @@ fn a_plain_peer_gets_plain_acks() {
 #[test]
 fn in_the_open_loop_everything_leaves_at_once_and_carries_the_last_nonce() {
     let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
-    // The window of a SYN-ACK is not scaled (RFC 7323 section 2.2): 60 000 bytes in the first round trip, whatever there is.
+    // The window of a SYN-ACK is not scaled (RFC 7323 section 2.2): 60 000 bytes in the first round
+    // trip, whatever there is.
     assert_eq!(data_segs(&sent).len(), 60);
     let rest = bench.ack(1);
     assert_eq!(data_segs(&rest).len(), 240, "no other window");
@@ -142,13 +146,15 @@ fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
     assert_eq!(data(&bench.ack(2)), "4 5");
     bench.signal = signal(Ask::SlowDown, 7);
     assert_eq!(data(&bench.ack(3)), "6");
-    // 4, 5 and 6 are gone. RTO: 1 s whatever the configuration says, from the last ACK that brought news.
+    // 4, 5 and 6 are gone. RTO: 1 s whatever the configuration says, from the last ACK that brought
+    // news.
     let sent = bench.advance(ms(999));
     assert_eq!(data(&sent), "");
     let sent = bench.advance(ms(1));
     assert_eq!(data(&sent), "R4", "without a credit, and alone");
     assert_eq!(bench.conn.view(0).phase, "ramp");
-    // It arrives, and was sent after 5 and 6, which are older than the RTO: they are lost. A window of two segments.
+    // It arrives, and was sent after 5 and 6, which are older than the RTO: they are lost. A window
+    // of two segments.
     bench.signal = signal(Ask::Nothing, 7);
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(4)), "R5 R6");
@@ -162,7 +168,8 @@ fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
 
 #[test]
 fn the_timer_restarts_with_every_ack_that_brings_news() {
-    // Segments 2 to 9 leave, 2 is lost; an ACK every 900 ms. Its hole is repaired after its patience, not by the timer.
+    // Segments 2 to 9 leave, 2 is lost; an ACK every 900 ms. Its hole is repaired after its
+    // patience, not by the timer.
     let (mut bench, sent) = connected(lab(9), ms(100), Ask::Nothing);
     assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9");
     bench.advance(ms(100));
@@ -175,8 +182,8 @@ fn the_timer_restarts_with_every_ack_that_brings_news() {
     assert!(bench.conn.counters().retransmits >= 1);
 }
 
-/// Segments 1 to 400 are acknowledged with an RTT of `rtt` each, so that the variation is nothing; 401 and 500 more leave 1 ms
-/// apart, as the peer's window lets them. Ends with the time at which 401 left.
+// 4, 5 and 6 are gone. RTO: 1 s whatever the configuration says, from the last ACK that brought
+// news.
 fn settled(rtt: Span) -> (Bench, Time) {
     let one = Lab { peer_window: MSS as u16, ..lab(901) };
     let (mut bench, sent) = connected(one, rtt, Ask::Nothing);
@@ -203,7 +210,8 @@ fn settled(rtt: Span) -> (Bench, Time) {
 
 #[test]
 fn reordering_of_detours_causes_no_retransmission() {
-    // 401 comes behind 8, 30 or 100 packets sent after it, 1 ms apart: in time, the packets of a detour that is so much longer.
+    // 401 comes behind 8, 30 or 100 packets sent after it, 1 ms apart: in time, the packets of a
+    // detour that is so much longer.
     for (rtt, behind) in [(600, 8), (600, 30), (600, 100), (4000, 8), (4000, 30), (4000, 100)] {
         let (mut bench, start) = settled(ms(rtt));
         let mut sent = Vec::new();
@@ -237,8 +245,8 @@ fn repair(rtt: u64) -> (u64, u64) {
 
 #[test]
 fn a_loss_is_repaired_once_and_after_the_patience() {
-    // No variation. RTT 600 ms: RTO 1 s; 600 + 3 x 600 / 4 = 1050 ms. RTT 4 s: RTO 5 s; 4000 + 3 x 1000 = 7000 ms.
-    // RTT 500 ms: RTO 1 s; 875 ms.
+    // No variation. RTT 600 ms: RTO 1 s; 600 + 3 x 600 / 4 = 1050 ms. RTT 4 s: RTO 5 s; 4000 + 3 x
+    // 1000 = 7000 ms. RTT 500 ms: RTO 1 s; 875 ms.
     assert_eq!(repair(500), (1000, 1));
     assert_eq!(repair(600), (1050, 1));
     assert_eq!(repair(4000), (7000, 1));
@@ -247,7 +255,8 @@ fn a_loss_is_repaired_once_and_after_the_patience() {
 const ACCESS: Rate = Rate::mbps(40);
 const BOTTLENECK: Rate = Rate::mbps(10);
 
-/// 15 MB from 40 into 10 Mbit/s: for 3 s the cache grows by 30 Mbit/s, and the round trip by 3 s each second.
+/// 15 MB from 40 into 10 Mbit/s: for 3 s the cache grows by 30 Mbit/s, and the round trip by 3 s
+/// each second.
 fn into_a_cache(timestamps: bool) -> Road {
     let rates = (ACCESS, BOTTLENECK);
     let mut road = Road::new(config(timestamps), 15_000 * MSS, rates, ms(25), (inrpp, receiver));
@@ -298,8 +307,9 @@ fn five_percent_loss_in_a_growing_cache_is_repaired_and_nothing_else_sent_again(
 
 #[test]
 fn a_cache_that_asks_for_less_gets_one_packet_for_each_it_serves() {
-    // Slow down above 1 MB, cancel below 0.5 MB. What comes above the threshold: 40 Mbit/s for a round trip of 50 ms and the
-    // time in which the ACK in front of the cache waits for nothing: 250 kB at most.
+    // Slow down above 1 MB, cancel below 0.5 MB. What comes above the threshold: 40 Mbit/s for a
+    // round trip of 50 ms and the time in which the ACK in front of the cache waits for nothing:
+    // 250 kB at most.
     let rates = (ACCESS, BOTTLENECK);
     let mut road = Road::new(config(true), 15_000 * MSS, rates, ms(25), (inrpp, receiver));
     let most = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
@@ -360,7 +370,8 @@ fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
     }
     let window = |bench: &Bench| bench.conn.view(0).cwnd_bytes;
     assert_eq!(window(&bench), 1 << 30);
-    // Duplicates mean nothing to a patient sender, whatever the configuration says (three are a loss).
+    // Duplicates mean nothing to a patient sender, whatever the configuration says (three are a
+    // loss).
     for top in [10, 11, 12] {
         bench.signal = signal(Ask::Nothing, 0);
         assert_eq!(data(&bench.sack(7, &[(10, top)])), "");
@@ -379,7 +390,8 @@ fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
 
 #[test]
 fn patience_works_without_sack() {
-    // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of it covers all.
+    // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of
+    // it covers all.
     let config = TcpConfig { sack: false, ..config(true) };
     let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), Ask::Nothing);
     bench.advance(ms(100));
@@ -396,7 +408,8 @@ fn patience_works_without_sack() {
 
 #[test]
 fn an_ack_that_advances_ends_the_back_off() {
-    // No timestamps: what was sent twice gives no sample (Karn). RTO 1 s; 2 s if the timer runs out again without an ACK.
+    // No timestamps: what was sent twice gives no sample (Karn). RTO 1 s; 2 s if the timer runs out
+    // again without an ACK.
     let lab = Lab { config: config(false), peer_mss: Some(MSS as u16 + 8), ..lab(4) };
     let (mut bench, sent) = connected(lab, ms(100), Ask::Nothing);
     assert_eq!(data(&sent), "1 2 3 4");
@@ -404,7 +417,8 @@ fn an_ack_that_advances_ends_the_back_off() {
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(1)), "R2 R3 R4", "all older than the RTO, and sent before R1");
     assert_eq!(data(&bench.advance(ms(999))), "");
-    // The second timeout of one recovery: everything as old as the RTO is lost, not the first segment alone.
+    // The second timeout of one recovery: everything as old as the RTO is lost, not the first
+    // segment alone.
     assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");
     assert_eq!(data(&bench.advance(ms(1999))), "");
     assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");

@@ -53,7 +53,8 @@ fn one_loss_without_limited_transmit() {
 #[test]
 fn one_loss_with_limited_transmit() {
     let mut bench = ten_in_flight(without_sack(true));
-    // RFC 3042: one new segment on each of the first two duplicates; RFC 5681: not part of FlightSize.
+    // RFC 3042: one new segment on each of the first two duplicates; RFC 5681: not part of
+    // FlightSize.
     assert_eq!(acks(&mut bench, 0, 3), ["11", "12", "R1"]);
     assert_eq!((bench.ssthresh(), bench.cwnd()), (Some(5), 8));
     assert_eq!(acks(&mut bench, 0, 6), ["", "", "", "", "13", "14"]);
@@ -130,7 +131,8 @@ fn an_ack_when_nothing_is_outstanding_is_no_duplicate() {
 
 #[test]
 fn duplicates_of_data_before_a_timeout_start_nothing() {
-    // RFC 6582 section 3.2 step 4 and 2: after a timeout `recover` is the highest sequence number sent.
+    // RFC 6582 section 3.2 step 4 and 2: after a timeout `recover` is the highest sequence number
+    // sent.
     let mut bench = ten_in_flight(without_sack(false));
     assert_eq!(data(&bench.advance(ms(900))), "R1");
     bench.advance(ms(100));
@@ -147,8 +149,8 @@ fn duplicates_of_data_before_a_timeout_start_nothing() {
 
 #[test]
 fn duplicates_of_the_recovery_point_start_nothing() {
-    // RFC 6582: ack - 1 > recover. Three late duplicates of the full ACK are not a new loss: they cover data sent
-    // up to `recover`, not more.
+    // RFC 6582: ack - 1 > recover. Three late duplicates of the full ACK are not a new loss: they
+    // cover data sent up to `recover`, not more.
     let mut bench = ten_in_flight(without_sack(false));
     acks(&mut bench, 0, 9);
     assert_eq!(acks(&mut bench, 10, 1), ["15"]);
@@ -213,8 +215,8 @@ fn a_fin_is_not_a_duplicate() {
 
 #[test]
 fn the_sawtooth_has_the_utilisation_of_the_closed_form() {
-    // P = 100 packets of pipe, B = 50 of buffer: U = 0.75 (1 + x)^2 / (1 + x + x^2) with x = 1/2 is 0.9643, and one loss
-    // in 3/8 (P + B)^2 = 8437 packets.
+    // P = 100 packets of pipe, B = 50 of buffer: U = 0.75 (1 + x)^2 / (1 + x + x^2) with x = 1/2 is
+    // 0.9643, and one loss in 3/8 (P + B)^2 = 8437 packets.
     let rate = Rate::new(1040 * 8 * 1000).unwrap(); // one packet of 1040 bytes a millisecond
     let config = TcpConfig { recovery: Recovery::Prr, ..plain() };
     let mut wiring = Wiring::new(config, None, ms(50));
@@ -238,8 +240,9 @@ fn the_sawtooth_has_the_utilisation_of_the_closed_form() {
 
 #[test]
 fn periodic_loss_gives_the_window_of_mathis() {
-    // One new segment in 1000 is lost: W = sqrt(3 / (2 p)) = 38.73 segments on average, 387.3 a second at an RTT of
-    // 100 ms. The round trip of recovery, which the formula leaves out, is one in about 26.
+    // One new segment in 1000 is lost: W = sqrt(3 / (2 p)) = 38.73 segments on average, 387.3 a
+    // second at an RTT of 100 ms. The round trip of recovery, which the formula leaves out, is one
+    // in about 26.
     let config = TcpConfig { recovery: Recovery::Prr, ..plain() };
     let mut new_segments = 0u64;
     let mut top = -1;

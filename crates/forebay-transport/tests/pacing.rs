@@ -22,7 +22,8 @@ fn packets_leave_at_the_pacing_rate() {
     sent.extend(bench.ack(0)); // a window update: that of a SYN-ACK is not scaled
     sent.extend(bench.advance(ms(80)));
     let segs = data_segs(&sent);
-    // A burst of at most two, then one packet for each packet time: of payload, or of payload and headers.
+    // A burst of at most two, then one packet for each packet time: of payload, or of payload and
+    // headers.
     let gaps = gaps_us(&segs);
     let bursts = gaps.iter().filter(|&&gap| gap == 0).count();
     assert!(bursts <= 1, "{gaps:?}");
@@ -102,7 +103,8 @@ fn the_view_shows_the_rate() {
 
 #[test]
 fn a_paced_flow_fills_a_link_without_a_queue() {
-    // 10 Mbit/s of wire bytes, paced below it: the queue has room for two packets and drops nothing.
+    // 10 Mbit/s of wire bytes, paced below it: the queue has room for two packets and drops
+    // nothing.
     let mut wiring = Wiring::new(plain(), Some(500 * MSS), ms(20));
     wiring.hops = vec![[Hop::link(ms(20), Rate::mbps(10), 2), Hop::wire(ms(20))]];
     let window = Window { rate: Some(Rate::mbps(9)), ..Window::fixed(1000) };

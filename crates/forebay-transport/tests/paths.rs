@@ -202,7 +202,8 @@ fn controllers_see_their_siblings() {
     assert!(all[0].srtt < all[1].srtt);
 }
 
-/// Two wires of 10 and 50 ms; one packet in `every` is lost, and from `at` on all of what `side` (2: both) sends on `path`.
+/// Two wires of 10 and 50 ms; one packet in `every` is lost, and from `at` on all of what `side`
+/// (2: both) sends on `path`.
 fn dying(
     config: TcpConfig,
     (bytes, back): (u64, u64),

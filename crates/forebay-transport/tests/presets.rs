@@ -36,8 +36,8 @@ fn modern_is_what_the_rfcs_ask_for() {
 
 #[test]
 fn ns3_2015_is_newreno_in_64_kilobytes() {
-    // ns-3.23: no SACK, no timestamps, no window scaling; initial window 1, ssthresh 65 535 bytes; ACK of every second
-    // segment within 200 ms; RTO at least 1 s.
+    // ns-3.23: no SACK, no timestamps, no window scaling; initial window 1, ssthresh 65 535 bytes;
+    // ACK of every second segment within 200 ms; RTO at least 1 s.
     let c = preset("ns3-2015");
     assert!(!c.sack && !c.timestamps && !c.window_scaling && !c.ecn);
     assert_eq!((c.initial_window_segments, c.initial_ssthresh_bytes), (1, Some(65_535)));

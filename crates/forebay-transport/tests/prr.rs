@@ -20,7 +20,8 @@ fn bench(segments: u64, (num, den): (u64, u64), loss_policy: LossPolicy) -> Benc
     bench
 }
 
-/// The first `lost` of `total` segments are lost, the others arrive one by one: what is sent on each ACK.
+/// The first `lost` of `total` segments are lost, the others arrive one by one: what is sent on
+/// each ACK.
 fn arrivals(bench: &mut Bench, lost: u64, total: u64) -> String {
     let sent: Vec<String> = (lost + 1..=total)
         .map(|last| {
@@ -76,8 +77,8 @@ fn five_losses_of_twenty_down_to_ten() {
 
 #[test]
 fn heavy_loss_is_conservative_until_the_repair_makes_progress() {
-    // Fifteen of twenty lost: inflight starts below ssthresh 10. While SND.UNA stands, one segment for each delivered;
-    // a SafeACK allows one more.
+    // Fifteen of twenty lost: inflight starts below ssthresh 10. While SND.UNA stands, one segment
+    // for each delivered; a SafeACK allows one more.
     for policy in POLICIES {
         let mut bench = bench(20, (1, 2), policy);
         assert_eq!(arrivals(&mut bench, 15, 20), "||R1|R2|R3", "{policy:?}");

@@ -18,7 +18,8 @@ fn connected(lab: Lab) -> Bench {
     bench
 }
 
-/// Segments 11 to 20 sent at 0, 1, ..., 9 ms after the time that is returned, RTT 100 ms, 1 to 10 acknowledged.
+/// Segments 11 to 20 sent at 0, 1, ..., 9 ms after the time that is returned, RTT 100 ms, 1 to 10
+/// acknowledged.
 fn spaced(lab: Lab) -> (Bench, Time) {
     let mut bench = connected(lab);
     let start = bench.now;
@@ -108,8 +109,9 @@ fn with_reordering_seen_a_late_segment_is_not_retransmitted() {
 
 #[test]
 fn the_timer_is_that_of_the_last_of_the_waiting() {
-    // RFC 8985 section 6.2 step 5: the timeout is the maximum of the remaining times. 11 and 12 are missing (sent at 0
-    // and 1 ms), 13 arrives at 102: both are found lost at 126 ms, when the later of the two is due.
+    // RFC 8985 section 6.2 step 5: the timeout is the maximum of the remaining times. 11 and 12 are
+    // missing (sent at 0 and 1 ms), 13 arrives at 102: both are found lost at 126 ms, when the
+    // later of the two is due.
     let (mut bench, start) = spaced(Lab { config: config(), ..Lab::default() });
     bench.advance_to(start + ms(102));
     bench.sack(10, &[(13, 13)]);
@@ -120,7 +122,8 @@ fn the_timer_is_that_of_the_last_of_the_waiting() {
 
 #[test]
 fn a_lost_retransmission_is_found_and_answered_once_more() {
-    // R11 leaves at 103 ms, new data behind it; when that is SACKed, R11 is lost as well (reo_wnd 0 in recovery).
+    // R11 leaves at 103 ms, new data behind it; when that is SACKed, R11 is lost as well (reo_wnd 0
+    // in recovery).
     let (mut bench, start) = spaced(Lab { config: config(), ..Lab::default() });
     let mut sent = Vec::new();
     for (at, number) in (101..=109).zip(12..) {
@@ -139,14 +142,15 @@ fn a_lost_retransmission_is_found_and_answered_once_more() {
 
 #[test]
 fn a_retransmission_acknowledged_too_early_says_nothing() {
-    // RFC 8985 section 6.2 step 2: acknowledged less than min_RTT after the retransmission, it was the original.
+    // RFC 8985 section 6.2 step 2: acknowledged less than min_RTT after the retransmission, it was
+    // the original.
     let (mut bench, start) = spaced(Lab { config: config(), ..Lab::default() });
     for (at, number) in (101..=103).zip(12..) {
         bench.advance_to(start + ms(at));
         bench.sack(10, &[(12, number)]);
     }
-    // R11 left at 103 ms; at 104 an ACK covers 11 to 14: the original was late. 15 to 20 were sent before R11; were
-    // R11 taken for the newest delivered segment, all of them would be lost now.
+    // R11 left at 103 ms; at 104 an ACK covers 11 to 14: the original was late. 15 to 20 were sent
+    // before R11; were R11 taken for the newest delivered segment, all of them would be lost now.
     bench.advance_to(start + ms(104));
     bench.ack(14);
     for (at, number) in (105..=110).zip(15..) {
@@ -159,7 +163,8 @@ fn a_retransmission_acknowledged_too_early_says_nothing() {
 
 #[test]
 fn a_tail_loss_is_probed_after_two_srtt() {
-    // More than one segment in flight: PTO = 2 * SRTT after the last advancing ACK. No new data: the last segment.
+    // More than one segment in flight: PTO = 2 * SRTT after the last advancing ACK. No new data:
+    // the last segment.
     let lab = Lab { config: config(), send_bytes: Some(10 * MSS), ..Lab::default() };
     let mut bench = connected(lab);
     bench.ack(8);
@@ -179,7 +184,8 @@ fn a_probe_that_arrives_repairs_by_recovery() {
     let mut bench = connected(lab);
     bench.ack(8);
     assert_eq!(data(&bench.advance(ms(300))), "R10");
-    // The probe is SACKed: 9, sent two RTTs before it, is lost at once, or a quarter of min_RTT later at most.
+    // The probe is SACKed: 9, sent two RTTs before it, is lost at once, or a quarter of min_RTT
+    // later at most.
     let mut sent = bench.sack(8, &[(10, 10)]);
     sent.extend(bench.advance(ms(26)));
     assert_eq!(data(&sent), "R9");
@@ -274,8 +280,8 @@ fn no_second_probe_without_an_rtt_sample_between() {
 
 #[test]
 fn a_timeout_marks_only_what_is_old_enough() {
-    // RFC 8985 section 6.3: the first segment is lost, another only if its age is RACK.rtt + reo_wnd. Data that is
-    // younger than that stays in flight.
+    // RFC 8985 section 6.3: the first segment is lost, another only if its age is RACK.rtt +
+    // reo_wnd. Data that is younger than that stays in flight.
     let lab = Lab { config: config(), peer_scale: None, peer_window: 4000, ..Lab::default() };
     let (mut bench, sent) = lab.connected(ms(100));
     assert_eq!(data(&sent), "1 2 3 4");
@@ -321,8 +327,8 @@ fn a_dsack_widens_the_reordering_window() {
     assert_eq!(when(&sent, &format!("R{}", una + 1), sent_at), Some(150_000));
 }
 
-/// Segment 11 of [`spaced`] is lost and sent again at 103 ms, 12 to 15 arrive on time, `last` is SACKed at 700 ms, and then
-/// nothing comes.
+/// Segment 11 of [`spaced`] is lost and sent again at 103 ms, 12 to 15 arrive on time, `last` is
+/// SACKed at 700 ms, and then nothing comes.
 fn sacked_late(loss_policy: LossPolicy, last: u64) -> (Bench, Time) {
     let config = TcpConfig { loss_policy, ..config() };
     let (mut bench, start) = spaced(Lab { config, ..Lab::default() });
@@ -339,7 +345,8 @@ fn sacked_late(loss_policy: LossPolicy, last: u64) -> (Bench, Time) {
 
 #[test]
 fn what_was_sent_before_the_heads_retransmission_restarts_the_timer() {
-    // Linux, tcp_clean_rtx_queue; RFC 6675 section 6 allows it. R11 set the timer to 1103 ms, with RTO 1 s.
+    // Linux, tcp_clean_rtx_queue; RFC 6675 section 6 allows it. R11 set the timer to 1103 ms, with
+    // RTO 1 s.
     for policy in [LossPolicy::RackTlp, LossPolicy::DupThresh] {
         let (mut bench, start) = sacked_late(policy, 20);
         bench.advance_to(start + ms(1699));
@@ -351,7 +358,8 @@ fn what_was_sent_before_the_heads_retransmission_restarts_the_timer() {
 
 #[test]
 fn what_was_sent_after_the_heads_retransmission_leaves_the_timer_alone() {
-    // "Do not re-arm RTO if the sack RTT is measured from data sent after when the head was last (re)transmitted."
+    // "Do not re-arm RTO if the sack RTT is measured from data sent after when the head was last
+    // (re)transmitted."
     let (mut bench, start) = sacked_late(LossPolicy::DupThresh, 21);
     bench.advance_to(start + ms(1102));
     assert_eq!(bench.conn.counters().timeouts, 0);
@@ -361,17 +369,20 @@ fn what_was_sent_after_the_heads_retransmission_leaves_the_timer_alone() {
 
 #[test]
 fn what_the_timer_finds_lost_in_recovery_leaves_its_window_as_it_is() {
-    // Linux, tcp_rack_reo_timeout and tcp_cwnd_reduction: without newly delivered data cwnd stays, and what is found lost
-    // makes room. 21 to 30 left at 0, ..., 9 ms; of them 23 arrives at 102 and 30 at 127.
+    // Linux, tcp_rack_reo_timeout and tcp_cwnd_reduction: without newly delivered data cwnd stays,
+    // and what is found lost makes room. 21 to 30 left at 0, ..., 9 ms; of them 23 arrives at 102
+    // and 30 at 127.
     let (mut bench, start) = reordered();
     bench.advance_to(start + ms(102));
     bench.sack(20, &[(23, 23)]);
     let sent = bench.advance_to(start + ms(127));
     assert_eq!(data(&sent), "R21", "21 and 22 are lost at 126 ms, recovery begins");
-    // PRR on the ACK: in flight 24 to 29 and R21, ssthresh 5: 1 * 5 / 10 less 1 that has left. cwnd = 7.
+    // PRR on the ACK: in flight 24 to 29 and R21, ssthresh 5: 1 * 5 / 10 less 1 that has left. cwnd
+    // = 7.
     assert_eq!(data(&bench.sack(20, &[(30, 30), (23, 23)])), "");
     assert_eq!(bench.cwnd(), 7);
-    // RTT of 30: 118 ms, reo_wnd 25: 29, sent at 8 ms, is the last that is due. R21 alone is in flight.
+    // RTT of 30: 118 ms, reo_wnd 25: 29, sent at 8 ms, is the last that is due. R21 alone is in
+    // flight.
     let sent = bench.advance_to(start + ms(200));
     assert_eq!(when(&sent, "R22", start), Some(151_000));
     assert_eq!(data(&sent), "R22 R24 R25 R26 R27 R28");

@@ -18,7 +18,8 @@ fn one_at_a_time(min_rto: Span) -> Lab {
 }
 
 fn close(a: Span, b_us: f64) -> bool {
-    // Estimates are kept in whole nanoseconds or finer: a microsecond holds every rounding of a few steps.
+    // Estimates are kept in whole nanoseconds or finer: a microsecond holds every rounding of a few
+    // steps.
     (a.as_nanos() as f64 / 1000.0 - b_us).abs() < 1.0
 }
 
@@ -151,15 +152,17 @@ fn sending_more_does_not_restart_the_timer() {
 
 #[test]
 fn the_repair_of_the_first_hole_restarts_the_timer_and_ssthresh_is_reduced_once() {
-    // RFC 6675 section 6 and Linux, tcp_xmit_retransmit_queue: the retransmission of the head gets a full RTO. Linux,
-    // tcp_enter_loss: ssthresh is not reduced again inside a window that was reduced already.
+    // RFC 6675 section 6 and Linux, tcp_xmit_retransmit_queue: the retransmission of the head gets
+    // a full RTO. Linux, tcp_enter_loss: ssthresh is not reduced again inside a window that was
+    // reduced already.
     let (mut bench, _) = Lab { window: Window::reno(10), ..Lab::default() }.connected(ms(100));
     let start = bench.now;
     bench.advance(ms(900));
     assert_eq!(data(&bench.sack(0, &[(2, 4)])), "R1");
     assert_eq!(bench.ssthresh(), Some(5), "10 in flight");
     let again = bench.advance(ms(1500));
-    // The sample of 900 ms: SRTT 200, RTTVAR 0.75 * 50 + 0.25 * 800 = 237.5, RTO 200 + 950, from 900 ms on.
+    // The sample of 900 ms: SRTT 200, RTTVAR 0.75 * 50 + 0.25 * 800 = 237.5, RTO 200 + 950, from
+    // 900 ms on.
     assert_eq!((times(&again[..1], start), data(&again[..1])), (vec![2050], "R1".into()));
     let timeout = bench.log.timeouts()[0];
     assert!(!timeout.first, "the loss has reduced this window");
@@ -169,7 +172,8 @@ fn the_repair_of_the_first_hole_restarts_the_timer_and_ssthresh_is_reduced_once(
 
 #[test]
 fn the_timer_stops_when_everything_is_acknowledged() {
-    // RFC 6298 (5.2). The window is closed for new data by the peer's small buffer having been filled and freed.
+    // RFC 6298 (5.2). The window is closed for new data by the peer's small buffer having been
+    // filled and freed.
     let lab = Lab { send_bytes: Some(2 * MSS), ..Lab::default() };
     let (mut bench, sent) = lab.connected(ms(100));
     assert_eq!(data(&sent), "1 2");
@@ -213,8 +217,8 @@ fn timestamps_disambiguate_a_retransmission() {
 
 #[test]
 fn after_a_timeout_slow_start_sends_what_was_lost_again() {
-    // All ten are lost; RFC 5681: one segment, then slow start from the loss window through the old data. There is
-    // no new data with which F-RTO could ask first (RFC 5682 section 2.1 step 2b).
+    // All ten are lost; RFC 5681: one segment, then slow start from the loss window through the old
+    // data. There is no new data with which F-RTO could ask first (RFC 5682 section 2.1 step 2b).
     let lab = Lab { window: Window::reno(10), send_bytes: Some(10 * MSS), ..Lab::default() };
     let (mut bench, sent) = lab.connected(ms(100));
     assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9 10");
@@ -231,8 +235,9 @@ fn after_a_timeout_slow_start_sends_what_was_lost_again() {
 
 #[test]
 fn after_a_timeout_sacked_segments_are_not_sent_again() {
-    // RFC 2018 section 8 lets a sender keep SACK information it has no reason to doubt; ours does not renege, and RFC 6675
-    // section 5.1 asks to use it. What was sent within an RTT of being declared lost counts as lost.
+    // RFC 2018 section 8 lets a sender keep SACK information it has no reason to doubt; ours does
+    // not renege, and RFC 6675 section 5.1 asks to use it. What was sent within an RTT of being
+    // declared lost counts as lost.
     let lab = Lab { window: Window::reno(10), send_bytes: Some(10 * MSS), ..Lab::default() };
     let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));
@@ -246,7 +251,8 @@ fn after_a_timeout_sacked_segments_are_not_sent_again() {
 
 #[test]
 fn a_spurious_timeout_gives_the_window_back() {
-    // A delay of 3 RTO without loss (RFC 4015, RFC 3522): with timestamps the first ACK names the original.
+    // A delay of 3 RTO without loss (RFC 4015, RFC 3522): with timestamps the first ACK names the
+    // original.
     let config = TcpConfig { timestamps: true, ..plain() };
     let lab = Lab { config, window: Window::reno(10), ..Lab::default() };
     let (mut bench, sent) = lab.connected(ms(100));
@@ -298,8 +304,8 @@ fn a_packet_timer_fires_at_its_multiple_of_srtt() {
 
 #[test]
 fn a_zero_window_is_probed_with_backoff_and_forever() {
-    // RFC 9293 3.8.6.1: the first probe after an RTO (SHLD-29), then with exponential backoff (SHLD-30); the
-    // connection stays open as long as the probes are answered (MUST-37).
+    // RFC 9293 3.8.6.1: the first probe after an RTO (SHLD-29), then with exponential backoff
+    // (SHLD-30); the connection stays open as long as the probes are answered (MUST-37).
     let lab = Lab {
         config: TcpConfig { max_retries: 4, ..plain() },
         peer_scale: None,
@@ -401,7 +407,8 @@ fn slow_start_takes_the_rounds_of_the_closed_form() {
 
 #[test]
 fn slow_start_with_delayed_acks_takes_the_rounds_of_the_closed_form() {
-    // Windows 10, 15, 22, 33, 50, ...: one more segment for each second one, the odd one carried over.
+    // Windows 10, 15, 22, 33, 50, ...: one more segment for each second one, the odd one carried
+    // over.
     let policy = forebay_cc::AckPolicy::Delayed { packets: 2, timeout: ms(500), quick: 0 };
     let config = TcpConfig { ack_policy: policy, ..plain() };
     for (segments, k) in [(10, 1u64), (30, 3), (100, 5), (500, 9), (2000, 12)] {
@@ -426,8 +433,9 @@ fn a_lost_retransmission_is_sent_again_by_the_timer() {
 
 #[test]
 fn probes_of_a_zero_window_do_not_back_off_the_retransmission_timer() {
-    // RFC 6298 section 5.5 doubles the RTO when the retransmission timer expires. The persist timer is another one: data
-    // sent when the window opens after a minute of probes is due one RTO later, not a minute later.
+    // RFC 6298 section 5.5 doubles the RTO when the retransmission timer expires. The persist timer
+    // is another one: data sent when the window opens after a minute of probes is due one RTO
+    // later, not a minute later.
     let lab = Lab { peer_scale: None, peer_window: 3000, ..Lab::default() };
     let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));

@@ -60,7 +60,8 @@ fn five_losses_of_twenty() {
 
 #[test]
 fn one_ack_that_shows_three_segments_starts_recovery() {
-    // RFC 6675 section 5 step 2: DupThresh duplicates, or IsLost(HighACK + 1). The ACKs before were lost.
+    // RFC 6675 section 5 step 2: DupThresh duplicates, or IsLost(HighACK + 1). The ACKs before were
+    // lost.
     let mut bench = in_flight(10, false);
     // pipe: 10 - 3 SACKed - 1 lost = 6, one retransmission makes 7 > cwnd 5.
     assert_eq!(data(&bench.sack(0, &[(2, 4)])), "R1");
@@ -78,7 +79,8 @@ fn two_segments_above_a_hole_are_not_enough() {
 #[test]
 fn three_separate_ranges_are_a_loss() {
     let mut bench = in_flight(10, false);
-    // 1, 3 and 5 are missing below; only 1 has three ranges above it, and 3 has 2 (but two segments only).
+    // 1, 3 and 5 are missing below; only 1 has three ranges above it, and 3 has 2 (but two segments
+    // only).
     assert_eq!(data(&bench.sack(0, &[(6, 6), (4, 4), (2, 2)])), "R1");
     assert_eq!(bench.conn.counters().lost_packets, 1);
 }
@@ -117,8 +119,8 @@ fn the_rescue_retransmission_is_sent_once() {
 
 #[test]
 fn a_hole_below_the_highest_sack_is_sent_when_there_is_nothing_better() {
-    // NextSeg rule 3: ten segments and no more data; 1 and 8 are lost. When 9 is SACKed, segment 8 is not lost by
-    // IsLost (one segment above it), but nothing else is left to send.
+    // NextSeg rule 3: ten segments and no more data; 1 and 8 are lost. When 9 is SACKed, segment 8
+    // is not lost by IsLost (one segment above it), but nothing else is left to send.
     let lab = Lab { send_bytes: Some(10 * MSS), ..Lab::default() };
     let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));
@@ -129,8 +131,8 @@ fn a_hole_below_the_highest_sack_is_sent_when_there_is_nothing_better() {
 
 #[test]
 fn sacked_data_is_kept_until_the_cumulative_ack() {
-    // RFC 2018 section 8: SACK is advisory. After a timeout the first segment is sent again whatever was SACKed, and
-    // what the cumulative ACK does not cover stays available.
+    // RFC 2018 section 8: SACK is advisory. After a timeout the first segment is sent again
+    // whatever was SACKed, and what the cumulative ACK does not cover stays available.
     let mut bench = in_flight(4, false);
     bench.sack(0, &[(2, 3)]);
     assert_eq!(bench.conn.progress().acked_bytes, 0);

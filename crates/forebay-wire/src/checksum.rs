@@ -2,8 +2,8 @@
 
 /// A one's complement sum of 16-bit words in progress.
 ///
-/// 64 bits hold 2^31 words of 32 bits before they overflow, and a packet has at most 2^14: carries are folded
-/// once for each run of bytes.
+/// 64 bits hold 2^31 words of 32 bits before they overflow, and a packet has at most 2^14: carries
+/// are folded once for each run of bytes.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sum(u64);
 
@@ -19,8 +19,9 @@ impl Sum {
     /// Only the last part of a sum may be odd.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        // 2^16 is 1 modulo 2^16 - 1, so words of 32 bits add up to the same as their halves; and the sum of
-        // swapped words is the swapped sum (RFC 1071 section 2 B), so the machine's own byte order will do.
+        // 2^16 is 1 modulo 2^16 - 1, so words of 32 bits add up to the same as their halves; and
+        // the sum of swapped words is the swapped sum (RFC 1071 section 2 B), so the machine's own
+        // byte order will do.
         let (words, rest) = bytes.as_chunks::<4>();
         let mut sum: u64 = words.iter().map(|&w| u64::from(u32::from_ne_bytes(w))).sum();
         let mut last = [0; 4];

@@ -22,11 +22,11 @@ static PLAIN: Cold = Cold {
     body: None,
 };
 
-/// Append the bytes of `packet`, from the IP header on: [`Packet::wire_len`] of them. Payload that the cold
-/// part does not hold is the test pattern.
+/// Append the bytes of `packet`, from the IP header on: [`Packet::wire_len`] of them. Payload that
+/// the cold part does not hold is the test pattern.
 ///
-/// Errors, and appends nothing, if an address has no place in the plan. Panics on a cold part that contradicts
-/// its packet: a body of another length, a field that its IP version lacks.
+/// Errors, and appends nothing, if an address has no place in the plan. Panics on a cold part that
+/// contradicts its packet: a body of another length, a field that its IP version lacks.
 pub fn emit(
     packet: &Packet,
     arena: &Arena,
@@ -129,7 +129,8 @@ fn append_segment(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>) 
     out[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The pattern of a segment's payload, and the sequence number of its first byte: a SYN takes up one.
+/// The pattern of a segment's payload, and the sequence number of its first byte: a SYN takes up
+/// one.
 pub(crate) fn pattern_of(
     packet: &Packet,
     (src_port, dst_port): (u16, u16),

@@ -66,7 +66,8 @@ impl<'a> Ipv4<'a> {
             return Err(ParseError::Truncated);
         }
         let (header, payload) = bytes.split_at(header_len);
-        // A field of 0xffff would verify where 0x0000 is right; only what `write` gives back is accepted.
+        // A field of 0xffff would verify where 0x0000 is right; only what `write` gives back is
+        // accepted.
         if checksum(header) != 0 || word(CHECKSUM) == 0xffff {
             return Err(ParseError::Checksum);
         }

@@ -1,5 +1,5 @@
-//! The fixed IPv6 header (RFC 8200 section 3). Extension headers are not looked into: a packet with some is
-//! opaque.
+//! The fixed IPv6 header (RFC 8200 section 3). Extension headers are not looked into: a packet with
+//! some is opaque.
 //!
 //! ```text
 //!   0                   1                   2                   3

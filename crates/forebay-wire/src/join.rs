@@ -7,12 +7,13 @@ use crate::plan::{AddressPlan, PlanError};
 use alloc::vec::Vec;
 use forebay_base::{Arena, Cold, Ecn, Kind, Packet};
 
-/// The datagram that `pieces`, in order of their offsets, make up; the pieces end. Its IP header is that of the
-/// first piece with offset and MF cleared (RFC 791 section 3.2); it is CE if any piece is (RFC 3168 section 5.3).
+/// The datagram that `pieces`, in order of their offsets, make up; the pieces end. Its IP header is
+/// that of the first piece with offset and MF cleared (RFC 791 section 3.2); it is CE if any piece
+/// is (RFC 3168 section 5.3).
 ///
-/// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs differ, if
-/// one of them was cut from a datagram in this arena ([`Arena::reassemble`] joins those), or if the whole is
-/// longer than 65 535 bytes.
+/// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs
+/// differ, if one of them was cut from a datagram in this arena ([`Arena::reassemble`] joins
+/// those), or if the whole is longer than 65 535 bytes.
 pub fn join(
     pieces: &mut Vec<Packet>,
     plan: &AddressPlan,

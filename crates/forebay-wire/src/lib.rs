@@ -1,9 +1,10 @@
 //! The bijection between [`forebay_base::Packet`] and bytes, and captures in pcapng.
 //!
 //! Laws, each held by tests:
-//! * `parse(emit(p)) == p` for every packet that can be built: what a machine reads, a wire carries;
-//! * `emit(parse(b)) == b` for every accepted `b`: foreign options, odd padding, reserved bits and foreign
-//!   protocols pass verbatim;
+//! * `parse(emit(p)) == p` for every packet that can be built: what a machine reads, a wire
+//!   carries;
+//! * `emit(parse(b)) == b` for every accepted `b`: foreign options, odd padding, reserved bits and
+//!   foreign protocols pass verbatim;
 //! * `emit(p).len() == p.wire_len()`;
 //! * [`parse`] never panics and never reads beyond the packet.
 //!
@@ -21,7 +22,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Pure: `no_std`, no I/O. Emitting and parsing an ordinary segment allocates nothing but the output.
+//! Pure: `no_std`, no I/O. Emitting and parsing an ordinary segment allocates nothing but the
+//! output.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;

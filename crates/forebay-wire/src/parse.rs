@@ -12,8 +12,8 @@ use forebay_base::{Addr, Arena, Cold, Ecn, Endpoint, IpVersion, OptionList, Pack
 ///
 /// * A whole TCP segment with a right checksum: `Kind::Tcp`.
 /// * An IPv4 fragment: `Kind::Piece`, known by its own bytes.
-/// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept; among them TCP
-///   segments with a wrong checksum, which routers carry and hosts drop.
+/// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
+///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.
 ///
 /// Nothing is left in `arena` on error.
 pub fn parse(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
@@ -116,7 +116,8 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
         body: (!pattern.matches(seq, payload)).then(|| payload.into()),
         ..Cold::default()
     };
-    // What is plain has no cold part, so that it is the same packet as the one that was never bytes.
+    // What is plain has no cold part, so that it is the same packet as the one that was never
+    // bytes.
     if cold != Cold::default() {
         *made.cold_mut(arena) = cold;
     }
@@ -131,7 +132,8 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
 }
 
 fn piece(ip: &Ip, header: &Ipv4<'_>, body: &[u8], arena: &mut Arena) -> Result<Packet, ParseError> {
-    // The datagram itself must fit into its length field (RFC 791), the largest being 65 535 with its header.
+    // The datagram itself must fit into its length field (RFC 791), the largest being 65 535 with
+    // its header.
     let datagram_len = crate::ipv4::MIN_HEADER + usize::from(header.offset) + body.len();
     let len = u16::try_from(crate::ipv4::MIN_HEADER + body.len());
     let (Ok(len), true) = (len, datagram_len <= usize::from(u16::MAX)) else {

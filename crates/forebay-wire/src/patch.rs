@@ -5,9 +5,10 @@ use crate::error::ParseError;
 use crate::{ipv4, ipv6};
 use forebay_base::Ecn;
 
-/// Write the time to live (hop limit) and the ECN field of the IP packet in `bytes`. The IPv4 header checksum is
-/// updated for the two 16-bit words that change (RFC 1624), so that one which was wrong before stays wrong
-/// for the host that checks it. Errors, and changes nothing, if `bytes` do not begin with an IP header.
+/// Write the time to live (hop limit) and the ECN field of the IP packet in `bytes`. The IPv4
+/// header checksum is updated for the two 16-bit words that change (RFC 1624), so that one which
+/// was wrong before stays wrong for the host that checks it. Errors, and changes nothing, if
+/// `bytes` do not begin with an IP header.
 ///
 /// ```text
 /// IPv4   word at 0:  4 | IHL | DSCP | ECN      word at 8:  TTL | protocol

@@ -1,8 +1,8 @@
 //! The test pattern: what the payload of a simulated flow holds.
 //!
-//! A byte is a pure function of the flow it belongs to and of its own sequence number, so a payload needs no
-//! storage, and a receiver can tell a byte that was lost, moved or mixed up with another flow's. With the
-//! byte's 32-bit sequence number s:
+//! A byte is a pure function of the flow it belongs to and of its own sequence number, so a payload
+//! needs no storage, and a receiver can tell a byte that was lost, moved or mixed up with another
+//! flow's. With the byte's 32-bit sequence number s:
 //!
 //! ```text
 //! key  = mix64(mix64(src id << 32 | dst id) ^ (src port << 16 | dst port))
@@ -10,8 +10,8 @@
 //! byte = byte (s mod 8), lowest first, of x ^ (x >> 32)
 //! ```
 //!
-//! Eight bytes cost one multiplication. The pattern knows ids, not wire addresses: it is the same for IPv4
-//! and IPv6. Sequence numbers wrap at 2^32, a multiple of 8, and the pattern with them.
+//! Eight bytes cost one multiplication. The pattern knows ids, not wire addresses: it is the same
+//! for IPv4 and IPv6. Sequence numbers wrap at 2^32, a multiple of 8, and the pattern with them.
 
 use forebay_base::{Endpoint, mix64};
 

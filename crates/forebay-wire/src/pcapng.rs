@@ -1,14 +1,15 @@
 //! Captures in pcapng, written block by block (draft-ietf-opsawg-pcapng).
 //!
-//! All numbers are little-endian on every machine, so that the same run writes the same file. A file is one
-//! section header, one interface description for each interface before its first packet, and enhanced packets:
+//! All numbers are little-endian on every machine, so that the same run writes the same file. A
+//! file is one section header, one interface description for each interface before its first
+//! packet, and enhanced packets:
 //!
 //! ```text
 //! Section header block          Interface description block    Enhanced packet block
 //!  0 type 0x0a0d0d0a             0 type 1                       0 type 6
 //!  4 total length                4 total length                 4 total length
 //!  8 magic 0x1a2b3c4d            8 link type 101 (raw IP)       8 interface number
-//! 12 version 1.0                10 reserved 0                  12 time since 1970, ns, high 32 bits
+//! 12 version 1.0                10 reserved 0                  12 ns since 1970, high 32 bits
 //! 16 section length -1:         12 snap length, 0: no limit    16 low 32 bits
 //!    not stated                 16 options                     20 captured length
 //! 24 options                     n total length                24 original length
@@ -17,8 +18,9 @@
 //!                                                               n total length
 //! ```
 //!
-//! Options used, each `code(2) length(2) value, zeros to 4`, ended by four zero bytes: `shb_userappl` 4;
-//! `if_name` 2, `if_tsresol` 9 (value 9: nanoseconds); `opt_comment` 1, `epb_flags` 2 (bits 0 and 1: direction).
+//! Options used, each `code(2) length(2) value, zeros to 4`, ended by four zero bytes:
+//! `shb_userappl` 4; `if_name` 2, `if_tsresol` 9 (value 9: nanoseconds); `opt_comment` 1,
+//! `epb_flags` 2 (bits 0 and 1: direction).
 
 use alloc::vec::Vec;
 use core::convert::Infallible;

@@ -22,8 +22,8 @@
 //!  +-------------------------------+-------------------------------+
 //! ```
 //!
-//! Timestamps at byte 20 are part of the packet itself; anywhere else (behind two NOPs, as Linux sends them)
-//! they are one of the other options, kept verbatim.
+//! Timestamps at byte 20 are part of the packet itself; anywhere else (behind two NOPs, as Linux
+//! sends them) they are one of the other options, kept verbatim.
 
 use crate::checksum::Sum;
 use crate::plan::Ends;
@@ -47,13 +47,15 @@ pub(crate) struct Tcp<'a> {
     /// 4 bits.
     pub reserved: u8,
     pub urgent: u16,
-    /// Behind leading timestamps; padded to the end of the header when parsed, by `write` when written.
+    /// Behind leading timestamps; padded to the end of the header when parsed, by `write` when
+    /// written.
     pub options: &'a [u8],
 }
 
 impl<'a> Tcp<'a> {
-    /// The header of a whole segment between `ends`, and its payload. None where `write` would not give the
-    /// same bytes back: a wrong checksum, or a header shorter than 20 bytes or longer than the segment.
+    /// The header of a whole segment between `ends`, and its payload. None where `write` would not
+    /// give the same bytes back: a wrong checksum, or a header shorter than 20 bytes or longer than
+    /// the segment.
     pub(crate) fn parse(segment: &'a [u8], ends: &Ends) -> Option<(Tcp<'a>, &'a [u8])> {
         let fixed: &[u8; MIN_HEADER] = segment.first_chunk()?;
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
@@ -63,7 +65,8 @@ impl<'a> Tcp<'a> {
             return None;
         }
         let (header, payload) = segment.split_at_checked(header_len)?;
-        // The pseudo header is not zero, so a computed field is never 0xffff, though that might verify.
+        // The pseudo header is not zero, so a computed field is never 0xffff, though that might
+        // verify.
         if segment_checksum(segment, ends) != 0 || word(CHECKSUM) == 0xffff {
             return None;
         }
@@ -119,8 +122,8 @@ fn split_timestamps(options: &[u8]) -> (Option<(u32, u32)>, &[u8]) {
     }
 }
 
-/// The checksum over pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1) and segment: what belongs into
-/// its field if that is zero now, and zero if the field is right.
+/// The checksum over pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1) and segment: what
+/// belongs into its field if that is zero now, and zero if the field is right.
 pub(crate) fn segment_checksum(segment: &[u8], ends: &Ends) -> u16 {
     let mut sum = Sum::default();
     sum.bytes(ends.as_bytes());

@@ -6,10 +6,11 @@ use crate::arena::{Arena, Handle};
 use crate::digest::mix64;
 
 impl Packet {
-    /// A hash that queues sort packets into flows by: of addresses, ports and protocol, or of addresses and protocol where the
-    /// bytes of this packet do not hold the ports, and for *every* fragment, so that the pieces of one datagram stay together.
-    /// The pieces are thus not with the whole packets of their flow, but with the pieces of all flows between their hosts
-    /// (Linux does the same). Two values of `salt` give unrelated hashes.
+    /// A hash by which queues sort packets into flows: of addresses, ports and protocol. Without
+    /// ports if the packet does not show them, and for *every* fragment, so that all pieces of a
+    /// datagram have one hash. Pieces are therefore not with the whole packets of their flow, but
+    /// with the pieces of all flows between the same hosts (as in Linux). Two values of `salt` give
+    /// unrelated hashes.
     pub fn flow_hash(&self, salt: u64, arena: &Arena) -> u64 {
         let ports = match self.kind() {
             Kind::Piece => None,
@@ -19,12 +20,14 @@ impl Packet {
         let addresses = self.addrs.0.rotate_left(32); // the source in the high half
         mix64(mix64(addresses ^ salt) ^ ports ^ self.protocol(arena) as u64)
     }
-    /// A digest of everything a capture would show of this packet, payload apart: the trace hash is made of these.
+    /// A digest of all that a capture shows of this packet except the payload. The trace hash is
+    /// made of these.
     #[inline]
     pub fn digest(&self, arena: &Arena) -> u64 {
         self.signature(arena).digest(self.ttl())
     }
-    /// What its digests on all links have in common, where routers change nothing but the time to live.
+    /// The part of its digests that is the same on all links if routers change only the time to
+    /// live.
     #[inline]
     pub fn signature(&self, arena: &Arena) -> Signature {
         let small = self.small.with_ttl(0).0 as u64;

@@ -1,4 +1,4 @@
-//! How packets are made.
+//! Constructors of packets.
 
 use super::packed_fields::{DONT_FRAGMENT, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6};
 use super::set_options::tcp_header_len;
@@ -40,9 +40,10 @@ impl Packet {
         }
     }
 
-    /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header included.
-    /// `ports` are those of its transport header, where it has some. TTL and ECN field of the packet overrule
-    /// those in the bytes. Panics if the bytes are shorter than their IP header.
+    /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header
+    /// included. `ports` are those of its transport header, where it has some. TTL and ECN field of
+    /// the packet overrule those in the bytes. Panics if the bytes are shorter than their IP
+    /// header.
     pub fn opaque(
         version: IpVersion,
         (src, dst): (Addr, Addr),

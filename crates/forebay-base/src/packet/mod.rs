@@ -1,7 +1,7 @@
-//! The packet: 56 bytes by value, with a handle to a cold part where it carries more than the usual.
+//! The packet: 56 bytes by value, and a handle to a cold part if it carries more than the usual.
 //!
-//! A machine reads and writes through accessors and never names the layout. Whatever an accessor returns,
-//! a wire can carry: `wire::emit` and `wire::parse` are inverse to each other on every packet that can be built.
+//! Machines use accessors and do not know the layout. Every packet that can be built has a wire
+//! format: `wire::emit` and `wire::parse` are inverse to each other.
 
 mod hash;
 mod make;
@@ -76,8 +76,8 @@ impl fmt::Debug for Packet {
 }
 
 impl Packet {
-    /// When it came to the queue it is in, or arrives at the end of the wire it is on.
-    /// Known to whoever holds the packet there; not on the wire.
+    /// When it came to the queue it is in, or will arrive at the far end of the link it is on. Set
+    /// and read by the owner of that queue or link; not on the wire.
     #[inline]
     pub fn stamp(&self) -> Time {
         self.stamp
@@ -87,14 +87,14 @@ impl Packet {
     pub fn set_stamp(&mut self, at: Time) {
         self.stamp = at;
     }
-    /// When a socket made it, of packets with payload; zero of others, and where it is not known, as of packets from outside. A
-    /// measurement of drivers and hosts: it is on no wire and in no digest, and no machine reads it (a test over the sources holds
-    /// that).
+    /// When a socket made it. Zero if it has no payload or comes from outside. For measurements of
+    /// drivers and hosts only: it is not on the wire and not in digests, and no machine reads it
+    /// (`testkit/tests/walls` checks that).
     #[inline]
     pub fn left_host_at(&self) -> Time {
         self.left_host_at
     }
-    /// Set by the connection that makes it, and by who makes a packet anew from one.
+    /// Set by the connection that makes it, and by code that makes a packet from another.
     #[inline]
     pub fn set_left_host_at(&mut self, at: Time) {
         self.left_host_at = at;
@@ -169,8 +169,8 @@ impl Packet {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.small = self.small.with_bits((self.small.bits() & !ECN_MASK) | ecn as u8);
     }
-    /// The protocol number of the IP header: that of the datagram for a fragment, and for an opaque IPv6 packet the first Next
-    /// Header.
+    /// The protocol number of the IP header. Fragment: that of its datagram. Opaque IPv6 packet:
+    /// the first Next Header.
     pub fn protocol(&self, arena: &Arena) -> u8 {
         let cold = self.cold_part(arena);
         match self.kind() {
@@ -189,7 +189,8 @@ impl Packet {
         self.small.bits() & DONT_FRAGMENT != 0
     }
     /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
-    /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be allowed.
+    /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be
+    /// allowed.
     pub fn set_dont_fragment(&mut self, df: bool) {
         let df = df || self.version() == IpVersion::V6;
         let bits = self.small.bits() & !DONT_FRAGMENT;
@@ -205,7 +206,7 @@ impl Packet {
     pub fn set_ttl(&mut self, ttl: u8) {
         self.small = self.small.with_ttl(ttl);
     }
-    /// One router passed: false if the packet must be dropped.
+    /// A router forwards it. False if the packet must be dropped.
     #[inline]
     pub fn decrement_ttl(&mut self) -> bool {
         self.set_ttl(self.ttl().saturating_sub(1));
@@ -216,25 +217,25 @@ impl Packet {
     pub fn cold(&self) -> Handle {
         self.cold
     }
-    /// TCP options other than timestamps, IP options, ID, DSCP: the default if it has no cold part.
+    /// TCP options other than timestamps, IP options, ID, DSCP. None stands for the default.
     pub fn cold_part<'a>(&self, arena: &'a Arena) -> Option<&'a Cold> {
         (self.cold != Handle::NONE).then(|| arena.cold(self.cold))
     }
-    /// The cold part to write to, made if there was none. Whoever changes option lengths uses
-    /// [`Packet::set_tcp_options`] or [`Packet::set_ip_options`] instead, which keep the header length true.
+    /// The cold part to write to, made if there was none. To change the length of options use
+    /// [`Packet::set_tcp_options`] or [`Packet::set_ip_options`], which update the header length.
     pub fn cold_mut<'a>(&mut self, arena: &'a mut Arena) -> &'a mut Cold {
         if self.cold == Handle::NONE {
             self.cold = arena.insert(Cold::default());
         }
         arena.cold_mut(self.cold)
     }
-    /// The same 56 bytes again: only the arena, which counts who holds a cold part, and a ring, which forgets the first, may do
-    /// this.
+    /// A bitwise copy. Only for the arena, which counts the packets that share a cold part, and for
+    /// a ring, which forgets the original.
     #[inline]
     pub(crate) fn bitwise_copy(&self) -> Packet {
         Packet { ..*self }
     }
-    /// What lies where no packet is.
+    /// The content of an empty slot.
     pub(crate) fn left_over() -> Packet {
         let nobody = Endpoint { addr: Addr(0), port: 0 };
         Packet::tcp(IpVersion::V4, nobody, nobody, TcpFields::default(), 0)

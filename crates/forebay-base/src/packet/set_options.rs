@@ -20,9 +20,9 @@ pub(super) const fn tcp_header_len(version: IpVersion, timestamps: bool, options
     ip + TCP_HEADER_BYTES + options.next_multiple_of(4)
 }
 
-/// Of all lists that give the same header bytes, make it the one that a parser finds. A header rounds its options up
-/// to a multiple of 4 with zeros; `before` option bytes precede the list in it. Zeros behind the last option
-/// are dropped as far as that rounding brings them back; zeros that belong to an option stay.
+/// Of all lists with the same header bytes, make this the one that a parser finds. A header pads
+/// its options with zeros to a multiple of 4; `before` option bytes precede the list. Zeros behind
+/// the last option are dropped if padding restores them. Zeros that belong to an option stay.
 #[inline]
 fn drop_padding(list: &mut OptionList, before: usize) {
     match *list.as_bytes() {
@@ -52,8 +52,9 @@ fn drop_padding_of_many(list: &mut OptionList, before: usize) {
 }
 
 impl Packet {
-    /// Replace the TCP options beside timestamps. Errors if they do not fit with them into 40 bytes, or if
-    /// they begin with the timestamps that [`TcpFields`] lacks. Final padding is dropped.
+    /// Replace the TCP options other than timestamps. Final padding is dropped. Err if they do not
+    /// fit into 40 bytes together with timestamps, or if they begin with timestamps that
+    /// [`TcpFields`](crate::TcpFields) lacks.
     pub fn set_tcp_options(
         &mut self,
         mut options: OptionList,
@@ -80,8 +81,8 @@ impl Packet {
         self.fix_header_len(arena);
         Ok(())
     }
-    /// Replace the IPv4 options. Errors for IPv6, which has none, and for opaque packets, whose bytes are fixed.
-    /// Final padding is dropped.
+    /// Replace the IPv4 options. Final padding is dropped. Err for IPv6, which has none, and for
+    /// opaque packets, whose bytes are fixed.
     pub fn set_ip_options(
         &mut self,
         mut options: OptionList,

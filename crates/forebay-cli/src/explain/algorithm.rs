@@ -2,7 +2,8 @@
 
 use super::params::{paragraphs, parameters, resolve};
 use crate::terminal::{Paint, wrap};
-use forebay_lab::scenario::{Algorithm, Bundle, PortKind, RouterKind};
+use forebay_lab::scenario::Algorithm;
+use forebay_lab::scenario::registry::{Routers, line};
 use std::fmt::Write;
 
 /// The explanation of the algorithm `name`, which is in the catalogue.
@@ -24,7 +25,7 @@ pub fn text(name: &str, paint: Paint) -> String {
     for paragraph in about {
         text.push_str(&wrap(&paragraph, 2));
     }
-    if let Some(needs) = needs(entry.name()) {
+    if let Some(needs) = needs(entry) {
         let _ = writeln!(text, "\n{}", paint.bold("What it needs beside its two ends"));
         text.push_str(&wrap(&needs, 2));
     }
@@ -47,24 +48,28 @@ pub fn text(name: &str, paint: Paint) -> String {
 }
 
 /// What a run under the protocol `name` has in its network, and in its transport.
-fn needs(name: &'static str) -> Option<String> {
-    let bundle = Bundle::of(name);
+fn needs(entry: Algorithm) -> Option<String> {
+    let bundle = entry.bundle();
     let mut needs = Vec::new();
-    if bundle.ports == PortKind::Rcp {
-        needs.push("Ports of routers that stamp rates: [rcp] in a scenario.".to_string());
+    if let Some(port) = bundle.port {
+        let text = "at the ports of routers, unless the scenario says `port`";
+        needs.push(format!("The scheme `{port}` {text}."));
     }
-    if bundle.routers == RouterKind::Inrpp {
-        needs.push(
-            "INRPP routers, all of them unless [inrpp] in a scenario names some.".to_string(),
-        );
+    let mut room_bytes = bundle.mtu_room_bytes;
+    if let Some(kind) = bundle.router {
+        needs.push(format!("Routers of the kind `{kind}`, unless the scenario says `router`."));
+        let own_bytes = line::<Routers>(kind).map_or(0, |line| line.traits.mtu_room_bytes);
+        room_bytes = room_bytes.max(own_bytes);
     }
-    if bundle.mtu_room_bytes > 0 {
-        let bytes = bundle.mtu_room_bytes;
-        needs.push(format!("Links between those carry packets that are {bytes} bytes longer."));
+    if room_bytes > 0 {
+        needs.push(format!(
+            "Links between routers carry packets that are {room_bytes} bytes longer."
+        ));
     }
     if bundle.buffers_hold_a_flow {
-        let why = "Its senders do not wait for windows: the buffers at both ends hold the largest flow, at most 2^30 bytes, and \
-                   windows are scaled, unless [tcp_of] says otherwise.";
+        let why = "Its senders do not wait for windows: the buffers at both ends hold the largest \
+                   flow, at most 2^30 bytes, and windows are scaled, unless [tcp_of] says \
+                   otherwise.";
         needs.push(why.to_string());
     }
     (!needs.is_empty()).then(|| needs.join(" "))

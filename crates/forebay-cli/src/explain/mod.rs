@@ -1,7 +1,7 @@
 //! `forebay explain NAME`: whatever has a name says what it is.
 
 mod algorithm;
-mod discipline;
+mod machine;
 mod metric;
 mod params;
 mod preset;
@@ -11,6 +11,7 @@ mod scenario;
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
 use crate::terminal::Paint;
+use forebay_lab::scenario::registry::{Disciplines, Routers, Schemes};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use std::io::Write;
 use std::path::Path;
@@ -20,20 +21,32 @@ const ALIKE: f64 = 0.75;
 
 /// Explain `name`.
 pub fn explain(name: &str, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
-    let text = match catalogue::all().into_iter().find(|entry| entry.name == name) {
-        Some(entry) => match entry.kind {
-            Kind::Protocol => algorithm::text(name, paint),
-            Kind::Discipline => discipline::text(name, paint),
-            Kind::Preset => preset::text(name, paint),
-            Kind::Metric => metric::text(name, paint),
-            Kind::Scenario => of_scenario(name, paint)?,
-        },
-        None if result::has(name) => result::text(name, paint),
-        None if looks_like_a_file(name) => of_scenario(name, paint)?,
-        None => return Err(unknown(name)),
+    let entries = catalogue::all().into_iter().filter(|entry| entry.name == name);
+    let texts: Result<Vec<String>, Failure> =
+        entries.map(|entry| of_kind(entry.kind, name, paint)).collect();
+    let text = match texts? {
+        texts if !texts.is_empty() => texts.join("\n"),
+        _ if result::has(name) => result::text(name, paint),
+        _ if looks_like_a_file(name) => of_scenario(name, paint)?,
+        _ => return Err(unknown(name)),
     };
     out.write_all(text.as_bytes())?;
     Ok(())
+}
+
+fn of_kind(kind: Kind, name: &str, paint: Paint) -> Result<String, Failure> {
+    Ok(match kind {
+        Kind::Protocol => algorithm::text(name, paint),
+        Kind::Discipline => {
+            let what = ("queue discipline", "queue.discipline");
+            machine::text::<Disciplines>(name, what, paint)
+        }
+        Kind::Port => machine::text::<Schemes>(name, ("port scheme", "port.scheme"), paint),
+        Kind::Router => machine::text::<Routers>(name, ("kind of router", "router.kind"), paint),
+        Kind::Preset => preset::text(name, paint),
+        Kind::Metric => metric::text(name, paint),
+        Kind::Scenario => of_scenario(name, paint)?,
+    })
 }
 
 fn looks_like_a_file(name: &str) -> bool {

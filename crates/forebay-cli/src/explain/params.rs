@@ -4,14 +4,18 @@ use crate::terminal::{Paint, wrap};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// The parameters of a schema with type, default and meaning; None if there are none. `root` is where references lead.
+/// The parameters of a schema with type, default and meaning; None if there are none. `root` is
+/// where references lead.
 pub fn parameters(root: &Json, schema: &Json, paint: Paint) -> Option<String> {
     let properties = schema["properties"].as_object().filter(|p| !p.is_empty())?;
     let mut text = String::new();
     for (key, param) in properties {
-        let (key, default) = (paint.bold(key), &param["default"]);
+        let (key, kind) = (paint.bold(key), kind(root, param));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n  {key} = {default}   {}", kind(root, param));
+        let _ = match param.get("default") {
+            Some(default) => writeln!(text, "\n  {key} = {default}   {kind}"),
+            None => writeln!(text, "\n  {key}   {kind}"),
+        };
         text.push_str(&wrap(param["description"].as_str().unwrap_or_default(), 6));
     }
     Some(text)

@@ -41,7 +41,10 @@ fn columns(paint: Paint) -> String {
         }
         let _ = writeln!(text, "  {name:<10}{}", wrap(meaning, 12).trim());
     }
-    text.push_str("\nThe first line names them, in any order; columns of others are not used. A line that begins\n");
+    text.push_str(
+        "\nThe first line names them, in any order; columns of others are not used. A line \
+         that begins\n",
+    );
     text.push_str("with # is a comment. A cell may stand in double quotes.\n");
     text
 }

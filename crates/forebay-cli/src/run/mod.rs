@@ -1,8 +1,8 @@
-//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of it.
+//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of
+//! it.
 
 mod published;
 mod report;
-mod rows;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -172,6 +172,7 @@ fn simulate(
         run: RunOptions {
             name: &args.scenario,
             bytes: args.bytes,
+            general: args.general,
             cancel: Some(cancel),
             store,
             capture: args.pcap.is_some().then(CaptureLimit::default),

@@ -13,8 +13,8 @@ pub struct Published {
     pub source: &'static str,
 }
 
-/// All figures. Runs of ns-3 have one seed, no start jitter, and TcpNewReno with SACK as the scenario says; its `jain_goodput` is
-/// over size / FCT.
+/// All figures. Runs of ns-3 have one seed, no start jitter, and TcpNewReno with SACK as the
+/// scenario says; its `jain_goodput` is over size / FCT.
 const PUBLISHED: &[Published] = &[
     Published {
         scenario: "s1",

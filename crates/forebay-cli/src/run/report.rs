@@ -1,9 +1,8 @@
 //! What a person reads after `forebay run`.
 
 use super::published::Published;
-use super::rows::{bottleneck, class_rows, drop_reasons, estimate};
-use crate::terminal::{Estimate, Paint, Table, Unit, count, row, wrap};
-use forebay_lab::report::{METRICS, labels, says_nothing};
+use crate::terminal::{Estimate, Paint, Table, count, row, wrap};
+use forebay_lab::report::{Shown, labels, rows};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};
 use forebay_lab::{Aggregate, RunResult, Summary};
@@ -48,53 +47,20 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let titles = aggregates.iter().map(|a| a.title.clone());
     let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
     let mut table = Table::new(columns);
-    let mut add = |label: &str, unit: Unit, values: Vec<Option<Estimate>>| {
-        if values.iter().any(Option::is_some) {
-            let (unit, cells) = row(unit, &values);
-            let label = if unit.is_empty() { label.into() } else { format!("{label}, {unit}") };
-            table.push(label, cells);
-        }
-    };
-    let others = || published.iter().map(|_| None);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
-    for row in METRICS.iter().filter(|metric| metric.in_table) {
-        let means = aggregates.iter().filter_map(|a| a.metrics.get(row.name));
-        let highest = means.fold(0.0, |most: f64, interval| most.max(interval.mean));
-        // What flows that stop deliver is not known before.
-        let known = !scenario.flows.iter().any(Flow::stops)
-            && aggregates.iter().all(|a| a.completed == a.flows);
-        let idle = says_nothing(row.name, scenario.flows.len(), known, highest);
-        if idle {
-            continue;
-        }
-        let ours = aggregates.iter().map(|a| Some(estimate(a.metrics.get(row.name)?, row.scale)));
+    // What flows that stop deliver is not known before.
+    let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
+        && aggregates.iter().all(|a| a.completed == a.flows);
+    let shown = Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true };
+    for of in rows(aggregates, shown) {
+        let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
-            let (_, value) = p.figures.iter().find(|(metric, _)| *metric == row.name)?;
-            Some(Estimate { mean: value * row.scale, half: None })
+            let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
+            Some(Estimate { mean: value * of.scale, half: None })
         });
-        add(row.label, row.shown, ours.chain(theirs).collect());
-        if row.name == "afct_s" {
-            let of = |name: &'static str| {
-                let ours = aggregates.iter();
-                let ours = ours.map(move |a| Some(estimate(a.reference.get(name)?, 1.0)));
-                ours.chain(others()).collect()
-            };
-            add(labels::REFERENCE_AFCT, Unit::Seconds, of("afct_s"));
-            add(labels::AFCT_RATIO, Unit::Plain, of("afct_ratio"));
-        }
-    }
-    for (class, row) in class_rows(aggregates) {
-        let of = |a: &Aggregate| Some(estimate(a.by_class.get(class)?.get(row.name)?, row.scale));
-        let label = labels::of_class(row.label, class);
-        add(&label, row.shown, aggregates.iter().map(of).chain(others()).collect());
-    }
-    if let Some(link) = bottleneck(aggregates) {
-        let ours = aggregates.iter().map(|a| Some(estimate(a.utilisation.get(link)?, 1.0)));
-        add(&labels::busiest_link(Some(link)), Unit::Share, ours.chain(others()).collect());
-    }
-    for reason in drop_reasons(aggregates) {
-        let ours = aggregates.iter().map(|a| Some(estimate(a.drops.get(reason)?, 1.0)));
-        add(&labels::drops(reason), Unit::Count, ours.chain(others()).collect());
+        let (unit, cells) = row(of.unit, &ours.chain(theirs).collect::<Vec<_>>());
+        let comma = if unit.is_empty() { "" } else { ", " };
+        table.push(format!("{}{comma}{unit}", of.label), cells);
     }
     if sized > 0 {
         // Flows that did not start are said apart.
@@ -127,7 +93,8 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
     table
 }
 
-/// What the dearest run needs by its size, and what the process has taken, in which runs side by side cannot be told apart.
+/// What the dearest run needs by its size, and what the process has taken, in which runs side by
+/// side cannot be told apart.
 fn memory(summary: &Summary) -> String {
     let runs = summary.runs.iter().map(|run| run.memory);
     let dearest = runs.reduce(|a, b| if b.need_mib > a.need_mib { b } else { a });
@@ -144,8 +111,8 @@ fn mebibytes(mib: f64) -> String {
     if mib < 10.0 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
 }
 
-/// What "reference" stands for in the table, and what it cost; None if no run has it. Runs with the same flows share one, which
-/// counts for each: the cost is that of the dearest.
+/// What "reference" stands for in the table, and what it cost; None if no run has it. Runs with the
+/// same flows share one, which counts for each: the cost is that of the dearest.
 fn reference(runs: &[RunResult]) -> Option<String> {
     let known: Vec<_> =
         runs.iter().map(|run| &run.reference).filter(|r| r.kind != "none").collect();

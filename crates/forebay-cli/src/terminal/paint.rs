@@ -4,7 +4,8 @@ use super::wrap;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-/// Paints text for one stream: only if that is a terminal, and not if NO_COLOR is set (no-color.org) or TERM is `dumb`.
+/// Paints text for one stream: only if that is a terminal, and not if NO_COLOR is set
+/// (no-color.org) or TERM is `dumb`.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(bool);
 

@@ -24,7 +24,8 @@ impl Table {
         assert_eq!(cells.len(), self.header.len(), "a cell per heading");
         self.rows.push((label.into(), cells));
     }
-    /// The text, in blocks of as many columns as fit into [`WIDTH`]; each line ends with a line feed.
+    /// The text, in blocks of as many columns as fit into [`WIDTH`]; each line ends with a line
+    /// feed.
     pub fn render(&self, paint: Paint) -> String {
         let labels = self.rows.iter().map(|(label, _)| chars(label)).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.header.len()).map(|c| self.column_width(c)).collect();
@@ -78,8 +79,8 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` in lines of at most [`WIDTH`] characters, each after `indent` spaces; words longer than a line stand alone. An empty
-/// line parts paragraphs, a single line feed is a space.
+/// `text` in lines of at most [`WIDTH`] characters, each after `indent` spaces; words longer than a
+/// line stand alone. An empty line parts paragraphs, a single line feed is a space.
 pub fn wrap(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     for (i, paragraph) in text.split("\n\n").enumerate() {

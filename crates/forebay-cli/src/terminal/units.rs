@@ -1,14 +1,23 @@
 //! Numbers in the unit and with the digits that a person would choose.
 //!
-//! All values of a row share one unit and one number of decimals, so that columns can be compared at a glance.
+//! All values of a row share one unit and one number of decimals, so that columns can be compared
+//! at a glance.
 
 pub use forebay_lab::report::Unit;
+
+use forebay_lab::scenario::statistics::Interval;
 
 /// A value, and half the width of its confidence interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub mean: f64,
     pub half: Option<f64>,
+}
+
+impl From<Interval> for Estimate {
+    fn from(of: Interval) -> Estimate {
+        Estimate { mean: of.mean, half: of.half() }
+    }
 }
 
 /// The unit's name and each value in it; None is a value that is not there.

@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A second is promised, and 30 ms are usual; a machine that builds something else meanwhile must not fail the test.
+/// A second is promised, and 30 ms are usual; a machine that builds something else meanwhile must
+/// not fail the test.
 const MOST: Duration = Duration::from_secs(10);
 
 /// Send SIGINT after `after`, and wait for the end: what it left, and how long it took to end.

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Two hosts and a 10 Mbit/s bottleneck of 5 ms between two routers; 100 kB, which takes 0.2 s of simulated time or so.
-/// The lines are counted by tests: the description is line 1.
+/// Two hosts and a 10 Mbit/s bottleneck of 5 ms between two routers; 100 kB, which takes 0.2 s of
+/// simulated time or so. The lines are counted by tests: the description is line 1.
 pub(crate) const SMALL: &str = r#"description = "small"
 protocols = ["newreno"]
 routers = ["r0", "r1"]

@@ -13,7 +13,8 @@ fn flows(groups: usize) -> String {
     );
     for group in 0..groups {
         text.push_str(&format!(
-            "[[flows]]\nsrc = \"s{{}}\"\ndst = \"d{{}}\"\ncount = 250\npackets = 20\nstart = \"{group}00ms\"\n"
+            "[[flows]]\nsrc = \"s{{}}\"\ndst = \"d{{}}\"\ncount = 250\npackets = 20\n\
+             start = \"{group}00ms\"\n"
         ));
     }
     text

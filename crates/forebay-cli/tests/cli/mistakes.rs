@@ -126,8 +126,10 @@ fn no_more_than_twenty_are_told_and_the_rest_counted() {
 #[test]
 fn mistakes_in_csv_files_come_together() {
     let desk = Desk::new();
-    let text = "routers = [\"0\"]\nlink_defaults = { queue = \"9kB\" }\n[csv]\nlinks = \"links.csv\"\n\
-        hosts = \"hosts.csv\"\nflows = \"flows.csv\"\naccess = { rate = \"1Gbit/s\", delay = \"1ms\" }\n";
+    let text = "routers = [\"0\"]\nlink_defaults = { queue = \"9kB\" }\n[csv]\n\
+                links = \"links.csv\"\n\
+                hosts = \"hosts.csv\"\nflows = \"flows.csv\"\naccess = { rate = \"1Gbit/s\", \
+                delay = \"1ms\" }\n";
     desk.file("s.toml", text).file("hosts.csv", "host,router\n0,0\n1,1\n");
     desk.file(
         "links.csv",

@@ -40,10 +40,10 @@ fn a_protocol_says_what_it_needs_in_the_network() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let inrpp = words("inrpp");
-    for word in ["INRPP routers, all of them unless", "8 bytes longer", "hold the largest flow"] {
+    for word in ["Routers of the kind `inrpp`", "8 bytes longer", "hold the largest flow"] {
         assert!(inrpp.contains(word), "no `{word}` in:\n{inrpp}");
     }
-    assert!(words("rcp").contains("stamp rates: [rcp] in a scenario"));
+    assert!(words("rcp").contains("The scheme `rcp` at the ports of routers"));
     assert!(!words("cubic").contains("beside its two ends"));
 }
 

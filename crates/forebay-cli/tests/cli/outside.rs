@@ -63,6 +63,8 @@ keep = 0.9
     aimd(&desk, &["report", "out"]).ok();
     let page = std::fs::read_to_string(desk.path("out/report.html")).expect("it was written");
     assert!(page.contains("AIMD") && page.contains("aimd-mild"));
+    // What it publishes has a plot, under both its names; CUBIC publishes nothing.
+    assert_eq!(page.matches("\"title\":\"added_per_packet\"").count(), 2);
 }
 
 #[test]

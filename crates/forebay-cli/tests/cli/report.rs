@@ -1,4 +1,5 @@
-//! The page of a folder of results. What a browser makes of it is tested beside the code that writes it.
+//! The page of a folder of results. What a browser makes of it is tested beside the code that
+//! writes it.
 
 use crate::{Desk, SMALL};
 use std::fs;

@@ -30,7 +30,8 @@ fn the_dumbbell_of_inrpp_is_reproduced() {
         assert!(rows.iter().any(|row| row["source"].as_str().unwrap().contains(item)), "{item}");
     }
     heart(rows);
-    // The paper's own numbers for the two it compares itself with, in its setting and in a fair one.
+    // The paper's own numbers for the two it compares itself with, in its setting and in a fair
+    // one.
     for setup in ["paper", "fair"] {
         assert_eq!(row(rows, setup, "rcp", "afct")["published"], 25.96);
         assert_eq!(row(rows, setup, "newreno", "afct")["published"], 23.31);

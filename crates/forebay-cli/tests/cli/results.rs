@@ -99,9 +99,10 @@ fn json_is_one_object_with_the_promised_keys() {
     assert_eq!(summary["aggregate"].as_array().map(Vec::len), Some(2));
 }
 
-/// 100 kB are 70 packets; with 52 bytes of headers each they take 82.9 ms at 10 Mbit/s. The first arrives 1.5 round trips after
-/// the SYN at the earliest. A round trip is 30 ms of propagation and at most 3 ms of transmission and waiting while the window
-/// (10, 15, 22 segments with an ACK for every second packet) is below the 27 packets that the path holds: three idle gaps.
+/// 100 kB are 70 packets; with 52 bytes of headers each they take 82.9 ms at 10 Mbit/s. The first
+/// arrives 1.5 round trips after the SYN at the earliest. A round trip is 30 ms of propagation and
+/// at most 3 ms of transmission and waiting while the window (10, 15, 22 segments with an ACK for
+/// every second packet) is below the 27 packets that the path holds: three idle gaps.
 #[test]
 fn the_completion_time_is_what_arithmetic_says() {
     let summary = desk().forebay(&["run", "small.toml", "--json"]).ok().json();
@@ -121,6 +122,7 @@ fn the_trace_hash_knows_scenario_and_seed_and_nothing_else() {
     assert_eq!(run(&["--jobs", "1"]), first, "twice");
     assert_eq!(run(&["--jobs", "4"]), first, "side by side");
     assert_eq!(run(&["--bytes"]), first, "as bytes");
+    assert_eq!(hashes(&run(&["--general"])), hashes(&first), "the general way");
     let mut different = hashes(&first);
     different.dedup();
     assert_eq!(different.len(), 4, "seeds must differ");

@@ -1,10 +1,12 @@
 //! The benchmark: fixed scenarios, CPU time per packet-hop.
 //!
-//! What is measured: the event loop of one run, user and system time of all its threads; reading the scenario, building the network
-//! and computing metrics are not counted. The peak of memory is that of the whole process while the scenario ran, with all of
-//! that, and with what the allocator kept of the scenarios before it: run one alone for a figure of its own.
+//! What is measured: the event loop of one run, user and system time of all its threads; reading
+//! the scenario, building the network and computing metrics are not counted. The peak of memory is
+//! that of the whole process while the scenario ran, with all of that, and with what the allocator
+//! kept of the scenarios before it: run one alone for a figure of its own.
 //!
-//! The figure of a scenario has the trace hash in it, as every run does; beside it stands what is left without.
+//! The figure of a scenario has the trace hash in it, as every run does; beside it stands what is
+//! left without.
 
 mod peers;
 mod scale;
@@ -12,8 +14,10 @@ mod scale;
 pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
+use crate::error::RunError;
 use crate::memory;
-use crate::run::{Cost, Parallel, RunError, RunOptions, RunResult, cpu_clock, run_one};
+use crate::result::{Parallel, RunResult};
+use crate::run::{Cost, RunOptions, cpu_clock, run_one};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
@@ -51,8 +55,8 @@ pub struct Bench {
 pub enum Work {
     /// A built-in scenario under a protocol.
     Scenario(&'static str, &'static str),
-    /// So many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and gigabytes for the largest: only where it is
-    /// named.
+    /// So many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and gigabytes
+    /// for the largest: only where it is named.
     Scale(usize),
 }
 
@@ -60,7 +64,8 @@ pub enum Work {
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
 const MOST_REPETITIONS: usize = 1_000;
-/// More flows than this, and the scale series is not run again without its hash: that would take minutes.
+/// More flows than this, and the scale series is not run again without its hash: that would take
+/// minutes.
 const MOST_FLOWS_TWICE: usize = 100_000;
 /// Repetitions at least, whatever CPU time they take: a median of fewer says nothing.
 const FEWEST_REPETITIONS: usize = 3;
@@ -70,9 +75,11 @@ const FEWEST_REPETITIONS: usize = 3;
 pub struct BenchOptions<'a> {
     /// Names from [`BENCHES`]; empty: all scenarios, and nothing of the scale series.
     pub only: &'a [String],
-    /// Folder with `s3_links.csv`, `s3_hosts.csv` and `s3_flows.csv`; None: that of the environment variable, if set.
+    /// Folder with `s3_links.csv`, `s3_hosts.csv` and `s3_flows.csv`; None: that of the environment
+    /// variable, if set.
     pub data: Option<&'a PathBuf>,
-    /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0); and as long again without its hash.
+    /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0); and as
+    /// long again without its hash.
     pub min_cpu_s: f64,
     /// Threads in each run, where its network can be divided among so many.
     pub threads: usize,
@@ -96,7 +103,8 @@ pub struct BenchRow {
     pub events: u64,
     /// Wall-clock time of one run, in seconds: the median of the repetitions.
     pub wall_s: f64,
-    /// CPU time (user and system) of one run, in seconds: the median of the repetitions; building the network not counted.
+    /// CPU time (user and system) of one run, in seconds: the median of the repetitions; building
+    /// the network not counted.
     pub cpu_s: f64,
     /// `cpu_s` by `packet_hops`, in nanoseconds.
     pub ns_per_hop: f64,
@@ -104,7 +112,8 @@ pub struct BenchRow {
     pub best_wall_s: f64,
     /// `ns_per_hop` of the fastest repetition: what the machine does when nobody else wants it.
     pub best_ns_per_hop: f64,
-    /// The same runs without a trace hash; None where the scale series has more than 100 000 flows, and takes minutes.
+    /// The same runs without a trace hash; None where the scale series has more than 100 000 flows,
+    /// and takes minutes.
     pub without_hash: Option<WithoutHash>,
     /// Peak of resident memory while it ran, in MiB; None where the system does not tell.
     pub peak_mib: Option<f64>,
@@ -122,14 +131,16 @@ pub struct BenchRow {
     pub afct_s: Option<f64>,
     /// CPU time to build the network, in seconds; for the scale series.
     pub build_s: Option<f64>,
-    /// What memory grew by in the run, by flow, in bytes; for the scale series, where the system tells.
+    /// What memory grew by in the run, by flow, in bytes; for the scale series, where the system
+    /// tells.
     pub bytes_per_flow: Option<f64>,
 }
 
 /// What a run costs that makes no trace hash.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WithoutHash {
-    /// CPU time (user and system) of one run, in seconds: the median of the repetitions; building the network not counted.
+    /// CPU time (user and system) of one run, in seconds: the median of the repetitions; building
+    /// the network not counted.
     pub cpu_s: f64,
     /// `cpu_s` by the packet-hops, in nanoseconds.
     pub ns_per_hop: f64,
@@ -285,8 +296,8 @@ fn measure(
         trace_hash: first.trace_hash,
         repetitions,
         completed: [first.completed, first.flows],
-        delivered_bytes: first.metrics.delivered_bytes,
-        afct_s: first.metrics.afct_s,
+        delivered_bytes: first.metrics.of_flows.delivered_bytes,
+        afct_s: first.metrics.of_flows.afct_s,
         build_s: None,
         bytes_per_flow: None,
     })
@@ -339,7 +350,8 @@ fn repeat(
     })
 }
 
-/// A run over the generated map, which is long enough to be measured once; and one without its hash.
+/// A run over the generated map, which is long enough to be measured once; and one without its
+/// hash.
 fn measure_scale(
     name: &'static str,
     flows: usize,

@@ -1,9 +1,10 @@
 //! An Internet-like network of 10 000 routers with any number of short flows, made from a seed.
 //!
-//! Routers join one by one, each with two links to routers that are there, chosen in proportion to their degree (Barabasi and Albert,
-//! Science 1999, doi:10.1126/science.286.5439.509): degrees follow a power law, as those of autonomous systems do. Each of the 4 096
-//! youngest has a host. Between routers a link is as fast as the smaller degree of its ends asks for, so that what limits flows is the
-//! access.
+//! Routers join one by one, each with two links to routers that are there, chosen in proportion to
+//! their degree (Barabasi and Albert, Science 1999, doi:10.1126/science.286.5439.509): degrees
+//! follow a power law, as those of autonomous systems do. Each of the 4 096 youngest has a host.
+//! Between routers a link is as fast as the smaller degree of its ends asks for, so that what
+//! limits flows is the access.
 
 use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::Spec;
@@ -151,7 +152,8 @@ mod tests {
     fn more_flows_leave_the_first_as_they_were() {
         let (few, more) = (network(100, 1), network(1_000, 1));
         assert_eq!(few.flows[..], more.flows[..100]);
-        // Mean of the bounded Pareto: a/(a-1) xm (1-(xm/B)^(a-1)) / (1-(xm/B)^a) = 16.1; floor takes half a packet.
+        // Mean of the bounded Pareto: a/(a-1) xm (1-(xm/B)^(a-1)) / (1-(xm/B)^a) = 16.1; floor
+        // takes half a packet.
         let sum: u64 = (0..1_000_000).map(|i| packets((i as f64 + 0.5) / 1e6)).sum();
         let mean = sum as f64 / 1e6;
         assert!((15.3..15.9).contains(&mean), "{mean}");

@@ -3,7 +3,7 @@
 use super::measure::milliseconds;
 use forebay_base::Histogram;
 use forebay_net::NetSpec;
-use forebay_report::Delays;
+use forebay_report::FlowMetrics;
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ impl DelayMark {
         DelayMark(classes)
     }
 
-    /// What was counted from `earlier` to this: of all flows together, and by class.
-    pub fn since(&self, earlier: &DelayMark) -> (Delays, BTreeMap<String, Delays>) {
+    /// The delays from `earlier` to this: of all flows together, and by class.
+    pub fn since(&self, earlier: &DelayMark) -> (FlowMetrics, BTreeMap<String, FlowMetrics>) {
         let mut all = Counted::default();
         let mut by_class = BTreeMap::new();
         for (name, counted) in &self.0 {
@@ -51,10 +51,10 @@ impl DelayMark {
 }
 
 impl Counted {
-    fn delays(&self) -> Delays {
+    fn delays(&self) -> FlowMetrics {
         let of = |h: &Histogram, q| h.quantile(q).map(milliseconds);
         let (one_way, rtt) = (&self.one_way, &self.round_trips);
-        Delays {
+        FlowMetrics {
             one_way_delay_mean_ms: one_way.mean().map(milliseconds),
             one_way_delay_p50_ms: of(one_way, 0.5),
             one_way_delay_p95_ms: of(one_way, 0.95),
@@ -63,6 +63,7 @@ impl Counted {
             rtt_p50_ms: of(rtt, 0.5),
             rtt_p95_ms: of(rtt, 0.95),
             rtt_p99_ms: of(rtt, 0.99),
+            ..FlowMetrics::default()
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::clock_seconds;
 use forebay_base::LinkId;
-use forebay_router::inrpp::{CacheLimits, InterfaceView, State};
+use forebay_router::inrpp::{CacheLimits, Inrpp, InterfaceView, State};
 use forebay_scenario::LinkNames;
 use forebay_sim::Simulation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// An interface of an INRPP router that has been in another state than P. States are "P", "S&D", "B" and "DB".
+/// An interface of an INRPP router that has been in another state than P. States are "P", "S&D",
+/// "B" and "DB".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterfaceResult {
     /// The directed link that it feeds.
@@ -29,6 +30,11 @@ pub struct InterfaceResult {
     pub detoured_bytes: u64,
 }
 
+/// The interface of an INRPP router that feeds a link; None if another kind of node does.
+pub(crate) fn interface(simulation: &Simulation, link: LinkId) -> Option<InterfaceView<'_>> {
+    simulation.router::<Inrpp>(link).map(|(router, port)| router.view(port))
+}
+
 /// True once an interface has been in another state than P.
 pub(crate) fn has_left_push(view: &InterfaceView<'_>) -> bool {
     State::ALL[1..].iter().any(|&state| view.entries()[state as usize] > 0)
@@ -38,7 +44,7 @@ pub(crate) fn has_left_push(view: &InterfaceView<'_>) -> bool {
 pub(crate) fn interfaces_of(simulation: &Simulation, names: &LinkNames) -> Vec<InterfaceResult> {
     let ids = (0u32..).map(LinkId).zip(names.iter());
     let seen = ids.filter_map(|(id, name)| {
-        let view = simulation.interface(id).filter(has_left_push)?;
+        let view = interface(simulation, id).filter(has_left_push)?;
         let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
         let states = || State::ALL.iter().map(|state| state.name());
         let first = states().zip(view.first_entered());

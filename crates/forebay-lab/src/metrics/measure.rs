@@ -4,7 +4,7 @@ use super::FlowResult;
 use super::delays::DelayMark;
 use forebay_base::{FlowId, LinkId, Span, Time};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
-use forebay_report::{ClassMetrics, Delays, Metrics};
+use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
 use forebay_scenario::FctClock;
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean, quantile};
@@ -94,7 +94,8 @@ fn clock_start(outcome: &FlowOutcome, clock: FctClock) -> Option<Time> {
     }
 }
 
-/// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had arrived at `from`.
+/// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had
+/// arrived at `from`.
 fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time) -> Option<f64> {
     // A flow that never was established has been active since its SYN, and got nothing.
     let begin = clock_start(outcome, clock).or(outcome.opened_at)?.max(from.0);
@@ -176,15 +177,16 @@ pub(crate) fn metrics_of(
     }
     let classes = classes.into_iter().map(|(name, flows)| {
         let delays = by_class.remove(name).unwrap_or_default();
-        (name.to_string(), of(&flows, delays))
+        let of_flows = of(&flows, delays);
+        (name.to_string(), ClassMetrics { flows: flows.len(), of_flows })
     });
     let by_class = classes.collect();
-    let all = of(&flows.iter().collect::<Vec<_>>(), delays);
     let mut metrics = Metrics {
+        of_flows: of(&flows.iter().collect::<Vec<_>>(), delays),
         by_class,
         ce_marks: simulation.drops().ce_marks(),
         window_s: [clock_seconds(mark.at), clock_seconds(simulation.now())],
-        ..Metrics::from(&all)
+        ..Metrics::default()
     };
     // A run of several starts counts from the first, jitter included.
     let first = first_start(simulation, spec, flows.iter());
@@ -207,14 +209,14 @@ fn first_start<'a>(
     flows.filter_map(start).min()
 }
 
-/// What is reported of these flows together.
+/// What is reported of these flows together, given their delays.
 fn of_flows(
     simulation: &Simulation,
     spec: &NetSpec,
     (window, mark): (Span, &Mark),
     flows: &[&FlowResult],
-    delays: Delays,
-) -> ClassMetrics {
+    delays: FlowMetrics,
+) -> FlowMetrics {
     let index = |flow: &FlowResult| flow.id as usize - 1;
     let before = |flow: &FlowResult| mark.received[index(flow)];
     let delivered_bytes = flows.iter().map(|f| f.received_bytes - before(f)).sum();
@@ -227,8 +229,7 @@ fn of_flows(
     let done = outcomes.filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
     let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
     let first = first_start(simulation, spec, flows.iter().copied());
-    ClassMetrics {
-        flows: flows.len(),
+    FlowMetrics {
         afct_s: mean(&fcts),
         fct_p50_s: quantile(&fcts, 0.5),
         fct_p99_s: quantile(&fcts, 0.99),
@@ -237,14 +238,14 @@ fn of_flows(
         jain_flows: goodputs.len(),
         goodput_bps: rate_bps(delivered_bytes, window),
         delivered_bytes,
-        delays,
         retransmits: sum(|f| f.retransmits),
         timeouts: sum(|f| f.timeouts),
+        ..delays
     }
 }
 
-/// Utilisation of the links between routers, and the queue delay of the busiest that leaves a router. In a network without
-/// routers, or with one, all links take their place.
+/// Utilisation of the links between routers, and the queue delay of the busiest that leaves a
+/// router. In a network without routers, or with one, all links take their place.
 fn put_links(
     metrics: &mut Metrics,
     simulation: &Simulation,

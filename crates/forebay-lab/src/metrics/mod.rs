@@ -5,7 +5,7 @@ mod interfaces;
 mod measure;
 
 pub use interfaces::InterfaceResult;
-pub(crate) use interfaces::{has_left_push, interfaces_of};
+pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
 
 use serde::Serialize;
@@ -31,9 +31,10 @@ pub struct FlowResult {
     pub received_bytes: u64,
     /// Flow completion time in seconds; None if it did not complete.
     pub fct_s: Option<f64>,
-    /// Bytes in order at the receiver in the flow's part of the window, as bits per second. That part begins when the clock of
-    /// the completion time starts, and ends with completion: without `measure_from_s` a completed flow has bytes / FCT.
-    /// None for a flow that was not active in the window.
+    /// Bytes in order at the receiver in the flow's part of the window, as bits per second. That
+    /// part begins when the clock of the completion time starts, and ends with completion: without
+    /// `measure_from_s` a completed flow has bytes / FCT. None for a flow that was not active in
+    /// the window.
     pub goodput_bps: Option<f64>,
     /// Mean round-trip time that the sender saw, in milliseconds.
     pub rtt_mean_ms: Option<f64>,

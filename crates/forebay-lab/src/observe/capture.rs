@@ -1,13 +1,14 @@
 //! `packets.pcapng`: every packet on every link, or on those that were chosen, as bytes, whole or
 //! their beginnings.
 //!
-//! One interface per directed link, called `a->b`; one record for each packet that arrives at the end of its link, at the time
-//! when it arrives. So the number of records is the number of packet-hops of the run, less the packets that were lost on a wire
-//! after their transmission, less those still on a wire when the run ended.
-//! A packet is seen once on each link that it passes: `frame.interface_name == "a->b"` in Wireshark shows one of them.
+//! One interface per directed link, called `a->b`; one record for each packet that arrives at the
+//! end of its link, at the time when it arrives. So the number of records is the number of
+//! packet-hops of the run, less the packets that were lost on a wire after their transmission, less
+//! those still on a wire when the run ended. A packet is seen once on each link that it passes:
+//! `frame.interface_name == "a->b"` in Wireshark shows one of them.
 
 use super::{CaptureFilter, CaptureLimit};
-use crate::store::StoreError;
+use crate::error::StoreError;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::NetSpec;
 use forebay_wire::AddressPlan;

@@ -25,8 +25,8 @@ pub struct EventFilterError {
 }
 
 impl EventFilter {
-    /// From the command line: `3` or `flow:3` (flows count from 1), `r0` or `node:r0`. A bare number is a flow if there is one
-    /// of that number, else a node of that name.
+    /// From the command line: `3` or `flow:3` (flows count from 1), `r0` or `node:r0`. A bare
+    /// number is a flow if there is one of that number, else a node of that name.
     pub fn parse(text: &str, scenario: &Scenario) -> Result<EventFilter, EventFilterError> {
         let flow = |number: &str| {
             let number: u32 = number.parse().ok()?;

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!   1.015208000 arrived  0->2         flow 1 >  seq 1:1449 ack 1 win 502 len 1448 [ACK] ts 15/10
-//!   1.031416000 queued   2->0         flow 1 <  seq 1 ack 1449 win 501 len 0 [ACK] ts 31/15 sack 2897:4345
+//!   1.031416000 queued   2->0         flow 1 <  seq 1 ack 1449 win 501 len 0 [ACK] ts 31/15
 //! ```
 //!
-//! Time in seconds; what happened; where; the flow, `>` from the end that opened it, `<` towards it. Sequence numbers count from
-//! the SYN of their direction, which is 0, as in tcpdump, and do not wrap. `mark` shows ECN fields other than Not-ECT.
+//! Time in seconds; what happened; where; the flow, `>` from the end that opened it, `<` towards
+//! it. Sequence numbers count from the SYN of their direction, which is 0, as in tcpdump, and do
+//! not wrap. `mark` shows ECN fields other than Not-ECT.
 
 use super::EventWriter;
 use super::capture::link_arrows;

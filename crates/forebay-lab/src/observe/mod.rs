@@ -6,7 +6,7 @@ mod lines;
 
 pub use filter::{EventFilter, EventFilterError};
 
-use crate::run::{RunError, RunOptions};
+use crate::error::RunError;
 use capture::CaptureFile;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::{NetSpec, Workload};
@@ -15,6 +15,7 @@ use forebay_scenario::Scenario;
 use forebay_sim::{Observer, PacketEvent};
 use lines::Lines;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -39,7 +40,10 @@ pub struct CaptureFilter<'a> {
 
 /// A text names directed links that are not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no link `{name}`{hint}{}", others.iter().map(|other| format!("\n{other}")).collect::<String>())]
+#[error(
+    "there is no link `{name}`{hint}{}",
+    others.iter().map(|other| format!("\n{other}")).collect::<String>()
+)]
 pub struct UnknownLink {
     /// The name.
     pub name: String,
@@ -86,7 +90,8 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
 /// Where lines of packet events go: standard output, a file, memory.
 pub type EventWriter = Arc<Mutex<dyn Write + Send>>;
 
-/// The observers of a run: shared between the run, which opens and ends it, and the simulation, which feeds it.
+/// The observers of a run: shared between the run, which opens and ends it, and the simulation,
+/// which feeds it.
 pub(crate) struct RunObserver(Option<Arc<Shared>>);
 
 struct Shared {
@@ -102,20 +107,14 @@ struct Sinks {
 }
 
 impl RunObserver {
-    /// What the options ask for.
+    /// A capture at a path, if one is wanted, and lines of packet events.
     pub fn open(
         spec: &NetSpec,
-        options: &RunOptions<'_>,
-        (protocol, seed): (&str, u64),
+        capture: Option<(PathBuf, (CaptureLimit, CaptureFilter<'_>))>,
+        lines: Option<(EventFilter, &EventWriter)>,
     ) -> Result<RunObserver, RunError> {
-        let capture = match (options.store, options.capture) {
-            (Some(store), Some(limit)) => {
-                let path = store.capture_path(protocol, seed);
-                Some(CaptureFile::create(&path, spec, (limit, options.capture_filter))?)
-            }
-            _ => None,
-        };
-        let lines = options.events;
+        let capture = capture.map(|(path, what)| CaptureFile::create(&path, spec, what));
+        let capture = capture.transpose()?;
         let lines = lines.map(|(filter, writer)| Lines::new(filter, writer.clone(), spec));
         if capture.is_none() && lines.is_none() {
             return Ok(RunObserver(None));

@@ -3,11 +3,12 @@
 use super::measure::{Measure, Over, Since};
 use super::recording::{PortSample, Recording, Sample, growth};
 use crate::metrics::FlowResult;
-use crate::run::RunResult;
+use crate::result::RunResult;
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean};
 
-/// Gains of the throughput meter in the authors' scripts: on its last value, and on the mean of the last two samples.
+/// Gains of the throughput meter in the authors' scripts: on its last value, and on the mean of the
+/// last two samples.
 const SMOOTHING: (f64, f64) = (0.4, 0.6);
 /// In those scripts a receiver counts if its smoothed throughput is above this, in bits per second.
 const ACTIVE_BPS: f64 = 100.0;
@@ -20,7 +21,8 @@ pub(super) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// The value of a measure that has been checked; None if there is none, because what it waits for did not happen.
+    /// The value of a measure that has been checked; None if there is none, because what it waits
+    /// for did not happen.
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Metric(name) => number(self.result.metrics.numbers(), name),
@@ -141,8 +143,8 @@ impl Measured<'_> {
         })
     }
 
-    /// As the authors' scripts: every `every_s` the index over the receivers that are active, with their throughput smoothed; then
-    /// the mean over the samples with one or more.
+    /// As the authors' scripts: every `every_s` the index over the receivers that are active, with
+    /// their throughput smoothed; then the mean over the samples with one or more.
     fn jain_sampled(&self, every_s: f64, over: Over, [from_s, until_s]: [f64; 2]) -> Option<f64> {
         let last_s = self.recording.samples().last()?.at_s;
         let flows = self.result.per_flow.len();

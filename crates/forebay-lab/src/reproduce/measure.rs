@@ -9,8 +9,8 @@ use forebay_scenario::Scenario;
 use forebay_scenario::statistics::mean;
 use serde::Deserialize;
 
-/// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports and links are named after their
-/// ends: "0-2" is what feeds the link from 0 to 2.
+/// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports
+/// and links are named after their ends: "0-2" is what feeds the link from 0 to 2.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Measure {
@@ -36,17 +36,19 @@ pub(super) enum Measure {
     LinkRate { link: String, within_s: [f64; 2] },
     /// Bits per second that a receiver got in order.
     Goodput { flow: u32, within_s: [f64; 2] },
-    /// Bits per second of IP packets that left an interface, detours included; in windows of `every_s`.
+    /// Bits per second of IP packets that left an interface, detours included; in windows of
+    /// `every_s`.
     PortOutput { port: String, within_s: [f64; 2], every_s: f64, take: Take },
-    /// The smallest by the largest slope of the cached bytes of flows: 1 if all grow, or shrink, alike; 0 if one grows while
-    /// another shrinks.
+    /// The smallest by the largest slope of the cached bytes of flows: 1 if all grow, or shrink,
+    /// alike; 0 if one grows while another shrinks.
     ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
     /// Payload of flows that left an interface by payload that their receivers got.
     PassedRatio { port: String, flows: Vec<u32>, within_s: [f64; 2] },
     /// The largest window of a sender, in segments of so many bytes, up to the look at which it
     /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
-    /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs, sampled so often.
+    /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs,
+    /// sampled so often.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
 }
 
@@ -60,7 +62,8 @@ pub(super) enum Since {
     Established,
 }
 
-/// Whose goodputs make up a sampled index: receivers whose smoothed goodput is more than 100 bit/s, and of those
+/// Whose goodputs make up a sampled index: receivers whose smoothed goodput is more than 100 bit/s,
+/// and of those
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {

@@ -1,5 +1,6 @@
 //! What is kept of a run while it goes on, for measures that need more than its result.
 
+use crate::metrics::interface;
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
 use forebay_sim::Simulation;
@@ -110,7 +111,7 @@ impl Recording {
     }
 
     fn port(&self, simulation: &Simulation, link: usize) -> PortSample {
-        let Some(view) = simulation.interface(LinkId(link as u32)) else {
+        let Some(view) = interface(simulation, LinkId(link as u32)) else {
             return PortSample {
                 flows: vec![FlowTotals::default(); self.flows],
                 ..PortSample::default()
@@ -154,7 +155,8 @@ impl Recording {
 
     /// The looks within a stretch of time, both ends included.
     pub fn within(&self, [from_s, until_s]: [f64; 2]) -> &[Sample] {
-        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding alone.
+        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding
+        // alone.
         const SLACK_S: f64 = 1e-7;
         let first = self.samples.partition_point(|s| s.at_s < from_s - SLACK_S);
         let end = self.samples.partition_point(|s| s.at_s <= until_s + SLACK_S);
@@ -162,7 +164,8 @@ impl Recording {
     }
 }
 
-/// How fast a count grew from the first of the samples to the last, per second; None for less than two.
+/// How fast a count grew from the first of the samples to the last, per second; None for less than
+/// two.
 pub(super) fn growth(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Option<f64> {
     let (first, last) = (samples.first()?, samples.last()?);
     let elapsed_s = last.at_s - first.at_s;

@@ -6,7 +6,8 @@ use super::measure::Measure;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
-use crate::run::{RunOptions, RunResult, run_one};
+use crate::result::RunResult;
+use crate::run::{RunOptions, run_one};
 use forebay_router::inrpp::FlowTotals;
 use forebay_scenario::LinkNames;
 use forebay_scenario::{LoadOptions, Scenario};
@@ -82,9 +83,10 @@ fn dumbbell() -> (RunResult, LinkNames) {
     (result, LinkNames::new(&scenario))
 }
 
-/// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2 MB/s from 0 to 5 s, the third
-/// nothing. The first link takes as much as the first gets. Its interface holds 10 kB of the first flow more each second, 5 kB
-/// of the second; what left it of them is 3 MB/s and 1 MB/s.
+/// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2
+/// MB/s from 0 to 5 s, the third nothing. The first link takes as much as the first gets. Its
+/// interface holds 10 kB of the first flow more each second, 5 kB of the second; what left it of
+/// them is 3 MB/s and 1 MB/s.
 fn looks() -> Recording {
     let look = |s: u64| Sample {
         at_s: s as f64,
@@ -175,9 +177,10 @@ fn times_rates_and_caches_by_hand() {
     }
 }
 
-/// Meters at 1 s: 0.3 x 8 and 0.3 x 16 Mbit/s, shares 1 to 2; from 2 s on both are 0.4 of the last and 0.6 of the same samples
-/// again, so the shares stay 1 to 2 while both get something: J = 9 / 10. After 5 s the second has everything: left out, J = 1;
-/// metered on, it falls by half of a sample and then by 0.4 a second.
+/// Meters at 1 s: 0.3 x 8 and 0.3 x 16 Mbit/s, shares 1 to 2; from 2 s on both are 0.4 of the last
+/// and 0.6 of the same samples again, so the shares stay 1 to 2 while both get something: J = 9
+/// / 10. After 5 s the second has everything: left out, J = 1; metered on, it falls by half of a
+/// sample and then by 0.4 a second.
 #[test]
 fn sampled_fairness_by_hand() {
     let of = |over, within| {

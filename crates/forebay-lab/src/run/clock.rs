@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
     pub wall: Duration,
-    /// User and system time of the thread that is charged, and of others that were added; wall-clock time where the system does not tell.
+    /// User and system time of the thread that is charged, and of others that were added;
+    /// wall-clock time where the system does not tell.
     pub cpu: Duration,
 }
 

@@ -1,7 +1,8 @@
 //! Moves a simulation from stop to stop: start of the window, samples, looks at the outside world.
 
 use super::clock::{Cost, now};
-use super::{Progress, RunError, RunOptions};
+use super::{Progress, RunOptions, unbalanced};
+use crate::error::RunError;
 use crate::metrics::{Bounds, Mark};
 use crate::observe::RunObserver;
 use crate::store::SeriesWriter;
@@ -12,11 +13,13 @@ use forebay_transport::Role;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The longest and the shortest stretch of simulated time between two looks at the outside world. No stretch crosses a
-/// multiple of the longest, unless something is known to come behind it: see [`Drive::end_quietly`] and [`Ahead`].
+/// The longest and the shortest stretch of simulated time between two looks at the outside world.
+/// No stretch crosses a multiple of the longest, unless something is known to come behind it: see
+/// [`Drive::end_quietly`] and [`Ahead`].
 const LONGEST: Span = Span::from_millis(100);
 const SHORTEST: Span = Span::from_micros(1);
-/// A stretch that takes less wall-clock time than the first is doubled, one that takes more than the second is halved.
+/// A stretch that takes less wall-clock time than the first is doubled, one that takes more than
+/// the second is halved.
 const TOO_SHORT: Duration = Duration::from_millis(5);
 const TOO_LONG: Duration = Duration::from_millis(20);
 /// Progress is told this often.
@@ -49,7 +52,8 @@ impl Drive<'_> {
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
             let (began, events) = (self.simulation.now(), self.simulation.events());
-            // Results are read at these times alone; between them only the outside world is looked at.
+            // Results are read at these times alone; between them only the outside world is looked
+            // at.
             let read_at = sample_at.min(look_at).min(window).min(self.bounds.until);
             let stop = ahead.stop(began, step, idle).min(read_at);
             let simulation = &mut *self.simulation;
@@ -86,8 +90,9 @@ impl Drive<'_> {
         }
     }
 
-    /// Nothing will ever happen again, though not every flow has ended (a network that stays cut). The clock stands where the
-    /// wall clock made us stop; the next boundary follows from the last event alone, so that every machine ends there.
+    /// Nothing will ever happen again, though not every flow has ended (a network that stays cut).
+    /// The clock stands where the wall clock made us stop; the next boundary follows from the last
+    /// event alone, so that every machine ends there.
     fn end_quietly(&mut self) -> Result<(), RunError> {
         let now = self.simulation.now();
         let end = match now.as_nanos().is_multiple_of(LONGEST.as_nanos()) {
@@ -100,7 +105,7 @@ impl Drive<'_> {
     }
 
     fn unbalanced(&self, error: Unbalanced) -> RunError {
-        RunError::unbalanced(error, self.options, self.run)
+        unbalanced(error, self.options, self.run)
     }
 
     /// Is the run still wanted, are its observers well, is someone to be told?
@@ -132,10 +137,12 @@ impl Drive<'_> {
     }
 }
 
-/// What the scenario says will happen: starts of flows, and events of the network. Before the next of them the network is not
-/// quiet, so that a stretch may cross multiples of the longest without a change of where the run ends.
+/// What the scenario says will happen: starts of flows, and events of the network. Before the next
+/// of them the network is not quiet, so that a stretch may cross multiples of the longest without a
+/// change of where the run ends.
 struct Ahead {
-    /// Multiples of the longest stretch at or before those times, in ns, the latest first; none twice.
+    /// Multiples of the longest stretch at or before those times, in ns, the latest first; none
+    /// twice.
     known_ns: Vec<u64>,
 }
 
@@ -150,8 +157,9 @@ impl Ahead {
         Ahead { known_ns }
     }
 
-    /// Where a stretch that begins at `now` ends. After `idle` time without an event, as much again is crossed at once: years
-    /// in which nothing happens cost a few looks, and what wakes up unforeseen is noticed soon.
+    /// Where a stretch that begins at `now` ends. After `idle` time without an event, as much again
+    /// is crossed at once: years in which nothing happens cost a few looks, and what wakes up
+    /// unforeseen is noticed soon.
     fn stop(&mut self, now: Time, step: Span, idle: Span) -> Time {
         while self.known_ns.last().is_some_and(|&at| at <= now.as_nanos()) {
             self.known_ns.pop();

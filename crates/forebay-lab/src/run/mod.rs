@@ -4,36 +4,38 @@ mod clock;
 mod drive;
 mod parallel;
 
-pub use parallel::{Parallel, Shares};
-
-use crate::metrics::{
-    Bounds, FlowResult, InterfaceResult, Mark, clock_seconds, flows_of, interfaces_of, metrics_of,
-};
+use crate::error::RunError;
+use crate::metrics::{Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of};
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
-use crate::store::{MOST_FLOWS_BY_PORT, Store, StoreError};
+use crate::result::{Parallel, RunResult};
+use crate::store::Store;
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
 use forebay_base::{DropReason, Span, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
-use forebay_report::Metrics;
+use forebay_report::MOST_FLOWS_BY_PORT;
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
-use forebay_scenario::{LinkNames, Scenario, ScenarioError, count_per_flow};
+use forebay_scenario::{LinkNames, Scenario, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run it again.
+    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run
+    /// it again.
     pub name: &'a str,
     /// Emit every packet to bytes and parse it back on every link.
     pub bytes: bool,
     /// Use the simple event heap.
     pub binary_heap: bool,
-    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For measurements of what it costs.
+    /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
+    /// depend on it.
+    pub general: bool,
+    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For
+    /// measurements of what it costs.
     pub without_hash: bool,
     /// Set by whoever wants the run to stop; looked at several times a second.
     pub cancel: Option<&'a AtomicBool>,
@@ -51,17 +53,19 @@ pub struct RunOptions<'a> {
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a Known>,
-    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run that is captured, or whose packet
-    /// events are written, uses one. Results do not depend on it.
+    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run
+    /// that is captured, or whose packet events are written, uses one. Results do not depend on it.
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
 }
 
-/// Looks at a simulation while it runs. They change nothing: the trace is the same with and without.
+/// Looks at a simulation while it runs. They change nothing: the trace is the same with and
+/// without.
 #[derive(Clone, Copy)]
 pub struct Looks<'a> {
-    /// Simulated time between two of them; the first is that long after time 0, the last at the end of the run.
+    /// Simulated time between two of them; the first is that long after time 0, the last at the end
+    /// of the run.
     pub every: Span,
     /// Who looks.
     pub who: &'a (dyn Fn(&Simulation) + Sync),
@@ -91,85 +95,18 @@ impl Progress {
     }
 }
 
-/// What a run gave.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunResult {
-    /// Protocol of the flows that name none.
-    pub protocol: String,
-    /// Seed.
-    pub seed: u64,
-    /// Trace hash, 16 hexadecimal digits.
-    pub trace_hash: String,
-    /// Events handled.
-    pub events: u64,
-    /// Packets fully serialised on a link, each link counted.
-    pub packet_hops: u64,
-    /// Wall-clock time of the event loop, in seconds; building and measuring not counted.
-    pub wall_s: f64,
-    /// CPU time of the event loop (user and system) in all threads, in seconds.
-    pub cpu_s: f64,
-    /// How it used its threads.
-    #[serde(flatten)]
-    pub parallel: Parallel,
-    /// Memory that it needed, by its size.
-    pub memory: RunMemory,
-    /// Simulated time at the end, in seconds.
-    pub ended_s: f64,
-    /// Number of flows.
-    pub flows: usize,
-    /// Flows that completed.
-    pub completed: usize,
-    /// Packets dropped, by reason; "full" always, other reasons where there are any.
-    pub drops: BTreeMap<&'static str, u64>,
-    /// Metrics.
-    pub metrics: Metrics,
-    /// One entry per flow.
-    pub per_flow: Vec<FlowResult>,
-    /// Interfaces of INRPP routers that did not stay in the state P; absent from JSON if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub interfaces: Vec<InterfaceResult>,
-    /// What a fluid model with max-min fair sharing would have done.
-    pub reference: Reference,
-}
-
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Why a run has no result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The scenario cannot be run under this protocol.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The network cannot be built: why in the names of the scenario, and the error.
-    #[error("the network cannot be built: {0}")]
-    Network(String, SpecError),
-    /// It was stopped.
-    #[error("the run was stopped")]
-    Cancelled,
-    /// Its files cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Packet events cannot be written.
-    #[error("cannot write packet events: {0}")]
-    Events(#[source] std::io::Error),
-    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
-    /// how to see it again.
-    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
-    Unbalanced(Unbalanced, String),
-}
-
-impl RunError {
-    fn unbalanced(
-        error: Unbalanced,
-        options: &RunOptions<'_>,
-        (protocol, seed): (&str, u64),
-    ) -> RunError {
-        let (name, bytes) = (options.name, if options.bytes { " --bytes" } else { "" });
-        let again =
-            format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}");
-        RunError::Unbalanced(error, again)
-    }
+/// The error for packets that are missing, with the command that shows it again.
+fn unbalanced(
+    error: Unbalanced,
+    options: &RunOptions<'_>,
+    (protocol, seed): (&str, u64),
+) -> RunError {
+    let name = options.name;
+    let bytes = if options.bytes { " --bytes" } else { "" };
+    let general = if options.general { " --general" } else { "" };
+    let again =
+        format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}");
+    RunError::Unbalanced(error, again)
 }
 
 /// Run `scenario` with `protocol` and `seed`.
@@ -190,10 +127,14 @@ pub fn run_one(
     }
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
-    let observer = RunObserver::open(&spec, options, (protocol, seed))?;
+    let capture = options.store.zip(options.capture).map(|(store, limit)| {
+        (store.capture_path(protocol, seed), (limit, options.capture_filter))
+    });
+    let observer = RunObserver::open(&spec, capture, options.events)?;
     let simulation_options = Options {
         bytes: options.bytes,
         binary_heap: options.binary_heap,
+        general: options.general,
         without_hash: options.without_hash,
         observer: observer.observer(),
         threads: options.threads,
@@ -225,7 +166,7 @@ pub fn run_one(
     let (at, conservation) = (simulation.now(), simulation.conservation());
     if !conservation.holds() {
         let error = Unbalanced { at, conservation };
-        return Err(RunError::unbalanced(error, options, (protocol, seed)));
+        return Err(unbalanced(error, options, (protocol, seed)));
     }
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
@@ -356,7 +297,7 @@ mod tests {
         };
         let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
         let lost = Unbalanced { at: Time::from_secs(1), conservation };
-        let text = RunError::unbalanced(lost, &options, ("cubic", 7)).to_string();
+        let text = unbalanced(lost, &options, ("cubic", 7)).to_string();
         let again = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes";
         assert!(text.starts_with("packets are not conserved at 1"), "{text}");
         assert!(text.contains("sent: 2") && text.ends_with(again), "{text}");

@@ -1,11 +1,12 @@
 //! A table that a second thread encodes and writes, so that the run does not wait for it.
 
-use super::error::StoreError;
 use super::table::{Column, TableFile};
+use crate::error::StoreError;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Groups of rows that wait for the writer: a run that makes them faster than a disk takes them waits, and memory stays bounded.
+/// Groups of rows that wait for the writer: a run that makes them faster than a disk takes them
+/// waits, and memory stays bounded.
 const MOST_WAITING: usize = 2;
 
 /// See the module.
@@ -25,7 +26,8 @@ impl BackgroundTable {
         };
         BackgroundTable { groups, writer: Some(std::thread::spawn(write)) }
     }
-    /// Append rows, in the order of the columns at creation. What went wrong with rows before these is told here. Panics after an error.
+    /// Append rows, in the order of the columns at creation. What went wrong with rows before these
+    /// is told here. Panics after an error.
     pub fn append(&mut self, columns: Vec<Column>) -> Result<(), StoreError> {
         match self.groups.send(columns) {
             Ok(()) => Ok(()),

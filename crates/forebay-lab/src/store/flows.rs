@@ -1,9 +1,9 @@
 //! `flows.parquet`: one row per flow of each run.
 
-use super::error::StoreError;
 use super::table::{Column, TableFile, count};
+use crate::error::StoreError;
 use crate::metrics::FlowResult;
-use crate::run::RunResult;
+use crate::result::RunResult;
 use std::path::PathBuf;
 
 /// Rows in a row group: few enough that a reader can skip, and enough that its dictionaries pay.

@@ -6,8 +6,8 @@
 //! folder without a lock whose process is gone belongs to nobody. Where there are no such locks,
 //! nothing is removed.
 
-use super::error::StoreError;
 use super::place::{entries, is_own};
+use crate::error::StoreError;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,29 +2,31 @@
 //!
 //! | File | What it holds |
 //! |---|---|
-//! | `scenario.toml` | the scenario with every group, file, preset and default written out; version, seeds and trace hashes as comments, so that it can be run again |
+//! | `scenario.toml` | the scenario with all groups, files, presets and defaults written out |
 //! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
-//! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`], before them `run_protocol` and `seed` |
-//! | `series.parquet` | `t_ns, entity, metric, value` of each run, before them `run_protocol` and `seed` |
+//! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`] |
+//! | `series.parquet` | one row per sample of each run: `t_ns, entity, metric, value, unit` |
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
+//! `scenario.toml` has version, seeds and trace hashes as comments, so that it can be run again.
+//! The tables have `run_protocol` and `seed` before their other columns.
+//!
 //! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
-//! fails; if the process is killed,
-//! the next run with the same folder removes it. When a sweep is
-//! stopped, the runs that had finished are written, and `summary.json` names the others under `missing`.
+//! fails; if the process is killed, the next run with the same folder removes it. When a sweep is
+//! stopped, the runs that had finished are written, and `summary.json` names the others under
+//! `missing`.
 
 mod background;
-mod error;
 mod flows;
 mod leftovers;
 mod place;
 mod series;
 mod table;
 
-pub use error::StoreError;
-pub(crate) use series::{MOST_FLOWS_BY_PORT, SeriesWriter};
+pub(crate) use series::SeriesWriter;
 
+use crate::error::StoreError;
 use crate::summary::Summary;
 use forebay_report::{REPORT_NAME, write_report};
 use forebay_scenario::LinkNames;
@@ -80,8 +82,8 @@ impl Store {
         self.place.file(&capture_name(protocol, seed))
     }
 
-    /// Write everything and put the folder in its place; what was there before goes. Without a finished run nothing is written,
-    /// and what was there stays.
+    /// Write everything and put the folder in its place; what was there before goes. Without a
+    /// finished run nothing is written, and what was there stays.
     pub fn finish(self, scenario: &Scenario, summary: &Summary) -> Result<(), StoreError> {
         if summary.runs.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! A folder that appears whole or not at all.
 
-use super::error::StoreError;
 use super::leftovers::{self, Beside, Taken};
+use crate::error::StoreError;
 use forebay_report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

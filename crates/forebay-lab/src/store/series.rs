@@ -1,20 +1,21 @@
 //! `series.parquet`: what changes over time, in long form, sampled every `sample_s`.
 //!
-//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`; rows in order of run, then
-//! of time.
+//! Columns `run_protocol`, `seed`, `t_ns`, `entity`, `metric`, `value`, `unit`; rows in order of
+//! run, then of time. Names and units stand in the table of [`Series`].
 //!
 //! * `flow/N` (and `flow/N/P` for each further path P, from 2), from the sender's first packet to
 //!   its end: `cwnd_bytes`, `ssthresh_bytes`, `srtt_ms`, `in_flight_bytes`, `pacing_rate_bps`,
 //!   `delivered_bytes`, `lost_bytes`; no row for what is not set (no threshold, no RTT sample yet,
 //!   not paced). Of the flow as a whole `sent_bytes`, sent at least once, `received_bytes`, in
 //!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
+//!   Of each path `cc.NAME`, whatever its controller publishes, in the unit that it gives;
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
-//!   waits there: `queue_bytes`. Under RCP, from the first packet on: `rcp_rate_bps`, the rate that
-//!   is stamped. Of a port that has another row or lies between two routers `transmitted_bytes`, on
-//!   the wire since the start, headers and per-packet overhead included, at each sample at which it
-//!   has grown. Beside the first of those `rate_bps`, the rate of the link, and again when it has
-//!   changed; once `queue_limit_bytes`, of a limit in packets that many of the MTU, and in that
-//!   case `queue_limit_packets`;
+//!   waits there: `queue_bytes`. From the first packet on what the scheme of the port publishes, as
+//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between
+//!   two routers `transmitted_bytes`, on the wire since the start, headers and per-packet overhead
+//!   included, at each sample at which it has grown. Beside the first of those `rate_bps`, the rate
+//!   of the link, and again when it has changed; once `queue_limit_bytes`, of a limit in packets
+//!   that many of the MTU, and in that case `queue_limit_packets`;
 //! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
 //!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
 //!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
@@ -24,11 +25,13 @@
 //!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
-use super::error::StoreError;
 use super::table::{Column, TableFile, count};
-use crate::metrics::has_left_push;
+use crate::error::StoreError;
+use crate::metrics::{has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
+use forebay_cc::Observed;
 use forebay_queue::Limit;
+use forebay_report::{MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_scenario::LinkNames;
 use forebay_scenario::Scenario;
@@ -40,9 +43,6 @@ use std::path::PathBuf;
 
 /// Rows that are kept in memory.
 const GROUP_ROWS: usize = 1 << 16;
-/// Flows up to which interfaces of INRPP routers have rows of their own for each.
-pub(crate) const MOST_FLOWS_BY_PORT: usize = 50;
-
 /// Samples one run.
 pub(crate) struct SeriesWriter {
     table: BackgroundTable,
@@ -56,8 +56,10 @@ pub(crate) struct SeriesWriter {
     flows: Vec<Option<ByteArray>>,
     /// By its endpoints, where interfaces have rows for each flow.
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
-    metrics: Metrics,
+    names_of_series: Names,
     rows: Rows,
+    /// What the scheme of a port publishes at a sample, kept for its memory.
+    published: Vec<(&'static str, f64)>,
 }
 
 /// What the scenario says of a port.
@@ -100,8 +102,8 @@ struct Port {
     rate: Option<Rate>,
     /// Something has waited there.
     queued: bool,
-    /// It has granted a rate to a packet.
-    granted: bool,
+    /// Its scheme has published a number.
+    published: bool,
     /// It is an interface of an INRPP router that has left P.
     pooled: bool,
 }
@@ -110,69 +112,84 @@ struct Port {
 struct Rows {
     t_ns: Vec<i64>,
     entity: Vec<ByteArray>,
-    metric: Vec<ByteArray>,
+    /// Numbers of [`Names::all`].
+    series: Vec<u32>,
     value: Vec<f64>,
 }
 
 impl Rows {
-    fn push(&mut self, at: Time, entity: &ByteArray, metric: &ByteArray, value: f64) {
+    fn push(&mut self, at: Time, entity: &ByteArray, series: Series, value: f64) {
+        self.push_numbered(at, entity, series as u32, value);
+    }
+
+    fn push_numbered(&mut self, at: Time, entity: &ByteArray, series: u32, value: f64) {
         self.t_ns.push(count(at.as_nanos()));
         self.entity.push(entity.clone());
-        self.metric.push(metric.clone());
+        self.series.push(series);
         self.value.push(value);
     }
 }
 
-/// Names of metrics, shared by all rows that have them.
-struct Metrics {
-    queue: ByteArray,
-    rcp_rate: ByteArray,
-    of_wire: [ByteArray; 4],
-    of_path: [ByteArray; 7],
-    of_flow: [ByteArray; 3],
-    of_interface: [ByteArray; 5],
-    of_cache: [ByteArray; 3],
-    of_share: [ByteArray; 2],
+/// Names and units, shared by all rows that have them.
+struct Names {
+    /// By number: first those of [`Series::ALL`], then published ones in the order in which they
+    /// came.
+    all: Vec<[ByteArray; 2]>,
+    /// The published ones: prefix, name and unit.
+    published: Vec<[&'static str; 3]>,
 }
 
-const QUEUE_METRIC: &str = "queue_bytes";
-const RCP_METRIC: &str = "rcp_rate_bps";
-const WIRE_METRICS: [&str; 4] =
-    ["transmitted_bytes", "rate_bps", "queue_limit_bytes", "queue_limit_packets"];
-const PATH_METRICS: [&str; 7] = [
-    "cwnd_bytes",
-    "ssthresh_bytes",
-    "srtt_ms",
-    "in_flight_bytes",
-    "pacing_rate_bps",
-    "delivered_bytes",
-    "lost_bytes",
-];
-const FLOW_METRICS: [&str; 3] = ["sent_bytes", "received_bytes", "arrived_bytes"];
-const INTERFACE_METRICS: [&str; 5] =
-    ["cache_bytes", "state", "offered_bytes", "sent_bytes", "detoured_bytes"];
-const CACHE_METRICS: [&str; 3] = ["cache_low_bytes", "cache_high_bytes", "cache_total_bytes"];
-const SHARE_METRICS: [&str; 2] = ["cache_bytes", "passed_bytes"];
+impl Names {
+    fn new() -> Names {
+        let names = |series: &Series| [series.name(), series.unit()].map(ByteArray::from);
+        Names { all: Series::ALL.iter().map(names).collect(), published: Vec::new() }
+    }
 
-/// The values of [`PATH_METRICS`].
-fn values(view: &PathView) -> [Option<f64>; 7] {
+    /// The number of the series that a controller publishes.
+    fn of_controller(&mut self, name: &'static str, unit: &'static str) -> u32 {
+        self.published(PUBLISHED, name, unit)
+    }
+
+    /// The number of the series that the scheme of a port publishes: in the table, or outside.
+    fn of_scheme(&mut self, name: &'static str) -> u32 {
+        let known = Series::by_name(name.as_bytes());
+        known.map_or_else(|| self.published("", name, ""), |series| series as u32)
+    }
+
+    fn published(&mut self, prefix: &'static str, name: &'static str, unit: &'static str) -> u32 {
+        let place = self.published.iter().position(|&known| known == [prefix, name, unit]);
+        let place = place.unwrap_or_else(|| {
+            let full = ByteArray::from(format!("{prefix}{name}").as_str());
+            self.all.push([full, ByteArray::from(unit)]);
+            self.published.push([prefix, name, unit]);
+            self.published.len() - 1
+        });
+        (Series::ALL.len() + place) as u32
+    }
+}
+
+/// What is sampled of a path.
+fn path_values(view: &PathView) -> [(Series, Option<f64>); 7] {
     [
-        Some(view.cwnd_bytes as f64),
-        view.ssthresh_bytes.map(|bytes| bytes as f64),
-        view.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
-        Some(view.in_flight_bytes as f64),
-        view.pacing_rate.map(|rate| rate.bps() as f64),
-        Some(view.delivered_bytes as f64),
-        Some(view.lost_bytes as f64),
+        (Series::Cwnd, Some(view.cwnd_bytes as f64)),
+        (Series::Ssthresh, view.ssthresh_bytes.map(|bytes| bytes as f64)),
+        (Series::Srtt, view.srtt.map(|srtt| srtt.as_secs_f64() * 1e3)),
+        (Series::InFlight, Some(view.in_flight_bytes as f64)),
+        (Series::PacingRate, view.pacing_rate.map(|rate| rate.bps() as f64)),
+        (Series::Delivered, Some(view.delivered_bytes as f64)),
+        (Series::Lost, Some(view.lost_bytes as f64)),
     ]
 }
 
-/// The values of [`INTERFACE_METRICS`].
-fn interface_values(view: &InterfaceView<'_>) -> [f64; 5] {
-    let bytes =
-        [view.cache_bytes(), view.offered_bytes(), view.sent_bytes(), view.detoured_bytes()];
-    let [cache, offered, sent, detoured] = bytes.map(|bytes| bytes as f64);
-    [cache, f64::from(view.state() as u8), offered, sent, detoured]
+/// What is sampled of an interface of an INRPP router.
+fn interface_values(view: &InterfaceView<'_>) -> [(Series, f64); 5] {
+    [
+        (Series::Cache, view.cache_bytes() as f64),
+        (Series::State, f64::from(view.state() as u8)),
+        (Series::Offered, view.offered_bytes() as f64),
+        (Series::Sent, view.sent_bytes() as f64),
+        (Series::Detoured, view.detoured_bytes() as f64),
+    ]
 }
 
 impl SeriesWriter {
@@ -181,11 +198,11 @@ impl SeriesWriter {
         (protocol, seed): (&str, u64),
         (names, scenario): (LinkNames, &Scenario),
     ) -> Result<SeriesWriter, StoreError> {
-        let rows = Rows::default();
         let protocol = ByteArray::from(protocol);
         // A seed may use all 64 bits; as a signed number it has the same ones.
         let seed = seed as i64;
-        let table = TableFile::create(path, &columns(&protocol, seed, rows))?;
+        let table =
+            TableFile::create(path, &columns(&protocol, seed, Rows::default(), &Names::new()))?;
         Ok(SeriesWriter {
             table: BackgroundTable::new(table),
             protocol,
@@ -195,17 +212,9 @@ impl SeriesWriter {
             names,
             flows: Vec::new(),
             flow_ids: BTreeMap::new(),
-            metrics: Metrics {
-                queue: ByteArray::from(QUEUE_METRIC),
-                rcp_rate: ByteArray::from(RCP_METRIC),
-                of_wire: WIRE_METRICS.map(ByteArray::from),
-                of_path: PATH_METRICS.map(ByteArray::from),
-                of_flow: FLOW_METRICS.map(ByteArray::from),
-                of_interface: INTERFACE_METRICS.map(ByteArray::from),
-                of_cache: CACHE_METRICS.map(ByteArray::from),
-                of_share: SHARE_METRICS.map(ByteArray::from),
-            },
+            names_of_series: Names::new(),
             rows: Rows::default(),
+            published: Vec::new(),
         })
     }
 
@@ -227,13 +236,16 @@ impl SeriesWriter {
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
         let (now, link) = (simulation.now(), simulation.link(id));
         let queue_bytes = link.queue_bytes();
-        let granted = link.granted().filter(|_| !link.busy().is_zero());
-        let view = simulation.interface(id).filter(has_left_push);
+        self.published.clear();
+        if !link.busy().is_zero() {
+            link.publish(&mut |name, value| self.published.push((name, value)));
+        }
+        let view = interface(simulation, id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
         port.queued |= queue_bytes > 0;
-        port.granted |= granted.is_some();
+        port.published |= !self.published.is_empty();
         let between_routers = self.facts[id.index()].between_routers;
-        if !port.queued && !port.granted && view.is_none() && !between_routers {
+        if !port.queued && !port.published && view.is_none() && !between_routers {
             return;
         }
         let transmitted_bytes = link.transmitted_bytes();
@@ -247,10 +259,11 @@ impl SeriesWriter {
         let (queued, rate) = (port.queued, link.rate());
         self.sample_wire((now, &entity), id, transmitted_bytes, rate);
         if queued {
-            self.rows.push(now, &entity, &self.metrics.queue, queue_bytes as f64);
+            self.rows.push(now, &entity, Series::Queue, queue_bytes as f64);
         }
-        if let Some(rate) = granted {
-            self.rows.push(now, &entity, &self.metrics.rcp_rate, rate.bps() as f64);
+        for &(name, value) in &self.published {
+            let number = self.names_of_series.of_scheme(name);
+            self.rows.push_numbered(now, &entity, number, value);
         }
         if let Some(view) = view {
             self.sample_interface((now, &entity), &view, first);
@@ -265,19 +278,18 @@ impl SeriesWriter {
         rate: Rate,
     ) {
         let (port, facts) = (&mut self.ports[id.index()], self.facts[id.index()]);
-        let [transmitted, rates, limit_bytes, limit_packets] = &self.metrics.of_wire;
         if transmitted_bytes > port.transmitted_bytes {
             port.transmitted_bytes = transmitted_bytes;
-            self.rows.push(now, entity, transmitted, transmitted_bytes as f64);
+            self.rows.push(now, entity, Series::Transmitted, transmitted_bytes as f64);
         }
         let before = port.rate.replace(rate);
         if before != Some(rate) {
-            self.rows.push(now, entity, rates, rate.bps() as f64);
+            self.rows.push(now, entity, Series::LinkRate, rate.bps() as f64);
         }
         if before.is_none() {
-            self.rows.push(now, entity, limit_bytes, facts.limit_bytes as f64);
+            self.rows.push(now, entity, Series::LimitBytes, facts.limit_bytes as f64);
             if let Some(packets) = facts.limit_packets {
-                self.rows.push(now, entity, limit_packets, packets as f64);
+                self.rows.push(now, entity, Series::LimitPackets, packets as f64);
             }
         }
     }
@@ -288,14 +300,18 @@ impl SeriesWriter {
         view: &InterfaceView<'_>,
         first: bool,
     ) {
-        for (metric, value) in self.metrics.of_interface.iter().zip(interface_values(view)) {
-            self.rows.push(now, entity, metric, value);
+        for (series, value) in interface_values(view) {
+            self.rows.push(now, entity, series, value);
         }
         if first {
             let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
-            let limits = [low_bytes, high_bytes, total_bytes];
-            for (metric, bytes) in self.metrics.of_cache.iter().zip(limits) {
-                self.rows.push(now, entity, metric, bytes as f64);
+            let limits = [
+                (Series::CacheLow, low_bytes),
+                (Series::CacheHigh, high_bytes),
+                (Series::CacheTotal, total_bytes),
+            ];
+            for (series, bytes) in limits {
+                self.rows.push(now, entity, series, bytes as f64);
             }
         }
         if self.flow_ids.is_empty() {
@@ -312,10 +328,8 @@ impl SeriesWriter {
         let port = entity.as_utf8().expect("names are UTF-8");
         for (flow, FlowTotals { cached_bytes, passed_bytes }) in shares {
             let entity = ByteArray::from(format!("{port}/flow/{}", flow.0 + 1).as_str());
-            let values = [cached_bytes, passed_bytes].map(|bytes| bytes as f64);
-            for (metric, value) in self.metrics.of_share.iter().zip(values) {
-                self.rows.push(now, &entity, metric, value);
-            }
+            self.rows.push(now, &entity, Series::Cache, cached_bytes as f64);
+            self.rows.push(now, &entity, Series::Passed, passed_bytes as f64);
         }
     }
 
@@ -334,20 +348,30 @@ impl SeriesWriter {
                     &further
                 }
             };
-            let named = self.metrics.of_path.iter().zip(values(&client.view(path)));
-            for (metric, value) in named {
+            let now = simulation.now();
+            for (series, value) in path_values(&client.view(path)) {
                 if let Some(value) = value {
-                    self.rows.push(simulation.now(), entity, metric, value);
+                    self.rows.push(now, entity, series, value);
                 }
             }
+            let (rows, names) = (&mut self.rows, &mut self.names_of_series);
+            client.observe(path, &mut |Observed { name, unit, value }| {
+                if value.is_finite() {
+                    rows.push_numbered(now, entity, names.of_controller(name, unit), value);
+                }
+            });
         }
         let server = simulation.connection(flow, Role::Server);
         let received_bytes = server.map_or(0, |server| server.progress().received_bytes);
         let arrived_bytes = server.map_or(0, |server| server.arrived_bytes());
         let sent_bytes = client.progress().sent_bytes;
-        let values = [sent_bytes, received_bytes, arrived_bytes].map(|bytes| bytes as f64);
-        for (metric, value) in self.metrics.of_flow.iter().zip(values) {
-            self.rows.push(simulation.now(), first, metric, value);
+        let values = [
+            (Series::Sent, sent_bytes),
+            (Series::Received, received_bytes),
+            (Series::Arrived, arrived_bytes),
+        ];
+        for (series, bytes) in values {
+            self.rows.push(simulation.now(), first, series, bytes as f64);
         }
     }
 
@@ -356,7 +380,7 @@ impl SeriesWriter {
         if rows.value.is_empty() {
             return Ok(());
         }
-        let columns = columns(&self.protocol, self.seed, rows);
+        let columns = columns(&self.protocol, self.seed, rows, &self.names_of_series);
         self.table.append(columns.map(|(_, column)| column).into())
     }
 
@@ -377,21 +401,32 @@ fn flow_ids(simulation: &Simulation, flows: usize) -> BTreeMap<[(u32, u16); 2], 
     ids.collect()
 }
 
-fn columns(protocol: &ByteArray, seed: i64, rows: Rows) -> [(&'static str, Column); 6] {
+fn columns(
+    protocol: &ByteArray,
+    seed: i64,
+    rows: Rows,
+    names: &Names,
+) -> [(&'static str, Column); 7] {
     let len = rows.value.len();
+    let text = |part: usize| {
+        let of = |&series: &u32| names.all[series as usize][part].clone();
+        Column::Text(rows.series.iter().map(of).collect())
+    };
+    let (metric, unit) = (text(0), text(1));
     [
         ("run_protocol", Column::Text(vec![protocol.clone(); len])),
         ("seed", Column::Integers(vec![seed; len])),
         ("t_ns", Column::Integers(rows.t_ns)),
         ("entity", Column::Text(rows.entity)),
-        ("metric", Column::Text(rows.metric)),
+        ("metric", metric),
         ("value", Column::Reals(rows.value)),
+        ("unit", unit),
     ]
 }
 
 /// Put the series of several runs into one file, in the order given.
 pub(super) fn join(path: PathBuf, parts: &[PathBuf]) -> Result<(), StoreError> {
-    let like = columns(&ByteArray::from(""), 0, Rows::default());
+    let like = columns(&ByteArray::from(""), 0, Rows::default(), &Names::new());
     let mut table = TableFile::create(path, &like)?;
     parts.iter().try_for_each(|part| table.splice(part))?;
     table.close()

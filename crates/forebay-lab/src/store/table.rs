@@ -1,6 +1,6 @@
 //! Parquet files, column by column: Snappy, dictionaries for what repeats.
 
-use super::error::StoreError;
+use crate::error::StoreError;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};

@@ -14,7 +14,8 @@ fn close(got: Option<f64>, expected: f64, tolerance: f64) {
     assert!((got - expected).abs() <= tolerance, "{got} is not {expected}");
 }
 
-/// One flow over 100 Mbit/s, 10 Mbit/s and 100 Mbit/s; 7 ms of propagation each way. A full packet takes 0.12 ms and 1.2 ms.
+/// One flow over 100 Mbit/s, 10 Mbit/s and 100 Mbit/s; 7 ms of propagation each way. A full packet
+/// takes 0.12 ms and 1.2 ms.
 fn alone(bytes: u64) -> RunResult {
     let set = ["start_jitter=0s".to_string(), format!("flows.0.bytes={bytes}")];
     let set: Vec<&str> = set.iter().map(String::as_str).chain(["flows.0.count=1"]).collect();
@@ -23,7 +24,7 @@ fn alone(bytes: u64) -> RunResult {
 
 #[test]
 fn one_packet_takes_the_sum_of_its_parts() {
-    let delays = alone(1448).metrics.delays;
+    let delays = alone(1448).metrics.of_flows;
     // The ACK that ends the handshake, 52 bytes, is in transmission before it at 100 Mbit/s.
     let there_ms = 0.00416 + 0.12 + 1.2 + 0.12 + 7.0;
     for got in [
@@ -39,9 +40,9 @@ fn one_packet_takes_the_sum_of_its_parts() {
     close(delays.rtt_p99_ms, there_ms + back_ms, 1e-9);
 }
 
-/// Ten packets at once. The interface of the host takes one packet behind the one in transmission, so packet k leaves the
-/// transport when packet k - 1 starts, 0.12 (k - 2) + 0.00416 ms after the first; and it ends its transmission at 10 Mbit/s 1.2 k ms
-/// after the first has come there.
+/// Ten packets at once. The interface of the host takes one packet behind the one in transmission,
+/// so packet k leaves the transport when packet k - 1 starts, 0.12 (k - 2) + 0.00416 ms after the
+/// first; and it ends its transmission at 10 Mbit/s 1.2 k ms after the first has come there.
 #[test]
 fn packets_of_a_burst_wait_for_each_other() {
     let first_ms = 0.00416 + 0.12 + 1.0;
@@ -49,7 +50,7 @@ fn packets_of_a_burst_wait_for_each_other() {
     let made_ms = |k: f64| if k < 2.0 { 0.0 } else { 0.00416 + 0.12 * (k - 2.0) };
     let delays_ms = (1..=10).map(|k| arrives_ms(f64::from(k)) - made_ms(f64::from(k)));
     let expected: Vec<f64> = delays_ms.collect();
-    let delays = alone(14_480).metrics.delays;
+    let delays = alone(14_480).metrics.of_flows;
     close(delays.one_way_delay_mean_ms, expected.iter().sum::<f64>() / 10.0, 1e-6);
     // Nearest rank: the fifth of ten, within a bucket of 3 %; the last.
     close(delays.one_way_delay_p50_ms, expected[4], 0.03 * expected[4]);
@@ -104,7 +105,7 @@ fn assert_as_by_event_lines(scenario: &Scenario, protocol: &str) -> RunResult {
     let (result, of_flows) = by_event_lines(scenario, protocol);
     let mut all: Vec<f64> = of_flows.concat();
     all.sort_by(f64::total_cmp);
-    let delays = result.metrics.delays;
+    let delays = result.metrics.of_flows;
     close(delays.one_way_delay_mean_ms, all.iter().sum::<f64>() / all.len() as f64, 1e-5);
     let quantiles = [
         (0.5, delays.one_way_delay_p50_ms),
@@ -122,7 +123,7 @@ fn assert_as_by_event_lines(scenario: &Scenario, protocol: &str) -> RunResult {
 fn retransmissions_count_from_their_own_departure() {
     let scenario = scenario(&["start_jitter=0s"]);
     let result = assert_as_by_event_lines(&scenario, "newreno");
-    assert!(result.metrics.retransmits > 0);
+    assert!(result.metrics.of_flows.retransmits > 0);
     // Without an observer, as bytes, and in other partitions than its sender's: the same.
     for (bytes, threads) in [(false, 1), (true, 1), (false, 2), (false, 4)] {
         let options = RunOptions { bytes, threads, ..RunOptions::default() };
@@ -139,10 +140,11 @@ fn inrpp(set: &[&str]) -> Scenario {
 #[test]
 fn what_waits_in_a_cache_is_under_way() {
     let scenario = inrpp(&["flows.0.bytes=2MB"]);
-    let delays = assert_as_by_event_lines(&scenario, "inrpp").metrics.delays;
+    let delays = assert_as_by_event_lines(&scenario, "inrpp").metrics.of_flows;
     // The round trip is one way and at least 25 ms of propagation back.
     let (there, both) = (delays.one_way_delay_mean_ms.unwrap(), delays.rtt_mean_ms.unwrap());
-    // A free path takes 26 ms; the link that two megabytes of each flow share is far too slow for them.
+    // A free path takes 26 ms; the link that two megabytes of each flow share is far too slow for
+    // them.
     assert!(there > 200.0 && (there..there + 60.0).contains(&both), "{there} {both}");
 }
 
@@ -201,10 +203,11 @@ fn classes_are_the_protocols_of_flows_and_make_up_the_run() {
     let result = run_one(&both.unwrap(), "newreno", 1, &RunOptions::default()).unwrap();
     let classes = &result.metrics.by_class;
     assert_eq!(classes.keys().collect::<Vec<_>>(), ["cubic", "newreno"]);
-    // The mean of all is that of the classes by the packets that arrived: all that were sent and not dropped.
-    let means = classes.values().map(|class| class.delays.one_way_delay_mean_ms.unwrap());
+    // The mean of all is that of the classes by the packets that arrived: all that were sent and
+    // not dropped.
+    let means = classes.values().map(|class| class.of_flows.one_way_delay_mean_ms.unwrap());
     let (least, most) = means.fold((f64::MAX, 0f64), |(a, b), x| (a.min(x), b.max(x)));
-    let all = result.metrics.delays.one_way_delay_mean_ms.unwrap();
+    let all = result.metrics.of_flows.one_way_delay_mean_ms.unwrap();
     assert!(least < all && all < most, "{least} {all} {most}");
     let json = serde_json::to_value(&result).unwrap();
     let cubic = &json["metrics"]["by_class"]["cubic"];
@@ -227,17 +230,26 @@ fn classes_of_one_protocol_have_metrics_of_their_own() {
     assert_eq!(classes.keys().collect::<Vec<_>>(), ["long", "short"]);
     let (long, short) = (&classes["long"], &classes["short"]);
     assert_eq!((long.flows, short.flows), (1, 2));
-    assert_eq!((long.delivered_bytes, short.delivered_bytes), (200_000, 40_000));
+    assert_eq!((long.of_flows.delivered_bytes, short.of_flows.delivered_bytes), (200_000, 40_000));
     let fct = |flow: usize| result.per_flow[flow].fct_s.unwrap();
     let close = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9 * b;
-    assert!(close(long.afct_s, fct(0)) && close(short.afct_s, (fct(1) + fct(2)) / 2.0));
+    assert!(
+        close(long.of_flows.afct_s, fct(0))
+            && close(short.of_flows.afct_s, (fct(1) + fct(2)) / 2.0)
+    );
     // From the start of the first short flow, at 1 s or so, to the end of the second.
     let starts = |flow: usize| result.per_flow[flow].start_s.unwrap();
-    assert!(close(short.all_done_s, starts(2) + fct(2) - starts(1)));
-    let all = result.metrics.goodput_bps.unwrap();
-    assert!(close(Some(long.goodput_bps.unwrap() + short.goodput_bps.unwrap()), all));
-    assert_eq!(result.metrics.retransmits, long.retransmits + short.retransmits);
-    assert!(long.delays.one_way_delay_mean_ms > short.delays.one_way_delay_mean_ms);
+    assert!(close(short.of_flows.all_done_s, starts(2) + fct(2) - starts(1)));
+    let all = result.metrics.of_flows.goodput_bps.unwrap();
+    assert!(close(
+        Some(long.of_flows.goodput_bps.unwrap() + short.of_flows.goodput_bps.unwrap()),
+        all
+    ));
+    assert_eq!(
+        result.metrics.of_flows.retransmits,
+        long.of_flows.retransmits + short.of_flows.retransmits
+    );
+    assert!(long.of_flows.one_way_delay_mean_ms > short.of_flows.one_way_delay_mean_ms);
     // Classes change nothing of what happens.
     let plain = ["long", "short"]
         .iter()

@@ -1,7 +1,9 @@
-//! `packet_hops` against captures: a packet counts on each link that it has been sent over to its last bit, and on no other.
+//! `packet_hops` against captures: a packet counts on each link that it has been sent over to its
+//! last bit, and on no other.
 //!
-//! A capture has a packet when it arrives. The end of its transmission is the delay of the link before that. So what was sent by a
-//! time T is told by a capture that goes on until all of that has arrived, for the first T of a longer run is the shorter run.
+//! A capture has a packet when it arrives. The end of its transmission is the delay of the link
+//! before that. So what was sent by a time T is told by a capture that goes on until all of that
+//! has arrived, for the first T of a longer run is the shorter run.
 
 use crate::pcapng::{self, Record};
 use crate::{results_in, tshark};
@@ -99,7 +101,8 @@ fn of_flows_that_end_every_hop_is_in_the_capture() {
 
     let counts = count(&pcapng::read(&file).1);
     assert_eq!(sum(&counts), hops(&result));
-    // By hand: data goes s-4-0-2-3-d, and what is dropped is dropped before 0-2; ACKs all come back.
+    // By hand: data goes s-4-0-2-3-d, and what is dropped is dropped before 0-2; ACKs all come
+    // back.
     let of = |from: &str, to: &str| counts[&format!("{from}->{to}")];
     let together = |counts: [Count; 3]| {
         counts.iter().fold(Count::default(), |sum, count| Count {
@@ -125,7 +128,8 @@ fn of_flows_that_end_every_hop_is_in_the_capture() {
     assert_threads_agree(&scenario, &result);
 }
 
-/// The end of the short run, and of the one whose capture tells what had been sent by then, in milliseconds.
+/// The end of the short run, and of the one whose capture tells what had been sent by then, in
+/// milliseconds.
 const SHORT_MS: u64 = 200;
 const LONG_MS: u64 = 220;
 /// Links of S2 are 1 Gbit/s.

@@ -114,11 +114,11 @@ fn ten_gigabit_per_second_over_100_ms_with_defaults() {
     let scenario = Scenario::parse(LONG_FAT, "long-fat.toml", &LoadOptions::default()).unwrap();
     let options = RunOptions { without_reference: true, ..RunOptions::default() };
     let result = run_one(&scenario, "cubic", 1, &options).unwrap();
-    let goodput_bps = result.metrics.goodput_bps.unwrap();
+    let goodput_bps = result.metrics.of_flows.goodput_bps.unwrap();
     assert!(goodput_bps > 9e9, "{goodput_bps}");
     assert!(result.drops["full"] > 0, "the queue must overflow, or nothing is recovered");
-    assert_eq!(result.metrics.retransmits, result.drops["full"], "{:?}", result.drops);
-    assert_eq!(result.metrics.timeouts, 0);
+    assert_eq!(result.metrics.of_flows.retransmits, result.drops["full"], "{:?}", result.drops);
+    assert_eq!(result.metrics.of_flows.timeouts, 0);
 }
 
 /// 4 MiB in each round trip of 100 ms, in packets of 1500 bytes for 1448: at 10 Gbit/s they take

@@ -1,10 +1,13 @@
-//! Whole runs through the public interface: what they give, what they leave on disk, and when they stop.
+//! Whole runs through the public interface: what they give, what they leave on disk, and when they
+//! stop.
 
 mod benchmark;
 mod captures;
 mod delays;
+mod general;
 mod hops;
 mod kernel;
+mod network;
 mod pcapng;
 mod pooling;
 mod published;
@@ -35,7 +38,8 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::parse(SMALL, "small.toml", &LoadOptions { set, base: None }).unwrap()
 }
 
-/// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the repository.
+/// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the
+/// repository.
 fn s3_folder() -> Option<PathBuf> {
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut folders = folders.map(|above| above.join("shared/data/bench"));

@@ -1,4 +1,5 @@
-//! A reader of captures, written from the format's draft (draft-ietf-opsawg-pcapng), for comparison.
+//! A reader of captures, written from the format's draft (draft-ietf-opsawg-pcapng), for
+//! comparison.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Protocols that need routers of their own: what their runs give, and what their series hold. Times and volumes follow from a
-//! fluid: 40 Mbit/s per sender come in, 20 Mbit/s go out of node 0.
+//! Protocols that need routers of their own: what their runs give, and what their series hold.
+//! Times and volumes follow from a fluid: 40 Mbit/s per sender come in, 20 Mbit/s go out of node 0.
 
 use crate::sweeps::rows;
 use forebay_lab::scenario::{LoadOptions, Scenario};
@@ -46,8 +46,9 @@ fn interface<'a>(result: &'a RunResult, port: &str) -> &'a InterfaceResult {
 #[test]
 fn the_dumbbell_of_the_paper_under_inrpp() {
     let (result, series) = run(&load("inrpp/dumbbell", &[]), "inrpp");
-    assert_eq!((result.completed, result.metrics.retransmits), (3, 0));
-    // 10 MB are above what left by then at node 0 at 3.04 s, at node 4 while the third sender is alone.
+    assert_eq!((result.completed, result.metrics.of_flows.retransmits), (3, 0));
+    // 10 MB are above what left by then at node 0 at 3.04 s, at node 4 while the third sender is
+    // alone.
     let near = interface(&result, "0-2");
     assert!((2.95..3.10).contains(&near.first_entered_s["B"]), "{near:?}");
     let far = interface(&result, "4-0");
@@ -105,9 +106,10 @@ fn sequence_numbers_at_both_ends() {
     assert_eq!(sent.len(), received.len());
     assert!(sent.is_sorted_by(|a, b| a.1 <= b.1) && received.is_sorted_by(|a, b| a.1 <= b.1));
     assert!(sent.iter().zip(received).all(|(sent, received)| received.1 <= sent.1));
-    // The sender is alone on its access link: 10 MB in 6916 packets of 1446 bytes, 1496 on the wire, take 299.2 us each at
-    // 40 Mbit/s. The window of a SYN is not scaled (RFC 7323), so 45 packets leave when the handshake is over, at 1.050 s, and
-    // the others from the first ACK on, 52 ms later: 1.102 + 6871 x 299.2 us = 3.158 s.
+    // The sender is alone on its access link: 10 MB in 6916 packets of 1446 bytes, 1496 on the
+    // wire, take 299.2 us each at 40 Mbit/s. The window of a SYN is not scaled (RFC 7323), so 45
+    // packets leave when the handshake is over, at 1.050 s, and the others from the first ACK on,
+    // 52 ms later: 1.102 + 6871 x 299.2 us = 3.158 s.
     let all_sent = sent.iter().find(|(_, bytes)| *bytes == 10e6).expect("it was sent").0;
     assert_eq!(all_sent, 3.16, "the next sample");
     let there = received.iter().rev().find(|(at, _)| *at <= all_sent).unwrap().1;

@@ -41,7 +41,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A flow that starts after 95 years runs as one that starts at once, and its run takes no longer to speak of.
+/// A flow that starts after 95 years runs as one that starts at once, and its run takes no longer
+/// to speak of.
 #[test]
 fn years_in_which_nothing_happens_are_crossed_at_once() {
     let late = |start: &str| {
@@ -67,7 +68,8 @@ fn a_network_that_stays_cut_ends_with_its_last_event() {
         "until_s=1e9",
         "events=[{ at = \"5000.25s\", link = \"l-r\", state = \"down\" }]",
     ];
-    let flows = "flows=[{ src = \"s0\", dst = \"d0\", bytes = 20000, start = \"1s\" }, { src = \"s1\", dst = \"d1\", bytes = 20000, start = \"5000.3s\" }]";
+    let flows = "flows=[{ src = \"s0\", dst = \"d0\", bytes = 20000, start = \"1s\" }, \
+                 { src = \"s1\", dst = \"d1\", bytes = 20000, start = \"5000.3s\" }]";
     let scenario = scenario(&[&set[..], &[flows]].concat());
     let run = run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap();
     assert_eq!((run.completed, run.per_flow[1].end), (1, "timed_out"));

@@ -119,7 +119,7 @@ fn series_are_sampled_at_their_times_and_agree_with_the_flows() {
     let target = folder.path().join("out");
     let summary = results(&scenario, 2, &target);
     let (names, rows) = rows(&target.join("series.parquet"));
-    assert_eq!(names, ["run_protocol", "seed", "t_ns", "entity", "metric", "value"]);
+    assert_eq!(names, ["run_protocol", "seed", "t_ns", "entity", "metric", "value", "unit"]);
     let of = |run: usize, entity: &str, metric: &str| -> Vec<(i64, f64)> {
         let (protocol, seed) = (&summary.runs[run].protocol, summary.runs[run].seed as i64);
         let rows = rows.iter().filter(|row| {
@@ -134,7 +134,8 @@ fn series_are_sampled_at_their_times_and_agree_with_the_flows() {
         for flow in &run.per_flow {
             let entity = format!("flow/{}", flow.id);
             let delivered = of(i, &entity, "delivered_bytes");
-            // Every 20 ms from the first sample after its start to the last before its end, without a gap.
+            // Every 20 ms from the first sample after its start to the last before its end, without
+            // a gap.
             let step = |pair: &[(i64, f64)]| pair[1].0 - pair[0].0 == 20_000_000;
             assert!(delivered.windows(2).all(step) && delivered[0].0 == 20_000_000);
             assert!(delivered.len() as f64 >= (flow.fct_s.unwrap() / 0.02).floor());

@@ -1,4 +1,5 @@
-//! The number of threads does not show in a result: every built-in scenario, and what a run says of its threads.
+//! The number of threads does not show in a result: every built-in scenario, and what a run says of
+//! its threads.
 
 use forebay_base::Span;
 use forebay_lab::scenario::memory_estimate::RunMemory;
@@ -6,10 +7,12 @@ use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
 use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
 use serde_json::Value;
 
-/// Scenarios that would run longer, in simulated time behind the start of their window, are cut short.
+/// Scenarios that would run longer, in simulated time behind the start of their window, are cut
+/// short.
 const LONGEST: Span = Span::from_secs(1);
 
-/// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is not at hand.
+/// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is
+/// not at hand.
 fn short(name: &str) -> Option<Scenario> {
     let base = crate::s3_folder();
     if name == "s3" && base.is_none() {

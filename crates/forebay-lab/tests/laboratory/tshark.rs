@@ -5,7 +5,8 @@ use forebay_lab::{CaptureLimit, RunOptions, Store, Summary, Sweep, run_one};
 use std::path::Path;
 use std::process::Command;
 
-/// True if tshark is there. Without it the test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says that it must not be.
+/// True if tshark is there. Without it the test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says
+/// that it must not be.
 pub fn have_tshark(test: &str) -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok_and(|o| o.status.success());
     #[allow(clippy::disallowed_methods, reason = "a test may ask how it is run")]

@@ -336,7 +336,8 @@ const DRAG: &str = "
     const over = document.querySelector('[data-plot=cwnd-inrpp] .u-over');
     const place = over.getBoundingClientRect();
     const mouse = (type, share, to) => to.dispatchEvent(new MouseEvent(type, {
-        bubbles: true, view: window, button: 0, movementX: 9, clientX: place.left + share * place.width, clientY: place.top + place.height / 2,
+        bubbles: true, view: window, button: 0, movementX: 9,
+        clientX: place.left + share * place.width, clientY: place.top + place.height / 2,
     }));
     mouse('mousemove', 0.25, over); mouse('mousedown', 0.25, over);
     mouse('mousemove', 0.5, over); mouse('mouseup', 0.5, over);";
@@ -390,7 +391,8 @@ fn a_line_that_is_hidden_in_one_plot_is_hidden_in_all() {
 #[test]
 fn what_a_user_writes_is_shown_and_not_run() {
     let folder = tempfile::tempdir().unwrap();
-    let evil = "</script><script>document.documentElement.dataset.evil='1'</script><img src=x onerror=\"document.documentElement.dataset.evil='2'\">";
+    let evil = "</script><script>document.documentElement.dataset.evil='1'</script><img src=x \
+                onerror=\"document.documentElement.dataset.evil='2'\">";
     synthetic::write(folder.path(), evil, evil, &[evil]);
     let page = write_report(folder.path()).unwrap();
     let Some(dom) = open(&page, "") else { return };

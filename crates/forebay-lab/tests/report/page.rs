@@ -143,9 +143,8 @@ fn the_page_asks_nothing_of_a_network() {
 fn folders_that_hold_no_results_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = write_report(folder.path()).unwrap_err();
-    assert!(
-        matches!(&error, ReportError::Io { what: "read", path, .. } if path.ends_with("summary.json"))
-    );
+    let ReportError::Io { what: "read", path, .. } = &error else { panic!("{error}") };
+    assert!(path.ends_with("summary.json"), "{}", path.display());
     synthetic::write(folder.path(), "x", "", &[]);
     fs::write(folder.path().join("series.parquet"), "no table").unwrap();
     assert!(matches!(write_report(folder.path()), Err(ReportError::Parquet { .. })));

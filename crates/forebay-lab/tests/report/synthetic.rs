@@ -224,9 +224,16 @@ fn summary_of(
     ended_s: f64,
 ) -> (Value, Value) {
     let mean = |times: [f64; 3]| times.iter().sum::<f64>() / 3.0;
-    let flow = |i: usize| json!({"id": i + 1, "src": format!("s{}", i + 1), "dst": format!("d{}", i + 1), "protocol": protocol, "bytes": 10_000_000, "fct_s": fct_s[i]});
-    let reference = json!({"afct_s": mean(ideal_s), "kind": "exact", "mode": "pooled", "why": "", "per_flow_fct_s": ideal_s});
-    let run = json!({"protocol": protocol, "seed": 1, "ended_s": ended_s, "per_flow": [flow(0), flow(1), flow(2)], "reference": reference});
+    let flow = |i: usize| {
+        let [src, dst] = ["s", "d"].map(|side| format!("{side}{}", i + 1));
+        json!({"id": i + 1, "src": src, "dst": dst, "protocol": protocol, "bytes": 10_000_000,
+               "fct_s": fct_s[i]})
+    };
+    let reference = json!({"afct_s": mean(ideal_s), "kind": "exact", "mode": "pooled", "why": "",
+                           "per_flow_fct_s": ideal_s});
+    let per_flow = [flow(0), flow(1), flow(2)];
+    let run = json!({"protocol": protocol, "seed": 1, "ended_s": ended_s, "per_flow": per_flow,
+                     "reference": reference});
     let of = |mean: f64| json!({"mean": mean, "ci95": null, "n": 1});
     let aggregate = json!({
         "protocol": protocol, "seeds": [1], "flows": 3, "completed": 3, "drops": {"full": of(0.0)},

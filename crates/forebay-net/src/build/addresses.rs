@@ -31,7 +31,8 @@ pub(super) fn count_sockets(spec: &NetSpec, ports: &PortTable) -> Vec<Vec<u32>> 
     counts
 }
 
-/// Each interface of a host has addresses of its own, attached to the node at the other end of its link.
+/// Each interface of a host has addresses of its own, attached to the node at the other end of its
+/// link.
 pub(super) fn assign_addresses(
     spec: &NetSpec,
     ports: &PortTable,

@@ -19,7 +19,7 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
             }
         }
     }
-    crate::life::check(&spec.flows)
+    crate::followers::check(&spec.flows)
 }
 
 /// Each event is one that its link can follow.

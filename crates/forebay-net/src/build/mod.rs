@@ -46,7 +46,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Build everything for one run. `all_queued` builds every link the general way, for comparison.
+    /// Build everything for one run. `all_queued` builds every link the general way, for
+    /// comparison.
     ///
     /// Routes are by hop count; between equal ones the port declared first.
     pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
@@ -89,8 +90,9 @@ impl Network {
         Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, look_ahead })
     }
 
-    /// The network of each of `parts` partitions, with the numbers of the whole: of what is elsewhere there is an empty place.
-    /// `owner` says for each node in which it is. A link is where it begins; where it ends elsewhere there is its far end, a wire.
+    /// The network of each of `parts` partitions, with the numbers of the whole: of what is
+    /// elsewhere there is an empty place. `owner` says for each node in which it is. A link is
+    /// where it begins; where it ends elsewhere there is its far end, a wire.
     pub fn split(self, spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Network> {
         assert_eq!(owner.len(), spec.nodes.len());
         let empty = |part: u16| Network {

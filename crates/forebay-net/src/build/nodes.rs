@@ -3,12 +3,9 @@
 use super::ports::PortTable;
 use crate::host::Host;
 use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{Addr, IpVersion, LinkId, NodeId, Rng, Stream};
-use forebay_router::inrpp::{Inrpp, PortInfo};
-use forebay_router::{AnyForwarding, PlainIp};
-use forebay_signal::inrpp::RouterId;
+use forebay_base::{Addr, LinkId, NodeId, Rng, Stream};
+use forebay_router::{AnyForwarding, RouterInit, RouterPort};
 
 /// A node, built.
 pub enum Node {
@@ -43,27 +40,25 @@ pub(super) fn build_nodes(
             addresses[i].iter().for_each(|&a| host.add_interface(a));
             Node::Host(host)
         }
-        NodeKind::Router(ForwardingSpec::PlainIp) => Node::Router(AnyForwarding::PlainIp(PlainIp)),
-        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => {
-            let ports = inrpp_ports(spec, ports.links_of(NodeId(i as u32)));
-            let router = Inrpp::new(RouterId(i as u32), &ports, settings, rng(i));
-            Node::Router(AnyForwarding::Inrpp(Box::new(router)))
-        }
-        NodeKind::Router(ForwardingSpec::Custom(make)) => {
-            Node::Router(AnyForwarding::Custom(make(NodeId(i as u32), rng(i))))
+        NodeKind::Router(forwarding) => {
+            let node = NodeId(i as u32);
+            let ports = router_ports(spec, forwarding, ports.links_of(node));
+            let init = RouterInit { node, ports: &ports, version: spec.version, rng: rng(i) };
+            Node::Router(forwarding.build(init))
         }
     };
     spec.nodes.iter().enumerate().map(build).collect()
 }
 
-/// What the ports of an INRPP router lead to. Detour tags are an IPv4 option: with IPv6 no router has neighbours for detours.
-fn inrpp_ports(spec: &NetSpec, links: &[LinkId]) -> Vec<PortInfo> {
-    let info = |link: &LinkId| {
+/// What the ports of a router lead to.
+fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -> Vec<RouterPort> {
+    let lead = |link: &LinkId| {
         let link = &spec.links[link.index()];
-        let kind = &spec.nodes[link.to.index()].kind;
-        let speaks = matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
-        let neighbour = (speaks && spec.version == IpVersion::V4).then_some(RouterId(link.to.0));
-        PortInfo { rate: link.channel.rate(), neighbour }
+        let neighbour = match &spec.nodes[link.to.index()].kind {
+            NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
+            NodeKind::Router(_) | NodeKind::Host => None,
+        };
+        RouterPort { rate: link.channel.rate(), neighbour }
     };
-    links.iter().map(info).collect()
+    links.iter().map(lead).collect()
 }

@@ -7,8 +7,8 @@ use crate::workload::Workload;
 use forebay_base::{Addr, FlowId, NodeId, PortId};
 use forebay_router::Routes;
 
-/// Every flow can reach its destination, and the ACKs its source, before any event changes a route. Which links they come to from
-/// which.
+/// Every flow can reach its destination, and the ACKs its source, before any event changes a route.
+/// Which links they come to from which.
 pub(super) fn walk_routes(
     spec: &NetSpec,
     ports: &PortTable,

@@ -1,10 +1,10 @@
-//! What stands between the fabric and whoever owns the clock.
+//! The interface between the fabric and its driver, which owns the clock.
 
 use crate::ids::EndId;
 use crate::look_ahead::Guards;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
-/// What waits for a time. Each has at most one armed time.
+/// What may wait for a time. Each is armed for at most one time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Deadline {
     /// The first packet on the wire of a link arrives: [`crate::Fabric::take_arrival`].
@@ -26,16 +26,17 @@ pub enum PacketEvent {
     Offered(LinkId),
     /// It was serialised on the link and arrived at its far end.
     Arrived(LinkId),
-    /// It ended, for this reason: at this node, in the queue of one of its ports, or on a wire that leaves it.
+    /// It was dropped for this reason: at this node, in the queue of one of its ports, or on a link
+    /// that leaves it.
     Dropped(NodeId, DropReason),
-    /// The forwarding of this node holds it. Shown as it was before forwarding saw it.
+    /// The forwarding of this node holds it. The packet is shown as it came.
     Held(NodeId),
 }
 
-/// Owns the clock and what is pending; the fabric knows neither.
+/// Owns the clock and the pending events. The fabric knows neither.
 pub trait Driver {
-    /// `deadline` is due at `at`, which is earlier than what it was armed for before, if it was. What was pending for it
-    /// may be forgotten or come all the same: [`crate::Fabric::due`] tells which is meant.
+    /// Arm `deadline` for `at`, which is earlier than the time it was armed for, if it was armed.
+    /// The driver may drop or keep the old event: [`crate::Fabric::due`] tells which one counts.
     fn arm(&mut self, deadline: Deadline, at: Time);
     /// True if [`Driver::observe`] looks at packets. Asked once.
     fn observes(&self) -> bool {
@@ -56,8 +57,8 @@ pub trait Driver {
     fn signs(&self) -> bool {
         false
     }
-    /// A packet arrives over `link` at `at`, which may be to come, and nobody observes: all that there is to tell of it is its
-    /// signature, with its time to live there.
+    /// A packet arrives over `link` at `at`, which may be in the future. Called if there is no
+    /// observer: the signature and the time to live are all that is known of the packet.
     #[inline]
     fn passed(&mut self, _at: Time, _link: LinkId, _signature: Signature, _ttl: u8) {}
     /// `event` happens to `packet` at `now`.

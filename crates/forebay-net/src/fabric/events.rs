@@ -1,4 +1,4 @@
-//! Changes of the network while it runs.
+//! Events that change the network during a run.
 
 use super::transit::port_context;
 use super::{Driver, Fabric};
@@ -12,8 +12,8 @@ use forebay_router::Forwarding;
 const CAN_CHANGE: &str = "links named in the event list are built to change";
 
 impl<D: Driver> Fabric<D> {
-    /// `event` happens. It must be one of the spec: only links that it names can change, and only
-    /// where it names a route is nothing done ahead that hangs on routes.
+    /// Apply `event`, which must be one of the spec: only links that the spec names can change, and
+    /// look-ahead takes account of the routes that it names.
     ///
     /// Panics if it is another that the network was not built for.
     pub fn on_event(&mut self, now: Time, event: &NetEvent) {

@@ -1,19 +1,22 @@
 //! Packets that arrive at hosts. One packet takes these steps:
 //!
-//! 1. It enters here: [`Fabric::arrive_in_ring`] from a link in the fast path of the fabric,
-//!    [`Fabric::receive`] from any other, and [`Fabric::receive_single`] from look-ahead.
+//! 1. It enters here. Where nobody looks on it lies in a [`Source`]: [`Fabric::arrive_in_ring`],
+//!    [`Fabric::receive_single_in_ring`], [`Fabric::receive_single_early`]. Else
+//!    [`Fabric::receive_loose`] has it in hand.
 //! 2. [`Host::receive`] or [`Host::receive_single`]: the socket reads it where it lies.
-//! 3. [`Fabric::end_arrived`]: it ends as delivered, or is dropped because the socket refused it.
+//! 3. It ends as delivered, or is dropped because the socket refused it.
 //! 4. [`Fabric::after_receive`] or [`Fabric::transmit_single`]: sockets send, deadlines are armed.
 //!
-//! What step 2 does not take goes to [`Fabric::receive_other`]: pieces, foreign packets, packets for
-//! nobody.
+//! What step 2 does not take goes to [`Fabric::receive_other`]: pieces, foreign packets, packets
+//! for nobody.
 
-use super::{Driver, Fabric, Slot};
+use super::look_ahead::EarlyArrival;
+use super::{Driver, Fabric};
 use crate::build::Node;
 use crate::host::{Host, HostContext, Received};
-use crate::link::AnyLink;
-use forebay_base::{DropReason, LinkId, NodeId, Packet, Time};
+use crate::link::{AnyLink, FifoLink};
+use alloc::collections::VecDeque;
+use forebay_base::{Arena, DropLog, DropReason, LinkId, NodeId, Packet, Time};
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -31,25 +34,66 @@ macro_rules! host_context {
 }
 pub(super) use host_context;
 
-/// Where a packet lies that has arrived at a host.
-pub(super) enum Arrived {
-    /// It is the first in the ring of this link.
-    InRing(LinkId),
-    /// It is in no ring.
-    Loose(Packet),
+/// Where packets lie that have arrived at a host.
+trait Source {
+    /// The first of them.
+    fn first(&self) -> Option<&Packet>;
+    /// It ends as delivered.
+    fn end_first(&mut self, arena: &mut Arena);
+    /// Take it out.
+    fn take_first(&mut self) -> Option<Packet>;
 }
 
-impl Arrived {
+impl Source for FifoLink {
     #[inline(always)]
-    fn packet<'a>(&'a self, links: &'a [Slot]) -> Option<&'a Packet> {
-        match self {
-            Arrived::Loose(packet) => Some(packet),
-            Arrived::InRing(link) => match &links[link.index()].link {
-                AnyLink::Fifo(fifo) => fifo.first(),
-                AnyLink::Queued(_) => None,
-            },
+    fn first(&self) -> Option<&Packet> {
+        self.first()
+    }
+    #[inline(always)]
+    fn end_first(&mut self, arena: &mut Arena) {
+        self.end_first(arena);
+    }
+    fn take_first(&mut self) -> Option<Packet> {
+        self.take_first()
+    }
+}
+
+impl Source for VecDeque<EarlyArrival> {
+    #[inline(always)]
+    fn first(&self) -> Option<&Packet> {
+        self.front().map(|first| &first.packet)
+    }
+    #[inline(always)]
+    fn end_first(&mut self, arena: &mut Arena) {
+        if let Some(first) = self.pop_front() {
+            arena.free(first.packet);
         }
     }
+    fn take_first(&mut self) -> Option<Packet> {
+        self.pop_front().map(|first| first.packet)
+    }
+}
+
+/// Step 3: the socket that has read the first packet of `source` has taken or `refused` it.
+#[inline(always)]
+fn end_first(
+    source: &mut impl Source,
+    refused: Option<DropReason>,
+    (drops, arena): (&mut DropLog, &mut Arena),
+) {
+    match refused {
+        None => source.end_first(arena),
+        Some(reason) => drop_first(source, reason, drops, arena),
+    }
+}
+#[cold]
+fn drop_first(
+    source: &mut impl Source,
+    reason: DropReason,
+    drops: &mut DropLog,
+    arena: &mut Arena,
+) {
+    source.take_first().into_iter().for_each(|packet| drops.record(packet, reason, arena));
 }
 
 impl<D: Driver> Fabric<D> {
@@ -78,85 +122,83 @@ impl<D: Driver> Fabric<D> {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
         }
         match single {
-            true => self.receive_single_in_ring(link),
-            false => self.receive(Arrived::InRing(link), node),
+            true => self.receive_single_apart(link),
+            false => self.receive_in_ring(link, node),
         }
     }
     #[inline(never)]
-    fn receive_single_in_ring(&mut self, link: LinkId) {
-        self.receive_single(Arrived::InRing(link), link);
+    fn receive_single_apart(&mut self, link: LinkId) {
+        self.receive_single_in_ring(link, link);
     }
 
-    /// Steps 2 to 4 at any host.
-    #[inline(always)]
-    pub(super) fn receive(&mut self, arrived: Arrived, node: NodeId) {
-        let Some(packet) = arrived.packet(&self.links) else { return };
+    /// Steps 2 to 4 at any host, of the first packet in the ring of `link`.
+    #[inline(never)]
+    fn receive_in_ring(&mut self, link: LinkId, node: NodeId) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let Some(packet) = fifo.first() else { return };
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        match host.receive(packet, &mut host_context!(self)) {
-            None => self.receive_other(arrived, node),
+        let Some(received) = host.receive(packet, &mut host_context!(self)) else {
+            return self.receive_other_in_ring(link, node);
+        };
+        end_first(fifo, received.refused, (&mut self.drops, &mut self.arena));
+        self.arm_next_arrival(link);
+        self.after_receive(node, received);
+    }
+    /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`, of the first
+    /// packet in the ring of `holder`.
+    #[inline(always)] // into the path that most packets take
+    pub(super) fn receive_single_in_ring(&mut self, holder: LinkId, link: LinkId) {
+        let node = self.links[link.index()].to;
+        let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else { return };
+        let Some(packet) = fifo.first() else { return };
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
+            return self.receive_other_in_ring(holder, node);
+        };
+        end_first(fifo, received.refused, (&mut self.drops, &mut self.arena));
+        self.arm_next_arrival(holder);
+        self.transmit_single(node, link.opposite(), received);
+    }
+    #[cold]
+    fn receive_other_in_ring(&mut self, link: LinkId, node: NodeId) {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+        let packet = fifo.take_first();
+        self.arm_next_arrival(link);
+        packet.into_iter().for_each(|packet| self.receive_other(node, packet));
+    }
+    /// The same with the first of the early arrivals.
+    pub(super) fn receive_single_early(&mut self, link: LinkId) {
+        let node = self.links[link.index()].to;
+        let Some(packet) = self.early_arrivals.first() else { return };
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
+            let packet = self.early_arrivals.take_first();
+            return packet.into_iter().for_each(|packet| self.receive_other(node, packet));
+        };
+        end_first(&mut self.early_arrivals, received.refused, (&mut self.drops, &mut self.arena));
+        self.transmit_single(node, link.opposite(), received);
+    }
+    /// Steps 2 to 4 at any host, of a packet that lies nowhere.
+    #[inline]
+    pub(super) fn receive_loose(&mut self, node: NodeId, packet: Packet) {
+        match self.with_host(node, |host, cx| host.receive(&packet, cx)) {
+            None => self.receive_other(node, packet),
             Some(received) => {
-                self.end_arrived(arrived, node, received.refused);
+                match received.refused {
+                    None => self.arena.free(packet),
+                    Some(reason) => self.end(node, packet, reason),
+                }
                 self.after_receive(node, received);
             }
         }
     }
-    /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`.
-    #[inline(always)] // into the path that most packets take
-    pub(super) fn receive_single(&mut self, arrived: Arrived, link: LinkId) {
-        let node = self.links[link.index()].to;
-        let Some(packet) = arrived.packet(&self.links) else { return };
-        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        match host.receive_single(packet, &mut host_context!(self)) {
-            None => self.receive_other(arrived, node),
-            Some(received) => {
-                self.end_arrived(arrived, node, received.refused);
-                self.transmit_single(node, link.opposite(), received);
-            }
-        }
-    }
     /// Steps 2 to 4 of what is not a whole segment of a socket.
-    #[cold]
-    fn receive_other(&mut self, arrived: Arrived, node: NodeId) {
-        let Some(packet) = self.take_arrived(arrived) else { return };
+    #[inline(never)]
+    fn receive_other(&mut self, node: NodeId, packet: Packet) {
         let received = self.with_host(node, |host, cx| host.receive_other(packet, cx));
         self.show_drops(node);
         if let Some(received) = received {
             self.after_receive(node, received);
-        }
-    }
-
-    /// Step 3: a socket has read the packet.
-    #[inline(always)]
-    fn end_arrived(&mut self, arrived: Arrived, node: NodeId, refused: Option<DropReason>) {
-        match (arrived, refused) {
-            (arrived, Some(reason)) => self.drop_arrived(arrived, node, reason),
-            (Arrived::Loose(packet), None) => self.arena.free(packet),
-            (Arrived::InRing(link), None) => {
-                if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
-                    fifo.end_first(&mut self.arena);
-                }
-                self.arm_next_arrival(link);
-            }
-        }
-    }
-    #[cold]
-    fn drop_arrived(&mut self, arrived: Arrived, node: NodeId, reason: DropReason) {
-        if let Some(packet) = self.take_arrived(arrived) {
-            self.end(node, packet, reason);
-        }
-    }
-    #[cold]
-    fn take_arrived(&mut self, arrived: Arrived) -> Option<Packet> {
-        match arrived {
-            Arrived::Loose(packet) => Some(packet),
-            Arrived::InRing(link) => {
-                let packet = match &mut self.links[link.index()].link {
-                    AnyLink::Fifo(fifo) => fifo.take_first(),
-                    AnyLink::Queued(_) => None,
-                };
-                self.arm_next_arrival(link);
-                packet
-            }
         }
     }
 

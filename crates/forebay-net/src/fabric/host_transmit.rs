@@ -33,11 +33,15 @@ impl<D: Driver> Fabric<D> {
             let Node::Host(host) = &mut self.nodes[node.index()] else { return changed };
             let Some(socket) = host.first_ready(port) else { return changed };
             let slot = &mut self.links[link.index()];
-            if slot.link.waiting_packets(self.now) > 0 {
-                // Woken when what waits starts; a link that is down says so when it is up again.
+            let waiting = slot.link.waiting_packets(self.now);
+            if waiting > 0 {
+                // Woken when the packet that waits starts; a link that is down wakes the host when
+                // it is up again.
                 if let Some(at) = slot.link.next_start() {
-                    // A link of two events per packet wakes it anyway.
-                    let deferred = slot.link.is_fifo() && host.defer_until_window(at, self.now);
+                    // A queued link wakes the host anyway. If two packets wait, because one was
+                    // cut, there is no room when the first starts.
+                    let one = slot.link.is_fifo() && waiting == 1;
+                    let deferred = one && host.defer_until_window(at, self.now);
                     if !deferred {
                         self.arm_transmitter(link, at);
                     }

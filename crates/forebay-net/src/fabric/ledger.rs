@@ -8,7 +8,7 @@ pub(super) struct Count {
     pub delivered: u64,
 }
 
-/// Where every packet is. Pieces count one by one.
+/// Where every packet is. Each piece counts as a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conservation {
     /// Packets made by hosts and routers, or injected.
@@ -26,7 +26,7 @@ pub struct Conservation {
 }
 
 impl Conservation {
-    /// Both together: of two partitions of a network.
+    /// The sum of two partitions of a network.
     pub fn with(self, other: Conservation) -> Conservation {
         Conservation {
             sent: self.sent + other.sent,
@@ -37,7 +37,7 @@ impl Conservation {
             cold_parts: self.cold_parts + other.cold_parts,
         }
     }
-    /// True if no packet is missing and none has come from nowhere, and nothing is left in the arena when no packet is left.
+    /// True if packets are conserved, and no cold part is left when no packet is left.
     pub fn holds(&self) -> bool {
         let balanced = self.sent + self.split == self.delivered + self.dropped + self.held;
         balanced && (self.held > 0 || self.cold_parts == 0)

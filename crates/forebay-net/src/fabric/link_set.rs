@@ -1,4 +1,4 @@
-//! The links of a fabric with all that it takes to put packets on them, apart from the nodes.
+//! The links of a fabric, and what it takes to put packets on them. Disjoint from the nodes.
 
 use super::look_ahead::{EarlyArrival, Travel, chain};
 use super::{Deadline, Driver, Slot};
@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Time};
 use forebay_router::Routes;
 
-/// Where packets go.
+/// How packets find their next link.
 #[derive(Clone, Copy)]
 pub(super) struct Maps<'a> {
     pub routes: &'a Routes,
@@ -17,7 +17,7 @@ pub(super) struct Maps<'a> {
 }
 
 impl Maps<'_> {
-    /// The link on which `node` sends on what is for `dst`, if it does.
+    /// The link on which `node` forwards a packet for `dst`. None if it drops the packet.
     #[inline(always)]
     pub fn next_link(self, node: NodeId, dst: Addr, ttl: u8) -> Option<LinkId> {
         let port = self.routes.port(node, dst).filter(|_| ttl > 1)?;
@@ -35,7 +35,7 @@ pub(super) struct LinkSet<'a, D> {
     pub horizon: Time,
 }
 
-/// The wires of a fabric. A macro, for it borrows fields beside those of the nodes.
+/// The links of a fabric. A macro, because it borrows fields beside the nodes.
 macro_rules! link_set {
     ($fabric:ident) => {
         LinkSet {
@@ -60,7 +60,7 @@ impl<D: Driver> LinkSet<'_, D> {
         }
     }
 
-    /// [`chain`] of a packet that was queued on a link.
+    /// [`chain`] for a packet that was queued on a link.
     #[inline(always)]
     pub fn advance(&mut self, travel: &mut Travel) -> bool {
         let (passed, to_host) = chain(self.links, self.maps, self.driver, travel, self.horizon);
@@ -68,7 +68,7 @@ impl<D: Driver> LinkSet<'_, D> {
         to_host
     }
 
-    /// A packet that is in no ring was queued on a link: it goes on from there as far as it can.
+    /// A packet that is in no ring was queued on a link: look ahead as far as possible.
     #[inline(always)]
     pub fn look_ahead_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
         if self.advance(&mut travel) {
@@ -78,20 +78,22 @@ impl<D: Driver> LinkSet<'_, D> {
         }
         self.lay(packet, travel.link, travel.arrival, travel.ttl);
     }
-    /// A packet lies in the ring of the link from now on.
+    /// Put a packet that was scheduled on a link into its ring.
     #[inline(always)]
     fn lay(&mut self, packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
         let slot = &mut self.links[link.index()];
         if let AnyLink::Fifo(fifo) = &mut slot.link {
             fifo.lay(packet, arrival, ttl);
         }
-        // Nothing on it overtakes: while it is armed, it is armed for the first. It has no transmitter to arm.
+        // Packets do not overtake on it: if it is armed, it is armed for the first. A FIFO link has
+        // no transmitter to arm.
         if slot.armed_arrival == Time::MAX {
             self.arm_next_arrival(link);
         }
     }
 
-    /// The first packet of `from` was queued on another link: it lies in the ring of that one from now on.
+    /// Move the first packet of `from`, which was queued on another link, into the ring of that
+    /// link.
     #[inline(always)]
     pub fn move_first(&mut self, from: LinkId, travel: &Travel) {
         let to = travel.link;
@@ -102,11 +104,23 @@ impl<D: Driver> LinkSet<'_, D> {
             if slot.armed_arrival == Time::MAX {
                 self.arm_next_arrival(to);
             }
+        } else {
+            self.move_back(from, travel);
         }
         self.arm_next_arrival(from);
     }
 
-    /// Put a packet on a link, if that takes it without more ado. Otherwise it comes back.
+    /// The same if the packet was scheduled on `link` itself: its routes form a loop.
+    #[cold]
+    fn move_back(&mut self, link: LinkId, travel: &Travel) {
+        if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link
+            && let Some(packet) = fifo.take_first()
+        {
+            fifo.lay(packet, travel.arrival, travel.ttl);
+        }
+    }
+
+    /// Put a packet on a FIFO link that has room. Else the packet comes back.
     #[inline(always)]
     pub fn send(
         &mut self,
@@ -142,10 +156,13 @@ pub(super) struct FirstLink<'a, D> {
 
 impl<D: Driver> Outlet for FirstLink<'_, D> {
     #[inline(always)]
-    fn room_at(&mut self, now: Time) -> Option<Time> {
+    fn room_at(&mut self, now: Time) -> Option<(Time, bool)> {
         let slot = &mut self.links.links[self.link.index()];
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some(Time::MAX) };
-        (fifo.waiting_packets(now) > 0).then(|| fifo.next_start()).flatten()
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return Some((Time::MAX, false)) };
+        match fifo.waiting_packets(now) {
+            0 => None,
+            waiting => fifo.next_start().map(|at| (at, waiting == 1)),
+        }
     }
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {

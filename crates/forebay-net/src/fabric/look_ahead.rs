@@ -1,16 +1,15 @@
-//! What is certain is done before its time.
+//! Look-ahead over single-upstream FIFO links.
 //!
-//! All packets of a link come from one other link where the ways of all flows say so. In which order they come, and when, is known
-//! when they are queued on that one: they can be queued here at once, with the time at which they will be. Where several such
-//! links follow each other a packet passes all of them at once; and where the last leads to a host with one socket, the host takes it
-//! at once, too, and what it answers goes its way likewise: the host's clock is ahead of the others. No event is needed on the
-//! way, and no place in the rings between.
+//! If all packets of a link come from one other link, their order and times here are known when
+//! they are queued there. So they can be queued here at once, with their future times. A packet
+//! passes a chain of such links at once. If the chain ends at a host with one socket, the host
+//! takes the packet at once and answers: the clock of that host is then ahead of the others. The
+//! hops in between need no event and no slot in a ring.
 //!
-//! Nothing that anybody can see depends on it up to the horizon, the time before which nobody looks: what would happen later than that
-//! stays in its ring, and waits for its time or for another horizon. On a link, packets that wait hold up those behind them
-//! ([`UpstreamGate`](crate::link::UpstreamGate)).
+//! Look-ahead stops at the horizon: nothing before the horizon is sampled. A packet with a later
+//! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
+//! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::{Driver, Fabric, Slot};
 use crate::build::Node;
@@ -19,7 +18,7 @@ use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
 use alloc::vec::Vec;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
 
-/// A packet on its way, and the link on which it was queued last.
+/// A packet, and the link on which it was queued last.
 pub(super) struct Travel {
     pub dst: Addr,
     pub wire_len: u16,
@@ -49,16 +48,17 @@ impl Travel {
     }
 }
 
-/// A packet that will have come to the host at the end of `link` at `arrival`, and nothing else will before it.
+/// A packet that arrives at the host at the end of `link` at `arrival`. Nothing else arrives there
+/// before.
 pub(super) struct EarlyArrival {
     pub link: LinkId,
     pub arrival: Time,
     pub packet: Packet,
 }
 
-/// Queue a packet that was queued on a link on those behind it, as far as it is certain that nothing comes before it: the number
-/// of links that it has passed. True: it comes to the host at the end of the last of them. False: it has its place in the ring of the
-/// last.
+/// Queue a packet on the links after the one where it is queued, as far as look-ahead allows. Gives
+/// the number of links that it has passed. True: it comes to the host at the end of the last one.
+/// False: it belongs into the ring of the last one.
 #[inline(always)]
 pub(super) fn chain<D: Driver>(
     links: &mut [Slot],
@@ -95,7 +95,8 @@ pub(super) fn chain<D: Driver>(
     }
 }
 
-/// Queue the packet on `next`, whose slot this is, if it arrives there before the horizon and is queued without more ado.
+/// Queue the packet on `next`, whose slot this is, if it arrives there before the horizon and there
+/// is room.
 #[inline(always)]
 fn step<D: Driver>(
     slot: &mut Slot,
@@ -104,9 +105,10 @@ fn step<D: Driver>(
     (next, horizon): (LinkId, Time),
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let goes = (travel.arrival <= horizon || !driver.guards().has(Guard::Horizon))
-        && travel.wire_len <= slot.mtu_bytes
-        && fifo.admits(travel.arrival, travel.wire_len);
+    let lacks = |guard| !driver.guards().has(guard);
+    let goes = (travel.arrival <= horizon || lacks(Guard::Horizon))
+        && (travel.wire_len <= slot.mtu_bytes || lacks(Guard::Fits))
+        && (fifo.admits(travel.arrival, travel.wire_len) || lacks(Guard::HasRoom));
     if !goes {
         return false;
     }
@@ -118,8 +120,8 @@ fn step<D: Driver>(
 }
 
 impl<D: Driver> Fabric<D> {
-    /// Nobody looks at anything before `horizon`, and no run ends before it: what is certain to happen until then may be done at
-    /// once. An earlier horizon than one that was told before changes nothing.
+    /// Extend the horizon: nothing is sampled before `horizon`, and no run ends before it, so
+    /// look-ahead may act until then. An earlier horizon than the current one changes nothing.
     pub fn extend_horizon(&mut self, horizon: Time) {
         if horizon <= self.horizon {
             return;
@@ -130,7 +132,7 @@ impl<D: Driver> Fabric<D> {
         }
         self.process_early_arrivals();
     }
-    /// True if anything can be done before its time here.
+    /// True if look-ahead is possible on any link.
     pub fn looks_ahead(&self) -> bool {
         !self.look_ahead_links.is_empty()
     }
@@ -147,23 +149,23 @@ impl<D: Driver> Fabric<D> {
         let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardLookAhead;
         LinkLookAhead { upstream: setting.upstream(link), arrivals: setting.arrivals(link, leads) }
     }
-    /// What has happened before its time, in events; and the time of the last of it.
+    /// Events done by look-ahead, and the latest of their times.
     #[inline]
     pub fn look_ahead_done(&self) -> (u64, Time) {
         (self.look_ahead_events, self.latest)
     }
 
-    /// The first packet of `from` was queued on another link: it goes on from there as far as it can.
+    /// The first packet of `from` was queued on another link: look ahead as far as possible.
     #[inline(never)]
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.receive_single(Arrived::InRing(from), travel.link);
+            return self.receive_single_in_ring(from, travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
-    /// Hand packets to hosts whose arrivals are certain, until there are none. The last thing that
-    /// each verb does that lets hosts send; not what `run_host_until` calls, which is within one.
+    /// Hand early arrivals to hosts until there are none. Each verb that lets hosts send calls this
+    /// last; `run_host_until` does not, since it runs within a verb.
     #[inline(always)]
     pub(super) fn process_early_arrivals(&mut self) {
         if !self.early_arrivals.is_empty() {
@@ -172,13 +174,14 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(never)]
     fn process_all_early_arrivals(&mut self) {
-        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.pop_front() {
-            let travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
+            let link = *link;
+            let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.receive_single(Arrived::Loose(packet), link);
+            self.receive_single_early(link);
         }
     }
-    /// It is the time at which a packet arrives at a host, and all that the host does before that has been done.
+    /// Advance a host to the arrival of a packet: first it does all that is due before.
     #[inline(always)]
     fn advance_host_to(&mut self, travel: &Travel) {
         let node = self.links[travel.link.index()].to;
@@ -197,8 +200,8 @@ impl<D: Driver> Fabric<D> {
         self.look_ahead_events += 1;
         self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
     }
-    /// What the host `node`, which has one socket and one interface, does by itself before `until`. At equal times arrivals are the
-    /// first, then transmitters, then sockets.
+    /// Do what the host `node`, which has one socket and one interface, does by itself before
+    /// `until`. At equal times arrivals go first, then transmitters, then sockets.
     #[inline(never)]
     fn run_host_until(&mut self, node: NodeId, link: LinkId, until: Time) {
         loop {
@@ -206,8 +209,12 @@ impl<D: Driver> Fabric<D> {
             let [socket] = host.sockets() else { return };
             let end = socket.end();
             let wakes = self.edges[link.index()].armed_transmitter;
-            // It is noticed when it is armed for.
-            let times_out = host.times_out_at().max(self.ends[end.index()].armed);
+            // A timeout is noticed when its deadline is due.
+            let armed = match self.driver.guards().has(Guard::Armed) {
+                true => self.ends[end.index()].armed,
+                false => Time::ZERO,
+            };
+            let times_out = host.times_out_at().max(armed);
             if wakes.min(times_out) >= until {
                 return;
             }
@@ -222,7 +229,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// There is a new horizon: what waits on `link` may go on.
+    /// There is a new horizon: packets in the ring of `link` may go on.
     fn resume(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
         let (path, node, horizon) = (slot.arrival_path, slot.to, self.horizon);
@@ -247,8 +254,8 @@ impl<D: Driver> Fabric<D> {
         }
         self.arm_next_arrival(link);
     }
-    /// Take the first packet of the ring of `link`: it goes on, or back into the ring behind all others. `stuck` are links for which
-    /// packets have gone back that come to no later time.
+    /// Take the first packet out of the ring of `link`. It goes on, or back into the ring as the
+    /// last. `stuck` lists links for which a packet has gone back: none may pass it.
     fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) {
         let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
         let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
@@ -267,7 +274,9 @@ impl<D: Driver> Fabric<D> {
                 }
                 return link_set!(self).look_ahead_from_hand(packet, travel);
             }
-            stuck.push(next);
+            if self.driver.guards().has(Guard::InOrder) {
+                stuck.push(next);
+            }
         }
         if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
             fifo.lay(packet, arrival, ttl);

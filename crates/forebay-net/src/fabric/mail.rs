@@ -5,10 +5,11 @@ use crate::link::AnyLink;
 use alloc::collections::VecDeque;
 use forebay_base::{LinkId, PacketTransfer, Time};
 
-/// What one partition has for another: packets that will arrive there, each stamped with the time. Its memory is used again.
+/// Packets from one partition to another, each stamped with its arrival there. The memory is
+/// reused.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// How many of the packets, in their order, are on which link.
+    /// Runs of packets on the same link: the link, and how many.
     runs: VecDeque<(LinkId, usize)>,
     packets: PacketTransfer,
 }
@@ -25,8 +26,8 @@ impl Mail {
 }
 
 impl<D: Driver> Fabric<D> {
-    /// Put all that is on links to other partitions into the mail for each, by number of partition. Gives the earliest of the
-    /// times at which that arrives; [`Time::MAX`] if there is nothing.
+    /// Move all packets on links to other partitions into the mail for each. The result is the
+    /// earliest arrival; [`Time::MAX`] if there is nothing.
     pub fn export(&mut self, mail: &mut [Mail]) -> Time {
         let mut earliest = Time::MAX;
         for &(link, to) in &self.exits {
@@ -41,8 +42,8 @@ impl<D: Driver> Fabric<D> {
         earliest
     }
 
-    /// Put what another partition has for this one on the links that end here, and leave `mail` empty. What it holds must
-    /// arrive later than all that has happened here.
+    /// Put mail from another partition on the links that end here, and leave `mail` empty. All
+    /// arrivals must be later than all that has happened here.
     pub fn import(&mut self, mail: &mut Mail) {
         while let Some((link, packets)) = mail.runs.pop_front() {
             let slot = &mut self.links[link.index()];

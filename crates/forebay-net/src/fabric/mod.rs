@@ -1,18 +1,20 @@
-//! What moves packets between the machines of a network, the same for every driver.
+//! Moves packets between the machines of a network. The same code for every driver.
 //!
-//! A [`Fabric`] holds nodes and links, hands each packet to the next machine, does what machines ask for, and tells its
-//! [`Driver`] when it wants to be called again. It reads no clock: each verb is told `now`. Time that passes, bytes that
-//! leave, captures and hashes are the driver's. Its verbs:
+//! A [`Fabric`] holds nodes and links. It hands each packet to the next machine, does what machines
+//! ask for, and arms deadlines at its [`Driver`]. It reads no clock: each verb is told `now`. The
+//! driver owns time, real packets, captures and hashes. The verbs:
 //!
-//! * [`Fabric::due`], when a time has come that was armed: whether it still means something; then one of
-//! * [`Fabric::take_arrival`], after which the driver may look at the packet, write it to a socket, or hand it on with
-//!   [`Fabric::arrive`] ([`Fabric::pass_arrival`] is all of this at once); [`Fabric::on_transmitter`], [`Fabric::on_router`], [`Fabric::on_socket`];
-//! * [`Fabric::inject`] for packets from outside, [`Fabric::on_event`] for changes of the network.
+//! * [`Fabric::due`] when the time of a deadline has come: whether it still counts. Then one of
+//! * [`Fabric::take_arrival`] and [`Fabric::arrive`], between which the driver may look at the
+//!   packet or write it to a socket; or [`Fabric::pass_arrival`], which is all of these in one;
+//!   [`Fabric::on_transmitter`]; [`Fabric::on_router`]; [`Fabric::on_socket`].
+//! * [`Fabric::inject`] for packets from outside, and [`Fabric::on_event`] for events.
 //!
-//! A driver that can say before which time nobody looks lets much happen at once: [`Fabric::extend_horizon`].
+//! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
+//! look-ahead until then.
 //!
-//! A network may be spread over several fabrics, one for each partition of its nodes. Its links then begin in one and may end
-//! in another: what is on those goes from [`Fabric::export`] to [`Fabric::import`].
+//! Several fabrics may share a network, one for each partition of its nodes. A link may then begin
+//! in one fabric and end in another: its packets go from [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
 mod events;
@@ -50,7 +52,7 @@ use forebay_wire::AddressPlan;
 use ledger::Count;
 use look_ahead::EarlyArrival;
 
-/// A link, where it leads, and what is armed for it: what each packet touches.
+/// A link, where it leads, and its armed deadline: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache
 struct Slot {
     armed_arrival: Time,
@@ -72,16 +74,16 @@ impl Slot {
     }
 }
 
-/// The rest that is known of a link.
+/// What else is known of a link.
 struct Edge {
     from: NodeId,
-    /// Port of the node at its end that it comes in on.
+    /// Input port at the node where it ends.
     in_port: PortId,
     armed_transmitter: Time,
 }
 
 impl Edge {
-    /// Those of all directed links, with nothing armed.
+    /// One for each directed link, with nothing armed.
     fn all(spec: &NetSpec, ports: &PortTable) -> Vec<Edge> {
         let edge = |(i, link): (usize, &LinkSpec)| Edge {
             from: link.from,
@@ -101,10 +103,11 @@ struct End {
     ended: bool,
 }
 
-/// What is armed for the arrivals of a link whose far end is elsewhere: earlier than all of them, so that none is armed.
+/// Arrivals of a link that ends in another partition are never armed: they count as armed for this
+/// time, which is earlier than all of them.
 const ARRIVES_ELSEWHERE: Time = Time::ZERO;
 
-/// See the module. [`Time::MAX`] is what is not armed.
+/// See the module. A deadline that is not armed is [`Time::MAX`].
 pub struct Fabric<D> {
     /// Who owns the clock.
     pub driver: D,
@@ -123,29 +126,30 @@ pub struct Fabric<D> {
     workload: Arc<Workload>,
     addresses: Arc<Vec<Vec<Addr>>>,
     ends: Vec<End>,
-    /// Of those here; less those that will never be, which are taken off where their client is.
+    /// Ends here that have not ended. Both ends of a flow that never starts are subtracted where
+    /// its client is.
     open_ends: isize,
-    /// When the last of those that have ended did.
+    /// When the last of those ended.
     last_ended: Time,
-    /// Links that begin here and end in another partition, and in which.
+    /// Links that begin here and end in another partition, and the number of that partition.
     exits: Vec<(LinkId, u16)>,
     drops: DropLog,
     count: Count,
     /// One-way delays of data packets, by transport of their flow.
     one_way: Vec<Histogram>,
     work: Work,
-    /// The memory of a `Work` that has been done, for the next.
+    /// An empty `Work`, kept for its memory.
     spare: Work,
     observed: bool,
     look_ahead: Arc<LookAheadPlan>,
-    /// Links that packets may leave before their time.
+    /// Links from which packets may look ahead.
     look_ahead_links: Vec<LinkId>,
     /// See [`Fabric::extend_horizon`].
     horizon: Time,
-    /// What comes to hosts before its time, in the order in which that was found out.
+    /// Packets that look-ahead has taken to hosts, in the order in which it did.
     early_arrivals: VecDeque<EarlyArrival>,
     look_ahead_events: u64,
-    /// The time of the last of what has happened before its time.
+    /// The latest time to which look-ahead has acted.
     latest: Time,
 }
 
@@ -161,8 +165,8 @@ impl<D: Driver> Fabric<D> {
         Ok(Fabric::whole(network, spec, driver))
     }
 
-    /// One fabric for each partition, of the network that was [split](Network::split) between them; with the driver that
-    /// `driver` gives it. `owner` says for each node in which it is.
+    /// One fabric for each partition of a network that was [split](Network::split), each with a
+    /// driver from `driver`. `owner` maps nodes to partitions.
     pub fn of_partitions(
         networks: Vec<Network>,
         spec: &NetSpec,
@@ -249,7 +253,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Arm what waits for a time from the beginning: clients, and routers with timers; those at nodes that are `here`.
+    /// Arm the deadlines of the start: clients, and routers with timers, at nodes for which `here`
+    /// holds.
     pub fn start(&mut self, here: impl Fn(NodeId) -> bool) {
         for (i, flow) in self.workload.flows().iter().enumerate() {
             let id = EndId::of(FlowId(i as u32), Role::Client);
@@ -264,8 +269,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// True if `deadline` was armed for `now` or earlier: the driver then does what it stands for. False if it was armed
-    /// anew since, or done.
+    /// True if `deadline` was armed for `now` or earlier: the driver then calls the verb for it.
+    /// False if it was armed again since, or is done.
     #[inline]
     pub fn due(&mut self, now: Time, deadline: Deadline) -> bool {
         let armed = match deadline {
@@ -309,8 +314,8 @@ impl<D: Driver> Fabric<D> {
     pub fn drops(&self) -> &DropLog {
         &self.drops
     }
-    /// One-way delays of the data packets that came to hosts here, of the flows of a transport of the spec: from when its socket
-    /// made a packet until the other took it.
+    /// One-way delays of data packets that came to hosts here, for the flows of one transport of
+    /// the spec: from when a socket makes a packet to when the other socket takes it.
     pub fn one_way(&self, transport: usize) -> &Histogram {
         &self.one_way[transport]
     }
@@ -339,8 +344,7 @@ impl<D: Driver> Fabric<D> {
     pub fn ends(&self) -> (usize, isize) {
         (self.ends.len(), self.open_ends)
     }
-    /// True if nothing will ever happen here by itself. What a socket is armed for it may no longer wait for, and how long that stays so
-    /// depends on how far ahead its host was: it does not count.
+    /// True if nothing is pending. Stale socket timers are ignored.
     pub fn is_at_rest(&self) -> bool {
         let waits = |end: &End| match &self.nodes[end.node.index()] {
             Node::Host(host) => {
@@ -360,14 +364,14 @@ impl<D: Driver> Fabric<D> {
     pub fn last_ended(&self) -> Time {
         self.last_ended
     }
-    /// When the client of a flow opens its connection, if it has not and that is known. To be asked
-    /// where it is.
+    /// When the client of a flow opens its connection, if it has not yet and that is known. Valid
+    /// in the partition of the client.
     pub fn opens_at(&self, flow: FlowId) -> Option<Time> {
         let armed = self.ends[EndId::of(flow, Role::Client).index()].armed;
         (armed != Time::MAX && self.connection(flow, Role::Client).is_none()).then_some(armed)
     }
-    /// True if a flow will never be: it would have started when it had to stop. To be asked where
-    /// its client is.
+    /// True if a flow never starts, because its start would be at or after its stop. Valid in the
+    /// partition of the client.
     pub fn is_skipped(&self, flow: FlowId) -> bool {
         let end = self.ends[EndId::of(flow, Role::Client).index()];
         end.ended && self.connection(flow, Role::Client).is_none()

@@ -1,4 +1,4 @@
-//! Routers: what forwarding says, and what it asks for.
+//! Routers: verdicts of forwarding, and the work that it asks for.
 
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
@@ -64,7 +64,8 @@ impl<D: Driver> Fabric<D> {
         result
     }
 
-    /// Give `packet` to the forwarding of `node`. If it is kept, an observer is shown what it was like.
+    /// Give `packet` to the forwarding of `node`. If that keeps it, an observer is shown the packet
+    /// as it came.
     #[inline]
     fn consult(
         &mut self,
@@ -121,7 +122,7 @@ impl<D: Driver> Fabric<D> {
         }
         let port = self.ports.port(link);
         match self.consult(node, packet, |f, packet, cx| f.on_overflow(port, packet, cx)) {
-            // Once more, but only once: a second queue that is full ends it.
+            // One more try; a second queue that is full ends the packet.
             Verdict::Forward(port, packet) => {
                 let link = self.ports.link(node, port);
                 if let Err(Overflow(packet)) = self.offer(link, packet) {
@@ -134,9 +135,10 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Do what forwarding asked for: send its own packets, serve the ports that may have work; then arm its deadline.
+    /// Do the work that forwarding asked for: send its own packets, and serve ports that may have
+    /// work. Then arm its deadline.
     pub(super) fn serve(&mut self, node: NodeId) {
-        // Pulling and sending may ask for more work; each round takes what is there.
+        // Pulling and sending may ask for more work. Each round does what is there.
         while !self.work.ready.is_empty() || !self.work.send.is_empty() {
             let empty = core::mem::take(&mut self.spare);
             let Work { mut ready, mut send } = core::mem::replace(&mut self.work, empty);
@@ -175,7 +177,7 @@ impl<D: Driver> Fabric<D> {
             let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
             self.send_held(node, link, packet);
         }
-        // Whoever was asked for packets may have more when the one in transmission has left.
+        // Forwarding that gave a packet may have more when this one has left.
         if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {
             self.arm_transmitter(link, at);
         }

@@ -1,6 +1,5 @@
-//! Links: what arrives from them, what goes onto them.
+//! Links: arrivals from them, and packets that are put on them.
 
-use super::host_arrivals::Arrived;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::look_ahead::Travel;
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
@@ -24,22 +23,22 @@ macro_rules! port_context {
 }
 pub(super) use port_context;
 
-/// What became of the first packet of a link.
+/// What `hop` did with the first packet of a link.
 enum Hop {
-    /// It is not the time that was armed for it.
+    /// Its arrival is not due.
     NotDue,
-    /// It has not come to a router of plain IP: nothing has happened.
+    /// It has not come to a router of plain IP. Nothing was done.
     Elsewhere(ArrivalPath),
-    /// It is queued on a link that it leaves in its time, and lies where it was.
+    /// It was scheduled on a link without look-ahead, and is still in its old ring.
     Rests(Travel),
-    /// It is queued on a link that it may leave before its time, and lies where it was.
+    /// It was scheduled on a link with look-ahead, and is still in its old ring.
     LookAhead(Travel),
-    /// It needs more than moving it, and nothing has happened to it but that it was seen.
+    /// It needs the general path. The driver was told of its arrival; nothing else was done.
     Refused,
 }
 
-/// The first packet of `link` has come, if that was armed. A function of parts of the fabric: that none of them lies in another need
-/// not be found out for each packet.
+/// The first packet of `link` arrives, if its arrival is armed and due. Takes disjoint borrows so
+/// that the compiler knows that they do not alias.
 #[inline(always)]
 fn hop<D: Driver>(
     links: &mut [Slot],
@@ -79,7 +78,8 @@ fn hop<D: Driver>(
 }
 
 impl<D: Driver> Fabric<D> {
-    /// The first packet on the wire of `link`, if it has arrived. None if a failure took what was armed for.
+    /// Take the first packet on the wire of `link`, if it has arrived. None if a failure of the
+    /// link has dropped it.
     #[inline]
     pub fn take_arrival(&mut self, now: Time, link: LinkId) -> Option<Packet> {
         self.now = now;
@@ -88,8 +88,8 @@ impl<D: Driver> Fabric<D> {
         packet
     }
 
-    /// [`Fabric::due`], [`Fabric::take_arrival`] and [`Fabric::arrive`] in one, for a driver that does nothing between them.
-    /// False if it was not due.
+    /// [`Fabric::due`], [`Fabric::take_arrival`] and [`Fabric::arrive`] in one, for a driver that
+    /// does nothing in between. False if it was not due.
     #[inline]
     pub fn pass_arrival(&mut self, now: Time, link: LinkId) -> bool {
         let maps = Maps { routes: &self.routes, ports: &self.ports };
@@ -114,7 +114,7 @@ impl<D: Driver> Fabric<D> {
             self.arrived(now, link, packet);
         }
     }
-    /// The rare ways of a packet that has been observed.
+    /// The general path of a packet of which the driver has been told.
     #[inline(never)]
     fn forward_first(&mut self, now: Time, link: LinkId) {
         let node = self.links[link.index()].to;
@@ -141,9 +141,10 @@ impl<D: Driver> Fabric<D> {
         self.deliver(to, in_port, packet);
     }
 
-    /// The bytes of a packet from outside come to `node` as if on its port `in_port`. What does not parse is dropped.
+    /// Bytes of a packet from outside come to `node` as if on its port `in_port`. Bytes that cannot
+    /// be parsed are dropped.
     ///
-    /// Panics where things have been done ahead until a [horizon](Fabric::extend_horizon) behind `now`.
+    /// Panics if look-ahead may have acted up to a [horizon](Fabric::extend_horizon) after `now`.
     pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
         let free = !self.looks_ahead() || self.horizon <= now;
         assert!(free, "a packet from outside at {now}, before the horizon {}", self.horizon);
@@ -163,14 +164,15 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.receive(Arrived::Loose(packet), node),
+            Node::Host(_) => self.receive_loose(node, packet),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => unreachable!("packets come to nodes that are here"),
         }
     }
 
-    /// A packet comes to a router of plain IP. The same as through `router_packet`, without a context that it would not look at.
+    /// A packet comes to a router of plain IP. As `router_packet`, without the context, which plain
+    /// IP does not use.
     #[inline]
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
         match PlainIp.route(node, &mut packet, &self.routes) {
@@ -179,7 +181,8 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Put a packet of `node` on one of its links. What the queue does not take ends here, unless forwarding wants it.
+    /// Put a packet of `node` on one of its links. If the queue is full, forwarding may take it
+    /// back; else it is dropped.
     #[inline(always)] // into the two ways that most packets take
     pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         let sent = match self.observed {
@@ -191,7 +194,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// The general way of `send`.
+    /// The general path of `send`.
     #[inline(never)]
     pub(super) fn send_any(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         let mtu = self.links[link.index()].mtu_bytes;
@@ -203,9 +206,10 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Put a packet that forwarding has held on an idle link. Since it came to this node it has waited for that link.
+    /// Put a packet that forwarding held on an idle link. It has waited for the link since it came
+    /// to this node.
     pub(super) fn send_held(&mut self, node: NodeId, link: LinkId, packet: Packet) {
-        // One that forwarding made by itself has never arrived.
+        // A packet that forwarding made itself has no arrival.
         let came = Some(packet.stamp()).filter(|&at| at > Time::ZERO);
         let queued_at = came.map_or(self.now, |at| at.min(self.now));
         if packet.wire_len() > self.links[link.index()].mtu_bytes {
@@ -216,7 +220,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Cut it, where RFC 791 lets a router do so and the packet is one of ours: see [`DropReason::TooBig`].
+    /// Cut a packet, if RFC 791 allows it and the packet is not opaque: see [`DropReason::TooBig`].
     #[cold]
     fn send_too_big(&mut self, node: NodeId, link: LinkId, packet: Packet, mtu: u16) {
         match split_ipv4(packet, mtu, &mut self.arena) {
@@ -281,7 +285,7 @@ impl<D: Driver> Fabric<D> {
         self.after_room(link);
     }
 
-    /// `link` may have room: whoever feeds it may have something.
+    /// `link` may have room: its node may have a packet for it.
     pub(super) fn after_room(&mut self, link: LinkId) {
         let node = self.edges[link.index()].from;
         match &self.nodes[node.index()] {

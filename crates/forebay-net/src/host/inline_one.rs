@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// A list whose only item, while there is one, lies in the list itself: who looks at it need not look further into memory.
+/// Stores one element inline; saves a cache miss.
 #[derive(Debug)]
 pub(super) enum InlineOne<T> {
     One(T),

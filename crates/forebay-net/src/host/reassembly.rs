@@ -9,13 +9,14 @@ use forebay_wire::AddressPlan;
 const MAX_DATAGRAMS: usize = 256;
 /// Pieces of a datagram, at most.
 const MAX_PIECES: usize = 64;
-/// How long a datagram may stay incomplete (Linux: 30 s; RFC 1122 section 3.3.2 asks for 60 to 120 s).
+/// How long a datagram may stay incomplete (Linux: 30 s; RFC 1122 section 3.3.2 asks for 60 to 120
+/// s).
 const TIMEOUT: Span = Span::from_secs(30);
 
 type Key = (Addr, Addr, u8, u16);
 
 struct Partial {
-    /// Its place in the order in which datagrams began.
+    /// Number in the order in which datagrams began.
     number: u64,
     /// In order of offset, none overlapping another.
     pieces: Vec<Packet>,
@@ -54,8 +55,9 @@ fn is_whole(pieces: &[Packet], arena: &Arena) -> bool {
 }
 
 impl Reassembly {
-    /// A piece came. The datagram and the number of its pieces, if it was the last that missed; congestion experienced if any piece had it.
-    /// A piece that overlaps another ends its whole datagram (RFC 5722's rule for IPv6, safe for IPv4); an exact duplicate only itself.
+    /// A piece came. The datagram and the number of its pieces, if this was the last one; with CE
+    /// if any piece had it. A piece that overlaps another ends its whole datagram (RFC 5722's rule
+    /// for IPv6, safe for IPv4). An exact duplicate ends only itself.
     pub fn on_piece(
         &mut self,
         now: Time,
@@ -106,7 +108,7 @@ impl Reassembly {
         let ttl = pieces.iter().map(Packet::ttl).min();
         let mut whole = match arena.reassemble(&mut pieces) {
             Some(whole) => whole,
-            // Known by their own bytes only.
+            // Only their own bytes are known.
             None => match forebay_wire::join(&mut pieces, plan, arena) {
                 Ok(whole) => whole,
                 Err(_) => {

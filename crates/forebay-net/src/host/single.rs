@@ -17,8 +17,9 @@ use forebay_transport::Connection;
 
 /// Where the packets of a host's only interface go.
 pub(crate) trait Outlet {
-    /// When it has room for a packet again; None: it has room now.
-    fn room_at(&mut self, now: Time) -> Option<Time>;
+    /// When the first packet that waits there starts, and whether it is the only one, so that there
+    /// is room then; None: there is room now.
+    fn room_at(&mut self, now: Time) -> Option<(Time, bool)>;
     /// Take a packet that was just made, or give it back: then it needs the general way.
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet>;
 }
@@ -119,8 +120,8 @@ impl Host {
         let mut wake_at = None;
         let mut ready = received.ready || interface.entries[0].queued;
         while ready {
-            if let Some(at) = outlet.room_at(now) {
-                if connection.awaits_window(now, 0) {
+            if let Some((at, room)) = outlet.room_at(now) {
+                if room && connection.awaits_window(now, 0) {
                     self.deferred = Some(Deferred { at, entry: 0 });
                     ready = false;
                 } else {

@@ -1,36 +1,37 @@
-//! A drop-tail queue, a constant rate and a wire, in one ring: the departure of a packet is computed when it comes.
+//! A link with a drop-tail queue and a constant rate: one ring holds queue and wire, and the
+//! departure of a packet is computed when it is queued.
 
 use crate::link::stats::LinkStats;
 use crate::link::waits::Waits;
 use forebay_base::{Arena, Packet, PacketRing, PacketTransfer, Rate, Serializer, Span, Time};
 use forebay_queue::{Limit, Overflow};
 
-/// What is known of the packets to come: zero if they come from several places. If all come from one link, in whose order they
-/// are queued here, one more than the number of packets in the ring of that link which will come here: those behind them must wait
-/// for their turn. See [`crate::Fabric::extend_horizon`].
+/// Whether packets come from a single upstream link, and whether the next may look ahead. 0:
+/// several upstreams. n+1: one upstream, and n packets in its ring must enter first. See
+/// [`crate::Fabric::extend_horizon`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpstreamGate(u32);
 
 impl UpstreamGate {
-    /// All come from one link, in whose ring there is none yet.
+    /// One upstream, and no packet to wait for.
     pub const SINGLE: UpstreamGate = UpstreamGate(1);
 
-    /// True if all come from one link.
+    /// True if all packets come from one link.
     #[inline]
     pub fn is_single(self) -> bool {
         self.0 > 0
     }
-    /// True if the next packet on that link may be queued here as soon as it is queued there.
+    /// True if a packet may be queued here as soon as it is queued on the upstream link.
     #[inline]
     pub fn is_open(self) -> bool {
         self.0 == 1
     }
-    /// A packet that will come here stays in the ring of the only link before this one, if there is only one.
+    /// A packet for this link stays in the ring of the upstream link, if there is a single one.
     #[inline]
     pub fn expect_one(&mut self) {
         self.0 += u32::from(self.is_single());
     }
-    /// It comes, if there is only one.
+    /// Such a packet enters.
     #[inline]
     pub fn admit_expected(&mut self) {
         assert!(self.0 != 1, "a packet came to a link that look-ahead did not expect it on");
@@ -38,8 +39,10 @@ impl UpstreamGate {
     }
 }
 
-/// See the module. The ring holds queue and wire; packets are stamped with their arrival at the far end.
-#[repr(C)] // three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes first
+/// See the module. Packets in the ring are stamped with their arrival at the far end.
+// three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes
+// first
+#[repr(C)]
 pub struct FifoLink {
     ring: PacketRing,
     limit: Limit,
@@ -49,7 +52,7 @@ pub struct FifoLink {
     /// End of the last transmission.
     free_at: Time,
     delay: Span,
-    /// Those of the ring that have not started.
+    /// Packets of the ring whose transmission has not started.
     waits: Waits,
     serializer: Serializer,
     packets: u64,
@@ -76,16 +79,16 @@ impl FifoLink {
         }
     }
 
-    /// The far end of a link whose near end is in another partition: a wire, on which nothing is ever offered.
+    /// The far end of a link whose near end is in another partition. Nothing is ever queued on it.
     pub fn far_end() -> FifoLink {
         let rate = Rate::clamped(0); // of no transmission
         FifoLink::new(rate, Span::ZERO, Limit::Packets(0), 0)
     }
-    /// All packets of the near end of such a link leave for `transfer`. When they will arrive is known.
+    /// Move all packets of the near end of such a link into `transfer`. Their arrivals are known.
     pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
         transfer.pack_all(&mut self.ring, arena);
     }
-    /// A packet has come from the near end, stamped with its arrival.
+    /// A packet from the near end, stamped with its arrival.
     pub fn import(&mut self, packet: Packet) {
         self.ring.insert_by_stamp(packet);
     }
@@ -96,7 +99,7 @@ impl FifoLink {
         self.waits.bring_up_to_date(now);
         self.free_at <= now || self.limit.admits(wire_len, self.waits.packets(), self.waits.bytes())
     }
-    /// A packet of `wire_len` bytes, for which there is room, is queued: when it arrives at the far end.
+    /// Schedule a packet of `wire_len` bytes, for which there is room: its arrival at the far end.
     #[inline(always)]
     pub(crate) fn schedule(&mut self, now: Time, wire_len: u16) -> Time {
         let start = self.free_at.max(now);
@@ -111,15 +114,15 @@ impl FifoLink {
         self.busy += took;
         self.free_at + self.delay
     }
-    /// A packet that was scheduled to arrive at `arrival`, with this time to live, lies in the ring from now on. It is copied last:
-    /// see [`PacketRing`].
+    /// Append a packet that was scheduled to arrive at `arrival` with this time to live. Stamp and
+    /// TTL are written after the copy: see [`PacketRing`].
     #[inline(always)]
     pub(crate) fn lay(&mut self, packet: Packet, arrival: Time, ttl: u8) {
         let packet = self.ring.push_back(packet);
         packet.set_stamp(arrival);
         packet.set_ttl(ttl);
     }
-    /// The same with the packet that is the first on `from`.
+    /// The same with the first packet of `from`.
     #[inline(always)]
     pub(crate) fn lay_first_of(&mut self, from: &mut FifoLink, arrival: Time, ttl: u8) {
         let packet = from.ring.move_front(&mut self.ring);
@@ -140,17 +143,17 @@ impl FifoLink {
     pub fn next_arrival(&self) -> Option<Time> {
         self.ring.front().map(Packet::stamp)
     }
-    /// The packet that has arrived by `now`, where it lies.
+    /// The first packet, if it has arrived by `now`.
     #[inline]
     pub fn first_arrived(&self, now: Time) -> Option<&Packet> {
         self.first().filter(|first| first.stamp() <= now)
     }
-    /// The packet that arrives next, where it lies.
+    /// The packet that arrives next.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Packet> {
         self.ring.front()
     }
-    /// That packet has come where it wanted to go.
+    /// That packet is delivered: free it.
     #[inline]
     pub(crate) fn end_first(&mut self, arena: &mut Arena) {
         self.ring.end_front(arena);
@@ -207,19 +210,18 @@ impl FifoLink {
         let (packets, bytes, busy) = (self.packets, self.bytes, self.busy);
         LinkStats { packets, bytes, busy, waits, lost: 0 }
     }
-    /// See [`crate::AnyLink::busy`]: what is committed beyond `now` does not count.
+    /// See [`crate::AnyLink::busy`]. Transmission time after `now` does not count.
     pub fn busy(&self, now: Time) -> Span {
         self.busy.saturating_sub(self.free_at.since(now))
     }
-    /// See [`crate::AnyLink::transmitted_bytes`]: the rate is constant, so what is left takes the
-    /// time that is left.
+    /// See [`crate::AnyLink::transmitted_bytes`]. The rate is constant: bytes left are time left.
     pub fn transmitted_bytes(&self, now: Time) -> u64 {
         let left_bytes = self.serializer.rate().bytes_in(self.free_at.since(now));
         self.bytes.saturating_sub(left_bytes)
     }
     /// See [`crate::AnyLink::serialized_packets`].
     pub fn serialized_packets(&self, now: Time) -> u64 {
-        // Those that wait, and one that has started if the last has not departed.
+        // Less those that wait, and the one in transmission.
         self.packets - self.waits.at_time(now).0 - u64::from(self.free_at > now)
     }
     /// See [`crate::AnyLink::held_packets`].

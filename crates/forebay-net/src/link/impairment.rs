@@ -1,29 +1,29 @@
-//! What a wire does to packets: loss and jitter, drawn from the link's own random stream.
+//! Impairments of a link: loss and jitter, drawn from the link's own random stream.
 
 use forebay_base::{Rng, Span};
 
-/// What becomes of one packet.
+/// What happens to a packet between departure and arrival.
 pub(crate) enum Propagation {
-    /// It arrives, so much later than the delay of the wire.
+    /// It arrives, this much later than the delay of the link.
     Arrives(Span),
     /// It is lost.
     Lost,
 }
 
-/// Random impairments of a wire.
+/// Random impairments of a link.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     /// Probability that a packet is lost.
     pub loss: f64,
     /// Extra delay, uniform in `0..=jitter`.
     pub jitter: Span,
-    /// Packets overtake others where the delay falls, without jitter too.
+    /// A packet may overtake others if the delay falls, also without jitter.
     pub reorder: bool,
     rng: Rng,
 }
 
 impl Impairment {
-    /// Impairments with the link's random stream, without reordering beside that of jitter.
+    /// Impairments that draw from `rng`. Only jitter reorders.
     pub fn new(loss: f64, jitter: Span, rng: Rng) -> Impairment {
         Impairment { loss, jitter, reorder: false, rng }
     }
@@ -32,7 +32,8 @@ impl Impairment {
     pub(crate) fn reorders(&self) -> bool {
         self.reorder || !self.jitter.is_zero()
     }
-    /// Draw for the next packet: one number for loss if there is any, one for jitter if there is any.
+    /// Draw for the next packet: one number for loss if there is loss, one for jitter if there is
+    /// jitter.
     pub(crate) fn draw(&mut self) -> Propagation {
         if self.loss > 0.0 && self.rng.chance(self.loss) {
             return Propagation::Lost;

@@ -1,8 +1,9 @@
 //! One direction of a link: a queue, a transmitter, and a wire of fixed delay.
 //!
-//! [`FifoLink`] computes the departure of a packet when it is queued, and needs one event per packet. It is legal where the
-//! rate is constant, the queue is drop-tail, and nothing can cancel a departure. [`QueuedLink`] holds any pipeline and any
-//! channel and may fail; it needs two events per packet. Where both are legal they give the same result.
+//! [`FifoLink`] computes the departure of a packet when it is queued: one event per packet. It
+//! needs a constant rate, a drop-tail queue, and departures that nothing can cancel. [`QueuedLink`]
+//! takes any pipeline and any channel, and may fail: two events per packet. Where both are legal
+//! their results are the same.
 
 mod fifo;
 mod impairment;
@@ -20,10 +21,11 @@ use alloc::boxed::Box;
 use forebay_base::{Arena, Packet, PacketTransfer, Rate, Span, Time};
 use forebay_queue::{Overflow, PortContext};
 
-/// Either kind of link. Nearly all links of a big network are of the first kind, and theirs is the memory that every hop touches.
+/// A link of either kind. Nearly all links of a big network are of the first kind, which is inline
+/// because every hop touches it.
 #[allow(clippy::large_enum_variant)]
 pub enum AnyLink {
-    /// Departure known at once.
+    /// Departures are known when packets are queued.
     Fifo(FifoLink),
     /// Any queue, any channel.
     Queued(Box<QueuedLink>),
@@ -39,12 +41,12 @@ macro_rules! each {
 }
 
 impl AnyLink {
-    /// A packet for this link. What the queue does not take comes back.
+    /// Queue a packet. If there is no room it comes back.
     #[inline]
     pub fn offer(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         self.offer_since(packet, cx.now, cx)
     }
-    /// The same with a packet that its node has held since `queued_at`. If it starts at once, that was its wait.
+    /// The same for a packet that its node has held since `queued_at`: its wait counts from then.
     #[inline]
     pub fn offer_since(
         &mut self,
@@ -67,7 +69,8 @@ impl AnyLink {
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         each!(self, l => l.take_arrival(now))
     }
-    /// All packets on the wire leave for `transfer`, in order of arrival, stamped with it: the far end is elsewhere.
+    /// Move all packets on the wire into `transfer`, in order of arrival and stamped with it. For a
+    /// link whose far end is in another partition.
     pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
         each!(self, l => l.export(transfer, arena))
     }
@@ -79,7 +82,8 @@ impl AnyLink {
             AnyLink::Queued(l) => l.next_transmitter(),
         }
     }
-    /// A transmission ended, an opportunity to start one has come, or a timer of the pipeline is due. Early calls do nothing.
+    /// A transmission ended, an opportunity to start one has come, or a timer of the pipeline is
+    /// due. Early calls do nothing.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         if let AnyLink::Queued(l) = self {
             l.on_transmitter(cx);
@@ -101,8 +105,8 @@ impl AnyLink {
     pub fn has_room(&self, wire_len: u16, now: Time) -> bool {
         each!(self, l => l.has_room(wire_len, now))
     }
-    /// True if nothing is in transmission and nothing waits: what is offered starts at once, of a delivery trace with the next
-    /// opportunity.
+    /// True if nothing waits or is in transmission: a packet that is offered starts at once, or at
+    /// the next opportunity of a delivery trace.
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
     }
@@ -117,11 +121,11 @@ impl AnyLink {
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))
     }
-    /// What its port grants a flow, if its scheme computes that.
-    pub fn granted(&self, now: Time) -> Option<Rate> {
+    /// What the scheme of its port publishes, each number under its name.
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         match self {
-            AnyLink::Fifo(_) => None,
-            AnyLink::Queued(l) => l.granted(now),
+            AnyLink::Fifo(_) => {}
+            AnyLink::Queued(l) => l.publish(now, see),
         }
     }
     /// Counts and times until `now`.
@@ -132,9 +136,9 @@ impl AnyLink {
     pub fn busy(&self, now: Time) -> Span {
         each!(self, l => l.busy(now))
     }
-    /// Bytes that were on the wire by `now`, per-packet overhead included: of the packet in
-    /// transmission the share of its time that has passed. It steps back by a packet where a
-    /// failure cuts one off.
+    /// Bytes transmitted by `now`, per-packet overhead included. The packet in transmission counts
+    /// by the share of its time that has passed. A failure that cuts off a packet reduces the
+    /// count.
     pub fn transmitted_bytes(&self, now: Time) -> u64 {
         each!(self, l => l.transmitted_bytes(now))
     }
@@ -146,12 +150,12 @@ impl AnyLink {
     pub fn held_packets(&self) -> u64 {
         each!(self, l => l.held_packets())
     }
-    /// True if its departures are known at once.
+    /// True if departures are known when packets are queued.
     #[inline]
     pub fn is_fifo(&self) -> bool {
         matches!(self, AnyLink::Fifo(_))
     }
-    /// The link as one that may fail and change; None if it was built without that.
+    /// The link as one that may fail and change. None if it was built as FIFO.
     pub fn as_queued(&mut self) -> Option<&mut QueuedLink> {
         match self {
             AnyLink::Fifo(_) => None,

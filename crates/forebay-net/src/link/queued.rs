@@ -1,7 +1,8 @@
-//! Any pipeline, any channel, a wire that may lose, delay and fail.
+//! A link with any pipeline and any channel, which may lose, delay and fail.
 //!
-//! The end of a transmission is an event where something hangs on it: a packet that waits, a loss that is drawn then, a failure that may
-//! come before it. Elsewhere a packet is put on the wire when its transmission starts, and nobody is woken at the end.
+//! The end of a transmission is an event only if something depends on it: a packet waits, loss is
+//! drawn then, or a failure may come first. Else a packet is put on the wire when its transmission
+//! starts.
 
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
@@ -13,7 +14,8 @@ use forebay_queue::{Overflow, Pipeline, PortContext};
 /// A packet in transmission.
 #[derive(Clone, Copy)]
 struct Transmission {
-    /// Since when the transmitter was busy with it: its start, or when it began to wait for an opportunity.
+    /// When the transmitter became busy with it: its start, or when it began to wait for an
+    /// opportunity.
     start: Time,
     end: Time,
     bytes: u64,
@@ -23,7 +25,7 @@ struct Transmission {
 #[derive(Clone, Copy)]
 struct Opening {
     at: Time,
-    /// Since when nothing but the channel holds up what waits.
+    /// Since when only the channel holds up the packets that wait.
     since: Time,
 }
 
@@ -31,20 +33,23 @@ struct Opening {
 #[repr(C)] // what every packet touches comes first, what few links use last
 pub struct QueuedLink {
     up: bool,
-    /// Nothing is lost, and no event of the network changes or fails it: what will become of a packet is known when it starts.
+    /// Nothing is lost, and no event changes the link: the fate of a packet is known when it
+    /// starts.
     steady: bool,
-    /// The pipeline does nothing to a packet that need not wait, and nothing by itself: it is left alone then.
+    /// The pipeline has no meter and no egress stage, and needs no timer: bypass it when it is
+    /// empty.
     transparent: bool,
-    /// False if it is known that nothing waits.
+    /// False if surely nothing waits.
     may_wait: bool,
     overhead_bytes: u16,
     delay: Span,
-    /// The last one may be over where its packet is on the wire.
+    /// End of the last transmission, also if its packet is on the wire already.
     transmitting: Option<Transmission>,
-    /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of departure.
+    /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of
+    /// departure.
     wire: PacketRing,
-    /// When the packet arrives that was put on the wire last, wherever it is now: none arrives
-    /// before it, unless the link reorders.
+    /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,
+    /// unless the link reorders.
     last_arrival: Time,
     channel: AnyChannel,
     stats: LinkStats,
@@ -52,12 +57,13 @@ pub struct QueuedLink {
     pipeline: Pipeline,
     /// The packet in transmission, if it is not on the wire already.
     in_service: Option<Packet>,
-    /// The transmitter is free, something waits, and the channel takes it later.
+    /// The transmitter is free, packets wait, and the channel takes the next one later.
     opening: Option<Opening>,
 }
 
 impl QueuedLink {
-    /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or failed.
+    /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or
+    /// failed.
     pub fn new(
         mut pipeline: Pipeline,
         channel: AnyChannel,
@@ -94,7 +100,7 @@ impl QueuedLink {
         queued_at: Time,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
-        // A transmission that ends now has ended: whoever is served first at this instant must not matter.
+        // A transmission that ends now is over: the order of events at one instant must not matter.
         self.on_transmitter(cx);
         if self.takes_at_once(cx.now) {
             if self.transparent {
@@ -126,12 +132,14 @@ impl QueuedLink {
     }
     #[inline]
     fn is_free(&self, now: Time) -> bool {
-        // One that ends now is over when `on_transmitter` has been called, as where its end is an event.
+        // A transmission that ends now is over when `on_transmitter` has been called, as if its end
+        // were an event.
         let over = |t: &Transmission| t.end < now && self.in_service.is_none();
         let free = self.transmitting.as_ref().is_none_or(over);
         self.up && free && !self.waits()
     }
-    /// The transmitter is free since `at`: what waited then has started then, or waits for an opportunity.
+    /// The transmitter is free since `at`: a packet that waited then has started then, or waits for
+    /// an opportunity.
     #[inline]
     fn start(&mut self, at: Time, cx: &mut PortContext<'_>) {
         if !self.may_wait || !self.up || self.transmitting.is_some() {
@@ -162,7 +170,8 @@ impl QueuedLink {
             self.take_next(since, at, cx);
         }
     }
-    /// The next packet starts transmission at `at`, if there is one. The discipline is told the time of that, also by a late call.
+    /// Start the transmission of the next packet at `at`, if there is one. The discipline is told
+    /// that time, even if the call is late.
     #[inline]
     fn take_next(&mut self, since: Time, at: Time, cx: &mut PortContext<'_>) {
         if let Some(packet) = cx.at(at, |cx| self.pipeline.dequeue(cx)) {
@@ -172,7 +181,8 @@ impl QueuedLink {
             self.may_wait = !self.transparent;
         }
     }
-    /// A packet that came at `queued_at` starts transmission at `start`; the transmitter is busy with it since `since`.
+    /// Start the transmission of a packet at `start`. It came at `queued_at`; the transmitter is
+    /// busy with it since `since`.
     fn transmit(
         &mut self,
         packet: Packet,
@@ -191,8 +201,8 @@ impl QueuedLink {
             false => self.in_service = Some(packet),
         }
     }
-    /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as of its time: the transmitter has not
-    /// waited for it, or a driver that wakes late would make the link slower than it is.
+    /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as
+    /// of its time: a driver that wakes late must not make the link slower.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
         loop {
             if !self.transparent || self.opening.is_some() {
@@ -223,7 +233,7 @@ impl QueuedLink {
         }
         self.start(done.end, cx);
     }
-    /// A timer is due, or an opportunity: do the first thing that is, a timer before all else at its time.
+    /// Handle the first timer or opportunity that is due; at equal times the timer goes first.
     #[inline(never)]
     fn do_first_due(&mut self, cx: &mut PortContext<'_>) {
         let timeout = self.next_timeout().unwrap_or(Time::MAX);
@@ -256,7 +266,7 @@ impl QueuedLink {
                     arrival = self.last_arrival;
                 }
                 self.last_arrival = arrival;
-                // Behind the copy: see the ring.
+                // After the copy: see the ring.
                 self.wire.push_back(packet).set_stamp(arrival);
             }
         }
@@ -318,9 +328,9 @@ impl QueuedLink {
     pub fn rate(&self, now: Time) -> Rate {
         self.channel.rate(now)
     }
-    /// See [`crate::AnyLink::granted`].
-    pub fn granted(&self, now: Time) -> Option<Rate> {
-        self.pipeline.granted(now)
+    /// See [`crate::AnyLink::publish`].
+    pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        self.pipeline.publish(now, see);
     }
     /// See [`crate::AnyLink::stats`].
     pub fn stats(&self, _: Time) -> LinkStats {
@@ -360,8 +370,8 @@ impl QueuedLink {
             self.start(cx.now, cx); // by the opportunities that there are now
         }
     }
-    /// The delay changes, for packets that leave from now on: where it falls, they arrive together
-    /// with the last before them, or overtake it if the link reorders.
+    /// The delay changes for packets that leave from now on. If it falls, they arrive together with
+    /// the last one before them, or overtake it if the link reorders.
     pub fn set_delay(&mut self, delay: Span) {
         self.delay = delay;
     }
@@ -376,7 +386,7 @@ impl QueuedLink {
         debug_assert!(!self.steady, "a steady link does not fail");
         let cut = (self.transmitting.take(), self.in_service.take());
         if let (Some(Transmission { start, end, bytes }), Some(packet)) = cut {
-            // Not transmitted after all: only the time that it took counts.
+            // The packet was not transmitted: only the time that it took counts.
             self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(start)));
             self.stats.packets -= 1;
             self.stats.bytes -= bytes;

@@ -1,11 +1,12 @@
-//! What a link counts.
+//! Counters of a link.
 
 use forebay_base::{Histogram, Span};
 
 /// Counts and times of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
-    /// Packets taken for transmission, those that still wait for it included if the link knows when they will leave.
+    /// Packets taken for transmission. Includes packets that still wait if their departures are
+    /// known.
     pub packets: u64,
     /// Their bytes, per-packet overhead included.
     pub bytes: u64,

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{Histogram, Time};
 
-/// Entries of packets that have started are counted when there are so many: the histogram is far away in memory, the entries
-/// lie in a row.
+/// Entries of packets that have started are moved into the histogram in batches of this size: the
+/// entries are contiguous in memory, the histogram is elsewhere.
 const BATCH: u32 = 64;
 
 /// A packet that waits for transmission, or waited.
@@ -18,11 +18,12 @@ struct Wait {
     wire_len: u16,
 }
 
-/// See the module. A ring of entries in order: first those whose packets had started when this was last brought up to date.
+/// See the module. A ring of entries in order: first those of packets that had started at the last
+/// update.
 #[derive(Default)]
 #[repr(C)] // most links have no histogram: nothing has ever waited there
 pub(super) struct Waits {
-    /// A power of two of them.
+    /// The number of slots is a power of two.
     entries: Box<[Wait]>,
     head: u32,
     len: u32,
@@ -55,12 +56,12 @@ impl Waits {
     pub fn next_start(&self) -> Option<Time> {
         if self.started < self.len { Some(self.at(self.started).start) } else { None }
     }
-    /// Packets and bytes that wait at `now`, which is not before the last time this was brought up to date.
+    /// Packets and bytes that wait at `now`, which is not before the last update.
     pub fn at_time(&self, now: Time) -> (u64, u64) {
         let waiting = self.iter().filter(|w| w.start > now);
         waiting.fold((0, 0), |(packets, bytes), w| (packets + 1, bytes + w.wire_len as u64))
     }
-    /// The packets that have started by `now` wait no longer.
+    /// Update: packets that have started by `now` do not wait any more.
     #[inline(always)]
     pub fn bring_up_to_date(&mut self, now: Time) {
         if self.started == self.len {
@@ -87,11 +88,12 @@ impl Waits {
         }
         self.push_entry(wait);
     }
-    /// There must be room. The index is as wide as that of [`forebay_base::PacketRing`], for the same reason.
+    /// Append an entry; there must be room. The index has the width of that of
+    /// [`forebay_base::PacketRing`], for the same reason.
     #[inline(always)]
     fn push_entry(&mut self, wait: Wait) {
         let at = (self.head as usize + self.len as usize) & (self.entries.len() - 1);
-        // Field by field: a copy of the whole would wait for fields that were written just before it.
+        // Field by field: a copy of the whole entry would stall on fields written just before.
         let entry = &mut self.entries[at];
         entry.start = wait.start;
         entry.queued_at = wait.queued_at;
@@ -105,7 +107,7 @@ impl Waits {
         self.grow();
         self.push_entry(wait);
     }
-    /// How long the packets waited that waited at all and have started by `now`.
+    /// Waiting times of the packets that had to wait and have started by `now`.
     pub fn histogram(&self, now: Time) -> Histogram {
         let mut all = self.counted.as_deref().cloned().unwrap_or_default();
         let started = self.iter().take_while(|w| w.start <= now);
@@ -118,7 +120,7 @@ impl Waits {
         let counted = self.counted.get_or_insert_default();
         let (head, capacity) = (self.head as usize, self.entries.len());
         let end = head + self.started as usize;
-        // Behind the last place comes the first.
+        // The ring wraps.
         let parts = [head..end.min(capacity), 0..end.saturating_sub(capacity)];
         for part in parts {
             counted.record_all(self.entries[part].iter().map(|w| w.start.since(w.queued_at)));
@@ -146,7 +148,8 @@ mod tests {
     use alloc::vec::Vec;
     use forebay_base::Span;
 
-    /// A packet of 100 bytes comes each ms and starts 10 ms later; by hand: after k ms, k - 10 of k have started.
+    /// A packet of 100 bytes comes each ms and starts 10 ms later; by hand: after k ms, k - 10 of k
+    /// have started.
     #[test]
     fn packets_start_in_turn_and_each_wait_is_counted_once() {
         let ms = Time::from_millis;

@@ -170,23 +170,21 @@ impl LookAheadPlan {
             let from = link.from;
             let changes = self.route_changes.iter().any(|&(node, _, _)| node == from);
             let planned = &mut self.links[i];
-            let upstream = match all.of(LinkId(i as u32)) {
-                Upstream::None => Err(Refusal::NoUpstream),
-                Upstream::Many(only, other) => match self.guards.has(Guard::SingleUpstream) {
-                    true => Err(Refusal::SeveralUpstreams(only, other)),
-                    false => Ok(only),
-                },
-                Upstream::Only(only) => Ok(only),
-            };
-            planned.upstream = upstream.and_then(|only| {
-                planned.departures?;
-                match &nodes[from.index()] {
-                    Node::Router(AnyForwarding::PlainIp(_)) => {}
-                    _ => return Err(Refusal::NotPlain(from)),
-                }
-                match changes && self.guards.has(Guard::FixedRoutes) {
-                    true => Err(Refusal::RouteChanges(from)),
-                    false => Ok(only),
+            planned.upstream = planned.departures.and_then(|()| {
+                let fixed = !changes || !self.guards.has(Guard::FixedRoutes);
+                match (&nodes[from.index()], all.of(LinkId(i as u32))) {
+                    (_, Upstream::None) => Err(Refusal::NoUpstream),
+                    (Node::Router(AnyForwarding::PlainIp(_)), _) if !fixed => {
+                        Err(Refusal::RouteChanges(from))
+                    }
+                    (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Only(only)) => Ok(only),
+                    (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Many(only, other)) => {
+                        match self.guards.has(Guard::SingleUpstream) {
+                            true => Err(Refusal::SeveralUpstreams(only, other)),
+                            false => Ok(only),
+                        }
+                    }
+                    _ => Err(Refusal::NotPlain(from)),
                 }
             });
         }
@@ -315,9 +313,7 @@ impl Setting<'_> {
             _ if self.is_observed() || !fifo => ArrivalPath::General,
             Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
             Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
-            Node::Router(AnyForwarding::Inrpp(_) | AnyForwarding::Custom(_)) => {
-                ArrivalPath::General
-            }
+            Node::Router(_) => ArrivalPath::General,
             Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
             Node::Host(_) => ArrivalPath::Host,
             Node::Elsewhere => ArrivalPath::General,

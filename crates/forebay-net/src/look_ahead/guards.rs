@@ -38,10 +38,18 @@ pub enum Guard {
     Gate,
     /// A packet waits for those before it that come to the same host.
     EmptyRing,
+    /// A packet that was left for a new horizon stays behind those before it.
+    InOrder,
     /// What happens behind the horizon is left for later.
     Horizon,
+    /// A packet that is longer than the MTU waits until it can be cut.
+    Fits,
+    /// A packet for which the next queue has no room waits until it is dropped.
+    HasRoom,
     /// A host does first what it does by itself before a packet arrives.
     HostFirst,
+    /// That includes a timer only when it is armed for it.
+    Armed,
     /// A deadline that has passed is noticed now.
     Overdue,
     /// The horizon is not behind the next look at the run.
@@ -64,7 +72,7 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 28] = [
+    pub const ALL: [Guard; 32] = [
         Guard::Unchanged,
         Guard::Lossless,
         Guard::NoJitter,
@@ -82,8 +90,12 @@ impl Guard {
         Guard::Unobserved,
         Guard::Gate,
         Guard::EmptyRing,
+        Guard::InOrder,
         Guard::Horizon,
+        Guard::Fits,
+        Guard::HasRoom,
         Guard::HostFirst,
+        Guard::Armed,
         Guard::Overdue,
         Guard::NextLook,
         Guard::EndOfRun,

@@ -1,4 +1,5 @@
-//! How far ahead of the clock a partition may act: up to the horizon, before which nobody looks and the run does not end.
+//! The horizon: how far look-ahead may go. It is the earliest of the next sample, the earliest
+//! possible end of the run, and now + 1 s.
 
 use super::Guard;
 use crate::fabric::{Driver, Fabric};
@@ -6,29 +7,28 @@ use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
 use forebay_transport::{Connection, Role};
 
-/// A horizon nearer than this is not worth the look at what waits.
+/// A horizon nearer than this is not worth a scan of the rings.
 const LEAST: Span = Span::from_millis(2);
-/// No horizon is further away: all that can be done before it may be done in one call, in which nobody can end the run, and each
-/// deadline that hosts meet on the way stays in the agenda until its time.
+/// No horizon is further away. Look-ahead up to it may happen in one call, in which the run cannot
+/// end; and deadlines that hosts meet on the way stay in the agenda until their time.
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.
 pub struct Horizon {
     /// Look-ahead is possible in this partition.
     useful: bool,
-    /// When the last flow starts of those whose start is known: before that they cannot all have
-    /// ended.
+    /// The latest known start of a flow: before it not all flows can have ended.
     last_start: Time,
-    /// Nobody looks before this.
+    /// The next sample.
     look: Time,
-    /// When to look for another horizon.
+    /// When to compute the next horizon.
     review_at: Time,
-    /// Flows that begin here, the ones that have most to send last.
+    /// Unfinished flows that begin here, those with most to send last.
     unfinished_flows: Vec<FlowId>,
 }
 
 impl Horizon {
-    /// Of a partition of a run; `here` says of a flow whether it begins there.
+    /// For a partition of a run. `here` says of a flow whether it begins there.
     pub fn new<D: Driver>(
         fabric: &Fabric<D>,
         last_start: Time,
@@ -38,7 +38,7 @@ impl Horizon {
         let (useful, mut unfinished_flows) = (fabric.looks_ahead(), Vec::new());
         if useful {
             unfinished_flows.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
-            // Behind them those that wait for others, for they end behind those.
+            // Flows that follow others come last: they end after those.
             unfinished_flows.sort_by_key(|flow| {
                 let flow = &flows[flow.index()];
                 (flow.after().is_some(), flow.bytes.unwrap_or(u64::MAX))
@@ -46,7 +46,7 @@ impl Horizon {
         }
         Horizon { useful, last_start, look: Time::ZERO, review_at: Time::MAX, unfinished_flows }
     }
-    /// Nobody looks before `look`.
+    /// Nothing is sampled before `look`.
     pub fn look_not_before(&mut self, look: Time) {
         if self.look < look && self.useful {
             (self.look, self.review_at) = (look, Time::ZERO);
@@ -57,7 +57,7 @@ impl Horizon {
     pub fn review_at(&self) -> Time {
         self.review_at
     }
-    /// Tell `fabric` a new horizon, if there is one.
+    /// Give `fabric` a new horizon, if there is one.
     #[cold]
     pub fn review<D: Driver>(&mut self, fabric: &mut Fabric<D>, now: Time) {
         let guards = fabric.driver.guards();
@@ -89,10 +89,10 @@ impl Horizon {
     }
 }
 
-/// So many flows that wait for each other are looked at.
+/// Limit for a chain of flows that follow each other.
 const MOST_WAITING: usize = 8;
 
-/// A time before which `flow` cannot have ended.
+/// Lower bound on the end of `flow`.
 fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) -> Time {
     let (workload, mut thinks) = (fabric.workload(), Span::ZERO);
     for _ in 0..MOST_WAITING {
@@ -105,7 +105,7 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) 
         let spec = &workload.flows()[flow.index()];
         let Some(after) = spec.after().filter(|_| !fabric.is_skipped(flow)) else { return now };
         if spec.stop().is_none() || !fabric.driver.guards().has(Guard::Skipped) {
-            // Else it may never start, and that is known when the other ends.
+            // A flow with a stop may never start, which is known when the other ends.
             thinks += workload.think(flow);
         }
         flow = after.flow;
@@ -113,8 +113,8 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) 
     now + thinks
 }
 
-/// What a flow has not sent yet takes a while on its first link, unless it is told to stop; and
-/// before it gives up it times out.
+/// Lower bound on the flow's end: unsent bytes at first-link rate or its stop, or the earliest
+/// possible abort by RTO.
 fn connection_lasts_until<D: Driver>(
     fabric: &Fabric<D>,
     flow: FlowId,
@@ -129,9 +129,11 @@ fn connection_lasts_until<D: Driver>(
     let first = fabric.link(fabric.first_link(flow));
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
-        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO, // its rate may change
+        // Its rate may change.
+        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO,
         None => Span::MAX,
-        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO, // others may carry all of it
+        // Others may carry all of it.
+        Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO,
         Some(bytes) => first.rate(now).span_of(bytes.saturating_sub(sent_bytes)),
     };
     let stop = spec.stop().filter(|_| guards.has(Guard::Stop));

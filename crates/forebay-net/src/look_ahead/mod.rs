@@ -1,7 +1,7 @@
 //! When look-ahead is allowed: all its conditions.
 //!
-//! Look-ahead queues a packet on the next link, or hands it to a host, as soon as it is queued on the
-//! link before. The work itself is in `fabric/look_ahead.rs`. Here is what must hold for it:
+//! Look-ahead queues a packet on the next link, or hands it to a host, as soon as it is queued on
+//! the link before. The work itself is in `fabric/look_ahead.rs`. Here is what must hold for it:
 //!
 //! * [`LookAheadPlan`]: which links may do it, decided per link when a network is built. Each
 //!   [`Refusal`] says why a link may not.

@@ -1,4 +1,5 @@
-//! Rates with detours that can be worked out on paper. Detours cost nothing extra unless a test says so.
+//! Rates with detours that can be worked out on paper. Detours cost nothing extra unless a test
+//! says so.
 
 use crate::close;
 use forebay_reference::{Demand, Detour, MaxMin, Use};
@@ -42,8 +43,8 @@ fn two_links_share_a_detour() {
     let capacity = [10.0, 10.0, 10.0, 100.0, 100.0];
     let detours = vec![detour(0, [2, 3]), detour(1, [2, 4])];
     assert_rates(&capacity, detours.clone(), &[vec![free(0)], vec![free(1)]], &[15.0, 15.0]);
-    // Three flows on the first, one on the second: the three have the first and all of the detour, 20 / 3 each, and the one has
-    // the 10 of its link.
+    // Three flows on the first, one on the second: the three have the first and all of the detour,
+    // 20 / 3 each, and the one has the 10 of its link.
     let routes = [vec![free(0)], vec![free(0)], vec![free(0)], vec![free(1)]];
     assert_rates(&capacity, detours.clone(), &routes, &[20.0 / 3.0, 20.0 / 3.0, 20.0 / 3.0, 10.0]);
     // Two on the first: equal shares would be 10 each, where the second link needs no help.
@@ -65,7 +66,8 @@ fn a_detour_with_traffic_of_its_own() {
     assert_rates(&capacity, detours, &[vec![free(0)], vec![bound(1), bound(3)]], &[18.0, 2.0]);
 }
 
-/// Traffic on the first leg makes room by a detour of its own: 0 goes round over 1 and 2, 1 over 3 and 4.
+/// Traffic on the first leg makes room by a detour of its own: 0 goes round over 1 and 2, 1 over 3
+/// and 4.
 #[test]
 fn a_leg_makes_room_by_a_detour_of_its_own() {
     let capacity = [10.0, 10.0, 100.0, 10.0, 10.0];
@@ -81,8 +83,8 @@ fn packets_are_longer_on_detours() {
     assert_rates(&[10.0; 3], vec![long], &[vec![free(0)]], &[18.0]);
 }
 
-/// One flow may take detours and one may not. Both are on link 0 of 10 with a detour of 4: equal until 7 each. With a detour of 20
-/// the first leaves the link to the second, then goes on alone.
+/// One flow may take detours and one may not. Both are on link 0 of 10 with a detour of 4: equal
+/// until 7 each. With a detour of 20 the first leaves the link to the second, then goes on alone.
 #[test]
 fn a_flow_that_may_go_round_makes_room_for_one_that_may_not() {
     let routes = [vec![free(0)], vec![bound(0)]];

@@ -1,4 +1,5 @@
-//! The fluid reference against closed forms, and against a linear program that is written another way.
+//! The fluid reference against closed forms, and against a linear program that is written another
+//! way.
 
 mod detours;
 mod oracle;

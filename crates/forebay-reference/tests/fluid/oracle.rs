@@ -1,6 +1,8 @@
-//! Max-min rates straight from the definition: the lowest rate as high as it can be, those that can go no higher fixed, and again.
+//! Max-min rates straight from the definition: the lowest rate as high as it can be, those that can
+//! go no higher fixed, and again.
 //!
-//! Slow and simple: the program has a variable for every flow and every detour, and who can go no higher is tried one by one.
+//! Slow and simple: the program has a variable for every flow and every detour, and who can go no
+//! higher is tried one by one.
 
 use forebay_reference::{Demand, Detour};
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
@@ -58,7 +60,8 @@ impl Case<'_> {
         let rate = |(i, share): (usize, &Share), program: &mut Problem| {
             let worth = if of == Some(i) { 1.0 } else { 0.0 };
             match *share {
-                // A hair of room, so that rounding in what was fixed before leaves something feasible.
+                // A hair of room, so that rounding in what was fixed before leaves something
+                // feasible.
                 Share::Fixed(rate) => program.add_var(worth, (rate * (1.0 - 1e-11), rate)),
                 Share::AtLeast(rate) => program.add_var(worth, (rate, f64::INFINITY)),
                 Share::AboveLevel => {

@@ -1,4 +1,5 @@
-//! Random networks: progressive filling against the linear program, capacities, and detours that hurt nobody's minimum.
+//! Random networks: progressive filling against the linear program, capacities, and detours that
+//! hurt nobody's minimum.
 
 use crate::close;
 use crate::oracle::Case;
@@ -27,7 +28,8 @@ impl Net {
     }
 }
 
-/// 2 to 9 links, 1 to 8 routes of 1 to 4 links with headers and here and there the ACKs of another direction.
+/// 2 to 9 links, 1 to 8 routes of 1 to 4 links with headers and here and there the ACKs of another
+/// direction.
 fn random_net(rng: &mut Rng, weighted: bool) -> Net {
     let links = 2 + rng.below(8);
     let capacity = (0..links).map(|_| 1.0 + rng.below(1000) as f64 / 10.0).collect();
@@ -96,7 +98,8 @@ fn clusters_are_the_linear_program_on_200_networks_with_detours() {
     assert!(differ > 50, "detours made a difference in {differ} networks");
 }
 
-/// Each flow meets a full link on which nobody has more: the definition of max-min on single paths (Bertsekas and Gallager).
+/// Each flow meets a full link on which nobody has more: the definition of max-min on single paths
+/// (Bertsekas and Gallager).
 #[test]
 fn no_link_is_overloaded_and_everyone_has_a_bottleneck() {
     for seed in 0..500 {

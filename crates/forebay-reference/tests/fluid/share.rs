@@ -44,8 +44,8 @@ fn completion_times_of_shared_links() {
     assert_done(&one_link(1.0, 1.0, &[(0.0, 1.0), (0.5, 1.0)]), &[1.5, 2.0]);
 }
 
-/// Three flows of 10 MB that start a second apart on a link of C: AFCT 3x - 2 with x = 8k / C(Mbit/s) seconds per 10 MB, as long
-/// as each outlasts the arrivals.
+/// Three flows of 10 MB that start a second apart on a link of C: AFCT 3x - 2 with x = 8k /
+/// C(Mbit/s) seconds per 10 MB, as long as each outlasts the arrivals.
 #[test]
 fn three_downloads_with_headers() {
     for (mbps, k) in [
@@ -62,7 +62,8 @@ fn three_downloads_with_headers() {
     }
 }
 
-/// The same over two routes of 10 Mbit/s, the route and a detour: what one link of 20 Mbit/s would do.
+/// The same over two routes of 10 Mbit/s, the route and a detour: what one link of 20 Mbit/s would
+/// do.
 #[test]
 fn two_ways_of_ten_are_one_of_twenty() {
     for k in [1.0, 1496.0 / 1446.0] {
@@ -113,7 +114,8 @@ fn a_network_that_stays_cut_ends() {
 fn flows_without_end_are_counted_in_the_window() {
     let mut fluid = one_link(10.0, 1.0, &[(0.0, 30.0), (2.0, 1.0)]);
     fluid.flows[1].bytes = None;
-    // Alone until 2 s with 20 bytes served; 10 more at half the rate until 4 s; then the endless one alone.
+    // Alone until 2 s with 20 bytes served; 10 more at half the rate until 4 s; then the endless
+    // one alone.
     let served = serve(&fluid, Horizon { from_s: 3.0, until_s: 10.0 });
     assert_eq!(served.done_s[1], None);
     close(served.done_s[0].unwrap(), 4.0, 1e-12);

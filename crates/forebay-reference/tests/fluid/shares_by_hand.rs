@@ -60,8 +60,8 @@ fn flows_of_one_way_share_it_as_flows_of_their_own_do() {
     }
 }
 
-/// Two flows in opposite directions over a link of 10 each way. Data costs 1.05 of a byte for each, its ACKs 0.02 on the way back:
-/// both rise to 10 / 1.07.
+/// Two flows in opposite directions over a link of 10 each way. Data costs 1.05 of a byte for each,
+/// its ACKs 0.02 on the way back: both rise to 10 / 1.07.
 #[test]
 fn acks_load_the_way_back() {
     let route = |there, back| {

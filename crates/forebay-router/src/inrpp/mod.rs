@@ -15,11 +15,14 @@ mod lists;
 mod log;
 mod router;
 mod settings;
+mod spec;
 
 #[cfg(test)]
 mod interface_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod states_tests;
 
 pub use cache::Cached;
 pub use credits::Arrived;

@@ -8,7 +8,8 @@ use std::fmt;
 pub struct NotEnoughMemory {
     /// What one run needs.
     pub estimate: MemoryEstimate,
-    /// What it needs with the results of all runs, which are kept until the last one is over, in bytes.
+    /// What it needs with the results of all runs, which are kept until the last one is over, in
+    /// bytes.
     pub with_results_bytes: u64,
     /// What there is, in bytes.
     pub available_bytes: u64,
@@ -63,8 +64,9 @@ pub struct Admission {
     pub available_bytes: Option<u64>,
 }
 
-/// How many of `runs` runs, of which the dearest needs `need`, go side by side if `wanted` are wanted: no more than fit into the
-/// memory that is available with the results of all. Where nobody knows what is available, as many as are wanted.
+/// How many of `runs` runs, of which the dearest needs `need`, go side by side if `wanted` are
+/// wanted: no more than fit into the memory that is available with the results of all. Where nobody
+/// knows what is available, as many as are wanted.
 pub fn admit(
     wanted: usize,
     estimate: MemoryEstimate,
@@ -94,8 +96,8 @@ pub fn admit(
         let (each, available) = (Size(estimate.bytes()), Size(available_bytes));
         let mostly = estimate.mostly();
         format!(
-            "jobs lowered from {wanted} to {jobs}: a run needs about {each} of memory, most of it for {mostly}, and {available} \
-             are available"
+            "jobs lowered from {wanted} to {jobs}: a run needs about {each} of memory, most of it \
+             for {mostly}, and {available} are available"
         )
     });
     Ok(Admission { jobs, fewer, available_bytes: Some(available_bytes) })
@@ -152,8 +154,8 @@ mod tests {
     fn the_note_says_from_where_to_where_and_why() {
         let fewer = |wanted, mib: u64| admit(wanted, estimate(), 8, Some(mib * MIB)).unwrap().fewer;
         assert_eq!(fewer(4, 371), None);
-        let text = "jobs lowered from 4 to 2: a run needs about 100 MiB of memory, most of it for connections, and 200 MiB are \
-                    available";
+        let text = "jobs lowered from 4 to 2: a run needs about 100 MiB of memory, most of it for \
+                    connections, and 200 MiB are available";
         assert_eq!(fewer(4, 200).as_deref(), Some(text));
         // From what can be: of a thousand jobs, eight would have had a run.
         assert!(fewer(1_000, 200).unwrap().starts_with("jobs lowered from 8 to 2"));
@@ -163,10 +165,12 @@ mod tests {
     fn what_fits_not_even_once_is_refused() {
         let says =
             |runs, mib: u64| admit(4, estimate(), runs, Some(mib * MIB)).unwrap_err().to_string();
-        let text = "about 100 MiB of memory are needed, and 99 MiB are available; most of it for connections: 70 MiB";
+        let text = "about 100 MiB of memory are needed, and 99 MiB are available; most of it for \
+                    connections: 70 MiB";
         assert_eq!(says(8, 99), text);
         assert_eq!(says(8, 0), text.replace("99 MiB", "0.0 MiB"));
-        let text = "about 481 MiB of memory are needed, and 200 MiB are available; 381 MiB of it for the results of all runs";
+        let text = "about 481 MiB of memory are needed, and 200 MiB are available; 381 MiB of it \
+                    for the results of all runs";
         assert_eq!(says(10_000, 200), text);
         assert!(check(estimate(), Some(99 * MIB)).is_err());
         assert!(check(estimate(), Some(100 * MIB)).is_ok() && check(estimate(), None).is_ok());

@@ -1,14 +1,18 @@
 //! How much memory a run will take, before it is built: an estimate from its network alone.
 //!
-//! What takes memory in a run, in order: **connections**, both ends of every flow, kept to the end of the run for they hold its
-//! results, with the segments that they have unacknowledged; **routes**, two bytes by router and attachment; **queues**, rings of
-//! packets that grow with what waits and what is on the wire, and never shrink; **nodes and links**; and **copies**, for each
-//! partition of a run in several threads has a place for every link, node and flow of the whole network.
+//! What takes memory in a run, in order: **connections**, both ends of every flow, kept to the end
+//! of the run for they hold its results, with the segments that they have unacknowledged;
+//! **routes**, two bytes by router and attachment; **queues**, rings of packets that grow with what
+//! waits and what is on the wire, and never shrink; **nodes and links**; and **copies**, for each
+//! partition of a run in several threads has a place for every link, node and flow of the whole
+//! network.
 //!
-//! All but what is in flight is counted, and multiplied by what each needs. What is in flight is worked out in [`traffic`] as a
-//! fluid would have it, and is where estimate and run differ most. The constants were measured on x86-64 Linux with glibc by
-//! attributing the peak of the heap to who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and
-//! checked against peaks of whole runs: `docs/scale.md` has the table, with estimates of 1.0 to 2.1 times the peak.
+//! All but what is in flight is counted, and multiplied by what each needs. What is in flight is
+//! worked out in [`traffic`] as a fluid would have it, and is where estimate and run differ most.
+//! The constants were measured on x86-64 Linux with glibc by attributing the peak of the heap to
+//! who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and checked
+//! against peaks of whole runs: `docs/scale.md` has the table, with estimates of 1.0 to 2.1 times
+//! the peak.
 
 mod admission;
 mod traffic;
@@ -16,43 +20,53 @@ mod traffic;
 pub(crate) use admission::Size;
 pub use admission::{Admission, NotEnoughMemory, admit, check, check_outline};
 
-use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
+use forebay_net::{NetSpec, NodeKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use traffic::Traffic;
 
-/// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6 MiB is the peak of `run s1`.
+/// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
+/// MiB is the peak of `run s1`.
 const PROCESS_BYTES: u64 = 8 << 20;
-/// Both ends of a flow without what they have unacknowledged, and what is written down of it elsewhere (scenario, specification,
-/// workload, sockets, agenda, result). Measured on scale-5: connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets 130,
-/// specifications 100, histogram of round-trip times 64, and a result in `run` 300; another 700 by the slope of the peak from
-/// 10 000 to 100 000 flows of 5 packets, which have nearly nothing else.
+/// Both ends of a flow without what they have unacknowledged, and what is written down of it
+/// elsewhere (scenario, specification, workload, sockets, agenda, result). Measured on scale-5:
+/// connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets 130, specifications 100, histogram
+/// of round-trip times 64, and a result in `run` 300; another 700 by the slope of the peak from 10
+/// 000 to 100 000 flows of 5 packets, which have nearly nothing else.
 const FLOW_BYTES: u64 = 4_200;
-/// An entry of a scoreboard, in a ring that doubles: 80 bytes, a third of the places free on average.
+/// An entry of a scoreboard, in a ring that doubles: 80 bytes, a third of the places free on
+/// average.
 const SEGMENT_BYTES: u64 = 120;
-/// A packet in the ring of a link, in a ring that doubles: 64 bytes, a third of the places free on average.
+/// A packet in the ring of a link, in a ring that doubles: 64 bytes, a third of the places free on
+/// average.
 const PACKET_BYTES: u64 = 96;
-/// A node in scenario, specification and fabric, with its name, interface and ports. Measured on S3: 13 691 nodes.
+/// A node in scenario, specification and fabric, with its name, interface and ports. Measured on
+/// S3: 13 691 nodes.
 const NODE_BYTES: u64 = 700;
-/// A directed link without its packets: slot, specification, names, and a histogram of waits twice (once for the start of the
-/// window of measurement). Measured on S3, 28 064 of them: 1 100 bytes; on scale-5, where few have a queue, 700.
+/// A directed link without its packets: slot, specification, names, and a histogram of waits twice
+/// (once for the start of the window of measurement). Measured on S3, 28 064 of them: 1 100 bytes;
+/// on scale-5, where few have a queue, 700.
 const LINK_BYTES: u64 = 1_100;
 /// A next hop (`Routes`), and an address.
 const ROUTE_BYTES: u64 = 2;
 const ADDRESS_BYTES: u64 = 16;
-/// What each partition has for each link, node and flow of the network, be they elsewhere: slot 192, edge 24, hash and ports 16;
-/// place of a node 150; two ends of a flow 24 each. S3 has 8.3 MB more for each partition.
+/// What each partition has for each link, node and flow of the network, be they elsewhere: slot
+/// 192, edge 24, hash and ports 16; place of a node 150; two ends of a flow 24 each. S3 has 8.3 MB
+/// more for each partition.
 const PART_LINK_BYTES: u64 = 232;
 const PART_NODE_BYTES: u64 = 150;
 const PART_FLOW_BYTES: u64 = 48;
 /// Partitions that a run has for each of its threads, at most.
 const PARTS_PER_THREAD: u64 = 2;
-/// What is kept of a flow when its run is over, until all runs are: its result, three names with it, and its reference.
+/// What is kept of a flow when its run is over, until all runs are: its result, three names with
+/// it, and its reference.
 const KEPT_FLOW_BYTES: u64 = 400;
-/// Rows of series that wait to be written, and their compressed columns. Measured: `run s2` needs 12 MiB more with `--out`.
+/// Rows of series that wait to be written, and their compressed columns. Measured: `run s2` needs
+/// 12 MiB more with `--out`.
 const SERIES_BYTES: u64 = 16 << 20;
 
-/// Nodes, links and flows of a scenario. What is wrong with it is not known yet: it has that many at most, or is no scenario.
+/// Nodes, links and flows of a scenario. What is wrong with it is not known yet: it has that many
+/// at most, or is no scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Nodes that are declared, or are in a CSV file of hosts.
@@ -166,11 +180,12 @@ impl MemoryEstimate {
 /// What a result says of the memory of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunMemory {
-    /// Estimate of what the run needs, the program included, in MiB. Several runs share a process, in which no one of them can be
-    /// measured: what the process took is in `SweepMemory` of `forebay-lab`.
+    /// Estimate of what the run needs, the program included, in MiB. Several runs share a process,
+    /// in which no one of them can be measured: what the process took is in `SweepMemory` of
+    /// `forebay-lab`.
     pub need_mib: f64,
-    /// What takes most of that: "the program", "buffers of files", "connections", "routes", "queues", "nodes and links", or "copies
-    /// of the network for each thread".
+    /// What takes most of that: "the program", "buffers of files", "connections", "routes",
+    /// "queues", "nodes and links", or "copies of the network for each thread".
     pub mostly: &'static str,
 }
 
@@ -185,7 +200,8 @@ pub fn mib(bytes: u64) -> f64 {
     (bytes as f64 / 1048576.0 * 10.0).round() / 10.0
 }
 
-/// Entries of the table of next hops: one by router and attachment, a node at which hosts are reached.
+/// Entries of the table of next hops: one by router and attachment, a node at which hosts are
+/// reached.
 fn routes(spec: &NetSpec) -> u64 {
     let is_host =
         |node: forebay_base::NodeId| matches!(spec.nodes[node.index()].kind, NodeKind::Host);
@@ -194,14 +210,6 @@ fn routes(spec: &NetSpec) -> u64 {
     let router = |kind: &NodeKind| matches!(kind, NodeKind::Router(_));
     let routers = spec.nodes.iter().filter(|node| router(&node.kind)).count();
     (routers * attachments.len()) as u64
-}
-
-/// The settings of an INRPP router; None of another node.
-fn inrpp_settings(kind: &NodeKind) -> Option<&forebay_router::inrpp::Settings> {
-    match kind {
-        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => Some(settings),
-        NodeKind::Host | NodeKind::Router(_) => None,
-    }
 }
 
 #[cfg(test)]
@@ -214,7 +222,10 @@ mod tests {
         link_defaults = { rate = "120Mbit/s", delay = "1ms", queue = "30packets" }
         links = [{ a = "p", b = "q" }]
         hosts = [{ name = "h{}", count = 3, attach = "p" }, { name = "g", attach = "q" }]
-        flows = [{ src = "h{}", dst = "g", count = 3, bytes = 1 }, { src = "h0", dst = "h1", bytes = 1 }]
+        flows = [
+            { src = "h{}", dst = "g", count = 3, bytes = 1 },
+            { src = "h0", dst = "h1", bytes = 1 },
+        ]
     "#;
 
     fn spec(text: &str) -> NetSpec {

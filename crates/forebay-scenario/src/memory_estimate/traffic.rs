@@ -1,8 +1,9 @@
 //! What is in flight in a network at most, as a fluid would have it.
 //!
-//! A flow has no more in flight than its buffers allow, than slow start gives it before it is over (half of what it sends, and
-//! half an initial window), and than its share of what the network holds. The network holds what its wires hold, and what waits in queues that can fill: those of routers to which links lead
-//! that are faster together, and carry data.
+//! A flow has no more in flight than its buffers allow, than slow start gives it before it is over
+//! (half of what it sends, and half an initial window), and than its share of what the network
+//! holds. The network holds what its wires hold, and what waits in queues that can fill: those of
+//! routers to which links lead that are faster together, and carry data.
 
 use forebay_base::{NodeId, Rate, Time};
 use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
@@ -70,7 +71,8 @@ fn is_host(spec: &NetSpec, node: NodeId) -> bool {
     matches!(spec.nodes[node.index()].kind, NodeKind::Host)
 }
 
-/// By link, in packets: what is on the wire and in transmission, and what waits where more may come than leaves.
+/// By link, in packets: what is on the wire and in transmission, and what waits where more may come
+/// than leaves.
 struct NetworkCapacity {
     wires: Vec<u64>,
     queues: Vec<u64>,
@@ -87,7 +89,8 @@ impl NetworkCapacity {
             (sends[flow.src.index()], receives[flow.dst.index()]) = (true, true);
         }
         let is_host = |node| is_host(spec, node);
-        // Hosts that only receive send ACKs, and hosts that only send are sent ACKs: those fill nothing.
+        // Hosts that only receive send ACKs, and hosts that only send are sent ACKs: those fill
+        // nothing.
         let loads = |link: &LinkSpec| {
             (!is_host(link.from) || sends[link.from.index()])
                 && (!is_host(link.to) || receives[link.to.index()])
@@ -120,11 +123,13 @@ fn rate(link: &LinkSpec) -> Rate {
     link.channel.rate()
 }
 
-/// Packets that may wait for a link, with those in the cache of an INRPP router.
+/// Packets that may wait for a link, with those in the cache of its router.
 fn queue_packets(spec: &NetSpec, link: &LinkSpec, packet_bytes: u64) -> u64 {
     let waiting = link.queue.limit().packets_of(packet_bytes);
-    let settings = super::inrpp_settings(&spec.nodes[link.from.index()].kind);
-    let cached = settings.map_or(0, |s| s.cache.at(rate(link)).total_bytes / packet_bytes);
+    let cached = match &spec.nodes[link.from.index()].kind {
+        NodeKind::Router(forwarding) => forwarding.cache_bytes(rate(link)) / packet_bytes,
+        NodeKind::Host => 0,
+    };
     waiting.saturating_add(cached).min(u64::from(u32::MAX))
 }
 
@@ -150,13 +155,14 @@ fn window(spec: &NetSpec, flow: &FlowSpec) -> u64 {
     let buffers_bytes = config.send_buffer_bytes.min(config.receive_buffer_bytes);
     let buffers = (buffers_bytes / u64::from(config.mss_bytes).max(1)).max(1);
     let initial = u64::from(config.initial_window_segments);
-    // The last flight of slow start is as long as all before it, and the first one longer than nothing.
+    // The last flight of slow start is as long as all before it, and the first one longer than
+    // nothing.
     let own = segments(spec, flow).map(|all| all.min(all.saturating_add(initial) / 2 + 1));
     own.map_or(buffers, |own| own.min(buffers))
 }
 
-/// Flows that are under way at one time: as many as overlap if each is as short as slow start allows, and all that are in each
-/// other's way. Of those that follow each other one is.
+/// Flows that are under way at one time: as many as overlap if each is as short as slow start
+/// allows, and all that are in each other's way. Of those that follow each other one is.
 fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     let firsts = || spec.flows.iter().filter(|flow| flow.after().is_none());
     let starts = || firsts().map(|flow| flow.start);
@@ -176,13 +182,15 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     let overlap = if span_s > 0.0 { busy_s / (span_s + busy_s / finite) } else { finite };
     let between = |link: &&LinkSpec| !is_host(spec, link.from) && !is_host(spec, link.to);
     let rates = spec.links.iter().filter(between).map(|link| rate(link).bps() as f64);
-    // The time that the links between routers are busy with all of it, if some have several times the load of others.
+    // The time that the links between routers are busy with all of it, if some have several times
+    // the load of others.
     let loaded_s = UNEVEN * bits * (hops - 2.0).max(1.0) / rates.sum::<f64>().max(1.0);
     let in_the_way = finite * (loaded_s / (span_s + f64::MIN_POSITIVE)).min(1.0);
     (firsts().count() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
 }
 
-/// Links on the way of a packet: two of hosts, and the diameter of a random network of so many routers of so many links.
+/// Links on the way of a packet: two of hosts, and the diameter of a random network of so many
+/// routers of so many links.
 fn hops(spec: &NetSpec) -> f64 {
     let routers = spec.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::Host)).count();
     let between = |link: &&LinkSpec| !is_host(spec, link.from) && !is_host(spec, link.to);
@@ -196,14 +204,17 @@ mod tests {
     use super::*;
     use crate::{LoadOptions, Scenario};
 
-    /// h - p - q - g: 10 packets of 1500 bytes are on each wire, two in transmission, 30 wait for p-q at most, and a hundred are what
-    /// a send buffer holds.
+    /// h - p - q - g: 10 packets of 1500 bytes are on each wire, two in transmission, 30 wait for
+    /// p-q at most, and a hundred are what a send buffer holds.
     fn of(flow: &str, set: &[&str]) -> Traffic {
         let text = format!(
             r#"
             until_s = 1
             routers = ["p", "q"]
-            tcp = {{ mss_bytes = 1460, timestamps = false, initial_window_segments = 10, send_buffer_bytes = 146000 }}
+            tcp.mss_bytes = 1460
+            tcp.timestamps = false
+            tcp.initial_window_segments = 10
+            tcp.send_buffer_bytes = 146000
             link_defaults = {{ rate = "120Mbit/s", delay = "1ms", queue = "30packets" }}
             links = [{{ a = "p", b = "q", rate = "12Mbit/s", delay = "10ms" }}]
             hosts = [{{ name = "h", attach = "p" }}, {{ name = "g", attach = "q" }}]
@@ -221,7 +232,8 @@ mod tests {
         // Six wires of 12, and 30 that wait.
         let all = Traffic { segments: 100, queued_packets: 6 * 12 + 30 };
         assert_eq!(of(ENDLESS, &[]), all);
-        // No link is slower than the one before it: nothing waits, and the network holds no more than its wires.
+        // No link is slower than the one before it: nothing waits, and the network holds no more
+        // than its wires.
         let even = of(ENDLESS, &["links.p-q.rate=120Mbit/s", "links.p-q.delay=1ms"]);
         assert_eq!(even, Traffic { segments: 72, queued_packets: 72 });
     }

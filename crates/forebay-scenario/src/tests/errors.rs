@@ -30,7 +30,8 @@ fn not_toml() {
 #[test]
 fn wrong_type() {
     let expected = lines(&[
-        "small.toml:16:9: hosts[0].count: expected an integer from 0 to 4294967295, found a string (\"two\")",
+        "small.toml:16:9: hosts[0].count: expected an integer from 0 to 4294967295, found a string \
+         (\"two\")",
         "  16 | count = \"two\"",
         "     |         ^^^^^",
     ]);
@@ -42,7 +43,8 @@ fn wrong_type() {
     ]);
     assert_eq!(message("[\"left\", \"right\"]", "true"), expected);
     let expected = lines(&[
-        "small.toml:2:20: routers[1]: expected a string, found an integer (7)",
+        "small.toml:2:20: routers[1]: expected a string, or a table such as { name = \"r\", \
+         router = \"ip\" }, found an integer (7)",
         "  2 | routers = [\"left\", 7]",
         "    |                    ^",
     ]);
@@ -52,21 +54,24 @@ fn wrong_type() {
 #[test]
 fn wrong_or_missing_unit() {
     let expected = lines(&[
-        "small.toml:11:9: links[0].delay: expected a time such as \"5ms\", found `5` without a unit",
+        "small.toml:11:9: links[0].delay: expected a time such as \"5ms\", found `5` without a \
+         unit",
         "  11 | delay = 5",
         "     |         ^",
         "hint: units: ns, us, ms, s, µs, min",
     ]);
     assert_eq!(message("delay = \"5ms\"", "delay = 5"), expected);
     let expected = lines(&[
-        "small.toml:10:8: links[0].rate: expected a rate such as \"10Mbit/s\", found `10Mbits` with the unit `Mbits`",
+        "small.toml:10:8: links[0].rate: expected a rate such as \"10Mbit/s\", found `10Mbits` \
+         with the unit `Mbits`",
         "  10 | rate = \"10Mbits\"",
         "     |        ^^^^^^^^^",
         "hint: did you mean \"10Mbit/s\"?",
     ]);
     assert_eq!(message("10Mbit/s", "10Mbits"), expected);
     let expected = lines(&[
-        "small.toml:12:9: links[0].queue: expected a queue limit such as \"64kB\", \"100packets\", \"50ms\" or \"1.5BDP\", found `50` without a unit",
+        "small.toml:12:9: links[0].queue: expected a queue limit such as \"64kB\", \"100packets\", \
+         \"50ms\" or \"1.5BDP\", found `50` without a unit",
         "  12 | queue = \"50\"",
         "     |         ^^^^",
         "hint: units: B, kB, MB, GB, KiB, MiB, GiB, ns, us, ms, s, µs, min, packets, BDP",
@@ -79,7 +84,8 @@ fn negative_or_zero_rate() {
     for rate in ["-10Mbit/s", "0Mbit/s", "999bit/s", "401Gbit/s"] {
         let expected = lines(&[
             &format!(
-                "small.toml:10:8: links[0].rate: `{rate}` is out of range: expected a rate from 1kbit/s to 400Gbit/s"
+                "small.toml:10:8: links[0].rate: `{rate}` is out of range: expected a rate from \
+                 1kbit/s to 400Gbit/s"
             ),
             &format!("  10 | rate = \"{rate}\""),
             &format!("     |        {}", "^".repeat(rate.len() + 2)),
@@ -138,7 +144,8 @@ fn duplicate_names() {
         "hint: one of: left, right, s0, s1",
     ]);
     assert_eq!(message("name = \"d\"", "name = \"s1\""), expected);
-    let twice = "[[links]]\na = \"left\"\nb = \"right\"\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\nqueue = \"50ms\"\n\n[[links]]";
+    let twice = "[[links]]\na = \"left\"\nb = \"right\"\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
+                 queue = \"50ms\"\n\n[[links]]";
     let expected = lines(&[
         "small.toml:14:1: links[1]: the link `left-right` is declared twice",
         "  14 | [[links]]",
@@ -178,10 +185,12 @@ fn hosts_without_a_link() {
 #[test]
 fn texts_that_a_terminal_would_obey() {
     let found = message("until_s = 5", "description = \"\\u001b[31mred\"");
-    let expected = "small.toml:1:15: description: `\\u{1b}[31mred` is out of range: expected text without control characters";
+    let expected = "small.toml:1:15: description: `\\u{1b}[31mred` is out of range: expected text \
+                    without control characters";
     assert!(found.starts_with(expected), "{found}");
     let found = message("name = \"d\"", "name = \"d\u{202e}\"");
-    let expected = "small.toml:23:8: hosts[1].name: `d\\u{202e}` is out of range: expected a name of 1 to 100 characters without spaces, control characters";
+    let expected = "small.toml:23:8: hosts[1].name: `d\\u{202e}` is out of range: expected a name \
+                    of 1 to 100 characters without spaces, control characters";
     assert!(found.starts_with(expected), "{found}");
     assert!(!found.contains('\u{202e}'), "{found}");
     let lines = "description = \"\"\"one\n\ttwo\"\"\"";
@@ -202,12 +211,14 @@ fn absurd_sizes() {
         (
             "bytes = 10000",
             "bytes = 18446744073709551616",
-            "small.toml:32:9: flows[0].bytes: `18446744073709551616` is out of range: expected 0 to 18446744073709551615 bytes",
+            "small.toml:32:9: flows[0].bytes: `18446744073709551616` is out of range: expected 0 \
+             to 18446744073709551615 bytes",
         ),
         (
             "bytes = 10000",
             "bytes = \"99999999999GB\"",
-            "small.toml:32:9: flows[0].bytes: `99999999999GB` is out of range: expected 0 to 18446744073709551615 bytes",
+            "small.toml:32:9: flows[0].bytes: `99999999999GB` is out of range: expected 0 to \
+             18446744073709551615 bytes",
         ),
         (
             "bytes = 10000",
@@ -217,37 +228,44 @@ fn absurd_sizes() {
         (
             "count = 2",
             "count = 16777217",
-            "small.toml:16:9: hosts[0].count: `16777217` is out of range: expected 1 to 2^24, and numbers below 2^32",
+            "small.toml:16:9: hosts[0].count: `16777217` is out of range: expected 1 to 2^24, and \
+             numbers below 2^32",
         ),
         (
             "count = 2",
             "count = 0",
-            "small.toml:16:9: hosts[0].count: `0` is out of range: expected 1 to 2^24, and numbers below 2^32",
+            "small.toml:16:9: hosts[0].count: `0` is out of range: expected 1 to 2^24, and numbers \
+             below 2^32",
         ),
         (
             "count = 2",
             "count = 65536",
-            "small.toml:16:9: hosts[0].count: `65536` is out of range: expected at most 65535 links of one node",
+            "small.toml:16:9: hosts[0].count: `65536` is out of range: expected at most 65535 \
+             links of one node",
         ),
         (
             "count = 2",
             "count = 4294967296",
-            "small.toml:16:9: hosts[0].count: `4294967296` is out of range: expected an integer from 0 to 4294967295",
+            "small.toml:16:9: hosts[0].count: `4294967296` is out of range: expected an integer \
+             from 0 to 4294967295",
         ),
         (
             "delay = \"5ms\"",
             "delay = \"3155760001s\"",
-            "small.toml:11:9: links[0].delay: `3155760001s` is out of range: expected a time from 0s to 1000s",
+            "small.toml:11:9: links[0].delay: `3155760001s` is out of range: expected a time from \
+             0s to 1000s",
         ),
         (
             "delay = \"5ms\"",
             "delay = \"1000.000000001s\"",
-            "small.toml:11:9: links[0].delay: `1000000000001ns` is out of range: expected at most 1000s on a link",
+            "small.toml:11:9: links[0].delay: `1000000000001ns` is out of range: expected at most \
+             1000s on a link",
         ),
         (
             "queue = \"50ms\"",
             "queue = \"50ms\"\njitter = \"1001s\"",
-            "small.toml:13:10: links[0].jitter: `1001s` is out of range: expected at most 1000s on a link",
+            "small.toml:13:10: links[0].jitter: `1001s` is out of range: expected at most 1000s on \
+             a link",
         ),
         (
             "queue = \"50ms\"",
@@ -257,18 +275,21 @@ fn absurd_sizes() {
         (
             "loss = 0.5",
             "delay = \"1001s\"",
-            "small.toml:37:9: events[0].delay: `1001s` is out of range: expected at most 1000s on a link",
+            "small.toml:37:9: events[0].delay: `1001s` is out of range: expected at most 1000s on \
+             a link",
         ),
         (
             "until_s = 5",
             "until_s = 3155760001",
-            "small.toml:1:11: until_s: `3155760001` is out of range: expected 0 to 3155760000 seconds (100 years)",
+            "small.toml:1:11: until_s: `3155760001` is out of range: expected 0 to 3155760000 \
+             seconds (100 years)",
         ),
         ("until_s = 5", "until_s = 1e300", "small.toml:1:11: until_s: `1e300` is out of range"),
         (
             "\"50ms\"",
             "\"99999999999999999999GB\"",
-            "small.toml:12:9: links[0].queue: `99999999999999999999GB` is out of range: expected a queue of at most 2^63 bytes or 100 years",
+            "small.toml:12:9: links[0].queue: `99999999999999999999GB` is out of range: expected a \
+             queue of at most 2^63 bytes or 100 years",
         ),
     ];
     for (old, new, expected) in cases {
@@ -398,7 +419,8 @@ fn events() {
     ]);
     assert_eq!(message("link = \"left-right\"", "link = \"left-rihgt\""), expected);
     let expected = lines(&[
-        "small.toml:35:6: events[0].at: `-1s` is out of range: expected a time from 0s to 100 years",
+        "small.toml:35:6: events[0].at: `-1s` is out of range: expected a time from 0s to 100 \
+         years",
         "  35 | at = \"-1s\"",
         "     |      ^^^^^",
     ]);
@@ -407,7 +429,8 @@ fn events() {
         (
             "loss = 0.5",
             "",
-            "small.toml:34:1: events[0]: the key `state` is missing: what changes: rate, delay, loss or state",
+            "small.toml:34:1: events[0]: the key `state` is missing: what changes: rate, delay, \
+             loss or state",
         ),
         (
             "link = \"left-right\"",
@@ -422,7 +445,8 @@ fn events() {
         (
             "loss = 0.5",
             "state = \"dwn\"",
-            "small.toml:37:9: events[0].state: expected one of \"down\", \"up\", found a string (\"dwn\")",
+            "small.toml:37:9: events[0].state: expected one of \"down\", \"up\", found a string \
+             (\"dwn\")",
         ),
         (
             "link = \"left-right\"\nloss = 0.5",
@@ -452,7 +476,8 @@ fn times_and_probabilities() {
         (
             "until_s = 5",
             "until_s = -1",
-            "small.toml:1:11: until_s: `-1` is out of range: expected 0 to 3155760000 seconds (100 years)",
+            "small.toml:1:11: until_s: `-1` is out of range: expected 0 to 3155760000 seconds (100 \
+             years)",
         ),
         (
             "until_s = 5",
@@ -477,12 +502,14 @@ fn times_and_probabilities() {
         (
             "queue = \"50ms\"",
             "queue = \"50ms\"\nloss = \"1%\"",
-            "small.toml:13:8: links[0].loss: expected a probability from 0.0 to 1.0, found a string (\"1%\")",
+            "small.toml:13:8: links[0].loss: expected a probability from 0.0 to 1.0, found a \
+             string (\"1%\")",
         ),
         (
             "until_s = 5",
             "fct = \"sin\"",
-            "small.toml:1:7: fct: expected one of \"syn\", \"established\", found a string (\"sin\")",
+            "small.toml:1:7: fct: expected one of \"syn\", \"established\", found a string \
+             (\"sin\")",
         ),
         (
             "until_s = 5",
@@ -523,7 +550,8 @@ fn times_and_probabilities() {
         (
             "name = \"d\"",
             "name = \"a b\"",
-            "small.toml:23:8: hosts[1].name: `a b` is out of range: expected a name of 1 to 100 characters",
+            "small.toml:23:8: hosts[1].name: `a b` is out of range: expected a name of 1 to 100 \
+             characters",
         ),
     ];
     for (old, new, expected) in cases {
@@ -545,7 +573,8 @@ fn times_and_probabilities() {
 fn mtu_too_small_for_the_mss() {
     // 1448 + 12 (timestamps) + 20 (TCP) + 20 (IPv4) = 1500.
     let expected = lines(&[
-        "small.toml:13:13: links[0].mtu_bytes: a full-sized packet has 1500 bytes (mss_bytes = 1448 and headers), more than the mtu_bytes of `left-right` (1499)",
+        "small.toml:13:13: links[0].mtu_bytes: a full-sized packet has 1500 bytes \
+         (mss_bytes = 1448 and headers), more than the mtu_bytes of `left-right` (1499)",
         "  13 | mtu_bytes = 1499",
         "     |             ^^^^",
         "hint: tcp.mss_bytes = 1447 fits",
@@ -559,9 +588,15 @@ fn mtu_too_small_for_the_mss() {
     let found = message("until_s = 5", "ip_version = 6");
     assert!(found.ends_with("hint: tcp.mss_bytes = 1428 fits"), "{found}");
     let found = message("queue = \"50ms\"", "queue = \"1499B\"");
-    assert!(found.starts_with("small.toml:12:9: links[0].queue: a full-sized packet has 1500 bytes (mss_bytes = 1448 and headers), more than the queue of `left-right` (1499 bytes)"));
+    assert!(found.starts_with(
+        "small.toml:12:9: links[0].queue: a full-sized packet has 1500 bytes \
+         (mss_bytes = 1448 and headers), more than the queue of `left-right` (1499 bytes)"
+    ));
     let found = message("queue = \"50ms\"", "queue = \"50ms\"\nmtu_bytes = 67");
-    assert!(found.starts_with("small.toml:13:13: links[0].mtu_bytes: `67` is out of range: expected 68 to 65535 bytes (RFC 791)"));
+    assert!(found.starts_with(
+        "small.toml:13:13: links[0].mtu_bytes: `67` is out of range: \
+         expected 68 to 65535 bytes (RFC 791)"
+    ));
     // Without DF, IPv4 routers cut packets.
     let cut = SMALL.replace("mss_bytes = 1448", "mss_bytes = 1448\ndont_fragment = false");
     assert!(parse_with(&cut, &["links.left-right.mtu_bytes=576"]).is_ok());
@@ -576,7 +611,8 @@ fn transport_values() {
         ),
         (
             "tcp.send_buffer_bytes=2GiB",
-            "--set:1:23: tcp.send_buffer_bytes: `2147483648` is out of range: expected at least one segment (1448) and at most 2^30 bytes",
+            "--set:1:23: tcp.send_buffer_bytes: `2147483648` is out of range: expected at least \
+             one segment (1448) and at most 2^30 bytes",
         ),
         (
             "tcp.min_rto=61s",
@@ -589,15 +625,19 @@ fn transport_values() {
         ),
         (
             "tcp.loss_policy=rack",
-            "--set:1:17: tcp.loss_policy: expected one of \"dup-thresh\", \"rack-tlp\", \"timeout-only\", \"patient\", or a table such as { num = 2, den = 1 }, found a string (\"rack\")",
+            "--set:1:17: tcp.loss_policy: expected one of \"dup-thresh\", \"rack-tlp\", \
+             \"timeout-only\", \"patient\", or a table such as { num = 2, den = 1 }, found a \
+             string (\"rack\")",
         ),
         (
             "tcp.ack_policy=every",
-            "--set:1:16: tcp.ack_policy: expected one of \"every-packet\", or a table such as { packets = 2, timeout = \"40ms\" }, found a string (\"every\")",
+            "--set:1:16: tcp.ack_policy: expected one of \"every-packet\", or a table such as \
+             { packets = 2, timeout = \"40ms\" }, found a string (\"every\")",
         ),
         (
             "tcp.pacing=on",
-            "--set:1:12: tcp.pacing: expected one of \"off\", or a table such as { slow_start_percent = 200, avoidance_percent = 120 }, found a string (\"on\")",
+            "--set:1:12: tcp.pacing: expected one of \"off\", or a table such as \
+             { slow_start_percent = 200, avoidance_percent = 120 }, found a string (\"on\")",
         ),
     ];
     for (set, expected) in cases {

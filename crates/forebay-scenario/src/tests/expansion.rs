@@ -1,4 +1,5 @@
-//! What groups, defaults and overrides become: numbers by hand from the definitions of the bench scenarios.
+//! What groups, defaults and overrides become: numbers by hand from the definitions of the bench
+//! scenarios.
 
 use super::*;
 use forebay_base::{LinkId, PortId};
@@ -175,7 +176,8 @@ fn a_link_reorders_where_it_is_told_to() {
 fn reverse_directions_override_field_by_field() {
     let text = SMALL.replacen(
         "queue = \"50ms\"",
-        "queue = { limit = \"1.5BDP\", rtt = \"12ms\" }\nreverse = { rate = \"2Mbit/s\", queue = { limit = \"0.5BDP\" } }",
+        "queue = { limit = \"1.5BDP\", rtt = \"12ms\" }\n\
+         reverse = { rate = \"2Mbit/s\", queue = { limit = \"0.5BDP\" } }",
         1,
     );
     let scenario = parse(&text);
@@ -227,8 +229,10 @@ fn flows_keep_the_protocol_that_they_name() {
 
 #[test]
 fn events_come_in_order_of_time_with_ports_resolved() {
-    let more = "[[events]]\nat = \"0.5s\"\nroute = { node = \"left\", dst = \"d\", via = \"s1-left\" }\n\
-                [[events]]\nat = \"2s\"\nrestart = \"right\"\n[[events]]\nat = \"0s\"\nlink = \"s0-left\"\n\
+    let more = "[[events]]\nat = \"0.5s\"\nroute = { node = \"left\", dst = \"d\", \
+                via = \"s1-left\" }\n\
+                [[events]]\nat = \"2s\"\nrestart = \"right\"\n[[events]]\nat = \"0s\"\n\
+                link = \"s0-left\"\n\
                 direction = \"reverse\"\nrate = \"1Mbit/s\"\nstate = \"down\"\n";
     let scenario = parse(&format!("{SMALL}{more}"));
     let at: Vec<u64> = scenario.events.iter().map(|e| e.at.as_millis()).collect();
@@ -272,7 +276,8 @@ fn each_host_of_a_group_may_attach_to_a_router_of_its_own() {
     let text = text.replacen("[\"left\", \"right\"]", "[\"left\", \"right\", \"r1\", \"r2\"]", 1);
     let text = text.replacen("attach = \"left\"", "attach = \"r{}\"", 1);
     let text = text.replacen("src = \"s0\"", "src = \"s1\"", 1);
-    let joined = "links = [{ a = \"r1\", b = \"left\", rate = \"1Mbit/s\", delay = \"1ms\", queue = \"9kB\" }]";
+    let joined = "links = [{ a = \"r1\", b = \"left\", rate = \"1Mbit/s\", delay = \"1ms\", \
+                  queue = \"9kB\" }]";
     let scenario = parse(&text.replacen("[[links]]", &format!("{}\n[[links]]", row(joined)), 1));
     let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
     assert!(names.contains(&"s1-r1") && names.contains(&"s2-r2"), "{names:?}");

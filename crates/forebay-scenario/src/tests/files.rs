@@ -98,7 +98,8 @@ fn bad_rows_name_file_line_and_column() {
             "a,b,rate_bps,delay_ns\n0,1,fast,5\n",
             HOSTS,
             FLOWS,
-            "links.csv:2:5: rate_bps: expected a number of bit/s or a rate such as \"10Mbit/s\", found a string (\"fast\")\n  2 | 0,1,fast,5\n    |     ^^^^",
+            "links.csv:2:5: rate_bps: expected a number of bit/s or a rate such as \"10Mbit/s\", \
+             found a string (\"fast\")\n  2 | 0,1,fast,5\n    |     ^^^^",
         ),
         (
             "a,b,rate_bps,delay_ns\n0,1,0,5\n",
@@ -110,7 +111,8 @@ fn bad_rows_name_file_line_and_column() {
             "a,b,rate_bps,delay_ns\n0,1,1000,1000000000001\n",
             HOSTS,
             FLOWS,
-            "links.csv:2:10: delay_ns: expected at most 1000000000000 ns (1000 s), found `1000000000001`",
+            "links.csv:2:10: delay_ns: expected at most 1000000000000 ns (1000 s), found \
+             `1000000000001`",
         ),
         (
             "a,b,rate_bps,delay_ns\n0,1,1000\n",
@@ -147,13 +149,15 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets\n0,0,1,99999999999999999999\n",
-            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found `99999999999999999999`",
+            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found \
+             `99999999999999999999`",
         ),
         (
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets\n0,0,1,18446744073709551615\n",
-            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found `18446744073709551615`",
+            "flows.csv:2:7: packets: expected 1 to 4294967295 packets, found \
+             `18446744073709551615`",
         ),
         (
             LINKS,
@@ -177,7 +181,8 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets,after\n0,0,1,1,\n,1,0,1,1\n",
-            "flows.csv:3:8: after: this flow starts at `h1`, the one before it at `h0`: a host knows only of its own",
+            "flows.csv:3:8: after: this flow starts at `h1`, the one before it at `h0`: a host \
+             knows only of its own",
         ),
         (
             LINKS,

@@ -101,7 +101,8 @@ fn what_is_wrong_is_told_with_its_place() {
                 "name = \"a\"\nafter = \"b\"\npackets = 1",
                 "name = \"b\"\npackets = 1\nafter = \"a\"",
             ),
-            "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever starts",
+            "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever \
+             starts",
         ),
         (
             "name = \"a\"\npackets = 1\nafter = \"a\"".into(),
@@ -117,27 +118,33 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "packets = 1\nafter = 2".into(),
-            "small.toml:33:9: flows[0].after: `2` is out of range: expected the number of a flow, 1 to 1",
+            "small.toml:33:9: flows[0].after: `2` is out of range: expected the number of a flow, \
+             1 to 1",
         ),
         (
             "start = \"3s\"\nstop = \"2s\"".into(),
-            "small.toml:33:8: flows[0].stop: `2s` is out of range: expected a time behind the start of the flow (3s)",
+            "small.toml:33:8: flows[0].stop: `2s` is out of range: expected a time behind the \
+             start of the flow (3s)",
         ),
         (
             "packets = 1\nwrite = { rate = \"0bit/s\" }".into(),
-            "small.toml:33:18: flows[0].write.rate: `0bit/s` is out of range: expected a rate from 1kbit/s to 400Gbit/s",
+            "small.toml:33:18: flows[0].write.rate: `0bit/s` is out of range: expected a rate from \
+             1kbit/s to 400Gbit/s",
         ),
         (
             "packets = 1\nrounds = 2\nthink = { uniform = [\"-1ms\", \"1ms\"] }".into(),
-            "small.toml:34:22: flows[0].think.uniform[0]: `-1ms` is out of range: expected a time from 0s to 100 years",
+            "small.toml:34:22: flows[0].think.uniform[0]: `-1ms` is out of range: expected a time \
+             from 0s to 100 years",
         ),
         (
             "packets = 1\nrounds = 2\nthink = { uniform = [\"2ms\", \"1ms\"] }".into(),
-            "small.toml:34:21: flows[0].think.uniform: `[\"2ms\", \"1ms\"]` is out of range: expected two times, the shorter first",
+            "small.toml:34:21: flows[0].think.uniform: `[\"2ms\", \"1ms\"]` is out of range: \
+             expected two times, the shorter first",
         ),
         (
             "packets = 1\nwrite = { on = \"1s\" }".into(),
-            "small.toml:33:9: flows[0].write: the key `off` is missing: how long it writes nothing between the periods of `on`",
+            "small.toml:33:9: flows[0].write: the key `off` is missing: how long it writes nothing \
+             between the periods of `on`",
         ),
         (
             "packets = 1\nwrite = { on = \"0s\", off = \"1s\" }".into(),
@@ -145,7 +152,8 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "packets = 1\nthink = \"1s\"".into(),
-            "small.toml:33:9: flows[0].think: `think` without `after` or `rounds`: nothing ends before this flow",
+            "small.toml:33:9: flows[0].think: `think` without `after` or `rounds`: nothing ends \
+             before this flow",
         ),
         (
             "packets = 1\nrounds = 0".into(),
@@ -157,11 +165,13 @@ fn what_is_wrong_is_told_with_its_place() {
                 "dst = \"d\"\nsrc",
                 1,
             ),
-            "small.toml:38:9: flows[1].after: this flow starts at `s1`, the one before it at `s0`: a host knows only of its own",
+            "small.toml:38:9: flows[1].after: this flow starts at `s1`, the one before it at `s0`: \
+             a host knows only of its own",
         ),
         (
             two("name = \"a\"\npackets = 1", "packets = 1\nafter = \"a\"\nstart = \"1s\""),
-            "small.toml:39:9: flows[1].start: `start` of a flow that starts when another has ended (`after`)\n\
+            "small.toml:39:9: flows[1].start: `start` of a flow that starts when another has ended \
+             (`after`)\n\
              hint: `think` is the time between",
         ),
     ];

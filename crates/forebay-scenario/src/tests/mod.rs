@@ -6,6 +6,7 @@ mod expansion;
 mod files;
 mod lives;
 mod mutations;
+mod network;
 mod protocols;
 mod together;
 mod variants;

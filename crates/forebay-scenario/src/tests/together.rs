@@ -1,4 +1,5 @@
-//! Mistakes that stand beside others, each of which is told; and none that only follows from another.
+//! Mistakes that stand beside others, each of which is told; and none that only follows from
+//! another.
 
 use super::files::{folder, load};
 use super::*;

@@ -1,24 +1,25 @@
-//! A calendar queue (Brown 1988, doi:10.1145/63039.63045) whose days are sorted when they begin, over a heap for what is
-//! further away than a year.
+//! A calendar queue (Brown 1988, doi:10.1145/63039.63045). Days are sorted when they begin; a heap
+//! holds events more than a year away.
 
 use super::{Entity, Key, entity_of, key, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
-/// Days of a week: a bit each in one word.
+/// Days of a week: one bit for each in a word.
 const WEEK: u64 = 64;
 /// Weeks of a year: the number of a week in its year is a `u8`.
 const WEEKS: usize = 1 << 8;
 /// Days of a year, a power of two.
 const DAYS: u64 = WEEK * WEEKS as u64;
-/// Events of one day beyond which more of them go to the heap.
+/// Events in one day; more of them go to the heap.
 const LONG_DAY: usize = 1 << 10;
-/// Events between two looks at the length of a day.
+/// Events between two reviews of the length of a day.
 const REVIEW: u64 = 1 << 16;
 /// End of a list.
 const NONE: u32 = u32::MAX;
-/// In the time of a day's first event: others follow in `more`. Times from here on (292 years) are never in the year.
+/// Flag in the time of a day's first event: `more` holds others. Times from here on (292 years) are
+/// never in the year.
 const SEVERAL: u64 = 1 << 63;
 
 /// An event of a day: 16 bytes.
@@ -26,49 +27,52 @@ const SEVERAL: u64 = 1 << 63;
 struct Node {
     ns: u64,
     entity: Entity,
-    /// Of the first event of a day: of meaning only if it is one of [`SEVERAL`].
+    /// Index in `more`. Valid in the first event of a day if that is flagged with [`SEVERAL`].
     next: u32,
 }
 
 const BLANK: Node = Node { ns: 0, entity: 0, next: NONE };
 
-/// A day is `1 << shift` ns long. A day that has come is sorted into `today`, latest first, if it has several events; each day of
-/// the year to come is a list in any order, its first event in the calendar itself: most days have no other. A bit says whether
-/// there is one. Days get longer if many events are more than a year away, and shorter if many share a day. They do not get
-/// longer where weeks are empty: that saved instructions and cost time.
+/// A day is `1 << shift` ns long. Each later day of the year is an unsorted list whose first event
+/// is in the calendar itself, as most days have no other. When a day with several events begins,
+/// they are sorted into `today`, latest first. One bit per day says whether the day has an event.
+/// Days get longer if many events are more than a year away, and shorter if many share a day. Empty
+/// weeks do not make days longer: that saved instructions but cost time.
 ///
-/// The usual push is of the first event of a day, and the usual pop of a day's only event. Either is a few comparisons with bounds
-/// that the rare ways keep true.
+/// The usual push adds the first event of a day, and the usual pop takes a day's only event. Each
+/// is a few comparisons with bounds that the other code maintains.
 #[repr(C, align(64))] // one line of the cache for the usual ways
 pub struct Calendar {
-    /// No event before this can be the first of its day: while `today` is not empty its end, otherwise the time of the last event
-    /// that left.
+    /// An event before this is not the first of its day. The end of today if `today` is not empty,
+    /// else the time of the last event that left.
     floor: u64,
-    /// End of the year, which begins with the week of the last event that left, or of `today`. At most [`SEVERAL`].
+    /// End of the year. The year begins with the week of the last event that left, or of `today`.
+    /// At most [`SEVERAL`].
     horizon: u64,
-    /// A day's only event before this is before all of `today` and of `far`: 0 while `today` is not empty. At most [`SEVERAL`].
+    /// A day's only event before this is the next event. 0 if `today` is not empty. At most
+    /// [`SEVERAL`].
     bound: u64,
     /// The first event of each day that has one.
     first: Box<[Node; DAYS as usize]>,
-    /// Since the last review: days that had one event, which left in the usual way.
+    /// Since the last review: usual pops.
     usual: u64,
     shift: u32,
     /// The first week of the year, by its number in `occupied`.
     week: u8,
     today: Vec<Key>,
-    /// The last event that left, while `today` is not empty.
+    /// The last event that left, if `today` is not empty.
     last: u64,
     /// Time of the first event of `far`; the largest value if there is none.
     far_ns: u64,
     /// Bit d of word w: day 64 w + d of the year is not empty.
     occupied: [u64; WEEKS],
-    /// What was more than a year away when it was pushed, or did not fit into a long day.
+    /// Events that were more than a year away when pushed, or did not fit into a long day.
     far: BinaryHeap<Reverse<Key>>,
-    /// The events of days that are not their first.
+    /// All events of days except the first of each day.
     more: Vec<Node>,
-    /// First of the free places in `more`.
+    /// Head of the free list in `more`.
     free: u32,
-    /// Since the last review: events that left in another way than the usual, days with several of them, and pushes into `far`.
+    /// Since the last review: other pops, days with several events, and pushes into `far`.
     others: u64,
     several: u64,
     far_pushes: u64,
@@ -102,7 +106,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// A calendar without a day, for which no push and no pop is usual.
+    /// A calendar without days: no push and no pop is usual.
     pub(super) fn without_days() -> Calendar {
         Calendar { horizon: 0, ..Calendar::default() }
     }
@@ -114,7 +118,8 @@ impl Calendar {
         self.today.is_empty() && self.far.is_empty() && self.occupied == [0; WEEKS]
     }
 
-    /// Add an event as the first of a day to come. False if it is not: see [`Calendar::push_other`].
+    /// Add an event that is the first of a later day. False if it is not: call
+    /// [`Calendar::push_other`].
     #[inline(always)]
     pub(super) fn push_usual(&mut self, ns: u64, entity: Entity) -> bool {
         if ns < self.floor || ns >= self.horizon {
@@ -199,8 +204,8 @@ impl Calendar {
         first
     }
 
-    /// The first event, if it is due by `limit` and the only one of its day. None may mean that it is another: see
-    /// [`Calendar::pop_other`].
+    /// The first event, if it is due by `limit` and is the only one of its day. None if there may
+    /// be another: call [`Calendar::pop_other`].
     #[inline(always)]
     pub(super) fn pop_usual(&mut self, limit: u64) -> Option<(u64, Entity)> {
         let word = match NonZeroU64::new(self.occupied[self.week as usize]) {
@@ -217,7 +222,8 @@ impl Calendar {
         self.floor = ns;
         Some((ns, entity))
     }
-    /// Go to the next week that has an event, if the usual way leads to it: to these days.
+    /// Go to the next week that has an event, if the usual path finds it; the result is a bit for
+    /// each of its days with events.
     #[inline(never)]
     fn turn_week(&mut self, limit: u64) -> Option<NonZeroU64> {
         let (week, word) = self.next_occupied()?;
@@ -238,7 +244,7 @@ impl Calendar {
             _ => self.pop_rare(limit),
         }
     }
-    /// The same where it is not of `today`, or perhaps not.
+    /// The same if the event may not be in `today`.
     #[inline(never)]
     fn pop_rare(&mut self, limit: u64) -> Option<(u64, Entity)> {
         if self.today.is_empty() {
@@ -250,7 +256,7 @@ impl Calendar {
                 // The first instant of the day.
                 let begin = (self.first[slot].ns & !SEVERAL) >> self.shift << self.shift;
                 if begin > limit {
-                    // What comes before it is still to be pushed into days of its own.
+                    // Earlier events may still be pushed into days of their own.
                     return self.pop_far(limit);
                 }
                 if begin <= self.far_ns {
@@ -320,7 +326,7 @@ impl Calendar {
         }
         Some((time_of(first), entity_of(first)))
     }
-    /// An event leaves at `ns`, or the day begins that it is the first instant of: the year begins with its week.
+    /// The year begins with the week of `ns`: an event leaves then, or a day begins.
     fn turn_to(&mut self, ns: u64) {
         let week_shift = self.shift + WEEK.ilog2();
         let week = ns >> week_shift;
@@ -341,7 +347,8 @@ impl Calendar {
         }
         None
     }
-    /// Move a day's list, which is not empty, into `today`, which is, sorted. The day begins at `begin`.
+    /// Move a day's list, which is not empty, into `today`, which is, sorted. The day begins at
+    /// `begin`.
     fn sort_into_today(&mut self, slot: usize, begin: u64) {
         let last = self.floor;
         self.turn_to(begin);
@@ -377,7 +384,7 @@ impl Calendar {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
     }
 
-    /// Is a day of the right length? All figures are counts, so the answer, like the order of events, is the same everywhere.
+    /// Review the length of a day. It depends on counts only, so it is the same on every machine.
     #[cold]
     fn review(&mut self) {
         let events = self.usual + self.others;
@@ -396,7 +403,7 @@ impl Calendar {
         }
         (self.usual, self.others, self.several, self.far_pushes) = (0, 0, 0, 0);
     }
-    /// Lay everything out anew with days of another length.
+    /// Rebuild the calendar with days of another length.
     fn relay(&mut self, shift: u32) {
         debug_assert!(self.today.is_empty());
         let mut all: Vec<Key> = std::mem::take(&mut self.far).into_iter().map(|r| r.0).collect();

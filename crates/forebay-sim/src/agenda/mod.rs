@@ -1,8 +1,8 @@
 //! The set of pending events: a calendar, and a binary heap that gives the same order.
 //!
-//! An event is (time, entity). Events leave in order of time; at equal times in an order that depends on the time and on the
-//! entities alone, not on who was pushed first. Nothing may be pushed before the time of the last event that left: a
-//! simulation never goes back.
+//! An event is (time, entity). Events leave in order of time. The order at equal times depends on
+//! the time and the entities only, not on who pushed first. Nothing may be pushed before the time
+//! of the last event that left.
 
 mod calendar;
 
@@ -11,32 +11,35 @@ use forebay_base::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Names who is to act: its kind in the high bits, its index in the low [`INDEX_BITS`]. At equal times smaller kinds act first;
-/// of one kind it is as the time wills, half of the times one, half of the times the other.
+/// The entity that acts: its kind in the high bits, its index in the low [`INDEX_BITS`]. At equal
+/// times smaller kinds act first. The order within a kind depends on the time: of two entities each
+/// is first half of the times.
 pub type Entity = u32;
 
-/// Bits of an entity that tell those of one kind apart.
+/// Bits of an entity that hold its index.
 pub const INDEX_BITS: u32 = 29;
 
 /// The pending events.
 pub struct Agenda {
-    /// The fast one: without days if there is the other.
+    /// The fast queue; without days if the simple one is used.
     calendar: Calendar,
-    /// The simple one, for comparison.
+    /// The simple queue, for comparison.
     binary: Option<BinaryHeap<Reverse<Key>>>,
 }
 
-/// Time, and entity, shuffled: the order of events.
+/// Sort key: the time, then the shuffled entity.
 type Key = (u64, Entity);
 
 #[inline]
 fn key(ns: u64, entity: Entity) -> Key {
     (ns, entity ^ shuffle(ns))
 }
-/// What turns the order of entities about at this instant: a number of [`INDEX_BITS`] bits that depends on nothing else.
+/// A mask that shuffles the order of entities at this instant: [`INDEX_BITS`] bits that depend on
+/// the time only.
 ///
-/// Without it the entity with the smaller number would win every tie, and where all links have one rate there are many: of
-/// two flows that compete for the last place in a queue the same one would lose each time.
+/// Without it the entity with the smaller number would win every tie. If all links have one rate
+/// there are many ties, and of two flows that compete for the last place in a queue the same one
+/// would always lose.
 #[inline]
 fn shuffle(ns: u64) -> Entity {
     (ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - INDEX_BITS)) as Entity
@@ -193,7 +196,8 @@ mod tests {
         heaps.iter_mut().for_each(|h| h.push(Time::from_nanos(far), 7));
         let [a, b] = &mut heaps;
         assert_eq!(a.pop_until(Time::from_nanos(9)), None);
-        // The run now reaches far; everything that follows falls into it, some of it at one instant.
+        // The run now reaches far; everything that follows falls into it, some of it at one
+        // instant.
         for i in 0..5_000 {
             let at = Time::from_nanos(if i % 3 == 0 { 1_000 } else { rng.below(2 * far) });
             a.push(at, rng.below(40) as u32 + 100);
@@ -207,8 +211,8 @@ mod tests {
         assert_eq!(mine, simple);
     }
 
-    /// Steps of one scale for a while, then of another: the length of a day is reviewed up and down, with events of
-    /// every age pending.
+    /// Steps of one scale for a while, then of another: the length of a day is reviewed up and
+    /// down, with events of every age pending.
     #[test]
     fn both_heaps_agree_while_days_grow_and_shrink() {
         let mut rng = Rng::new(9, Stream::Test, 0);
@@ -242,7 +246,8 @@ mod tests {
             assert_eq!(heaps[0].next_time(), Some(now));
             assert_eq!(heaps[0].pop_until(Time::MAX), Some((now, entity)));
             left += 1;
-            // Each of the first time pushes one that falls into the days to come, or beside the last.
+            // Each of the first time pushes one that falls into the days to come, or beside the
+            // last.
             if entity < 8 {
                 let at = Time::from_nanos(now.as_nanos().saturating_add(700));
                 heaps.iter_mut().for_each(|h| h.push(at, entity + 8));

@@ -1,24 +1,25 @@
-//! Cutting a graph into parts of about the same load with little between them: parts grow from seeds far from each other, then
-//! single clusters change sides (after Fiduccia and Mattheyses 1982, doi:10.1145/800263.809204, for several parts at once).
+//! Cuts a graph into parts of about the same load with little traffic between them. Parts grow from
+//! seeds far from each other; then single clusters change parts (after Fiduccia and Mattheyses
+//! 1982, doi:10.1145/800263.809204, for several parts at once).
 
 use super::graph::Clusters;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Beginnings tried; the best end is taken.
+/// Number of sets of seeds that are tried. The best result is taken.
 const STARTS: usize = 32;
-/// Clusters in all beginnings together at most, if there is more than one.
+/// Limit for clusters times sets of seeds, if there is more than one set.
 const WORK: usize = 200_000;
-/// Rounds of changes at most.
+/// Maximum rounds of changes.
 const ROUNDS: usize = 12;
-/// A part may have so much more than its share: several of them make up what a thread has.
+/// A part may exceed its share by this much: a thread has several parts, which even out.
 const SLACK_PERCENT: u64 = 10;
-/// What a packet costs that passes between parts, in packets that a router passes on, twice.
+/// Cost of a packet between parts, in packets that a router forwards, times two.
 const CROSSING_COST_TWICE: u64 = 1;
 
-/// A way to cut.
+/// A cut.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cut {
-    /// What the slowest part has to do, what passes between it and others counted, in packets passed on.
+    /// Load of the slowest part including traffic to other parts, in packets forwarded.
     pub cost: u64,
     /// By cluster.
     pub part: Vec<u16>,
@@ -64,7 +65,7 @@ impl State<'_> {
             loads: vec![0; parts],
             members: vec![0; parts],
         };
-        // What each part may take next: most traffic with it first, then the smallest number.
+        // Candidates of each part: most traffic with the part first, then the smallest number.
         let mut frontiers = vec![BinaryHeap::new(); parts];
         for (part, seed) in seeds(clusters, parts, start).into_iter().enumerate() {
             state.put(seed, part, &mut frontiers);
@@ -105,13 +106,13 @@ impl State<'_> {
     fn lightest(&self) -> usize {
         (0..self.loads.len()).min_by_key(|&part| self.loads[part]).expect("there are parts")
     }
-    /// What goes between a cluster and a part.
+    /// Traffic between a cluster and a part.
     fn traffic(&self, cluster: usize, part: usize) -> u64 {
         let there = |&&(neighbour, _): &&(u32, u64)| self.part[neighbour as usize] == part as u16;
         let neighbours = self.clusters.neighbours[cluster].iter();
         neighbours.filter(there).map(|&(_, packets)| packets).sum()
     }
-    /// The most that a part should have to do.
+    /// The largest load that a part should have.
     fn limit(&self) -> u64 {
         let share = self.loads.iter().sum::<u64>().div_ceil(self.loads.len() as u64);
         share + share * SLACK_PERCENT / 100
@@ -124,13 +125,14 @@ impl State<'_> {
         self.members[from] -= 1;
         self.members[to] += 1;
     }
-    /// What less would pass between parts if `cluster` were in `to`.
+    /// Decrease of the traffic between parts if `cluster` were in `to`.
     fn gain(&self, cluster: usize, to: usize) -> i64 {
         let from = self.part[cluster] as usize;
         self.traffic(cluster, to) as i64 - self.traffic(cluster, from) as i64
     }
 
-    /// Take from the part that has most, while that is too much, at the least cost in traffic. True if anything changed.
+    /// Move clusters away from the part with the largest load while that is too much, at the least
+    /// cost in traffic. True if anything changed.
     fn balance(&mut self) -> bool {
         let (limit, mut changed) = (self.limit(), false);
         for _ in 0..self.loads.len() {
@@ -143,14 +145,14 @@ impl State<'_> {
         }
         changed
     }
-    /// Give away clusters of `from`: those first that cost least traffic for their load, and to parts that they do not make too
-    /// heavy as long as there are such.
+    /// Move clusters of `from` away. First those that cost least traffic for their load, and to
+    /// parts that do not become too heavy if there are any.
     fn relieve(&mut self, from: usize, limit: u64) -> bool {
         let mut offers: Vec<(bool, f64, usize, usize)> = Vec::new();
         for cluster in (0..self.part.len()).filter(|&c| self.part[c] == from as u16) {
             let load = self.clusters.loads[cluster];
             for to in (0..self.loads.len()).filter(|&to| to != from) {
-                // One without traffic to it would be an island there.
+                // A cluster without traffic to the part would be isolated there.
                 let island = if self.traffic(cluster, to) == 0 { 1.0 } else { 0.0 };
                 let cost = island - self.gain(cluster, to) as f64 / load as f64;
                 offers.push((self.loads[to] + load > limit, cost, cluster, to));
@@ -161,7 +163,7 @@ impl State<'_> {
         for (_, _, cluster, to) in offers {
             let there = self.loads[to] + self.clusters.loads[cluster];
             let enough = self.loads[from] <= limit || self.members[from] == 1;
-            // No relief for the two together if the other has as much then.
+            // No gain if the other part would have as much load.
             let helps = self.part[cluster] == from as u16 && there < self.loads[from];
             if !enough && helps {
                 self.change(cluster, to);
@@ -171,7 +173,7 @@ impl State<'_> {
         changed
     }
 
-    /// Move what lessens traffic and makes no part too heavy. True if anything changed.
+    /// Move clusters if that reduces traffic and makes no part too heavy. True if anything changed.
     fn refine(&mut self) -> bool {
         let (limit, mut changed) = (self.limit(), false);
         for cluster in 0..self.part.len() {
@@ -194,7 +196,7 @@ impl State<'_> {
         changed
     }
 
-    /// What the slowest part has to do.
+    /// Load of the slowest part.
     fn cost(&self) -> u64 {
         let mut costs = self.loads.clone();
         for (cluster, neighbours) in self.clusters.neighbours.iter().enumerate() {
@@ -207,7 +209,8 @@ impl State<'_> {
     }
 }
 
-/// As many clusters as parts, each as far from those before it as can be, in links; between equals the one with more to do.
+/// One seed for each part, each as far as possible from those before it, in links; of equals the
+/// one with more load.
 fn seeds(clusters: &Clusters, parts: usize, start: usize) -> Vec<usize> {
     let mut distance = vec![u32::MAX; clusters.len()];
     let mut seeds = vec![start];
@@ -250,7 +253,8 @@ mod tests {
         }
     }
 
-    /// Three crowds of four that talk among themselves, joined by thin links: no cut through a crowd is as cheap.
+    /// Three crowds of four that talk among themselves, joined by thin links: no cut through a
+    /// crowd is as cheap.
     #[test]
     fn crowds_stay_together() {
         let mut edges = vec![(0, 4, 1), (4, 8, 1), (8, 0, 1)];

@@ -1,17 +1,18 @@
-//! The network as a graph with weights: what its nodes are expected to do, and what its links are to carry.
+//! The network as a weighted graph: expected load of nodes, expected traffic of links.
 
 use forebay_base::{NodeId, PortId, Span};
 use forebay_net::{NetSpec, Network, NodeKind};
 
-/// What a packet costs that a host makes or takes, beside one that a router passes on: a rough guess from profiles.
+/// Cost of a packet that a host makes or takes, relative to one that a router forwards: a rough
+/// estimate from profiles.
 const HOST_COST: u64 = 6;
-/// What a flow without end is taken to send, if no other flow says more, in bytes.
+/// Bytes assumed for a flow without end, if no other flow has more.
 const ENDLESS_BYTES: u64 = 1_000_000;
 
-/// What the flows are expected to do to a network: each sends all its bytes over the routes of the beginning, and gets an ACK
-/// for each other packet.
+/// Expected load of a network. Each flow sends all its bytes over the routes of the start, and gets
+/// an ACK for every second packet.
 pub(super) struct Load {
-    /// By node, in packets passed on by a router.
+    /// By node, in packets that a router forwards.
     nodes: Vec<u64>,
     /// By pair of links, in packets, both directions together.
     pairs: Vec<u64>,
@@ -20,7 +21,7 @@ pub(super) struct Load {
 impl Load {
     pub fn expected(spec: &NetSpec, network: &Network) -> Load {
         let mut load = Load {
-            // A node without flows is not for nothing: it may have timers.
+            // A node without flows costs something: it may have timers.
             nodes: vec![1; spec.nodes.len()],
             pairs: vec![0; spec.links.len() / 2],
         };
@@ -64,18 +65,19 @@ impl Load {
     }
 }
 
-/// Nodes that stay together, and what is between them.
+/// Clusters of nodes that stay together, and the traffic between them.
 pub(super) struct Clusters {
     /// By node: its cluster.
     of_node: Vec<u32>,
     /// By cluster: the load of its nodes.
     pub loads: Vec<u64>,
-    /// By cluster: its neighbours, in order, and what goes to and from each.
+    /// By cluster: its neighbours, in order, and the traffic with each.
     pub neighbours: Vec<Vec<(u32, u64)>>,
 }
 
 impl Clusters {
-    /// Join the ends of all links with a delay below `at_least`. Clusters are numbered in the order of their first nodes.
+    /// Join the ends of all links with a delay below `at_least`. Clusters are numbered in the order
+    /// of their first nodes.
     pub fn contract(spec: &NetSpec, load: &Load, delays: &[Span], at_least: Span) -> Clusters {
         let mut sets = Sets::new(spec.nodes.len());
         for (pair, &delay) in spec.links.chunks(2).zip(delays) {
@@ -109,13 +111,13 @@ impl Clusters {
     pub fn len(&self) -> usize {
         self.loads.len()
     }
-    /// What is said of clusters, said of nodes.
+    /// Map values of clusters to their nodes.
     pub fn of_nodes(&self, parts: &[u16]) -> Vec<u16> {
         self.of_node.iter().map(|&cluster| parts[cluster as usize]).collect()
     }
 }
 
-/// Several links between the same two clusters count as one.
+/// Merge links between the same two clusters.
 fn merge(neighbours: &mut Vec<(u32, u64)>) {
     neighbours.sort_unstable();
     neighbours.dedup_by(|next, first| {

@@ -1,10 +1,11 @@
 //! Which nodes run in which thread.
 //!
-//! Links that must not lead from one partition to another are contracted: those of no delay, which give no look-ahead, and
-//! those that fail, heal or change their delay, for what is on their wire belongs to both ends. The longer the delays of the
-//! links that are left, the longer the windows, the rarer the meetings; but the fewer, too, the ways to spread the load. So the
-//! links shorter than a delay are contracted as well, and the rest is cut ([`cut`]), for several such delays, the longest first,
-//! each at most half the one before, until the load can be spread evenly.
+//! Some links must not join two partitions: links without delay, which give no look-ahead, and
+//! links that fail or change their delay, because both ends own what is on their wire. They are
+//! contracted. Longer delays of the links that remain give longer windows and rarer meetings, but
+//! fewer ways to balance the load. So shorter links are contracted as well, and the rest is cut
+//! ([`cut`]). This is tried for several minimum delays, the longest first, each at most half the
+//! one before, until the load is balanced.
 
 mod cut;
 mod graph;
@@ -15,17 +16,17 @@ use forebay_net::{NetEvent, NetSpec, Network};
 use graph::{Clusters, Load};
 use std::fmt;
 
-/// Partitions for each thread, so that the load can be spread anew in each window.
+/// Partitions per thread, so that the load can be balanced in each window.
 const PARTS_PER_THREAD: usize = 2;
-/// More threads than this are of no use to anyone.
+/// Maximum number of threads.
 const MOST_THREADS: usize = 256;
 
 /// Why a run uses fewer threads than it was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FewerThreads {
-    /// Its nodes, contracted over links that cannot be cut, are no more than this.
+    /// After contraction the network has only this many clusters.
     Indivisible(usize),
-    /// Someone looks on, and must see packets in their order.
+    /// There is an observer, which must see packets in order.
     Observed,
 }
 
@@ -33,14 +34,17 @@ impl fmt::Display for FewerThreads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FewerThreads::Indivisible(1) => f.write_str(
-                "the network cannot be partitioned: all its nodes hang together by links that have no delay, fail, or change \
-                 their delay",
+                "the network cannot be partitioned: links that have no delay, fail, or change \
+                 their delay join all its nodes",
             ),
             FewerThreads::Indivisible(pieces) => write!(
                 f,
-                "the network falls into {pieces} pieces at most: links that have no delay, fail, or change their delay are not cut"
+                "the network can be cut into {pieces} pieces at most: links that have no delay, \
+                 fail, or change their delay are not cut"
             ),
-            FewerThreads::Observed => f.write_str("captures and event lists need packets in their order"),
+            FewerThreads::Observed => {
+                f.write_str("captures and event lists need packets in their order")
+            }
         }
     }
 }
@@ -53,20 +57,20 @@ pub(crate) struct Division {
     pub parts: u16,
     /// Threads that the parts are for.
     pub threads: usize,
-    /// The smallest delay of the links between parts; of no meaning if there is one part.
+    /// The smallest delay of the links between parts; not used if there is one part.
     pub lookahead: Span,
     pub fewer: Option<FewerThreads>,
 }
 
 impl Division {
-    /// All in one.
+    /// One part.
     pub fn whole(spec: &NetSpec, fewer: Option<FewerThreads>) -> Division {
         let owner = vec![0; spec.nodes.len()];
         Division { owner, parts: 1, threads: 1, lookahead: Span::ZERO, fewer }
     }
 }
 
-/// Divide a network among `threads` threads, or among fewer if it cannot be.
+/// Divide a network among `threads` threads, or fewer if it has too few parts.
 pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Division {
     if threads == 1 {
         return Division::whole(spec, None);
@@ -102,7 +106,7 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Divis
     Division { owner, parts: parts as u16, threads, lookahead, fewer }
 }
 
-/// By pair of links: the shorter of both delays; zero if it must not be cut.
+/// By pair of links: the shorter of the two delays; zero if it must not be cut.
 fn delays(spec: &NetSpec) -> Vec<Span> {
     let mut delays: Vec<Span> =
         spec.links.chunks(2).map(|pair| pair[0].delay.min(pair[1].delay)).collect();
@@ -120,7 +124,8 @@ fn delays(spec: &NetSpec) -> Vec<Span> {
     delays
 }
 
-/// Delays below which links may be contracted, the longest first: each at most half the one before, and the shortest of all.
+/// Minimum delays to try, the longest first: each at most half the one before, and the shortest of
+/// all.
 fn candidates(delays: &[Span]) -> Vec<Span> {
     let mut sorted: Vec<Span> = delays.iter().copied().filter(|d| !d.is_zero()).collect();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

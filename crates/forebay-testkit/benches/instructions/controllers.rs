@@ -1,7 +1,8 @@
-//! Each controller of the table: a flow of a hundred packets in flight, acknowledged one by one, with a loss now and then.
+//! Each controller of the table: a flow of a hundred packets in flight, acknowledged one by one,
+//! with a loss now and then.
 //!
-//! What travels is what the algorithm's two halves say to each other, through a path on which routers of its kind write: RCP has its
-//! grant, INRPP its count of routers.
+//! What travels is what the algorithm's two halves say to each other, through a path on which
+//! routers of its kind write: RCP has its grant, INRPP its count of routers.
 
 use crate::harness::{Bench, counted_section};
 use crate::packets::MSS;

@@ -12,7 +12,8 @@ pub const OPERATIONS: &str = "operations: ";
 pub struct Bench {
     /// What is measured, and how: `what/how`.
     pub name: String,
-    /// Sets up, has the work counted by [`counted_section`], and returns the number of operations in it.
+    /// Sets up, has the work counted by [`counted_section`], and returns the number of operations
+    /// in it.
     pub run: Box<dyn Fn() -> u64>,
 }
 
@@ -22,17 +23,20 @@ impl Bench {
     }
 }
 
-/// Instructions count from here to its end. Callgrind knows it by its name, see [`TOGGLE`]; called again and again, its counts add up.
+/// Instructions count from here to its end. Callgrind knows it by its name, see [`TOGGLE`]; called
+/// again and again, its counts add up.
 #[inline(never)]
 pub fn counted_section(work: &mut dyn FnMut()) {
     work();
     black_box(()); // the work must return here, not to the caller
 }
 
-/// The functions with this in their names switch counting on when they are entered, and off when they are left.
+/// The functions with this in their names switch counting on when they are entered, and off when
+/// they are left.
 const TOGGLE: &str = "--toggle-collect=*counted_section*";
 
-/// Have `operations` calls of `operation` counted, after as many uncounted calls as `before` says. Returns `operations`.
+/// Have `operations` calls of `operation` counted, after as many uncounted calls as `before` says.
+/// Returns `operations`.
 pub fn repeat(before: u64, operations: u64, mut operation: impl FnMut()) -> u64 {
     (0..before).for_each(|_| operation());
     counted_section(&mut || (0..operations).for_each(|_| operation()));
@@ -46,8 +50,8 @@ pub fn nothing() -> u64 {
     operations
 }
 
-/// Instructions per operation of the benchmarks with these names, in their order. As many run at a time as there are cores: that changes
-/// no count.
+/// Instructions per operation of the benchmarks with these names, in their order. As many run at a
+/// time as there are cores: that changes no count.
 pub fn count_all(names: &[&str]) -> Result<Vec<(String, f64)>, String> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![None; names.len()]);

@@ -1,4 +1,5 @@
-//! Whole runs: instructions per packet-hop, transport and trace hash included, building the network not.
+//! Whole runs: instructions per packet-hop, transport and trace hash included, building the network
+//! not.
 
 use crate::harness::{Bench, counted_section};
 use forebay_base::{Rate, Span, Time};

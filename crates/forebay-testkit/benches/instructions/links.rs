@@ -1,4 +1,5 @@
-//! A link: what arrives is offered again. There are more packets than the wire holds, so that some wait; or few, so that none does.
+//! A link: what arrives is offered again. There are more packets than the wire holds, so that some
+//! wait; or few, so that none does.
 
 use crate::harness::{Bench, repeat};
 use crate::packets::data;

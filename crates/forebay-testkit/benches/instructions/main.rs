@@ -1,12 +1,13 @@
 //! Instructions per operation of what the packet path is made of, counted by callgrind.
 //!
-//! Instructions do not say how fast a thing is (cache misses decide), but they are the same on a busy machine as on a quiet one, so a
-//! change of a few percent is a change of the code.
+//! Instructions do not say how fast a thing is (cache misses decide), but they are the same on a
+//! busy machine as on a quiet one, so a change of a few percent is a change of the code.
 //!
-//! `cargo bench -p forebay-testkit` counts everything, each benchmark in a process of its own under valgrind, and prints it beside what
-//! `benches/instructions.txt` has; `-- --write` writes that file. It fails where a benchmark has no row or a row no benchmark, never for
-//! a number. A word behind `--` leaves only the benchmarks with that word in their names.
-//! `-- --only NAME` runs one benchmark here, without counting: for a profiler. `cargo test --benches` runs each so.
+//! `cargo bench -p forebay-testkit` counts everything, each benchmark in a process of its own under
+//! valgrind, and prints it beside what `benches/instructions.txt` has; `-- --write` writes that
+//! file. It fails where a benchmark has no row or a row no benchmark, never for a number. A word
+//! behind `--` leaves only the benchmarks with that word in their names. `-- --only NAME` runs one
+//! benchmark here, without counting: for a profiler. `cargo test --benches` runs each so.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 

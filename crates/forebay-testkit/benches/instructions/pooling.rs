@@ -61,8 +61,8 @@ impl Port {
         assert!(kept.refused.is_none(), "there is room, or a longer flow");
         kept.pushed_out.len()
     }
-    /// What an ACK says: a packet more than the last one of its flow. Where every second turn is one of an ACK, half of the
-    /// flows have some.
+    /// What an ACK says: a packet more than the last one of its flow. Where every second turn is
+    /// one of an ACK, half of the flows have some.
     fn arrived(&mut self) -> Arrived {
         self.acks += 1;
         let before = u32::from(WIRE_LEN) * (self.acks / (FLOWS / 2));

@@ -1,4 +1,5 @@
-//! A port: its meter, its discipline, its egress. One packet comes and one leaves, and some always wait.
+//! A port: its meter, its discipline, its egress. One packet comes and one leaves, and some always
+//! wait.
 
 use crate::harness::{Bench, repeat};
 use crate::packets::{data, rcp_data};
@@ -41,7 +42,8 @@ fn rcp() -> Pipeline {
     Pipeline::new(AnyScheme::Rcp(port), discipline.into())
 }
 
-/// An operation is a packet that comes and one that leaves, and what the timers of the port do meanwhile.
+/// An operation is a packet that comes and one that leaves, and what the timers of the port do
+/// meanwhile.
 fn pass(mut port: Pipeline, packet: fn(u32, &mut Arena) -> Packet) -> u64 {
     let (mut arena, mut drops, mut split) = (Arena::default(), DropLog::default(), 0);
     let mut packets: Vec<Packet> = (0..=WAITING).map(|n| packet(n, &mut arena)).collect();

@@ -1,23 +1,28 @@
 //! Closed forms of long flows over one drop-tail bottleneck. Windows in packets, times in seconds.
 //!
-//! A window of `w` packets over a pipe that holds `P` on their way has a round trip of `R(w) = R0 max(1, w / P)`, keeps
-//! `max(0, w - P)` packets waiting, and uses `min(1, w / P)` of the link. A buffer of `B` packets overflows at `W = P + B`. From
-//! loss to loss a cycle has four parts:
+//! A window of `w` packets over a pipe that holds `P` on their way has a round trip of `R(w) = R0
+//! max(1, w / P)`, keeps `max(0, w - P)` packets waiting, and uses `min(1, w / P)` of the link. A
+//! buffer of `B` packets overflows at `W = P + B`. From loss to loss a cycle has four parts:
 //!
-//! 1. The climb to `W` from `w0 = beta (W - 1) - 1/2`: FlightSize leaves out the packet that overflowed, and the packets in flight
-//!    are the window without its fraction. Linear growth by `alpha` per round trip takes `T = integral of R(w) dw / alpha`, with
-//!    `w0 <= P` this is `R0 ((P - w0) + (W^2 - P^2) / (2 P)) / alpha`. CUBIC follows its curve or that line, whichever is
-//!    higher (RFC 9438 section 4.3), so it takes at most `K = cbrt((1 - beta) W / C)` (RFC 9438 eq. 2).
-//! 2. The detection: the loss shows one round trip `R = R(W)` later, and the queue stays full. On the curve this decides when the
-//!    next loss comes. The window runs after its target, `w' = (W_cubic(t + R) - w) / R`, so `u = (t - K) / R` after K it is
-//!    `w = W_max + C R^3 f(u)` with `f(u) = u^3 + 3 u - 2`. `W_max` is the window at the detection, so that at every detection
-//!    `f(u) = 0`: `u = 0.596`, and the overflow was at `u = -0.404`. A cycle that misses this point comes back to
-//!    it, since a deviation is multiplied by `1 - f'(0.596) / f'(-0.404) = -0.165`.
-//! 3. The recovery: another `R(W)`, in which `beta` packets leave for each that arrives (RFC 9937). The queue falls from `B` by
-//!    `1 - beta` per packet time; once it is empty the link carries the share `beta`.
-//! 4. The second repair: linear growth adds one more packet just before the detection, and it is lost like the one before it. That
-//!    shows at the end of part 3, and the window stands at `beta W` for one more round trip. The curve, flat at its top, adds
-//!    less than a packet, and needs no second repair.
+//! 1. The climb to `W` from `w0 = beta (W - 1) - 1/2`: FlightSize leaves out the packet that
+//!    overflowed, and the packets in flight are the window without its fraction. Linear growth by
+//!    `alpha` per round trip takes `T = integral of R(w) dw / alpha`, with `w0 <= P` this is `R0
+//!    ((P - w0) + (W^2 - P^2) / (2 P)) / alpha`. CUBIC follows its curve or that line, whichever is
+//!    higher (RFC 9438 section 4.3), so it takes at most `K = cbrt((1 - beta) W / C)` (RFC 9438 eq.
+//!    2).
+//! 2. The detection: the loss shows one round trip `R = R(W)` later, and the queue stays full. On
+//!    the curve this decides when the next loss comes. The window runs after its target, `w' =
+//!    (W_cubic(t + R) - w) / R`, so `u = (t - K) / R` after K it is `w = W_max + C R^3 f(u)` with
+//!    `f(u) = u^3 + 3 u - 2`. `W_max` is the window at the detection, so that at every detection
+//!    `f(u) = 0`: `u = 0.596`, and the overflow was at `u = -0.404`. A cycle that misses this point
+//!    comes back to it, since a deviation is multiplied by `1 - f'(0.596) / f'(-0.404) = -0.165`.
+//! 3. The recovery: another `R(W)`, in which `beta` packets leave for each that arrives (RFC 9937).
+//!    The queue falls from `B` by `1 - beta` per packet time; once it is empty the link carries the
+//!    share `beta`.
+//! 4. The second repair: linear growth adds one more packet just before the detection, and it is
+//!    lost like the one before it. That shows at the end of part 3, and the window stands at `beta
+//!    W` for one more round trip. The curve, flat at its top, adds less than a packet, and needs no
+//!    second repair.
 //!
 //! The textbook's sawtooth is part 1 alone: [`sawtooth_utilisation`] and [`cubic_utilisation`].
 
@@ -34,7 +39,8 @@ pub struct Pipe {
     pub buffer: f64,
 }
 
-/// Where the curve leads: round trips from K to the overflow, 1 less than the root of `u^3 + 3 u - 2`.
+/// Where the curve leads: round trips from K to the overflow, 1 less than the root of `u^3 + 3 u -
+/// 2`.
 const OVERFLOW_AT: f64 = 0.596_071_637_983_321_5 - 1.0;
 
 /// How a window climbs and falls.
@@ -51,7 +57,8 @@ pub struct Law {
 impl Law {
     /// RFC 5681.
     pub const NEWRENO: Law = Law { alpha: 1.0, beta: 0.5, c: None };
-    /// RFC 9438: `alpha = 3 (1 - beta) / (1 + beta)` with `beta = 0.7`, and 1 above the window of the last loss.
+    /// RFC 9438: `alpha = 3 (1 - beta) / (1 + beta)` with `beta = 0.7`, and 1 above the window of
+    /// the last loss.
     pub const CUBIC: Law = Law { alpha: 9.0 / 17.0, beta: 0.7, c: Some(0.4) };
 }
 
@@ -73,8 +80,9 @@ pub struct Cycle {
 pub struct Variant {
     /// Part 4. None: where the line leads; else always or never.
     pub second_repair: Option<bool>,
-    /// CUBIC looks ahead by SRTT. This one is of the full queue still when the climb begins, so that the window follows the curve
-    /// of `R(W) - R(w0)` later. It is true of the beginning; here of the whole climb.
+    /// CUBIC looks ahead by SRTT. This one is of the full queue still when the climb begins, so
+    /// that the window follows the curve of `R(W) - R(w0)` later. It is true of the beginning; here
+    /// of the whole climb.
     pub old_srtt: bool,
     /// Round trips by which the overflow comes late where the curve leads.
     pub late_rounds: f64,
@@ -85,8 +93,9 @@ pub struct Variant {
 pub enum Overflow {
     /// Both, each time.
     HitsBoth,
-    /// One of them: drop-tail drops the packet that came on top, and that is a packet of growth. So the chance of each is its share
-    /// in the growth. For lines alone the windows `w` then balance at `(1 - beta) w` equal: CUBIC has 5/8 beside NewReno.
+    /// One of them: drop-tail drops the packet that came on top, and that is a packet of growth. So
+    /// the chance of each is its share in the growth. For lines alone the windows `w` then balance
+    /// at `(1 - beta) w` equal: CUBIC has 5/8 beside NewReno.
     HitsTheGrower,
 }
 
@@ -103,7 +112,8 @@ struct Climb {
 }
 
 impl Climb {
-    /// After a loss at `w`; `w_max` is what the last climb aimed at. Fast convergence: RFC 9438 section 4.7.
+    /// After a loss at `w`; `w_max` is what the last climb aimed at. Fast convergence: RFC 9438
+    /// section 4.7.
     fn after_loss(law: Law, w: f64, w_max: f64) -> Climb {
         let kept = law.beta * (w - 1.0);
         let aim = if w < w_max { w * f64::midpoint(1.0, law.beta) } else { w };
@@ -185,8 +195,8 @@ impl Pipe {
         }
     }
 
-    /// Share of a flow under `law` beside one under `other`, over many cycles. Whoever has lost stands still for parts 3 and 4, while
-    /// the other climbs on; the loss is seen at once.
+    /// Share of a flow under `law` beside one under `other`, over many cycles. Whoever has lost
+    /// stands still for parts 3 and 4, while the other climbs on; the loss is seen at once.
     pub fn share(&self, law: Law, other: Law, overflow: Overflow) -> f64 {
         const CYCLES: u32 = 1200;
         const SETTLED: u32 = 100;
@@ -239,9 +249,9 @@ impl Sum {
     }
 }
 
-/// Utilisation of one flow with linear growth and decrease to `b` of the window, over a buffer of `x` BDP:
-/// `((1 - b^2) / 2) (1 + x)^2 / ((1 - b (1 + x)) + ((1 + x)^2 - 1) / 2)` below `x = (1 - b) / b`, full from there on.
-/// With `b = 1/2` it is `0.75 (1 + x)^2 / (1 + x + x^2)`.
+/// Utilisation of one flow with linear growth and decrease to `b` of the window, over a buffer of
+/// `x` BDP: `((1 - b^2) / 2) (1 + x)^2 / ((1 - b (1 + x)) + ((1 + x)^2 - 1) / 2)` below `x = (1 -
+/// b) / b`, full from there on. With `b = 1/2` it is `0.75 (1 + x)^2 / (1 + x + x^2)`.
 pub fn sawtooth_utilisation(b: f64, x: f64) -> f64 {
     if x >= (1.0 - b) / b {
         return 1.0;
@@ -250,8 +260,9 @@ pub fn sawtooth_utilisation(b: f64, x: f64) -> f64 {
     ((1.0 - b * b) / 2.0) * top * top / ((1.0 - b * top) + (top * top - 1.0) / 2.0)
 }
 
-/// Utilisation of one CUBIC flow on its cubic curve over a buffer of `x` BDP: the window returns to its maximum
-/// after K seconds whatever the buffer; below one BDP it sends a window each RTT, above it the link is full.
+/// Utilisation of one CUBIC flow on its cubic curve over a buffer of `x` BDP: the window returns to
+/// its maximum after K seconds whatever the buffer; below one BDP it sends a window each RTT, above
+/// it the link is full.
 ///
 /// With `u = t / K`, the window is `W (1 - (1 - beta) (1 - u)^3)`, and `W = 1 + x` in BDP.
 pub fn cubic_utilisation(beta: f64, x: f64) -> f64 {
@@ -261,7 +272,8 @@ pub fn cubic_utilisation(beta: f64, x: f64) -> f64 {
     (0..steps).map(|i| window(mid(i)).min(1.0)).sum::<f64>() / steps as f64
 }
 
-/// Time that one CUBIC flow needs to return to a window of `w_max` packets: `K = cbrt(w_max (1 - beta) / C)` (RFC 9438 eq. 2).
+/// Time that one CUBIC flow needs to return to a window of `w_max` packets: `K = cbrt(w_max (1 -
+/// beta) / C)` (RFC 9438 eq. 2).
 pub fn cubic_period_s(beta: f64, c: f64, w_max: f64) -> f64 {
     (w_max * (1.0 - beta) / c).cbrt()
 }
@@ -288,14 +300,15 @@ mod tests {
 
     #[test]
     fn a_cycle_of_newreno_has_its_four_parts() {
-        // No buffer: 51 rounds from 49 to 100, then 1 + 1 + 1. They carry (100^2 - 49^2) / 2 + 100 + 50 + 49 packets.
+        // No buffer: 51 rounds from 49 to 100, then 1 + 1 + 1. They carry (100^2 - 49^2) / 2 +
+        // 100 + 50 + 49 packets.
         let bare = pipe(0.0).cycle(Law::NEWRENO, Variant::default());
         assert!((bare.period_s - 54.0).abs() < 0.01, "{bare:?}");
         assert!((bare.utilisation - 3998.5 / 5400.0).abs() < 1e-3, "{bare:?}");
         assert!(bare.wait_s.abs() < 1e-12 && !bare.curve_leads);
-        // One BDP: 1 s at 99.5, integral of w dw / 100 = 150 s from 100 to 200, then 2 + 2 + 1 s. The link is full but for half a
-        // packet and one. The queue of w - 100 comes to 8333.3 packet seconds in the climb (integral of (w - 100) w dw / 100),
-        // then 200, 100 and 0.
+        // One BDP: 1 s at 99.5, integral of w dw / 100 = 150 s from 100 to 200, then 2 + 2 + 1 s.
+        // The link is full but for half a packet and one. The queue of w - 100 comes to 8333.3
+        // packet seconds in the climb (integral of (w - 100) w dw / 100), then 200, 100 and 0.
         let full = pipe(100.0).cycle(Law::NEWRENO, Variant::default());
         assert!((full.period_s - 156.0).abs() < 0.02, "{full:?}");
         assert!((full.utilisation - 15598.5 / 15600.0).abs() < 1e-5, "{full:?}");
@@ -304,7 +317,8 @@ mod tests {
 
     #[test]
     fn a_cycle_of_cubic_is_led_by_its_curve_above_the_boundary_of_rfc_9438() {
-        // The line takes (0.3 W + 1.2) / alpha rounds, the curve cbrt(0.75 W + 1.75) s: equal at 176 packets and 50 ms.
+        // The line takes (0.3 W + 1.2) / alpha rounds, the curve cbrt(0.75 W + 1.75) s: equal at
+        // 176 packets and 50 ms.
         let led = |packets: f64| {
             let pipe = Pipe { packets_per_s: packets / 0.05, rtt_s: 0.05, buffer: 0.0 };
             pipe.cycle(Law::CUBIC, Variant::default())
@@ -326,8 +340,8 @@ mod tests {
         let small = Pipe { packets_per_s: 1e5, rtt_s: 0.01, buffer: 0.0 };
         assert!((small.share(line, reno, Overflow::HitsBoth) - 0.5).abs() < 0.01);
         assert!((small.share(reno, reno, Overflow::HitsTheGrower) - 0.5).abs() < 0.02);
-        // On the curve: 2 T / R of NewReno and C T^3 / 0.3 of CUBIC make up 1000 packets at R = 0.1 for T = 8.52 s; 0.75 of
-        // 170.4 and 0.925 of 824.7 packets are 0.857 for CUBIC.
+        // On the curve: 2 T / R of NewReno and C T^3 / 0.3 of CUBIC make up 1000 packets at R = 0.1
+        // for T = 8.52 s; 0.75 of 170.4 and 0.925 of 824.7 packets are 0.857 for CUBIC.
         let large = Pipe { packets_per_s: 10_000.0, rtt_s: 0.1, buffer: 0.0 };
         let share = large.share(cubic, reno, Overflow::HitsBoth);
         assert!((share - 0.857).abs() < 0.01, "{share}");

@@ -1,4 +1,5 @@
-//! One side of a real-time run: a fabric of which only some nodes are used, its deadlines, and a socket.
+//! One side of a real-time run: a fabric of which only some nodes are used, its deadlines, and a
+//! socket.
 
 use crate::tap::Tap;
 use forebay_base::{Arena, FlowId, LinkId, NodeId, Packet, Time};
@@ -130,8 +131,8 @@ impl Side {
         Ok(())
     }
 
-    /// When the next turn is due; [`Time::MAX`] if only the other side can change anything. It may be a deadline that is
-    /// met already: the turn then does nothing.
+    /// When the next turn is due; [`Time::MAX`] if only the other side can change anything. It may
+    /// be a deadline that is met already: the turn then does nothing.
     pub(super) fn next_deadline(&self) -> Time {
         self.fabric.driver.pending.peek().map_or(Time::MAX, |d| d.0.0)
     }

@@ -2,13 +2,15 @@
 //!
 //! Where the tolerances come from:
 //!
-//! - **Threshold, 1.5 packets.** Overflow falls between two windows of whole packets (half a packet on average), and an ACK for two
-//!   packets makes the sender send two or three at once, so that the buffer overflows with a packet of room. Utilisation and wait
-//!   must lie between the closed forms with a buffer of 1.5 packets less and more; linear growth meets a threshold that far away
-//!   1.5 / alpha round trips later or earlier.
-//! - **The flat top, one round trip.** Where the curve leads, the window grows by `3.5 C R^3` packets in the round trip of the
-//!   overflow: 0.0014 packets at 100 ms. A disturbance of a thousandth of a packet moves the end by a round trip. A
-//!   cycle may need a second repair or not, as this growth falls. And SRTT is late.
+//! - **Threshold, 1.5 packets.** Overflow falls between two windows of whole packets (half a packet
+//!   on average), and an ACK for two packets makes the sender send two or three at once, so that
+//!   the buffer overflows with a packet of room. Utilisation and wait must lie between the closed
+//!   forms with a buffer of 1.5 packets less and more; linear growth meets a threshold that far
+//!   away 1.5 / alpha round trips later or earlier.
+//! - **The flat top, one round trip.** Where the curve leads, the window grows by `3.5 C R^3`
+//!   packets in the round trip of the overflow: 0.0014 packets at 100 ms. A disturbance of a
+//!   thousandth of a packet moves the end by a round trip. A cycle may need a second repair or not,
+//!   as this growth falls. And SRTT is late.
 
 use crate::table::{self, map};
 use crate::{Algorithm, Net, duel};
@@ -19,10 +21,11 @@ use forebay_testkit::duel::sawtooth::{
 
 const THRESHOLD_PACKETS: f64 = 1.5;
 
-/// Cycles before the measured ones: slow start may end anywhere, and the first climb begins far below.
+/// Cycles before the measured ones: slow start may end anywhere, and the first climb begins far
+/// below.
 const WARM_UP_CYCLES: f64 = 3.0;
-/// Where the curve leads: an overshoot of 80 packets over 20 ms comes within a round trip of its fixed point after 12 cycles, over
-/// 100 ms after 9.
+/// Where the curve leads: an overshoot of 80 packets over 20 ms comes within a round trip of its
+/// fixed point after 12 cycles, over 100 ms after 9.
 const WARM_UP_CYCLES_ON_CURVE: f64 = 20.0;
 
 pub fn table(nets: &[Net], cycles: u32) -> String {
@@ -30,10 +33,12 @@ pub fn table(nets: &[Net], cycles: u32) -> String {
     let cases: Vec<_> =
         algorithms.iter().flat_map(|&a| nets.iter().map(move |&n| (a, n))).collect();
     let head = format!(
-        "Alone, over the whole cycles in the time of {cycles} expected ones. Lead: what decides when a loss comes, line or cubic curve.\n\
+        "Alone, over the whole cycles in the time of {cycles} expected ones. Lead: what decides \
+         when a loss comes, line or cubic curve.\n\
          Textbook: the climb without detection and repairs. Expected: with them.\n\
-{:34}|        utilisation %       |      period s     |      wait ms\n\
-         algorithm Mbit/s   ms  BDP   lead | textbook expected measured | expected measured | expected measured",
+         {:34}|        utilisation %       |      period s     |      wait ms\n\
+         algorithm Mbit/s   ms  BDP   lead | textbook expected measured \
+         | expected measured | expected measured",
         ""
     );
     table::join(&head, map(&cases, |&(algorithm, net)| row(algorithm, net, cycles)))
@@ -63,7 +68,8 @@ fn variants(pipe: Pipe, algorithm: Algorithm, curve_leads: bool) -> Vec<Cycle> {
     cycles.collect()
 }
 
-/// Linear growth meets a threshold early or late by its round trips, as the head of this file says; a curve as its variants say.
+/// Linear growth meets a threshold early or late by its round trips, as the head of this file says;
+/// a curve as its variants say.
 fn period_range(
     pipe: Pipe,
     algorithm: Algorithm,
@@ -108,7 +114,8 @@ fn row(algorithm: Algorithm, net: Net, cycles: u32) -> (String, Vec<String>) {
         false => sawtooth_utilisation(law.beta, x),
     };
     let line = format!(
-        "{:<9} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} {:>6} | {:>8.1} {:>8.1} {:>8.1} | {:>8} {:>8} | {:>8.1} {:>8.1}",
+        "{:<9} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} {:>6} | {:>8.1} {:>8.1} {:>8.1} \
+         | {:>8} {:>8} | {:>8.1} {:>8.1}",
         algorithm.name(),
         if expected.curve_leads { "curve" } else { "line" },
         100.0 * textbook,

@@ -1,8 +1,10 @@
-//! NewReno and CUBIC, alone and against each other, beside the closed forms of `forebay_testkit::duel::sawtooth`.
+//! NewReno and CUBIC, alone and against each other, beside the closed forms of
+//! `forebay_testkit::duel::sawtooth`.
 //!
-//! `short.txt` and `full.txt` beside this file are what a run must print. Measured values are rounded so that they show the
-//! science and not the scheduling of single packets. A change of behaviour shows in the diff of these files; a change for the
-//! worse fails the tolerances below even with new files.
+//! `short.txt` and `full.txt` beside this file are what a run must print. Measured values are
+//! rounded so that they show the science and not the scheduling of single packets. A change of
+//! behaviour shows in the diff of these files; a change for the worse fails the tolerances below
+//! even with new files.
 
 mod alone;
 mod pair;
@@ -55,7 +57,8 @@ impl Algorithm {
     }
 }
 
-/// The preset `modern`, with buffers at both ends for the largest window here: 5 BDP of 1.25 MB, and slow start's excess.
+/// The preset `modern`, with buffers at both ends for the largest window here: 5 BDP of 1.25 MB,
+/// and slow start's excess.
 fn config() -> TcpConfig {
     let modern = PRESETS.iter().find(|p| p.name == "modern").expect("a preset of that name");
     TcpConfig { send_buffer_bytes: 1 << 26, receive_buffer_bytes: 1 << 26, ..modern.config }

@@ -1,18 +1,23 @@
-//! Two flows of equal RTT: the share of the first, over seeds that start them at different times within the first second.
+//! Two flows of equal RTT: the share of the first, over seeds that start them at different times
+//! within the first second.
 //!
 //! What is expected:
 //!
-//! - **The same algorithm twice**: 1/2, by symmetry, for the mean over seeds. A single run may settle elsewhere: two flows of
-//!   exactly equal RTT on a drop-tail queue fall into step, and then the same one loses each time (Floyd and Jacobson, On Traffic
-//!   Phase Effects in Packet-Switched Gateways, 1992). So 1/2 must lie in the interval of the mean of each row, which is one of
-//!   40 such intervals in the whole grid and hence of 99.9 %, and in the 95 % interval of all rows together. (CUBIC twice at 100
-//!   Mbit/s, 20 ms, 1 BDP: 45 % over seeds 1 to 5, 49.8 % over 1 to 40.) No run may leave 20 to 80 %.
-//! - **CUBIC beside NewReno**: between the two limits of `Overflow`. If an overflow hits both, CUBIC's line is fair (1/2), and on
-//!   its curve it gets the more the longer the cycle is. If it hits the grower, NewReno, which grows by 1 and not by 0.53 per round
-//!   trip, is hit more often: 5/8 for CUBIC, and less than with both where CUBIC's curve is the steeper one.
-//!   Reality mixes the two, so the mean must lie between the limits, widened by its 95 % interval and by half a packet of the
-//!   largest window, since windows are whole packets. (That shows at 10 Mbit/s, 20 ms, 0.5 BDP, where all seeds fall into the same
-//!   pattern of 28 losses in 2.26 s: NewReno loses at 8 to 13 packets, one or two of which FlightSize leaves out.)
+//! - **The same algorithm twice**: 1/2, by symmetry, for the mean over seeds. A single run may
+//!   settle elsewhere: two flows of exactly equal RTT on a drop-tail queue fall into step, and then
+//!   the same one loses each time (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched
+//!   Gateways, 1992). So 1/2 must lie in the interval of the mean of each row, which is one of 40
+//!   such intervals in the whole grid and hence of 99.9 %, and in the 95 % interval of all rows
+//!   together. (CUBIC twice at 100 Mbit/s, 20 ms, 1 BDP: 45 % over seeds 1 to 5, 49.8 % over 1 to
+//!   40.) No run may leave 20 to 80 %.
+//! - **CUBIC beside NewReno**: between the two limits of `Overflow`. If an overflow hits both,
+//!   CUBIC's line is fair (1/2), and on its curve it gets the more the longer the cycle is. If it
+//!   hits the grower, NewReno, which grows by 1 and not by 0.53 per round trip, is hit more often:
+//!   5/8 for CUBIC, and less than with both where CUBIC's curve is the steeper one. Reality mixes
+//!   the two, so the mean must lie between the limits, widened by its 95 % interval and by half a
+//!   packet of the largest window, since windows are whole packets. (That shows at 10 Mbit/s, 20
+//!   ms, 0.5 BDP, where all seeds fall into the same pattern of 28 losses in 2.26 s: NewReno loses
+//!   at 8 to 13 packets, one or two of which FlightSize leaves out.)
 
 use crate::table::{self, map};
 use crate::{Algorithm, Net, duel};
@@ -53,9 +58,12 @@ pub fn table(nets: &[Net], cycles: u32) -> String {
         rows.push(all_rows(a, &shares));
     }
     let head = format!(
-        "Pairs, over the time of {cycles} expected cycles of the first flow alone, after {WARM_UP_CYCLES}; seeds 1 to {SEEDS}; means over seeds.\n\
-         Share of the first flow in %: if both lose, if the grower loses, measured with its 95 % interval, seed by seed.\n\
-         pair            Mbit/s   ms  BDP |  both grower |  share  95 % | seeds          | utilisation | wait ms | period s"
+        "Pairs, over the time of {cycles} expected cycles of the first flow alone, after \
+         {WARM_UP_CYCLES}; seeds 1 to {SEEDS}; means over seeds.\n\
+         Share of the first flow in %: if both lose, if the grower loses, measured with its 95 % \
+         interval, seed by seed.\n\
+         pair            Mbit/s   ms  BDP |  both grower |  share  95 % \
+         | seeds          | utilisation | wait ms | period s"
     );
     table::join(&head, rows)
 }
@@ -119,7 +127,8 @@ fn row(((a, b), net): Case, outcomes: &[Outcome]) -> (String, Vec<String>) {
     }
     let percent: Vec<String> = shares.iter().map(|s| format!("{:.0}", 100.0 * s)).collect();
     let line = format!(
-        "{name:<15} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} | {:>5.0} {:>6.0} | {:>6.0} +- {:>2.0} | {:<14} | {:>11.1} | {:>7.1} | {:>8}",
+        "{name:<15} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} | {:>5.0} {:>6.0} | {:>6.0} +- {:>2.0} \
+         | {:<14} | {:>11.1} | {:>7.1} | {:>8}",
         100.0 * both,
         100.0 * grower,
         100.0 * share,

@@ -1,9 +1,10 @@
-//! Several bottlenecks, each under the back-pressure of the next: in series, in a ring, behind lost ACKs.
+//! Several bottlenecks, each under the back-pressure of the next: in series, in a ring, behind lost
+//! ACKs.
 
 use forebay_base::{DropReason, FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
+use forebay_testkit::pool::{Interfaces, config, pooled_link, router, settings, transport};
 use forebay_testkit::world::World;
 
 const NEAR: Span = Span::from_millis(5);
@@ -62,7 +63,8 @@ fn entered_b(sim: &Simulation, link: LinkId) -> Option<f64> {
     first[State::BackPressure as usize].map(Time::as_secs_f64)
 }
 
-/// What it takes to send 6 MB over the slowest link, and over the way: three or more links of 5 ms and a handshake.
+/// What it takes to send 6 MB over the slowest link, and over the way: three or more links of 5 ms
+/// and a handshake.
 fn at_best(mbps: u64) -> f64 {
     6e6 * WIRE * 8.0 / (mbps as f64 * 1e6) + 0.08
 }
@@ -159,8 +161,9 @@ fn back_pressure_passes_over_four_hops() {
     assert!(links.iter().all(|&link| entered_b(&sim, link).is_some()), "each was full");
 }
 
-/// A lost ACK is a credit less, and nothing else gives it back but the watchdog and the end of the episode; while there is a
-/// backlog downstream it costs no throughput, for the bottleneck has something to send.
+/// A lost ACK is a credit less, and nothing else gives it back but the watchdog and the end of the
+/// episode; while there is a backlog downstream it costs no throughput, for the bottleneck has
+/// something to send.
 #[test]
 fn lost_acks_cost_no_throughput() {
     for (loss, flows) in [(0.05, 1), (0.05, 3), (0.05, 10), (0.3, 1)] {
@@ -171,7 +174,8 @@ fn lost_acks_cost_no_throughput() {
     }
 }
 
-/// Each link carries two flows of two hops, so that each interface is held by the next: each flow has half of a link.
+/// Each link carries two flows of two hops, so that each interface is held by the next: each flow
+/// has half of a link.
 #[test]
 fn a_ring_in_which_each_holds_for_the_next_does_not_lock_up() {
     for total in [100_000, 500_000] {

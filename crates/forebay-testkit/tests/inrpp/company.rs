@@ -4,7 +4,7 @@ use forebay_base::{DropReason, FlowId, IpVersion, LinkId, NodeId, Rate, Span, Ti
 use forebay_net::NetEvent;
 use forebay_router::inrpp::{CacheLimits, Settings};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
+use forebay_testkit::pool::{Interfaces, config, pooled_link, router, settings, transport};
 use forebay_testkit::world::World;
 use forebay_transport::TcpConfig;
 
@@ -76,8 +76,8 @@ fn tcp_has_its_turn_beside_inrpp() {
     }
 }
 
-/// 51 endless flows over 10 Mbit/s: INRPP, the last one CUBIC; or all CUBIC, over drop-tail queues. Rate in Mbit/s and mean
-/// round trip in ms of the last one.
+/// 51 endless flows over 10 Mbit/s: INRPP, the last one CUBIC; or all CUBIC, over drop-tail queues.
+/// Rate in Mbit/s and mean round trip in ms of the last one.
 fn last_of_51(pooled: bool) -> (f64, f64) {
     let mut world = World::new();
     let quiet = Settings { detours: false, ..settings(cache(1_000_000)) };
@@ -189,7 +189,8 @@ fn a_plain_bottleneck_among_inrpp_routers_is_left_to_tcp() {
     assert!(last < AT_BEST * 2.5, "x20: {last} s");
 }
 
-/// Bytes per second over each link while something has failed, from 1 to 3 s, once that has had its effect.
+/// Bytes per second over each link while something has failed, from 1 to 3 s, once that has had its
+/// effect.
 fn rates_during(t: &Triangle) -> [f64; 3] {
     let mut sim = simulation(&t.world);
     let sent = |sim: &Simulation| t.links.map(|link| sim.link(link).stats().bytes as f64);
@@ -259,9 +260,10 @@ fn a_thousand_flows_through_one_port_and_its_detour() {
     assert_eq!(sim.drops().total(), 0);
 }
 
-/// 500 flows of 100 kB that start 1 ms apart, 50 MB for a link of 10 Mbit/s and a cache of 1 MB. S_high, 800 kB at
-/// 40 Mbit/s and 1 ms a flow, is passed 18 ms after the first data, which is 20 ms behind its SYN-ACK: 38 flows send all that
-/// the window of a SYN-ACK allows, 45 packets each, before anyone can ask them. The others are told how little room there is.
+/// 500 flows of 100 kB that start 1 ms apart, 50 MB for a link of 10 Mbit/s and a cache of 1 MB.
+/// S_high, 800 kB at 40 Mbit/s and 1 ms a flow, is passed 18 ms after the first data, which is 20
+/// ms behind its SYN-ACK: 38 flows send all that the window of a SYN-ACK allows, 45 packets each,
+/// before anyone can ask them. The others are told how little room there is.
 #[test]
 fn many_flows_at_once_flood_no_cache_but_with_their_first_flight() {
     let mut world = World::new();
@@ -295,7 +297,8 @@ fn what_waits_for_a_failed_link_leaves_on_its_detour() {
     finish(&t.world);
 }
 
-/// Without room for tags on the detour only short packets take it: those behind a long one when that has left.
+/// Without room for tags on the detour only short packets take it: those behind a long one when
+/// that has left.
 #[test]
 fn links_that_are_short_of_room_for_tags_take_what_fits() {
     for mtu_bytes in [1500, 900] {

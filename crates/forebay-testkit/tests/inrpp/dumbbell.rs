@@ -3,7 +3,7 @@
 use forebay_base::{DropReason, FlowId, LinkId, Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::pool::{self, Dumbbell, FIGURES, TEXT};
+use forebay_testkit::pool::{self, Dumbbell, FIGURES, Interfaces, TEXT};
 
 const FLOWS: u32 = 3;
 const BYTES: u64 = 10_000_000;
@@ -41,8 +41,9 @@ fn fcts(sim: &Simulation) -> Vec<f64> {
     (0..FLOWS).map(fct).collect()
 }
 
-/// Three flows of S bytes at 1, 2, 3 s share C = 20 Mbit/s: with x = k S 8 / C they take 3x - 2.5, 3x - 1.5 and 3x - 2 seconds. The last
-/// byte then has 25 ms of links to go, and what takes the detour carries 8 bytes more, half of all.
+/// Three flows of S bytes at 1, 2, 3 s share C = 20 Mbit/s: with x = k S 8 / C they take 3x - 2.5,
+/// 3x - 1.5 and 3x - 2 seconds. The last byte then has 25 ms of links to go, and what takes the
+/// detour carries 8 bytes more, half of all.
 #[test]
 fn completion_times_are_those_of_processor_sharing_over_both_ways() {
     for cache in [FIGURES, TEXT] {
@@ -81,7 +82,8 @@ fn every_flow_has_its_share_of_20_mbit_per_second_in_every_phase() {
     }
 }
 
-/// Fluid, with access at 40 Mbit/s and 20 Mbit/s of drain: node 0 holds 10 MB at about 3.0 s, node 4 at 4.75 to 5 s.
+/// Fluid, with access at 40 Mbit/s and 20 Mbit/s of drain: node 0 holds 10 MB at about 3.0 s, node
+/// 4 at 4.75 to 5 s.
 #[test]
 fn back_pressure_begins_when_the_caches_of_the_figures_are_full() {
     let (dumbbell, mut sim) = simulate(FIGURES, near());

@@ -2,5 +2,10 @@
 
 mod bottlenecks;
 mod company;
+mod crowds;
 mod dumbbell;
+mod hard;
+mod lab;
+mod latency;
+mod named;
 mod random;

@@ -1,5 +1,6 @@
-//! Random INRPP networks: every flow finishes, every packet is accounted for, and where caches have the margin of the paper's rule
-//! nothing is dropped from them. 10 000 here, 200 000 with `--ignored`.
+//! Random INRPP networks: every flow finishes, every packet is accounted for, and where caches have
+//! the margin of the paper's rule nothing is dropped from them. 10 000 here, 200 000 with
+//! `--ignored`.
 
 use forebay_base::{DropReason, FlowId, Time};
 use forebay_sim::{Options, Simulation, Status};

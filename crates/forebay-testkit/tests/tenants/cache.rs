@@ -1,4 +1,5 @@
-//! A node that holds the data for its port 1 and lets one packet go for each ACK that comes in on its port 2.
+//! A node that holds the data for its port 1 and lets one packet go for each ACK that comes in on
+//! its port 2.
 
 use crate::stage::{Scene, live, newreno, simulate};
 use forebay_base::{DropReason, NodeId, Packet, PortId, Rate, Span, Time};
@@ -89,11 +90,12 @@ enum Passed {
     Held,
 }
 
-/// Data go a, gate, upper, far, b; ACKs come back over lower: of two ways as long, a node takes the port declared first.
+/// Data go a, gate, upper, far, b; ACKs come back over lower: of two ways as long, a node takes the
+/// port declared first.
 fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     let (mut world, notes) = (World::new(), Notes::default());
     let a = world.host("a");
-    let make = ForwardingSpec::Custom(Arc::new(|_, _| Box::new(Gate::default())));
+    let make = ForwardingSpec::Custom("gate", Arc::new(|_| Box::new(Gate::default())));
     let gate = world.router_with("gate", make);
     let [upper, lower, far] = ["upper", "lower", "far"].map(|name| world.router(name));
     let b = world.host("b");
@@ -126,7 +128,8 @@ fn with_restart() -> Scene<Notes<Passed>> {
     scene
 }
 
-/// Each packet goes for an ACK that came before it, or after the watchdog; the packets that went for nothing.
+/// Each packet goes for an ACK that came before it, or after the watchdog; the packets that went
+/// for nothing.
 fn unpaid(passed: &[Passed]) -> usize {
     let (mut credits, mut unpaid, mut last) = (0, 0, None);
     for event in passed {

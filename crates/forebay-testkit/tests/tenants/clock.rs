@@ -1,4 +1,5 @@
-//! A receiver that sends an ACK every 20 ms by a clock of its own, whatever the data do (Sprout's forecasts).
+//! A receiver that sends an ACK every 20 ms by a clock of its own, whatever the data do (Sprout's
+//! forecasts).
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{FlowId, LinkId, Rate, Span, Time};

@@ -1,5 +1,5 @@
-//! A port whose egress cuts packets in two, after the idea of Kick-Ass: the length of the first piece says a number to the
-//! receiver, through routers that know of nothing.
+//! A port whose egress cuts packets in two, after the idea of Kick-Ass: the length of the first
+//! piece says a number to the receiver, through routers that know of nothing.
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{
@@ -89,7 +89,8 @@ fn simulated() {
     simulate(|| scene().0, |sim, read| reads_all(&read.read(), sim.conservation().split));
 }
 
-/// With pieces lost behind the cut, what is left of their datagrams is of no use, and what is read still in order.
+/// With pieces lost behind the cut, what is left of their datagrams is of no use, and what is read
+/// still in order.
 #[test]
 fn pieces_are_lost() {
     let lossy = || {

@@ -1,5 +1,5 @@
-//! Packets of others, of protocols that nobody here speaks, carried byte for byte beside TCP: a router changes the time to
-//! live and the checksum over it, and nothing else.
+//! Packets of others, of protocols that nobody here speaks, carried byte for byte beside TCP: a
+//! router changes the time to live and the checksum over it, and nothing else.
 
 use crate::stage::{Scene, line, newreno, simulate};
 use forebay_base::{DropReason, LinkId, PortId, Rate, Span, Time};

@@ -1,6 +1,6 @@
-//! Toy tenants: machines from outside that use every wall of the house in the way that INRPP, Kick-Ass, Sprout, Verus,
-//! MPTCP and live traffic will. Each runs in the simulator, on packets and on bytes and on both engines; the first five
-//! also in real time over two UDP sockets.
+//! Toy tenants: machines from outside that use every wall of the house in the way that INRPP,
+//! Kick-Ass, Sprout, Verus, MPTCP and live traffic will. Each runs in the simulator, on packets and
+//! on bytes and on both engines; the first five also in real time over two UDP sockets.
 #![forbid(unsafe_code)]
 
 mod cache;

@@ -1,5 +1,6 @@
-//! A meter and an egress from outside, one machine with a message of its own: the meter finds out how many packets wait at most in
-//! a round of ten arrivals; the egress writes that into the lengths of the pieces that it cuts packets into, up to four.
+//! A meter and an egress from outside, one machine with a message of its own: the meter finds out
+//! how many packets wait at most in a round of ten arrivals; the egress writes that into the
+//! lengths of the pieces that it cuts packets into, up to four.
 
 use crate::stage::{Line, Scene, line, newreno, simulate};
 use forebay_base::{Packet, Rate, Span, Time, split_ipv4};
@@ -87,7 +88,8 @@ fn scene() -> Scene<Notes<u16>> {
     Scene::new(world, notes)
 }
 
-/// Each cut packet is four pieces, of which a host hears the first; numbers rise as the queue fills to 20 packets of 1500.
+/// Each cut packet is four pieces, of which a host hears the first; numbers rise as the queue fills
+/// to 20 packets of 1500.
 #[test]
 fn what_the_meter_finds_out_the_egress_says_in_four_pieces() {
     simulate(scene, |sim, read| {

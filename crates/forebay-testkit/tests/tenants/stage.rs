@@ -2,7 +2,7 @@
 
 use forebay_base::{FlowId, LinkId, NodeId, Time};
 use forebay_cc::{
-    Ack, AnyController, Congestion, Controller, Init, Limits, LossPolicy, NextPacket, Observation,
+    Ack, AnyController, Congestion, Controller, Init, Limits, LossPolicy, NextPacket,
     RecoveryOwner, Spec, Stamp, Timeout,
 };
 use forebay_net::LinkSpec;
@@ -30,8 +30,9 @@ impl<N> Scene<N> {
     }
 }
 
-/// Run a scene on packets, on bytes, on the other heap and on the other kind of link. Every flow must finish, every packet be
-/// accounted for, and the four trace hashes be one. `check` looks at each run.
+/// Run a scene on packets, on bytes, on the other heap and on the other kind of link. Every flow
+/// must finish, every packet be accounted for, and the four trace hashes be one. `check` looks at
+/// each run.
 pub fn simulate<N>(make: impl Fn() -> Scene<N>, check: impl Fn(&Simulation, &N)) {
     let engines = || {
         [
@@ -130,8 +131,5 @@ impl Controller for Window {
     fn stamp(&mut self, _: Time, next: &NextPacket) -> Stamp {
         let stamp = self.stamp.filter(|(number, _)| *number == next.number);
         stamp.map_or(Stamp::default(), |(_, stamp)| stamp)
-    }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "window" }
     }
 }

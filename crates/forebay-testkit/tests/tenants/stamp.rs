@@ -1,5 +1,5 @@
-//! A controller with a timer for each packet (Verus, TCP over links that reorder) that has one packet cut to 600 bytes with
-//! DF set, as a probe of the path would be.
+//! A controller with a timer for each packet (Verus, TCP over links that reorder) that has one
+//! packet cut to 600 bytes with DF set, as a probe of the path would be.
 
 use crate::stage::{Line, Scene, Window, line, live, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};
@@ -40,7 +40,8 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
     (Scene::new(world, notes).with_tap(tap), line)
 }
 
-/// One packet, the right one, is 600 bytes long and must not be cut; the others are full, but for what 548 leaves over.
+/// One packet, the right one, is 600 bytes long and must not be cut; the others are full, but for
+/// what 548 leaves over.
 fn stamped(sent: &[(u16, bool)]) {
     assert_eq!(sent[NUMBER - 1], (600, true));
     assert_eq!(sent.iter().filter(|(_, dont_fragment)| *dont_fragment).count(), 1);

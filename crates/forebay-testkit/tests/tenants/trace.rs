@@ -74,9 +74,10 @@ fn opportunities(from: Time, to: Time) -> u64 {
     (0..10).map(within).sum()
 }
 
-/// The queue is never empty from the first packet on: all come within three milliseconds, faster than opportunities but for
-/// those of one millisecond. So of the opportunities until the last packet has left, all are used but those that came in
-/// these three milliseconds at most: packets <= opportunities <= packets + those of three milliseconds.
+/// The queue is never empty from the first packet on: all come within three milliseconds, faster
+/// than opportunities but for those of one millisecond. So of the opportunities until the last
+/// packet has left, all are used but those that came in these three milliseconds at most: packets
+/// <= opportunities <= packets + those of three milliseconds.
 #[test]
 fn goodput_is_the_capacity_of_the_trace() {
     simulate(scene, |_, seen| {

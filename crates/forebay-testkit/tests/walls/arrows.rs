@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-queue", &["base", "signal"]),
     ("forebay-router", &["base", "signal", "queue"]),
     ("forebay-transport", &["base", "wire", "cc"]),
-    ("forebay-net", &["base", "wire", "signal", "cc", "queue", "router", "transport"]),
+    ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
     ("forebay-scenario", &["base", "wire", "signal", "cc", "queue", "router", "transport", "net"]),
     (

@@ -1,10 +1,14 @@
-//! The walls of the house, as tests: who may depend on whom, what pure crates must not hold, and what keeps the
-//! source readable. Each check is a function over text or a graph, shown to fail on a bad example beside it.
+//! The walls of the house, as tests: who may depend on whom, what pure crates must not hold, and
+//! what keeps the source readable. Each check is a function over text or a graph, shown to fail on
+//! a bad example beside it.
 
 mod arrows;
+mod circles;
+mod columns;
 mod pages;
 mod publish;
 mod purity;
+mod schemes;
 mod source;
 mod tidy;
 
@@ -37,8 +41,8 @@ struct File {
     text: String,
 }
 
-/// All files below `folder` (a path from the root) whose name ends with `suffix`, in order of their paths.
-/// Build output is left out.
+/// All files below `folder` (a path from the root) whose name ends with `suffix`, in order of their
+/// paths. Build output is left out.
 fn files(folder: &str, suffix: &str) -> Vec<File> {
     let root = root();
     let mut folders = vec![root.join(folder)];

@@ -145,8 +145,9 @@ fn wide(path: &str, text: &str) -> Vec<String> {
 fn pages_name_files_that_are_there() {
     let paths: Vec<String> = files("crates", ".rs").into_iter().map(|f| f.path).collect();
     for path in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        // The file that CONTRIBUTING.md asks the reader to write.
-        let text = page(path).replace("`crates/forebay-cc/src/aimd.rs`", "");
+        // The files that CONTRIBUTING.md asks the reader to write.
+        let mine = ["`crates/forebay-cc/src/aimd.rs`", "`crates/forebay-queue/src/step.rs`"];
+        let text = mine.iter().fold(page(path), |text, file| text.replace(file, ""));
         assert_none(gone(&text, &paths));
     }
 }
@@ -186,7 +187,8 @@ fn a_file_that_went_and_one_without_a_row_are_seen() {
     assert_eq!(gone("see `genda.rs`, and `gone.rs`", &paths).len(), 2);
 
     let page = "\n## Code map\n\n### `forebay-sim`: time\n\n| file | what |\n|---|---|\n\
-                | `agenda/` | `no.rs` |\n| `a.rs`, `b.rs` | x |\n| `agenda/heap.rs` | y |\n\n## Z\n";
+                | `agenda/` | `no.rs` |\n| `a.rs`, `b.rs` | x |\n| `agenda/heap.rs` | y |\n\n\
+                ## Z\n";
     let map = code_map(page);
     assert_eq!(map, [("forebay-sim", vec!["agenda/", "a.rs", "b.rs", "agenda/heap.rs"])]);
     let present = |entries: &[&str]| entries.iter().map(|e| e.to_string()).collect::<Vec<_>>();

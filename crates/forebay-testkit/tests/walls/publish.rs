@@ -53,9 +53,12 @@ fn included_from_outside(path: &str, text: &str, depth: usize) -> Vec<String> {
     let calls = macros.iter().flat_map(|name| blanked.match_indices(name));
     let outside = calls.filter_map(|(at, _)| {
         let rest = &chars[blanked[..at].chars().count()..];
-        let literal: String = rest.split(|&c| c == '"').nth(1)?.iter().collect();
+        let mut parts = rest.split(|&c| c == '"').map(|part| part.iter().collect::<String>());
+        let (before, literal) = (parts.next()?, parts.next()?);
         let up = literal.split('/').take_while(|part| *part == "..").count();
-        (up > depth || literal.starts_with('/')).then(|| format!("{path} includes {literal}"))
+        // What stands before the literal in `concat!` begins the path.
+        let absolute = literal.starts_with('/') && !before.contains("stringify!");
+        (up > depth || absolute).then(|| format!("{path} includes {literal}"))
     });
     outside.collect()
 }
@@ -99,7 +102,9 @@ fn licence_texts_are_those_of_the_root() {
 fn a_crate_that_cannot_be_published_and_an_include_from_outside_are_seen() {
     let list =
         |names: &[&str]| Value::from(names.iter().map(|n| Value::from(*n)).collect::<Vec<_>>());
-    let dependency = |name: &str, req: &str, kind: Value| serde_json::json!({ "name": name, "req": req, "kind": kind });
+    let dependency = |name: &str, req: &str, kind: Value| -> Value {
+        serde_json::json!({ "name": name, "req": req, "kind": kind })
+    };
     let mut package = serde_json::json!({
         "name": "forebay-x", "description": "x", "license": "MIT", "repository": "r",
         "rust_version": "1.88", "publish": null, "keywords": list(&["a"]),
@@ -120,5 +125,7 @@ fn a_crate_that_cannot_be_published_and_an_include_from_outside_are_seen() {
     let code = "include_str!(concat!(\"../../a/\", $name)); // include_str!(\"../../../b\")\n";
     assert_eq!(included_from_outside("x.rs", code, 1), ["x.rs includes ../../a/"]);
     assert_eq!(included_from_outside("x.rs", code, 2), [""; 0]);
+    let own = "include_str!(concat!(stringify!($module), \"/mod.rs\")); include_str!(\"/etc/x\")";
+    assert_eq!(included_from_outside("x.rs", own, 1), ["x.rs includes /etc/x"]);
     assert_eq!(depth("crates/forebay-x/src/lib.rs"), 1);
 }

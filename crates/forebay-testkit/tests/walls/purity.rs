@@ -4,11 +4,12 @@ use super::source::{blank, product, words};
 use super::{PURE, assert_none, root, rust_files};
 use std::fs;
 
-/// Files that may hold `unsafe`: proven hot spots of the simulator, and the live data path. None today.
+/// Files that may hold `unsafe`: proven hot spots of the simulator, and the live data path. None
+/// today.
 const MAY_BE_UNSAFE: &[&str] = &[];
 
-/// Words that betray a changeable global, a thread, a clock, or a way around a wall. (A `static` without them is a
-/// constant with an address.)
+/// Words that betray a changeable global, a thread, a clock, or a way around a wall. (A `static`
+/// without them is a constant with an address.)
 const IMPURE: &[&str] = &[
     "thread_local",
     "OnceCell",
@@ -53,7 +54,8 @@ fn unsafe_words(path: &str, text: &str) -> Vec<String> {
     found.map(|w| format!("{path}:{}: `unsafe`", w.line)).collect()
 }
 
-/// Crates of machines, and of what a wire carries: a word of the packet that is a measurement of drivers is nothing to them.
+/// Crates of machines, and of what a wire carries: a word of the packet that is a measurement of
+/// drivers is nothing to them.
 const MACHINES: [&str; 5] =
     ["forebay-wire", "forebay-cc", "forebay-queue", "forebay-router", "forebay-transport"];
 

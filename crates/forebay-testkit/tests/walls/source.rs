@@ -1,8 +1,8 @@
-//! Rust source as these tests see it: a text of the same shape with comments and literals blanked out,
-//! and the words in it.
+//! Rust source as these tests see it: a text of the same shape with comments and literals blanked
+//! out, and the words in it.
 
-/// `text` with the insides of comments, strings and character literals replaced by spaces. Line breaks stay,
-/// so line numbers hold.
+/// `text` with the insides of comments, strings and character literals replaced by spaces. Line
+/// breaks stay, so line numbers hold.
 pub fn blank(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
@@ -140,7 +140,8 @@ pub fn words(blanked: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// The byte offset at which the product code of a file ends: its inline test module, by custom at the bottom.
+/// The byte offset at which the product code of a file ends: its inline test module, by custom at
+/// the bottom.
 pub fn product_end(blanked: &str) -> usize {
     let marker = "#[cfg(test)]";
     blanked

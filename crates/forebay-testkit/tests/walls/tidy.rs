@@ -17,7 +17,8 @@ fn lines_of_code(path: &str, text: &str) -> usize {
 fn functions(blanked: &str) -> Vec<(String, usize, usize)> {
     let words = words(blanked);
     let starts = words.windows(2).filter(|w| w[0].text == "fn" && !w[0].lifetime);
-    // In a type (`fn(u8) -> u8`) or a macro (`fn $name`) the next word is not the name; only the type has no body.
+    // In a type (`fn(u8) -> u8`) or a macro (`fn $name`) the next word is not the name; only the
+    // type has no body.
     let named = starts.filter(|w| !blanked[w[0].at + 2..w[1].at].contains('('));
     named
         .filter_map(|w| {
@@ -181,7 +182,8 @@ fn a_path_outside_and_a_silent_algorithm_are_seen() {
     assert_eq!(public_modules("mod a;\npub mod b;\n// pub mod c;\npub use b::X;"), ["b"]);
 }
 
-/// Scenario files that the binary does not have, given the source with the list `builtins!["a", "b"]`.
+/// Scenario files that the binary does not have, given the source with the list `builtins!["a",
+/// "b"]`.
 fn not_built_in(present: &[String], source: &str) -> Vec<String> {
     let list = source.split("\nbuiltins![").nth(1).and_then(|rest| rest.split(']').next());
     let list = list.expect("the list of built-in scenarios");

@@ -2,10 +2,9 @@
 
 mod paths;
 mod streams;
-mod surface;
 mod write;
 
-pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
+use crate::surface::{Counters, EndCause, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
 use crate::options::mptcp;
@@ -14,15 +13,25 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
-use forebay_cc::{Controller, Feedback, PieceView, Sibling};
+use forebay_cc::{Observed, PieceView, Sibling};
 use paths::Paths;
 use streams::Streams;
 
 /// One end of a connection.
 ///
-/// Four verbs: hand it a packet ([`Connection::on_packet`]); take what it wants to send ([`Connection::poll_transmit`], until it
-/// returns None); ask [`Connection::next_timeout`]; call [`Connection::on_timeout`]. Early calls do nothing, late calls are legal.
-/// `next_timeout` may change in every call that takes `&mut self`. With several paths, a call may make any of them ready to send.
+/// Four verbs drive it:
+///
+/// 1. [`Connection::on_packet`] takes a packet that came;
+/// 2. [`Connection::poll_transmit`] gives the packets to send, until it returns None;
+/// 3. [`Connection::next_timeout`] says when 4 is due;
+/// 4. [`Connection::on_timeout`] runs the timers. Early calls do nothing, late calls are legal.
+///
+/// Call 2 after 1, after 4 and after [`Connection::open`], `write`, `hold` and `close`. Every call
+/// that takes `&mut self` may change the answer of 3, and may make any path ready to send.
+///
+/// [`Connection::poll_fast`] and [`Connection::poll_general`] are the two halves of 2.
+/// [`Connection::has_nothing_to_send`] and [`Connection::awaits_window`] say when 2 may be left
+/// out.
 ///
 /// Retransmissions that were not needed are recognised by timestamps (Eifel, RFC 3522; timeouts and
 /// recoveries), and without them, with SACK, by F-RTO (RFC 5682; timeouts). Not done: simultaneous
@@ -33,11 +42,12 @@ pub struct Connection {
     config: Arc<TcpConfig>,
     /// Data over more than one path; None where path and stream offsets are the same.
     streams: Option<Box<Streams>>,
-    /// The earliest deadline of all paths, unless one is alone.
+    /// The earliest deadline of all paths, unless `single`.
     next: Time,
-    /// One path carries the whole stream, and it has not ended: its deadline is that of the connection.
+    /// One path carries the whole stream, and it has not ended: its deadline is that of the
+    /// connection.
     single: bool,
-    /// [`Connection::on_piece`] is to be called.
+    /// A path asks for [`Connection::on_piece`].
     wants_pieces: bool,
     paths: Paths,
 }
@@ -61,7 +71,7 @@ impl Connection {
             Path::new(path, identity, config, (send_bytes, many))
         });
         let paths = Paths::new(paths);
-        let wants_pieces = paths.iter().any(|p| p.feedback.wants_pieces());
+        let wants_pieces = paths.iter().any(Path::wants_pieces);
         let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
             paths,
@@ -95,9 +105,7 @@ impl Connection {
     }
     /// An IP packet for path `path` came, whole or a piece, before reassembly.
     pub fn on_piece(&mut self, now: Time, path: usize, piece: &PieceView) {
-        let path = &mut self.paths[path];
-        path.feedback.on_piece(now, piece);
-        path.refresh();
+        self.paths[path].on_piece(now, piece);
         self.refresh();
     }
 
@@ -114,7 +122,8 @@ impl Connection {
         if !self.paths.first.expects(packet) {
             return self.on_out_of_order(now, path, packet, arena);
         }
-        // Only the path of a connection that has no other expects anything. No end of anything comes with it.
+        // Only the path of a connection that has no other expects a segment. Such a segment ends
+        // neither the stream nor the connection.
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
@@ -128,7 +137,7 @@ impl Connection {
         None
     }
 
-    /// The same where the path has its fast path closed: while a hole is open or being repaired.
+    /// [`Connection::on_packet`] where the fast path is closed: while a hole is open or repaired.
     #[inline(never)]
     fn on_out_of_order(
         &mut self,
@@ -180,7 +189,7 @@ impl Connection {
             packet => packet,
         }
     }
-    /// The same where it has nothing but a TCP header with timestamps, and DF is set: most packets.
+    /// The next packet, if it has only a TCP header with timestamps, and DF is set: most packets.
     /// None: [`Connection::poll_general`] may have one.
     #[inline(always)]
     pub fn poll_fast(&mut self, now: Time) -> Option<Packet> {
@@ -190,7 +199,7 @@ impl Connection {
         let acks = self.paths.first.owes_fast_ack();
         acks.then(|| self.paths.first.send_fast_ack(now, &mut self.counters))
     }
-    /// The same where [`Connection::poll_fast`] has none.
+    /// The next packet, where [`Connection::poll_fast`] has none.
     #[inline(never)]
     pub fn poll_general(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.streams.is_some() {
@@ -205,26 +214,27 @@ impl Connection {
         packet
     }
 
-    /// True if [`Connection::poll_transmit`] will answer None, however late it is called, if nothing comes before, and the call
-    /// leaves no trace: it may be left out.
+    /// True if [`Connection::poll_transmit`] will return None and change nothing, however late it
+    /// is called, if nothing else happens before: the call may be left out.
     #[inline]
     pub fn has_nothing_to_send(&self, path: usize) -> bool {
         debug_assert!(path < self.paths());
         self.paths.first.has_nothing_to_send()
     }
-    /// True if it will answer None, and all that it does is [`Connection::note_window_full`].
+    /// True if [`Connection::poll_transmit`] will return None, and all that it does is
+    /// [`Connection::note_window_full`].
     #[inline]
     pub fn awaits_window(&self, now: Time, path: usize) -> bool {
         debug_assert!(path < self.paths());
         self.paths.first.awaits_window(now, &self.config)
     }
-    /// The call of [`Connection::poll_transmit`] that [`Connection::awaits_window`] foretold.
+    /// What [`Connection::poll_transmit`] does where [`Connection::awaits_window`] is true.
     #[inline]
     pub fn note_window_full(&mut self, path: usize) {
         self.paths[path].note_window_full();
     }
 
-    /// The same where the path is one of several.
+    /// [`Connection::poll_general`] where the path is one of several.
     #[inline(never)]
     fn poll_shared(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.paths[path].state() == State::Dead {
@@ -240,7 +250,8 @@ impl Connection {
         packet
     }
 
-    /// When [`Connection::on_timeout`] is due. It may be earlier than anything is: then the call finds when something is.
+    /// When [`Connection::on_timeout`] is due. This may be earlier than the first timer: that call
+    /// then finds the true deadline.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.deadline();
@@ -251,7 +262,8 @@ impl Connection {
         if self.single { self.paths.first.next_timeout() } else { self.next }
     }
 
-    /// A time before which it will not give up: that takes a timeout, which is the one that is armed or one of those to come.
+    /// A lower bound on the time at which it gives up: it can do so only at a retransmission
+    /// timeout, the one that is armed or a later one.
     pub fn gives_up_after(&self, now: Time) -> Time {
         let TcpConfig { min_rto, initial_rto, max_rto, .. } = *self.config;
         let soonest = now + min_rto.min(initial_rto).min(max_rto);
@@ -273,7 +285,7 @@ impl Connection {
                 }
             }
         }
-        // A path that nobody has opened saves nothing.
+        // A path that was never opened does not keep the connection.
         let gone = |p: &Path| matches!(p.state(), State::Dead | State::Listen);
         let died = self.paths.iter().any(|p| p.state() == State::Dead);
         if died && self.paths.iter().all(gone) {
@@ -290,7 +302,7 @@ impl Connection {
     }
     /// The host port that `path` leaves through.
     pub fn path_port(&self, path: usize) -> PortId {
-        self.paths[path].port
+        self.paths[path].port()
     }
     /// True once it has ended, for whatever reason.
     #[inline]
@@ -325,7 +337,7 @@ impl Connection {
     pub fn arrived_bytes(&self) -> u64 {
         self.paths.iter().map(Path::arrived_bytes).sum()
     }
-    /// Counts.
+    /// Events counted so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -336,15 +348,19 @@ impl Connection {
         self.paths.iter().for_each(|path| path.add_buffer_limit(end, &mut counters));
         [counters.held_by_peer, counters.held_by_buffer]
     }
-    /// What `path` shows.
+    /// The state of `path` for series and reports.
     pub fn view(&self, path: usize) -> PathView {
         self.paths[path].view(&self.config)
+    }
+    /// Show `visit` the series that the controller of `path` publishes.
+    pub fn observe(&self, path: usize, visit: &mut dyn FnMut(Observed)) {
+        self.paths[path].observe(visit);
     }
     /// RTT samples of `path`.
     pub fn round_trips(&self, path: usize) -> &Histogram {
         self.paths[path].round_trips()
     }
-    /// RTT samples of `path`, in short.
+    /// A summary of the RTT samples of `path`.
     pub fn rtt_summary(&self, path: usize) -> RttSummary {
         self.paths[path].rtt_summary()
     }
@@ -389,8 +405,8 @@ impl Connection {
             Some(_) => Time::MAX,
         }
     }
-    /// The stream over several paths is through: nobody waits for the bytes of a path that has failed. But a path that is being opened
-    /// goes on: the peer may need it to learn of the end.
+    /// The stream over several paths is complete, so that the bytes of a path that has failed are
+    /// not needed. A path that is being opened goes on: the peer may need it to learn of the end.
     fn sends_only_acks(&self, path: usize) -> bool {
         self.streams.as_ref().is_some_and(|s| s.is_finished())
             && self.paths[path].state() == State::Established
@@ -460,7 +476,7 @@ impl Connection {
         let siblings: &mut Vec<Sibling> = &mut streams.siblings;
         siblings.clear();
         siblings.extend(self.paths.iter().map(Path::sibling));
-        self.paths[path].controller.couple(siblings, path);
+        self.paths[path].couple(siblings, path);
     }
     /// Give data to paths with room.
     #[inline]

@@ -4,7 +4,7 @@ use crate::path::Path;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-/// The first lies in the connection itself: what comes for it is there without a further look into memory.
+/// The first path is stored inline: its input needs no further memory access.
 pub(crate) struct Paths {
     pub first: Path,
     more: Vec<Path>,

@@ -1,13 +1,14 @@
-//! One stream over several paths (after RFC 8684): which path carries which bytes, and what has come.
+//! One stream over several paths (after RFC 8684): which path carries which bytes, and what was
+//! received.
 //!
-//! Each segment maps its bytes to the stream; the end of the stream takes one offset (DATA_FIN). Paths are opened together and
-//! are not closed one by one: the stream is over when both ends know it.
+//! Each segment maps its bytes to the stream; the end of the stream takes one offset (DATA_FIN).
+//! Paths are opened together and are not closed one by one: the stream ends when both ends know
+//! that it was delivered.
 
 use super::Role;
 use super::paths::Paths;
 use crate::config::TcpConfig;
 use crate::options::mptcp;
-use crate::path::mapping::Mapping;
 use crate::path::{Path, Received};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
@@ -45,7 +46,7 @@ impl Streams {
     pub(super) fn new(role: Role, total: Option<u64>) -> Streams {
         Streams { role: Some(role), total, ..Streams::default() }
     }
-    /// The next data offset expected, and the end of this side's stream where it may be told.
+    /// The next data offset expected, and the end of this side's stream where it may be signalled.
     pub(super) fn signals(&self) -> (Option<u64>, Option<u64>) {
         let complete = self.received().1;
         let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client) || complete);
@@ -61,7 +62,7 @@ impl Streams {
         let most = self.total.unwrap_or(u64::MAX);
         (self.nxt.min(most), self.una.min(most))
     }
-    /// Both directions are through, and both ends know it.
+    /// Both directions are complete, and both ends know it.
     pub(super) fn is_finished(&self) -> bool {
         self.total.is_some_and(|total| self.una > total) && self.received().1
     }
@@ -82,7 +83,7 @@ impl Streams {
         let Some(start) = widen(dsn, mptcp::DATA_ISN, self.expected) else { return false };
         let end = start + length as u64;
         if signal.fin {
-            self.fin_at.get_or_insert(end - 1); // it does not move, whatever comes
+            self.fin_at.get_or_insert(end - 1); // later signals do not move it
         }
         if end <= self.expected {
             return false;
@@ -96,10 +97,9 @@ impl Streams {
         self.fin_at.map_or(self.expected, |fin| self.expected.min(fin)) > before
     }
 
-    /// Path `index` timed out: what it has not delivered goes to the others, before new data.
+    /// Path `index` timed out: the other paths carry what it has not delivered, before new data.
     pub(super) fn reinject(&mut self, index: usize, path: &Path) {
-        let Some(mappings) = &path.mappings else { return };
-        for run in mappings.from(path.board.una()) {
+        for run in path.unacked_runs() {
             let range = Range { start: run.data.max(self.una), end: run.data + run.len };
             let known = self.reinjections.iter_mut().find(|r| r.range == range);
             if let Some(known) = known {
@@ -110,7 +110,8 @@ impl Streams {
         }
     }
 
-    /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that has room.
+    /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that
+    /// has room.
     pub(super) fn schedule(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
         for path in paths.iter() {
             if path.is_usable() {
@@ -129,8 +130,8 @@ impl Streams {
         }
     }
 
-    /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry that no open path may carry does not hold
-    /// up those behind it.
+    /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry
+    /// that no open path may carry does not hold up those behind it.
     fn reinject_one(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) -> bool {
         let una = self.una;
         self.reinjections.retain_mut(|r| {
@@ -160,7 +161,8 @@ impl Streams {
     }
 }
 
-/// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in `excluded`.
+/// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in
+/// `excluded`.
 fn best<'a>(
     now: Time,
     paths: &'a mut Paths,
@@ -171,15 +173,4 @@ fn best<'a>(
     let candidates = paths.iter_mut().enumerate();
     let open = candidates.filter(|(i, p)| excluded >> i & 1 == 0 && p.has_room(now, config, len));
     open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
-}
-
-impl Path {
-    /// `len` bytes from data offset `data` on are to leave on this path, behind what was assigned before.
-    fn assign(&mut self, data: u64, len: u64) {
-        let run = Mapping { path: self.assigned_end(), data, len };
-        if let Some(mappings) = &mut self.mappings {
-            mappings.push(run);
-        }
-        self.extend(len);
-    }
 }

@@ -5,8 +5,8 @@ use forebay_base::Time;
 
 /// A connection is made with all that it sends ([`Setup::send_bytes`](crate::Setup)). An
 /// application that writes over time calls [`Connection::hold`] first, then [`Connection::write`]
-/// for what it has, at last [`Connection::close`]. Behind each of these calls there may be
-/// something to send. They are for connections of one path: others panic.
+/// for what it has, at last [`Connection::close`]. After each of these calls there may be something
+/// to send. They are for connections of one path: others panic.
 impl Connection {
     /// The application has `bytes` more to send, behind what it has written. False, and nothing has
     /// changed, if it has closed.

@@ -1,93 +1,334 @@
-//! Opening a path: SYN, SYN-ACK, ACK, and what they negotiate.
+//! The handshake of a path: who talks to whom, how far it is open, and what both ends agreed on.
+//!
+//! [`Handshake`] owns the addresses, the initial sequence numbers and the negotiated options. It
+//! maps sequence numbers to offsets, and it writes the header of every segment.
+//!
+//! Invariants: the options are negotiated once, by the peer's SYN. `Dead` is final. Offset 0 is the
+//! SYN of either end.
 
 use super::input::Incoming;
-use super::scoreboard::REPEATED;
-use super::{Cx, Negotiated, Path, State};
+use super::receiver::Receiver;
+use super::{Cx, Path};
+use crate::config::TcpConfig;
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
+use crate::surface::{PathSetup, Role};
 use alloc::boxed::Box;
-use forebay_base::{IpVersion, OptionList, Span, TcpFlags, seq_lt, widen};
-use forebay_cc::Controller;
+use forebay_base::{
+    Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
+};
 
 /// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
-impl Path {
-    /// Client: begin.
-    pub(crate) fn open(&mut self, cx: &Cx<'_>) {
-        if self.state == State::Closed {
-            self.state = State::SynSent;
-            self.syn_due = true;
-            self.offer_window(cx.config.receive_buffer_bytes);
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// Too many timeouts in a row, or reset.
+    Dead,
+}
+
+/// What was negotiated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Negotiated {
+    pub sack: bool,
+    pub timestamps: bool,
+    pub ecn: bool,
+    /// Shift of the windows that the peer announces.
+    pub peer_shift: u8,
+    /// Shift of the windows that this end announces.
+    pub own_shift: u8,
+    /// Both sides scale their windows.
+    pub scaled: bool,
+}
+
+/// What a segment means to a path that is not established.
+enum Opening {
+    /// Nothing.
+    Ignored,
+    /// Server: the first SYN.
+    Syn,
+    /// Client: the answer to its SYN.
+    SynAck,
+    /// Server: the client has no answer yet.
+    SynAgain,
+    /// Server: the ACK of its SYN-ACK.
+    Ack,
+}
+
+pub(super) struct Handshake {
+    state: State,
+    negotiated: Negotiated,
+    version: IpVersion,
+    role: Role,
+    /// Number of the path in its connection.
+    index: u8,
+    /// A SYN or SYN-ACK is to be sent for the first time.
+    syn_due: bool,
+    /// The ACK that ends the handshake is to be sent, alone.
+    ack_due: bool,
+    /// The host port that the path leaves through.
+    port: PortId,
+    local: Endpoint,
+    remote: Endpoint,
+    isn: u32,
+    peer_isn: u32,
+    /// Server: options of the peer's SYN, until the handshake is over.
+    peer_syn: Option<Box<OptionList>>,
+}
+
+impl Handshake {
+    pub(super) fn new(setup: &PathSetup, role: Role, version: IpVersion, index: u8) -> Handshake {
+        Handshake {
+            state: if role == Role::Server { State::Listen } else { State::Closed },
+            negotiated: Negotiated::default(),
+            version,
+            role,
+            index,
+            syn_due: false,
+            ack_due: false,
+            port: setup.port,
+            local: setup.local,
+            remote: setup.remote,
+            isn: setup.isn,
+            peer_isn: 0,
+            peer_syn: None,
         }
     }
-
-    /// What the MSS option announces: the longest packet less the fixed headers, so options that data
-    /// carries are not subtracted (RFC 6691 section 2). Each sender takes off its own. A peer whose data carries
-    /// as many options as this side's finds room for [`TcpConfig::mss_bytes`](crate::TcpConfig::mss_bytes).
-    fn announced_mss(&self, cx: &Cx<'_>) -> u16 {
-        let options = data_option_bytes(cx.config.timestamps, self.controller.option_bytes());
-        cx.config.mss_bytes.saturating_add(options)
+    pub(super) fn port(&self) -> PortId {
+        self.port
+    }
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+    #[inline]
+    pub(super) fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+    #[inline]
+    pub(super) fn negotiated(&self) -> Negotiated {
+        self.negotiated
+    }
+    #[inline]
+    pub(super) fn version(&self) -> IpVersion {
+        self.version
+    }
+    #[inline]
+    pub(super) fn is_syn_due(&self) -> bool {
+        self.syn_due
+    }
+    /// The next ACK leaves alone: it ends the handshake.
+    pub(super) fn is_ack_due(&self) -> bool {
+        self.ack_due
+    }
+    /// Established, nothing of the handshake is left to send, and no ECN bit is in use.
+    pub(super) fn is_regular(&self) -> bool {
+        self.is_established() && !self.negotiated.ecn && !self.ack_due && !self.syn_due
     }
 
-    /// The options of this side's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
-    pub(super) fn syn_options(&self, cx: &Cx<'_>) -> OptionList {
-        let config = cx.config;
-        let reply = self.ids.role == crate::connection::Role::Server;
+    /// Sequence number on the wire of offset `at` of this end.
+    #[inline]
+    pub(super) fn own_seq(&self, at: u64) -> u32 {
+        narrow(at, self.isn)
+    }
+    /// Sequence number on the wire of offset `at` of the peer.
+    #[inline]
+    pub(super) fn peer_seq(&self, at: u64) -> u32 {
+        narrow(at, self.peer_isn)
+    }
+    /// Offset of this end that `seq` stands for, near `about`.
+    #[inline]
+    pub(super) fn own_offset(&self, seq: u32, about: u64) -> Option<u64> {
+        widen(seq, self.isn, about)
+    }
+    /// Offset of the peer that `seq` stands for, near `about`.
+    #[inline]
+    pub(super) fn peer_offset(&self, seq: u32, about: u64) -> Option<u64> {
+        widen(seq, self.peer_isn, about)
+    }
+    #[inline]
+    pub(super) fn peer_isn(&self) -> u32 {
+        self.peer_isn
+    }
+    /// The timestamps of a segment, where both ends agreed on them.
+    #[inline]
+    pub(super) fn timestamps_of(&self, timestamps: Option<(u32, u32)>) -> Option<(u32, u32)> {
+        timestamps.filter(|_| self.negotiated.timestamps)
+    }
+    /// True if timestamps are on the packet: on a client's SYN as an offer, later once both ends
+    /// agreed.
+    pub(super) fn stamps(&self, config: &TcpConfig) -> bool {
+        self.negotiated.timestamps || (self.state == State::SynSent && config.timestamps)
+    }
+
+    /// A segment of `len` bytes from offset `start` on. The only place where a header is built.
+    #[inline(always)]
+    pub(super) fn segment(
+        &self,
+        receiver: &Receiver,
+        now: Time,
+        (start, flags, len): (u64, TcpFlags, u16),
+        timestamps: bool,
+    ) -> Packet {
+        let timestamps = timestamps.then(|| (now.as_millis() as u32, receiver.ts_recent()));
+        let acks = flags.has(TcpFlags::ACK);
+        let fields = TcpFields {
+            seq: self.own_seq(start),
+            ack: if acks { self.peer_seq(receiver.nxt()) } else { 0 },
+            flags,
+            window: receiver.window_field(flags),
+            timestamps,
+        };
+        let (local, remote) = (self.local, self.remote);
+        // The compiler knows the lengths of the most frequent header.
+        let mut packet = match (self.version, timestamps) {
+            (IpVersion::V4, Some(_)) => Packet::tcp(IpVersion::V4, local, remote, fields, len),
+            (version, _) => Packet::tcp(version, local, remote, fields, len),
+        };
+        if len > 0 {
+            packet.set_left_host_at(now);
+        }
+        packet
+    }
+
+    /// Client: begin. False if it has begun before.
+    fn open(&mut self) -> bool {
+        let closed = self.state == State::Closed;
+        if closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+        }
+        closed
+    }
+    /// The SYN or SYN-ACK left.
+    pub(super) fn on_syn_sent(&mut self) {
+        self.syn_due = false;
+    }
+    /// An ACK left.
+    #[inline]
+    pub(super) fn on_ack_sent(&mut self) {
+        self.ack_due = false;
+    }
+    /// Nothing leaves any more.
+    pub(super) fn kill(&mut self) {
+        self.state = State::Dead;
+    }
+    /// The peer refuses this end's SYN, by a RST that acknowledges it.
+    pub(super) fn refuses_syn(&self, segment: &Incoming) -> bool {
+        self.state == State::SynSent
+            && segment.is(TcpFlags::ACK)
+            && self.own_offset(segment.ack, 0) == Some(1)
+    }
+
+    /// The options of this end's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
+    pub(super) fn syn_options(&self, config: &TcpConfig, mss: u16, shared: bool) -> OptionList {
+        let reply = self.role == Role::Server;
         let scaled = config.window_scaling && (!reply || self.negotiated.scaled);
         let syn = SynOptions {
-            mss: Some(self.announced_mss(cx)),
+            mss: Some(mss),
             sack: config.sack && (!reply || self.negotiated.sack),
             shift: scaled.then(|| shift_for(config.receive_buffer_bytes)),
         };
         let mut options = syn.write();
-        if self.mappings.is_some() {
-            mptcp::push_syn(&mut options, self.ids.index == 0, reply);
+        if shared {
+            mptcp::push_syn(&mut options, self.index == 0, reply);
         }
         options
     }
-    pub(super) fn syn_flags(&self, cx: &Cx<'_>) -> TcpFlags {
-        let reply = self.ids.role == crate::connection::Role::Server;
+    pub(super) fn syn_flags(&self, config: &TcpConfig) -> TcpFlags {
+        let reply = self.role == Role::Server;
         let flags = if reply { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
-        match (reply, cx.config.ecn, self.negotiated.ecn) {
+        match (reply, config.ecn, self.negotiated.ecn) {
             (false, true, _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
             (true, _, true) => flags.with(TcpFlags::ECE),
             _ => flags,
         }
     }
-    /// Timestamps are on the packet: offered by a client's SYN, used once both sides agreed.
-    pub(super) fn stamps(&self, cx: &Cx<'_>) -> bool {
-        self.negotiated.timestamps || (self.state == State::SynSent && cx.config.timestamps)
-    }
 
-    /// The peer's SYN says what is in force from now on.
-    fn negotiate(&mut self, cx: &Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
-        let config = cx.config;
+    /// The peer's SYN settles what is in force from now on. Returns the MSS that it announces.
+    fn negotiate(
+        &mut self,
+        config: &TcpConfig,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+    ) -> u16 {
         let peer = SynOptions::read(options);
         let scaled = config.window_scaling && peer.shift.is_some();
         self.negotiated = Negotiated {
             sack: config.sack && peer.sack,
             timestamps: config.timestamps && segment.timestamps.is_some(),
-            ecn: config.ecn && self.peer_speaks_ecn(segment.flags),
+            ecn: config.ecn && peer_speaks_ecn(segment.flags),
             peer_shift: peer.shift.filter(|_| scaled).unwrap_or(0),
             own_shift: if scaled { shift_for(config.receive_buffer_bytes) } else { 0 },
             scaled,
         };
-        let most = if scaled { u64::MAX } else { u16::MAX as u64 };
-        self.offer_window(config.receive_buffer_bytes.min(most));
-        let default = DEFAULT_MSS[usize::from(self.ids.version == IpVersion::V6)];
-        self.segment_limit = peer.mss.unwrap_or(default).min(self.announced_mss(cx));
-        let used = data_option_bytes(self.negotiated.timestamps, self.controller.option_bytes());
-        self.mss = config.mss_bytes.min(self.segment_limit.saturating_sub(used)).max(1);
-        self.payload_limit = self.mss;
-        self.adopt_policy(cx.config);
-        self.ts_recent = segment.timestamps.map_or(0, |(value, _)| value);
-        self.ids.peer_isn = segment.seq;
-        self.recv.start(1);
-        self.last_ack_sent = 1;
+        self.peer_isn = segment.seq;
+        peer.mss.unwrap_or(DEFAULT_MSS[usize::from(self.version == IpVersion::V6)])
     }
-    fn peer_speaks_ecn(&self, flags: TcpFlags) -> bool {
-        // RFC 3168 section 6.1.1: both bits on a SYN, ECE alone on a SYN-ACK.
-        flags.has(TcpFlags::ECE) && (flags.has(TcpFlags::CWR) != flags.has(TcpFlags::ACK))
+
+    /// What a segment means before the handshake is over.
+    fn read(&self, segment: &Incoming) -> Opening {
+        let (syn, ack) = (segment.is(TcpFlags::SYN), segment.is(TcpFlags::ACK));
+        match self.state {
+            State::Listen if syn && !ack => Opening::Syn,
+            State::SynSent if syn && ack && !self.syn_due => {
+                let ours = self.own_offset(segment.ack, 0) == Some(1);
+                if ours { Opening::SynAck } else { Opening::Ignored }
+            }
+            State::SynReceived if syn => Opening::SynAgain,
+            State::SynReceived if ack => {
+                let ours = self.own_offset(segment.ack, 1).is_some_and(|ack| ack > 0);
+                if ours { Opening::Ack } else { Opening::Ignored }
+            }
+            _ => Opening::Ignored,
+        }
+    }
+}
+
+/// RFC 3168 section 6.1.1: both bits on a SYN, ECE alone on a SYN-ACK.
+fn peer_speaks_ecn(flags: TcpFlags) -> bool {
+    flags.has(TcpFlags::ECE) && (flags.has(TcpFlags::CWR) != flags.has(TcpFlags::ACK))
+}
+
+impl Path {
+    /// Client: begin.
+    pub(crate) fn open(&mut self, cx: &Cx<'_>) {
+        if self.handshake.open() {
+            self.receiver.offer_window(cx.config.receive_buffer_bytes, 0);
+        }
+    }
+
+    /// What the MSS option announces: the longest packet less the fixed headers. Options that data
+    /// carries are not subtracted (RFC 6691 section 2): each sender subtracts its own. A peer whose
+    /// data carries as many options as this end's has room for
+    /// [`TcpConfig::mss_bytes`](crate::TcpConfig::mss_bytes).
+    fn announced_mss(&self, config: &TcpConfig) -> u16 {
+        let options = data_option_bytes(config.timestamps, self.sender.option_bytes());
+        config.mss_bytes.saturating_add(options)
+    }
+    pub(super) fn syn_options(&self, config: &TcpConfig) -> OptionList {
+        let mss = self.announced_mss(config);
+        self.handshake.syn_options(config, mss, self.sender.is_shared())
+    }
+
+    /// The peer's SYN came: tell every part what is in force.
+    fn negotiate(&mut self, cx: &Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
+        let config = cx.config;
+        let peer_mss = self.handshake.negotiate(config, segment, options);
+        let negotiated = self.handshake.negotiated();
+        let segment_limit = peer_mss.min(self.announced_mss(config));
+        self.sender.negotiate(negotiated, config.mss_bytes, segment_limit);
+        self.recovery.negotiate(negotiated);
+        self.recovery.adopt_policy(&self.sender, config);
+        let most = if negotiated.scaled { u64::MAX } else { u16::MAX as u64 };
+        let window = config.receive_buffer_bytes.min(most);
+        self.receiver.offer_window(window, negotiated.own_shift);
+        self.receiver.start(segment.timestamps.map_or(0, |(value, _)| value));
     }
 
     /// A segment came before the handshake is over. True if it is to be processed further.
@@ -97,90 +338,45 @@ impl Path {
         segment: &Incoming,
         options: Option<&OptionList>,
     ) -> bool {
-        let flags = segment.flags;
-        let syn = flags.has(TcpFlags::SYN);
-        match self.state {
-            State::Listen if syn && !flags.has(TcpFlags::ACK) => {
+        match self.handshake.read(segment) {
+            Opening::Ignored => false,
+            Opening::Syn => {
                 self.negotiate(cx, segment, options);
-                self.peer_syn = options.map(|o| Box::new(*o));
-                self.set_first_window(segment.window as u64, 0);
-                self.state = State::SynReceived;
-                self.syn_due = true;
+                self.handshake.peer_syn = options.map(|o| Box::new(*o));
+                self.handshake.state = State::SynReceived;
+                self.handshake.syn_due = true;
+                self.sender.set_first_window(segment.window, 0);
                 false
             }
-            State::SynSent if syn && flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.ids.isn, 0) == Some(1) && !self.syn_due {
-                    self.negotiate(cx, segment, options);
-                    self.set_first_window(segment.window as u64, 1);
-                    self.establish(cx, segment, options);
-                    self.acks.demand();
-                    self.handshake_ack = true;
-                }
+            Opening::SynAck => {
+                self.negotiate(cx, segment, options);
+                self.sender.set_first_window(segment.window, 1);
+                self.establish(cx, segment, options);
+                self.receiver.demand_ack();
+                self.handshake.ack_due = true;
                 false
             }
-            State::SynReceived if syn => {
-                // The SYN-ACK was lost, or is late: answer again.
-                if !self.board.is_empty() && self.board.lost_segments() == 0 {
-                    self.board.mark_lost(0);
-                }
+            Opening::SynAgain => {
+                self.sender.repeat_syn(); // the SYN-ACK was lost, or is late
                 false
             }
-            State::SynReceived if flags.has(TcpFlags::ACK) => {
-                if widen(segment.ack, self.ids.isn, 1).is_none_or(|ack| ack == 0) {
-                    return false;
-                }
-                let options = self.peer_syn.take();
+            Opening::Ack => {
+                let options = self.handshake.peer_syn.take();
                 self.establish(cx, segment, options.as_deref());
                 true
             }
-            _ => false,
         }
     }
 
-    /// The peer acknowledged this side's SYN.
+    /// The peer acknowledged this end's SYN.
     fn establish(&mut self, cx: &mut Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
-        self.state = State::Established;
-        let mut syn_lost = self.retries > 0;
-        if let Some((syn, _)) = self.board.pop_acked(1) {
-            self.board.advance(1);
-            let echo =
-                segment.timestamps.map(|(_, echo)| echo).filter(|_| self.negotiated.timestamps);
-            let sent_ms = syn.sent_at.as_millis() as u32;
-            match echo {
-                _ if !syn.is(REPEATED) => self.take_sample(cx.now.since(syn.sent_at)),
-                // Circular: the clock of timestamps wraps after 49.7 days (RFC 7323 section 5.4).
-                Some(echo) if !seq_lt(echo, sent_ms) => {
-                    self.take_sample(cx.now.since(syn.sent_at));
-                }
-                // An earlier SYN is answered: it was late, not lost (RFC 7323 section 4.1, RFC 3522).
-                Some(echo) => {
-                    let elapsed_ms = (cx.now.as_millis() as u32).wrapping_sub(echo);
-                    self.take_sample(Span::from_millis(elapsed_ms.into()));
-                    syn_lost = false;
-                }
-                None => {}
-            }
-        }
-        if syn_lost {
-            self.rtt.after_syn_loss();
-            self.syn_loss_window = self.mss();
-        }
-        self.rtt.collapse();
-        self.retries = 0;
-        self.rearm_rto(cx.now);
-        self.acks.begin(cx.now);
-        self.controller.on_established(cx.now, &self.rtt.view(), options);
-        self.adopt_policy(cx.config);
-    }
-
-    /// Offer a window of `bytes`.
-    fn offer_window(&mut self, bytes: u64) {
-        self.recv_window = bytes;
-        self.announced = (bytes >> self.negotiated.own_shift).min(u16::MAX as u64) as u16;
-    }
-    /// The first window that the peer announces, never scaled.
-    fn set_first_window(&mut self, window: u64, una: u64) {
-        self.peer_edge = una.max(1) + window;
-        self.last_window = window as u16;
+        let Path { handshake, sender, recovery, receiver, .. } = self;
+        handshake.state = State::Established;
+        let echo_ms = handshake.timestamps_of(segment.timestamps).map(|(_, echo)| echo);
+        let syn = sender.pop_syn();
+        recovery.on_established(cx.now, sender, syn, echo_ms);
+        receiver.on_established(cx.now);
+        sender.on_established(cx.now, &recovery.rtt().view(), options);
+        recovery.adopt_policy(sender, cx.config);
     }
 }

@@ -7,7 +7,8 @@ const QUANTUM_PACKETS: u64 = 2;
 
 /// Release times that are exact to the nanosecond: the fraction is carried from packet to packet.
 ///
-/// The rate counts bytes of IP packets, headers included: what the rate of a router or a link means.
+/// The rate counts bytes of IP packets, headers included: what the rate of a router or a link
+/// means.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
     release: Time,

@@ -1,4 +1,5 @@
-//! Delivery rate samples (draft-ietf-ccwg-bbr section 4.5; draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate samples (draft-ietf-ccwg-bbr section 4.5;
+//! draft-cheng-iccrg-delivery-rate-estimation).
 
 use forebay_base::{Span, Time};
 use forebay_cc::RateSample;
@@ -73,7 +74,8 @@ impl RateSampler {
     pub(crate) fn set_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
-    /// A packet is about to leave, with which `tx_in_flight` bytes are in flight: what to note on it, if samples are wanted.
+    /// A packet is about to leave, with which `tx_in_flight` bytes are in flight: what to note on
+    /// it, if samples are wanted.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Time, idle: bool, tx_in_flight: u64) -> Option<Flight> {
         if !self.wanted {
@@ -91,8 +93,8 @@ impl RateSampler {
             app_limited: self.app_limited_until != 0,
         })
     }
-    /// The sample of an ACK whose newest transmission was sent at `sent_at` with this noted on it; None if it is too short to mean
-    /// anything.
+    /// The sample of an ACK whose newest transmission was sent at `sent_at` with this noted on it;
+    /// None if it is too short to mean anything.
     pub(crate) fn sample(
         &mut self,
         sent_at: Time,

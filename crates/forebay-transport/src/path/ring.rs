@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-/// Like `VecDeque`, but a power of two of slots, so that an index costs a mask, and several leave at the front in one step. It
-/// grows and never shrinks.
+/// Like `VecDeque`, but a power of two of slots, so that an index costs a mask, and several leave
+/// at the front in one step. It grows and never shrinks.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Box<[T]>,
@@ -67,7 +67,8 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn push_back(&mut self, item: T) {
         *self.push_slot() = item;
     }
-    /// The slot behind the last item, which it is from now on: whatever lies there must be overwritten.
+    /// The slot behind the last item, which it is from now on: whatever lies there must be
+    /// overwritten.
     #[inline]
     pub(crate) fn push_slot(&mut self) -> &mut T {
         if self.len() == self.slots.len() {

@@ -19,7 +19,8 @@ impl RtoBounds {
     }
 }
 
-/// Offsets of the send sequence when a sample is taken: what the ACK leaves unacknowledged, and SND.NXT.
+/// Offsets of the send sequence when a sample is taken: what the ACK leaves unacknowledged, and
+/// SND.NXT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Edges {
     pub una: u64,
@@ -143,8 +144,11 @@ impl RttEstimator {
     pub(crate) fn base(&self) -> Span {
         self.base
     }
-    /// Make the timeout that of a patient path: `floor` or more, and a quarter of SRTT beyond SRTT where 4 RTTVAR is less. What
-    /// holds packets for seconds shows little variation, and detours bring some of them later than that.
+    /// The timeout of [`LossPolicy::Patient`]: `floor` or more, and at least 5/4 SRTT. Networks
+    /// that store packets for seconds show little variation, and detours delay some packets by
+    /// more.
+    ///
+    /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
     pub(crate) fn raise_patient_rto(&mut self, floor: Span) {
         if let Some(srtt) = self.srtt {
             self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.max_rto);
@@ -241,23 +245,29 @@ mod tests {
         assert_eq!(rtt.rto(), Span::from_secs(1));
     }
 
-    /// By hand from tcp_rtt_estimator and __tcp_set_rto (net/ipv4/tcp_input.c, include/net/tcp.h), in ms; `una` and `nxt` in
-    /// arbitrary offsets. mdev here is mdev_us: four times the mean deviation.
+    /// By hand from tcp_rtt_estimator and __tcp_set_rto (net/ipv4/tcp_input.c, include/net/tcp.h),
+    /// in ms; `una` and `nxt` in arbitrary offsets. mdev here is mdev_us: four times the mean
+    /// deviation.
     #[test]
     fn linux_keeps_the_largest_deviation_of_a_round_trip_above_200_ms() {
         // (sample, una, nxt, SRTT, 4 RTTVAR)
         let table = [
             // First: mdev 1200, rttvar = mdev_max = 1200, rtt_seq 10.
             (600.0, 0, 10, 600.0, 1200.0),
-            // Error -80: 80 - 300 < 0, mdev 1200 - 220 = 980. una is not after rtt_seq: rttvar stays.
+            // Error -80: 80 - 300 < 0, mdev 1200 - 220 = 980. una is not after rtt_seq: rttvar
+            // stays.
             (520.0, 10, 20, 590.0, 1200.0),
-            // Error 0: mdev 980 - 245 = 735. A round trip is over, but mdev_max 1200 = rttvar; then mdev_max = 200.
+            // Error 0: mdev 980 - 245 = 735. A round trip is over, but mdev_max 1200 = rttvar; then
+            // mdev_max = 200.
             (590.0, 11, 30, 590.0, 1200.0),
-            // Error -590: 590 - 183.75 = 406.25, / 8: mdev 735 + 50.78125 = 785.78125 = mdev_max. In the round trip: 1200.
+            // Error -590: 590 - 183.75 = 406.25, / 8: mdev 735 + 50.78125 = 785.78125 = mdev_max.
+            // In the round trip: 1200.
             (0.0, 12, 30, 516.25, 1200.0),
-            // Error 0: mdev 589.3359375. After rtt_seq 30: rttvar 1200 - (1200 - 785.78125) / 4 = 1096.4453125.
+            // Error 0: mdev 589.3359375. After rtt_seq 30: rttvar 1200 - (1200 - 785.78125) / 4 =
+            // 1096.4453125.
             (516.25, 31, 40, 516.25, 1096.4453125),
-            // Error +800: mdev 589.3359375 + 800 - 147.333984375 = 1242.001953125 > rttvar: at once.
+            // Error +800: mdev 589.3359375 + 800 - 147.333984375 = 1242.001953125 > rttvar: at
+            // once.
             (1316.25, 32, 40, 616.25, 1242.001953125),
         ];
         let mut rtt = RttEstimator::new(Span::from_secs(1), LINUX);
@@ -283,8 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn patience_adds_a_quarter_where_variation_is_less() {
-        // By hand: SRTT 4 s, RTTVAR 2 s: 12 s; without variation 5 s. SRTT 100 ms: 1 s. SRTT 50 s: 62.5 s, but 60 at most.
+    fn patient_rto_adds_a_quarter_where_variation_is_less() {
+        // By hand: SRTT 4 s, RTTVAR 2 s: 12 s; without variation 5 s. SRTT 100 ms: 1 s. SRTT 50 s:
+        // 62.5 s, but 60 at most.
         let floor = Span::from_secs(1);
         for (srtt_s, samples, rto_ms) in
             [(4.0, 1, 12_000), (4.0, 200, 5_000), (0.1, 200, 1_000), (50.0, 200, 60_000)]

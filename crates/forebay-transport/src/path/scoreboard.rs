@@ -1,7 +1,9 @@
-//! What was sent and is not acknowledged yet, in stream order, each piece with its latest transmission.
+//! What was sent and is not acknowledged yet, in stream order, each piece with its latest
+//! transmission.
 //!
-//! Original transmissions are in stream order too, so only repeated ones need a list of their own (`repeats`) to be walked in
-//! the order in which they were sent. An ACK in order pops from the front; a SACK block costs what is new in it.
+//! Original transmissions are in stream order too, so only repeated ones need a list of their own
+//! (`repeats`) to be walked in the order in which they were sent. An ACK in order pops from the
+//! front; a SACK block costs what is new in it.
 
 use super::rate::Flight;
 use super::ring::Ring;
@@ -29,7 +31,7 @@ pub(crate) struct Segment {
 pub(crate) const SYN: u16 = 1;
 /// Carries FIN.
 pub(crate) const FIN: u16 = 2;
-/// The peer said that it has it.
+/// The peer reported it as received.
 pub(crate) const SACKED: u16 = 4;
 /// Taken for lost and not sent again yet: not in flight.
 pub(crate) const LOST: u16 = 8;
@@ -84,13 +86,13 @@ pub(crate) struct Scoreboard {
     nxt: u64,
     in_flight: u64,
     segments: Ring<Segment>,
-    /// What the rate sampler noted on each of them; none where nobody looks at its samples.
+    /// What the rate sampler noted on each of them; None where no controller uses its samples.
     flights: Option<Box<Flights>>,
     sacked_bytes: u64,
     sacked_segments: u32,
     lost_segments: u32,
     sacked: RangeSet,
-    /// In the order in which they were sent; entries go stale when their segment is delivered or sent once more.
+    /// In the order of transmission. An entry is stale once its segment is delivered or sent again.
     repeats: VecDeque<Repeat>,
     /// No segment below this offset waits to be sent again.
     lost_from: u64,
@@ -149,7 +151,7 @@ impl Scoreboard {
     }
     /// Index of the segment that holds `offset`, or of the first one above it.
     pub(crate) fn find(&self, offset: u64) -> usize {
-        // Where all are of one size, as nearly always, division says where.
+        // Nearly always all have one size: divide.
         if let Some(first) = self.segments.front().filter(|s| s.len > 0 && s.start <= offset) {
             let guess = ((offset - first.start) / first.len as u64) as usize;
             let holds = |s: &Segment| s.start <= offset && offset < s.end();
@@ -166,7 +168,7 @@ impl Scoreboard {
         debug_assert_eq!(segment.start, self.nxt);
         self.nxt = segment.end();
         self.in_flight += segment.len as u64;
-        // Field by field: a copy of the whole would wait for fields that were written just before it.
+        // Field by field: a copy of the whole would stall on fields that were written just before.
         let slot = self.segments.push_slot();
         (slot.start, slot.number) = (segment.start, segment.number);
         (slot.sent_at, slot.tag) = (segment.sent_at, segment.tag);
@@ -201,8 +203,8 @@ impl Scoreboard {
     pub(crate) fn flight(&self, index: usize) -> Option<Flight> {
         self.flights.as_ref().and_then(|flights| flights.0.get(index).copied())
     }
-    /// How many segments end exactly at `ack`, which is beyond SND.UNA, and the last of them: if nothing has happened to them since
-    /// they were sent, and they carry neither SYN nor FIN.
+    /// How many segments end exactly at `ack`, which is beyond SND.UNA, and the last of them: if
+    /// nothing has happened to them since they were sent, and they carry neither SYN nor FIN.
     #[inline]
     pub(crate) fn whole_run(&self, ack: u64) -> Option<(usize, &Segment)> {
         let (mut segments, mut end) = (0, self.una);
@@ -218,7 +220,8 @@ impl Scoreboard {
             }
         }
     }
-    /// Take out the first `segments`, which are [`Scoreboard::whole_run`] up to `ack`. [`Scoreboard::drop_flights`] is to follow.
+    /// Take out the first `segments`, which are [`Scoreboard::whole_run`] up to `ack`.
+    /// [`Scoreboard::drop_flights`] is to follow.
     #[inline]
     pub(crate) fn pop_run(&mut self, segments: usize, ack: u64, bytes: u64) {
         self.segments.drop_front(segments);
@@ -230,8 +233,9 @@ impl Scoreboard {
     pub(crate) fn drop_flights(&mut self, segments: usize) -> Option<Flight> {
         self.flights.as_mut().and_then(|flights| flights.0.drain(..segments).next_back())
     }
-    /// Everything below `ack` is acknowledged, and [`Scoreboard::pop_acked`] was called until it gave None.
-    /// Returns payload bytes that were cut off a segment of which only the head is acknowledged, if they are news.
+    /// Everything below `ack` is acknowledged, and [`Scoreboard::pop_acked`] was called until it
+    /// gave None. Returns the payload bytes that are cut off a segment of which only the head is
+    /// acknowledged, if no SACK has reported them.
     #[inline]
     pub(crate) fn advance(&mut self, ack: u64) -> u64 {
         self.una = ack;
@@ -291,7 +295,8 @@ impl Scoreboard {
         self.segments[index] = s;
     }
 
-    /// The peer holds `start..end`, above SND.UNA. `arrived` sees the index of each segment that this is news for.
+    /// The peer holds `start..end`, above SND.UNA. `arrived` gets the index of each segment
+    /// that was not reported before.
     pub(crate) fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(usize)) {
         let mut sacked = core::mem::take(&mut self.sacked);
         sacked.insert(start, end, |gap, merged| {
@@ -307,9 +312,10 @@ impl Scoreboard {
         });
         self.sacked = sacked;
     }
-    /// The same if `start..end` overlaps or continues the highest range reported and goes beyond it, as nearly always. The segments
-    /// from the first index on that lie wholly below the offset are the ones that it is news for, each to be passed to
-    /// [`Scoreboard::sack_next`]. None, and nothing has changed, if it is something else.
+    /// [`Scoreboard::sack`] for the most frequent block: `start..end` overlaps or continues the
+    /// highest range reported and goes beyond it. Returns an index and an offset: pass each segment
+    /// from the index on that lies wholly below the offset to [`Scoreboard::sack_next`]. None, and
+    /// nothing has changed, if the block is another one.
     #[inline]
     pub(crate) fn extend_highest(&mut self, start: u64, end: u64) -> Option<(usize, u64)> {
         let top = self.sacked.last()?;
@@ -318,11 +324,12 @@ impl Scoreboard {
         }
         self.sacked.grow_last(top.end, end);
         let mut at = self.find(top.end);
-        // A segment that only now is there as a whole began below, perhaps below the range.
+        // A segment that this block completes may begin below the range.
         at += usize::from(self.segments.get(at).is_some_and(|s| s.start < top.start));
         Some((at, end))
     }
-    /// The peer holds segment `index`, if it ends at `end` or below; its index is behind all that were outstanding before.
+    /// The peer holds segment `index`, if it ends at `end` or below; its index is behind all that
+    /// were outstanding before.
     #[inline]
     pub(crate) fn sack_next(&mut self, index: usize, end: u64) -> Option<Segment> {
         let s = self.segments.get_mut(index).filter(|s| s.end() <= end)?;
@@ -337,7 +344,7 @@ impl Scoreboard {
         s.flags = (s.flags & !(LOST | TWICE)) | SACKED;
         Some(*s)
     }
-    /// The peer may have thrown away what it reported (RFC 2018 section 8): forget it.
+    /// The peer may have dropped what it reported (RFC 2018 section 8): forget it.
     pub(crate) fn forget_sacks(&mut self) {
         for index in 0..self.segments.len() {
             if self.segments[index].is(SACKED) {
@@ -376,8 +383,8 @@ impl Scoreboard {
         self.lost_from = self.segments[at].start;
         Some(at)
     }
-    /// True if no transmission may be outstanding that was sent before repeated transmission `number`, or that was sent once and ends
-    /// at `offset` or below.
+    /// True if no transmission may be outstanding that was sent before repeated transmission
+    /// `number`, or that was sent once and ends at `offset` or below.
     #[inline]
     pub(crate) fn none_before(&self, number: u64, offset: u64) -> bool {
         self.originals_from.max(self.una) >= offset
@@ -391,7 +398,8 @@ impl Scoreboard {
         self.originals_from = at.map_or(self.nxt, |i| self.segments[i].start);
         at
     }
-    /// Index of the highest original transmission that is outstanding and lies wholly below `offset`.
+    /// Index of the highest original transmission that is outstanding and lies wholly below
+    /// `offset`.
     pub(crate) fn last_original_below(&self, offset: u64) -> Option<usize> {
         let mut at = self.find(offset);
         while at > 0 {

@@ -1,4 +1,5 @@
-//! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section 4).
+//! When an ACK leaves (RFC 5681 section 4.2), and the order of its SACK blocks (RFC 2018 section
+//! 4).
 
 use super::growth::{InOrderData, WindowGrowth};
 use crate::ranges::{Range, RangeSet};
@@ -21,8 +22,8 @@ impl SackList {
         self.recent.copy_within(..MAX_BLOCKS - 1, 1);
         self.recent[0] = Some(offset);
     }
-    /// Up to `max` ranges, the one that changed last first. Keeps one byte of each, so that a range that grows does not push
-    /// out the memory of others.
+    /// Up to `max` ranges, the one that changed last first. Keeps one byte of each, so that a range
+    /// that grows does not push out the memory of others.
     pub(super) fn blocks(&mut self, ranges: &RangeSet, max: usize, mut emit: impl FnMut(Range)) {
         let mut kept: [Option<u64>; MAX_BLOCKS] = [None; MAX_BLOCKS];
         let mut count = 0;
@@ -40,10 +41,12 @@ impl SackList {
         }
         self.recent = kept;
     }
-    /// True if [`SackList::blocks`], which was just called, would give the same again after a touch of the highest range.
+    /// True if [`SackList::blocks`], which was just called, would give the same again after a touch
+    /// of the highest range.
     pub(super) fn repeats_itself(&self, ranges: &RangeSet) -> bool {
         let [first, _, _, oldest] = self.recent;
-        // A touch pushes out the oldest, and the highest range that is not remembered takes its place.
+        // A touch pushes out the oldest, and the highest range that is not remembered takes its
+        // place.
         let remembered = &self.recent[..MAX_BLOCKS - 1];
         let mut highest = ranges.iter_down().take(MAX_BLOCKS).map(|range| Some(range.start));
         let next = highest.find(|start| !remembered.contains(start)).flatten();
@@ -116,7 +119,7 @@ impl AckSchedule {
     pub(crate) fn demand(&mut self) {
         self.now = true;
     }
-    /// True if [`AckSchedule::note_growth`] must be told of each packet in order, before
+    /// True if [`AckSchedule::note_growth`] must see each packet in order, before
     /// [`AckSchedule::on_data`].
     #[inline]
     pub(crate) fn watches_growth(&self) -> bool {
@@ -135,7 +138,8 @@ impl AckSchedule {
             self.deadline = now + self.timeout;
         }
     }
-    /// Linux, tcp_grow_window: `quick |= 1`, so that a count that is not used up lasts as long as the window grows.
+    /// Linux, tcp_grow_window: `quick |= 1`, so that a count that is not used up lasts as long as
+    /// the window grows.
     #[inline(never)]
     pub(crate) fn note_growth(&mut self, now: Time, data: InOrderData) {
         if self.growth.as_mut().is_some_and(|growth| growth.on_data(now, data)) {

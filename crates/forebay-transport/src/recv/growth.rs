@@ -1,14 +1,17 @@
-//! How long Linux's receiver opens its window, and so acknowledges each packet: `tcp_grow_window`, which asks for a quick ACK
-//! with every packet that widens the window, and `tcp_rcv_space_adjust` with `tcp_rcvbuf_grow`, which say how wide it may be,
-//! from the end of the handshake on (`tcp_init_buffer_space`).
+//! How long Linux's receiver opens its window, and so acknowledges each packet: `tcp_grow_window`,
+//! which asks for a quick ACK with every packet that widens the window, and `tcp_rcv_space_adjust`
+//! with `tcp_rcvbuf_grow`, which say how wide it may be, from the end of the handshake on
+//! (`tcp_init_buffer_space`).
 //!
 //! The window that is offered does not follow it: that is the whole receive buffer from the start.
 
 use forebay_base::{Span, Time};
 
-/// Window of a connection at its start: what `tcp_rmem[1]` (128 KiB) holds where half of it is overhead.
+/// Window of a connection at its start: what `tcp_rmem[1]` (128 KiB) holds where half of it is
+/// overhead.
 const FIRST_CLAMP_BYTES: u64 = 65_536;
-/// The same once a full-sized packet has shown how much of its memory is payload (`tcp_measure_rcv_mss`): five eighths.
+/// The same once a full-sized packet has shown how much of its memory is payload
+/// (`tcp_measure_rcv_mss`): five eighths.
 const MEASURED_CLAMP_BYTES: u64 = 81_920;
 /// Segments of the first round that a larger one is compared with (TCP_INIT_CWND).
 const FIRST_ROUND_SEGMENTS: u64 = 10;
@@ -37,7 +40,8 @@ pub(super) struct WindowGrowth {
     /// What the receive buffer holds.
     most_bytes: u64,
     mss: u64,
-    /// Smoothed RTT as the receiver sees it: falls at once, rises by an eighth (`tcp_rcv_rtt_update`).
+    /// Smoothed RTT as the receiver sees it: falls at once, rises by an eighth
+    /// (`tcp_rcv_rtt_update`).
     rtt: Option<Span>,
     last_echo_ms: Option<u32>,
     /// Most that came in one round trip.
@@ -107,7 +111,8 @@ impl WindowGrowth {
             return;
         }
         self.round_bytes = data;
-        // The measure is one round trip late: twice that, and in slow start as much more as it grew.
+        // The measure is one round trip late: twice that, and in slow start as much more as it
+        // grew.
         let window = 2 * data;
         let more = if rtt < LOW_RTT {
             window * rtt.as_nanos() / LOW_RTT.as_nanos()
@@ -140,17 +145,18 @@ mod tests {
         opened
     }
 
-    /// By hand from tcp_grow_window and tcp_rcvbuf_grow, in steps of two segments: 16384 bytes are 6 steps. A round is judged
-    /// with the first packet of the next, which counts: the first round, from the handshake on, has 11 segments and not 10. 20
-    /// then are 9/11 more: the clamp is 40 + 2 x 40 x 9/11 segments, 152698 bytes, 25 steps beyond 81920. 40 are twice as many:
-    /// 6 x 40 segments, 347520 bytes, 68 steps further. 80: 120 steps further.
+    /// By hand from tcp_grow_window and tcp_rcvbuf_grow, in steps of two segments: 16384 bytes are
+    /// 6 steps. A round is judged with the first packet of the next, which counts: the first round,
+    /// from the handshake on, has 11 segments and not 10. 20 then are 9/11 more: the clamp is 40 +
+    /// 2 x 40 x 9/11 segments, 152698 bytes, 25 steps beyond 81920. 40 are twice as many: 6 x 40
+    /// segments, 347520 bytes, 68 steps further. 80: 120 steps further.
     #[test]
     fn slow_start_opens_the_window_with_most_packets() {
         assert_eq!(opening(&[10, 20, 40, 80, 160])[..5], [6, 0, 25, 68, 120]);
     }
 
-    /// Once rounds have the same size nothing opens it further: 68 steps after the first packet of the second
-    /// round of 40, and no more.
+    /// Once rounds have the same size nothing opens it further: 68 steps after the first packet of
+    /// the second round of 40, and no more.
     #[test]
     fn a_steady_flow_opens_it_no_further() {
         assert_eq!(opening(&[10, 20, 40, 40, 40, 40, 40, 40]), [6, 0, 25, 39, 29, 0, 0, 0]);

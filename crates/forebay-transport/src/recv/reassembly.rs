@@ -44,20 +44,21 @@ struct OutOfOrder {
     /// A duplicate to report once (RFC 2883).
     dsack: Option<Range>,
     state: ReportState,
-    /// The SACK option that was sent last, where `growth` is of use.
+    /// The SACK option that was sent last, unless `state` is unknown.
     report: OptionList,
 }
 
-/// What of the last report holds for the next one: if nothing happens but that its first range, the highest of all, grows.
+/// What of the last report may be sent again, if all that happens is that its first range, the
+/// highest of all, grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ReportState {
     /// Nothing.
     #[default]
     Unknown,
-    /// All: nothing has come since.
+    /// All: nothing was received since.
     Reported,
-    /// All but the end of the first range, to which a segment was added that began here. `sacks` does not know of it: it would be
-    /// the same after the report.
+    /// All but the end of the first range: a segment was added that begins here. `sacks` is not
+    /// updated: it would be the same after the report.
     Due(u64),
 }
 
@@ -179,7 +180,8 @@ impl Reassembly {
         arrival.in_order_bytes = self.nxt - before;
     }
 
-    /// [`Reassembly::accept`] of bytes within the window, if all that they change is the end of the range that was reported first
+    /// [`Reassembly::accept`] of bytes within the window, if all that they change is the end of
+    /// the range that was reported first
     /// the last time. False, and nothing has changed, if it is not.
     #[inline]
     pub(crate) fn grow(&mut self, start: u64, end: u64) -> bool {
@@ -190,7 +192,8 @@ impl Reassembly {
         held.state = ReportState::Due(start);
         true
     }
-    /// The SACK option that tells of [`Reassembly::grow`], if nothing has come since. The peer's sequence numbers begin at `isn`.
+    /// The SACK option that reports [`Reassembly::grow`], if nothing was received since. The peer's
+    /// sequence numbers begin at `isn`.
     #[inline]
     pub(crate) fn report_growth(&mut self, isn: u32) -> Option<OptionList> {
         let held = self.held.as_mut().filter(|held| matches!(held.state, ReportState::Due(_)))?;
@@ -199,7 +202,7 @@ impl Reassembly {
         held.state = ReportState::Reported;
         Some(held.report)
     }
-    /// True if [`Reassembly::report_growth`] has something to tell.
+    /// True if [`Reassembly::report_growth`] has an option.
     #[inline]
     pub(crate) fn has_grown(&self) -> bool {
         self.held.as_ref().is_some_and(|held| matches!(held.state, ReportState::Due(_)))
@@ -211,14 +214,16 @@ impl Reassembly {
         held.state = ReportState::Reported;
     }
 
-    /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed last, then older ones. True if the
-    /// same blocks would follow again if the first one grew, the highest of all.
+    /// Up to `max` SACK blocks: a duplicate first (reported once), then the range that changed
+    /// last, then older ones. True if the same blocks would follow again if the first one grew, the
+    /// highest of all.
     pub(crate) fn sack_blocks(&mut self, max: usize, mut emit: impl FnMut(Range)) -> bool {
         let Some(held) = &mut self.held else { return false };
         held.forget_report();
         let (mut room, whole) = (max, held.dsack.is_none() && max > 0);
         if let Some(dsack) = held.dsack.take().filter(|_| room > 0) {
-            // A duplicate of held bytes is followed by the range that holds them: make it the most recent.
+            // A duplicate of held bytes is followed by the range that holds them: make it the most
+            // recent.
             emit(dsack);
             room -= 1;
         }
@@ -255,7 +260,8 @@ mod tests {
         let mut r = Reassembly::new(0, 1000);
         r.start(5000);
         assert_eq!(r.held_bytes(None), 0);
-        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is filled.
+        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is
+        // filled.
         for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
             r.accept(start, end, 100_000);
             assert_eq!(r.held_bytes(Some(7000)), held);
@@ -264,7 +270,8 @@ mod tests {
         assert_eq!((r.held_bytes(Some(7000)), r.nxt()), (0, 7001));
     }
 
-    /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth and the second come.
+    /// RFC 2018 section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth
+    /// and the second come.
     #[test]
     fn the_most_recent_block_comes_first() {
         let mut r = Reassembly::new(0, 1000);
@@ -294,7 +301,8 @@ mod tests {
         assert_eq!(blocks(&mut r, 3), [(5000, 5500), (4500, 5500)]);
     }
 
-    /// Segments come in random order, with holes that are filled in part; one end asks whether a range has only grown, the other never.
+    /// Segments come in random order, with holes that are filled in part; one end asks whether a
+    /// range has only grown, the other never.
     #[test]
     fn the_report_of_a_range_that_grows_is_that_of_all_ranges() {
         const ISN: u32 = u32::MAX - 5_000;

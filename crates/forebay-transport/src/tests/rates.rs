@@ -5,14 +5,13 @@ use crate::testing::{Delivery, Plan, config};
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{
-    Ack, AckPolicy, AnyController, AnyFeedback, Congestion, Controller, Init, Limits, Observation,
-    Timeout,
+    Ack, AckPolicy, AnyController, AnyFeedback, Congestion, Controller, Init, Limits, Timeout,
 };
 
 const SEGMENTS: u64 = 10;
 
-/// A window of ten segments, and one or two more where the last sample says so: two ways of sampling that differ do not send the
-/// same packets.
+/// A window of ten segments, and one or two more where the last sample says so: two ways of
+/// sampling that differ do not send the same packets.
 pub(super) struct SampleDriven {
     mss: u64,
     more: u64,
@@ -43,7 +42,8 @@ impl Controller for SampleDriven {
             return;
         };
         if self.clear {
-            // The first flight found nothing delivered; each later packet left when the one ten before it was acknowledged.
+            // The first flight found nothing delivered; each later packet left when the one ten
+            // before it was acknowledged.
             let delivered = ack.snd_una.min(SEGMENTS * self.mss);
             assert_eq!(
                 (sample.delivered_bytes, sample.interval),
@@ -66,9 +66,6 @@ impl Controller for SampleDriven {
     fn on_rto(&mut self, _: Time, _: &Timeout) {}
     fn stamps(&self) -> bool {
         false
-    }
-    fn observe(&self) -> Observation {
-        Observation { ssthresh_bytes: None, phase: "sample_driven" }
     }
 }
 

@@ -26,8 +26,8 @@ fn window(segments: u32) -> TcpConfig {
     }
 }
 
-/// The first flight arrives one microsecond apart, so that each of its ACKs has a time of its own; the first
-/// transmissions of `lost` are dropped.
+/// The first flight arrives one microsecond apart, so that each of its ACKs has a time of its own;
+/// the first transmissions of `lost` are dropped.
 fn flight(config: TcpConfig, lost: &'static [u64]) -> Pair {
     let mut dropped: Vec<u64> = Vec::new();
     let plan = Plan { client_bytes: None, ..Plan::new(config, 0) };
@@ -44,7 +44,8 @@ fn flight(config: TcpConfig, lost: &'static [u64]) -> Pair {
     })
 }
 
-/// What the client sends on the ACK of each segment of its first flight: the ACK of segment n comes n us after 200 ms.
+/// What the client sends on the ACK of each segment of its first flight: the ACK of segment n comes
+/// n us after 200 ms.
 fn answers(pair: &Pair, segments: u64) -> Vec<String> {
     let mut seen = Vec::new();
     let name = |f: &SentPacket, seen: &mut Vec<u64>| {
@@ -130,7 +131,8 @@ fn prr_spreads_what_it_sends() {
     assert_eq!(pair.view().ssthresh_bytes, Some(10 * MSS));
 }
 
-/// Sends at 0, 1, .. 9 ms, RTT 100 ms, the first one lost: without reordering seen, the third SACK decides at 103 ms.
+/// Sends at 0, 1, .. 9 ms, RTT 100 ms, the first one lost: without reordering seen, the third SACK
+/// decides at 103 ms.
 #[test]
 fn rack_takes_three_sacks_for_a_loss_before_it_has_seen_reordering() {
     let config = TcpConfig { loss_policy: LossPolicy::RackTlp, ..window(10) };
@@ -150,7 +152,8 @@ fn rack_takes_three_sacks_for_a_loss_before_it_has_seen_reordering() {
     assert_eq!(again[0].at, Time::from_millis(203));
 }
 
-/// The last of several segments is lost: the probe leaves two SRTT after the last ACK that advanced, and repairs it.
+/// The last of several segments is lost: the probe leaves two SRTT after the last ACK that
+/// advanced, and repairs it.
 #[test]
 fn a_tail_loss_is_probed_after_two_round_trips() {
     let config = TcpConfig { loss_policy: LossPolicy::RackTlp, ..window(10) };
@@ -180,8 +183,8 @@ fn a_black_hole_is_tried_with_doubled_patience() {
     assert_eq!(at, [0, 1, 3, 7, 15, 31, 63, 123, 183]);
 }
 
-/// Nothing arrives before 2.6 s, and nothing is lost: the timer expired once, needlessly. One retransmission, and the
-/// window is given back: by F-RTO, and by Eifel where there are timestamps.
+/// Nothing arrives before 2.6 s, and nothing is lost: the timer expired once, needlessly. One
+/// retransmission, and the window is given back: by F-RTO, and by Eifel where there are timestamps.
 #[test]
 fn a_delay_without_loss_costs_one_retransmission() {
     for timestamps in [false, true] {

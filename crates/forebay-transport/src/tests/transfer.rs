@@ -43,7 +43,8 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
     }
 }
 
-/// Writes into every ACK, and demands one of every third datagram, and every 70 ms from the first on.
+/// Writes into every ACK, and demands one of every third datagram, and every 70 ms from the first
+/// on.
 #[derive(Default)]
 struct OptionWriter {
     datagrams: u32,
@@ -125,7 +126,8 @@ fn troubled(config: TcpConfig, seed: u64, halves: Halves) -> Pair {
     pair
 }
 
-/// The general path is the oracle of the fast path: packets, times, counts and estimates are the same.
+/// The general path is the oracle of the fast path: packets, times, counts and estimates are the
+/// same.
 #[test]
 fn fast_path_and_general_path_agree() {
     let policies = [
@@ -149,6 +151,7 @@ fn fast_path_and_general_path_agree() {
             })
         })
     });
+    let mut fast_packets = 0;
     for (seed, config) in (0..).zip(configs.cycle().take(250)) {
         let halves = halves()[seed as usize / 5 % 6];
         let fast = troubled(config, seed, halves);
@@ -156,14 +159,18 @@ fn fast_path_and_general_path_agree() {
         let general = troubled(config, seed, halves);
         assert!(fast.data().count() > 200, "seed {seed}, {config:?}");
         assert!(fast.log == general.log, "seed {seed}, {config:?}");
+        assert_eq!(general.fast_packets, 0, "the configuration turns it off");
+        fast_packets += fast.fast_packets;
         for (mut a, b) in fast.ends.into_iter().zip(&general.ends) {
             assert_eq!((a.counters(), a.progress()), (b.counters(), b.progress()));
             assert_eq!((a.view(0), a.rtt_summary(0)), (b.view(0), b.rtt_summary(0)));
-            // The fast path may leave the deadline early, never late; asked then, it finds the true one.
+            // The fast path may leave the deadline early, never late; asked then, it finds the true
+            // one.
             let due = |end: &Connection| end.next_timeout().unwrap_or(Time::MAX);
             assert!(due(&a) <= due(b));
             a.find_deadline();
             assert_eq!(a.next_timeout(), b.next_timeout());
         }
     }
+    assert!(fast_packets > 100_000, "the fast path was hardly taken: {fast_packets} packets");
 }

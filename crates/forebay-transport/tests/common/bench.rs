@@ -245,7 +245,8 @@ impl Bench {
         self.arena.free(packet);
         self.pump()
     }
-    /// The peer's clock counts milliseconds from 1000 at the start; it echoes the latest value that it saw.
+    /// The peer's clock counts milliseconds from 1000 at the start; it echoes the latest value that
+    /// it saw.
     fn peer_stamp(&self) -> (u32, u32) {
         ((self.now.as_millis() as u32).wrapping_sub(9000), self.tsval)
     }
@@ -303,7 +304,8 @@ impl Bench {
     pub fn ack(&mut self, number: u64) -> Vec<Seg> {
         self.sack(number, &[])
     }
-    /// An ACK of the first `number` segments with SACK blocks, each from segment to segment, both included.
+    /// An ACK of the first `number` segments with SACK blocks, each from segment to segment, both
+    /// included.
     pub fn sack(&mut self, number: u64, blocks: &[(u64, u64)]) -> Vec<Seg> {
         let block = |&(from, to): &(u64, u64)| (((from - 1) * MSS) as i64, self.end_of(to));
         let sack = blocks.iter().map(block).collect();

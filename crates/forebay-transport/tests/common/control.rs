@@ -4,7 +4,7 @@ use super::MSS;
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
     Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
-    NextPacket, Observation, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use std::sync::{Arc, Mutex};
 
@@ -86,7 +86,8 @@ impl Log {
 pub enum Reaction {
     /// Nothing, not even on a timeout.
     Hold,
-    /// RFC 5681: ssthresh = num / den of FlightSize, at least two segments; one segment after a timeout.
+    /// RFC 5681: ssthresh = num / den of FlightSize, at least two segments; one segment after a
+    /// timeout.
     Multiply(u64, u64),
 }
 
@@ -95,7 +96,8 @@ pub enum Reaction {
 pub struct Window {
     pub cwnd: u64,
     pub ssthresh: u64,
-    /// Slow start by min(N, SMSS) per ACK and byte-counting congestion avoidance; else it never grows.
+    /// Slow start by min(N, SMSS) per ACK and byte-counting congestion avoidance; else it never
+    /// grows.
     pub grow: bool,
     pub reaction: Reaction,
     pub rate: Option<Rate>,
@@ -246,8 +248,7 @@ impl Controller for Window {
         let options = (!self.stamped.is_empty()).then_some(self.stamped);
         Stamp { options, max_wire_len: self.max_wire_len, ..Stamp::default() }
     }
-    fn observe(&self) -> Observation {
-        let set = (self.ssthresh != u64::MAX).then_some(self.ssthresh);
-        Observation { ssthresh_bytes: set, phase: "test" }
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        (self.ssthresh != u64::MAX).then_some(self.ssthresh)
     }
 }

@@ -1,5 +1,6 @@
-//! Two harnesses over virtual time: [`Bench`] puts one connection against hand-made packets, [`Pair`] two
-//! connections over a scripted wire. Both speak in segment numbers, counted from 1, of `MSS` bytes each.
+//! Two harnesses over virtual time: [`Bench`] puts one connection against hand-made packets,
+//! [`Pair`] two connections over a scripted wire. Both speak in segment numbers, counted from 1, of
+//! `MSS` bytes each.
 #![allow(dead_code, unused_imports)] // each test binary uses its own part of this module
 
 pub mod bench;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 /// Payload of a full-sized segment in all scenarios, in bytes.
 pub const MSS: u64 = 1000;
 
-/// The plain configuration that scenarios start from: SACK, DupThresh and the pipe of RFC 6675, every packet
-/// acknowledged, no timestamps, no limited transmit.
+/// The plain configuration that scenarios start from: SACK, DupThresh and the pipe of RFC 6675,
+/// every packet acknowledged, no timestamps, no limited transmit.
 pub fn plain() -> TcpConfig {
     TcpConfig {
         mss_bytes: MSS as u16,
@@ -89,7 +90,8 @@ pub struct Seg {
     pub wire_len: u16,
     /// DF bit.
     pub dont_fragment: bool,
-    /// `7` for new data, `R7` for data sent before, `SYN`, `FIN`, `ACK`, ...; `7~500` where it is not full-sized.
+    /// `7` for new data, `R7` for data sent before, `SYN`, `FIN`, `ACK`, ...; `7~500` where it is
+    /// not full-sized.
     pub label: String,
 }
 
@@ -104,7 +106,8 @@ impl Seg {
         at: Time,
     ) -> Seg {
         let tcp = packet.tcp_fields().expect("a connection sends TCP");
-        // Offsets are counted from the SYN here, so that it has offset 0 and widening never goes below zero.
+        // Offsets are counted from the SYN here, so that it has offset 0 and widening never goes
+        // below zero.
         let place = |seq: u32, isn: u32, near: u64| {
             widen(seq, isn, near).expect("sequence number below the ISN") as i64 - 1
         };

@@ -1,4 +1,5 @@
-//! Two connections over a scripted wire. Laws that hold for every TCP are checked on each packet that is sent.
+//! Two connections over a scripted wire. Laws that hold for every TCP are checked on each packet
+//! that is sent.
 
 use super::{Seg, connection};
 use forebay_base::{Arena, Ecn, Packet, Rate, Serializer, Span, TcpFlags, Time};
@@ -41,7 +42,8 @@ pub struct Event {
     pub path: usize,
     /// Place among the packets of this side, from 1.
     pub index: u64,
-    /// How often this side sent payload from this offset on this path, this time included; 0 without payload.
+    /// How often this side sent payload from this offset on this path, this time included; 0
+    /// without payload.
     pub nth: u32,
     /// What it shows.
     pub seg: Seg,
@@ -100,7 +102,8 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// One path of `delay` each way on which nothing goes wrong; the client sends `bytes`, the server nothing.
+    /// One path of `delay` each way on which nothing goes wrong; the client sends `bytes`, the
+    /// server nothing.
     pub fn new(config: TcpConfig, bytes: Option<u64>, delay: Span) -> Wiring {
         Wiring {
             configs: [config, config],
@@ -229,7 +232,8 @@ impl Pair {
         self.ends[0].open(self.now);
         self.pump();
     }
-    /// Runs until both sides have ended; panics if they have not at `limit`, or if both wait for nothing.
+    /// Runs until both sides have ended; panics if they have not at `limit`, or if both wait for
+    /// nothing.
     pub fn finish(&mut self, limit: Time) {
         self.open();
         while self.ends.iter().any(|end| end.progress().ended.is_none()) {
@@ -383,7 +387,8 @@ impl Pair {
         let own = &self.ledgers[path][side];
         if seg.len > 0 {
             let end = seg.off + seg.len as i64;
-            // With more than one path the window counts from the data acknowledgment (RFC 8684 section 3.3.1).
+            // With more than one path the window counts from the data acknowledgment (RFC 8684
+            // section 3.3.1).
             let shared = self.ledgers.len() > 1;
             assert!(shared || end <= own.right_edge, "beyond the peer's window: {}", state());
             assert!(end > own.una, "all of it is acknowledged: {}", state());

@@ -1,5 +1,5 @@
-//! A sender behind an interface of finite rate, one slow link with a cache of any size, and a wire back on which a router
-//! overwrites what receivers leave room for.
+//! A sender behind an interface of finite rate, one slow link with a cache of any size, and a wire
+//! back on which a router overwrites what receivers leave room for.
 
 use super::connection;
 use forebay_base::{Arena, Packet, Rate, Rng, Serializer, Span, TcpFlags, Time};
@@ -8,7 +8,8 @@ use forebay_signal::inrpp::BackPressure;
 use forebay_transport::{Connection, EndCause, TcpConfig};
 use std::collections::BTreeMap;
 
-/// Two connections with a bottleneck between them: the client (0) sends, the server (1) acknowledges.
+/// Two connections with a bottleneck between them: the client (0) sends, the server (1)
+/// acknowledges.
 pub struct Road {
     pub ends: [Connection; 2],
     pub now: Time,
@@ -16,7 +17,8 @@ pub struct Road {
     pub loss: f64,
     /// What the router writes on an ACK, given the bytes in its cache.
     pub router: Box<dyn FnMut(u64) -> Option<BackPressure>>,
-    /// Of packets with payload, this many in a row leave out of order: the first of them comes last.
+    /// Of packets with payload, this many in a row leave out of order: the first of them comes
+    /// last.
     pub shuffle: u64,
     /// Packets with payload that were sent, and lost.
     pub sent: u64,
@@ -39,7 +41,8 @@ pub struct Road {
 pub type Makers = (fn() -> AnyController, fn() -> AnyFeedback);
 
 impl Road {
-    /// `delay` each way; the client's interface sends at `access`, the link behind it at `bottleneck`.
+    /// `delay` each way; the client's interface sends at `access`, the link behind it at
+    /// `bottleneck`.
     pub fn new(
         config: TcpConfig,
         bytes: u64,

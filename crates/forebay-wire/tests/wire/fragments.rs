@@ -1,4 +1,5 @@
-//! Fragments: typed pieces show what their bytes show, and pieces known by bytes only make the datagram again.
+//! Fragments: typed pieces show what their bytes show, and pieces known by bytes only make the
+//! datagram again.
 
 use crate::make::*;
 use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, split_ipv4};

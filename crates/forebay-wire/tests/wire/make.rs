@@ -61,7 +61,8 @@ fn random_bytes(rng: &mut Rng, len: usize) -> Vec<u8> {
     (0..len).map(|_| rng.next_u64() as u8).collect()
 }
 
-/// Options as senders pack them, or as nobody should: NOPs, zeros within and behind, broken lengths.
+/// Options as senders pack them, or as nobody should: NOPs, zeros within and behind, broken
+/// lengths.
 fn random_options(rng: &mut Rng, max: usize) -> OptionList {
     let mut bytes = vec![];
     while bytes.len() < max && rng.chance(0.7) {
@@ -182,7 +183,8 @@ pub fn random_foreign_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
     packet
 }
 
-/// A segment with one byte of its TCP checksum or its protocol changed, and another TTL and ECN field than its bytes.
+/// A segment with one byte of its TCP checksum or its protocol changed, and another TTL and ECN
+/// field than its bytes.
 pub fn random_opaque(rng: &mut Rng, arena: &mut Arena) -> Packet {
     let segment = random_segment(rng, arena);
     let (version, ends) = (segment.version(), (segment.src(), segment.dst()));
@@ -217,8 +219,8 @@ pub fn random_packet(rng: &mut Rng, arena: &mut Arena) -> Packet {
     }
 }
 
-/// All that a machine can read of two packets is the same. Of a typed piece and a segment with the test
-/// pattern the one that came from bytes may hold those bytes.
+/// All that a machine can read of two packets is the same. Of a typed piece and a segment with the
+/// test pattern the one that came from bytes may hold those bytes.
 pub fn assert_same(a: &Packet, b: &Packet, arena: &Arena) {
     assert_eq!(a.kind(), b.kind(), "{a:?} {b:?}");
     assert_eq!((a.version(), a.src(), a.dst()), (b.version(), b.src(), b.dst()));

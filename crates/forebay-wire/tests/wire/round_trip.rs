@@ -77,7 +77,8 @@ fn foreign_payload_is_kept_and_the_pattern_is_not() {
     assert_eq!(foreign.digest(&arena), packet.digest(&arena), "payload is not part of the digest");
 }
 
-/// seq 2^32-5, ack 01020304, PSH|ACK, window 1234, timestamps, one SACK block, "hello", EF, ECT(0), TTL 63.
+/// seq 2^32-5, ack 01020304, PSH|ACK, window 1234, timestamps, one SACK block, "hello", EF, ECT(0),
+/// TTL 63.
 fn hello(version: IpVersion, arena: &mut Arena) -> Packet {
     let fields = TcpFields {
         seq: u32::MAX - 4,

@@ -9,7 +9,8 @@ use forebay_wire::pcapng::{Capture, Direction, PcapngWriter};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// True if tshark is there. Without it a test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says that it must not be.
+/// True if tshark is there. Without it a test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says that
+/// it must not be.
 fn have_tshark(test: &str) -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok_and(|o| o.status.success());
     #[allow(clippy::disallowed_methods, reason = "a test may ask how it is run")]

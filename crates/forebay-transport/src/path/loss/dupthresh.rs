@@ -3,7 +3,8 @@
 use super::{DUP_THRESH, Evidence, Losses};
 use crate::path::scoreboard::{REPEATED, Scoreboard};
 
-/// Declare what the duplicate threshold says. Repeated transmissions are left to the retransmission timer.
+/// Declare what the duplicate threshold says. Repeated transmissions are left to the retransmission
+/// timer.
 pub(super) fn detect(evidence: &Evidence, board: &mut Scoreboard, losses: &mut Losses<'_>) {
     if let Some(edge) = lost_below(board, evidence.mss).filter(|_| evidence.sack) {
         while let Some(at) = board.first_original().filter(|&i| board.get(i).start < edge) {
@@ -19,8 +20,9 @@ pub(super) fn detect(evidence: &Evidence, board: &mut Scoreboard, losses: &mut L
     }
 }
 
-/// IsLost holds for every octet below the result that the peer does not have: three ranges above it are reported, or more
-/// than two SMSS in them. The SMSS test needs no more than the three highest ranges either.
+/// IsLost holds for every octet below the result that the peer does not have: three ranges above it
+/// are reported, or more than two SMSS in them. The SMSS test needs no more than the three highest
+/// ranges either.
 fn lost_below(board: &Scoreboard, mss: u64) -> Option<u64> {
     let (mut ranges, mut bytes) = (0, 0);
     for range in board.sacked().iter_down() {

@@ -10,7 +10,7 @@ pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
-use crate::connection::Counters;
+use crate::surface::Counters;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
@@ -33,8 +33,9 @@ pub(crate) enum Detector {
 }
 
 impl Detector {
-    /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold. Patience works without: then only
-    /// what a cumulative ACK covers is known to have arrived.
+    /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold.
+    /// [`Patient`] works without SACK: then only what a cumulative ACK covers is known to have
+    /// arrived.
     pub(crate) fn new(policy: LossPolicy, sack: bool) -> Detector {
         match policy {
             LossPolicy::RackTlp if sack => Detector::Rack(Rack::default()),
@@ -47,7 +48,7 @@ impl Detector {
             LossPolicy::Patient => Detector::Patient(Box::default()),
         }
     }
-    /// Another policy is in force. What RACK knows of arrivals is kept where the new one goes by it as well.
+    /// Another policy is in force. The state of RACK is kept where the new policy uses it, too.
     pub(crate) fn adopt(&mut self, policy: LossPolicy, sack: bool) {
         let unchanged = match (&*self, policy) {
             (Detector::Patient(_), LossPolicy::Patient) => true,
@@ -73,7 +74,8 @@ impl Detector {
             _ => None,
         }
     }
-    /// True if every transmission that is known to have arrived is to be shown to [`Detector::on_arrival`].
+    /// True if every transmission that is known to have arrived is to be shown to
+    /// [`Detector::on_arrival`].
     #[inline]
     pub(crate) fn wants_arrivals(&self) -> bool {
         matches!(self, Detector::Rack(_) | Detector::Patient(_))
@@ -185,11 +187,10 @@ impl Detector {
             Detector::PacketTimer { .. } => false,
         }
     }
-    /// Such an ACK came, for what ends at `end`; `newest` is the number of the last transmission that it covers, and when it left.
-    /// True if the policy is patient.
+    /// Such an ACK came, up to `end`; `newest` is the number of the last transmission that it
+    /// covers, and when it left. True if the policy is [`LossPolicy::Patient`].
     #[inline]
     pub(crate) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) -> bool {
-        // No packet of it is late.
         match self {
             Detector::Rack(rack) => rack.on_run(rtt, newest, end),
             Detector::Patient(patient) => patient.rack.on_run(rtt, newest, end),

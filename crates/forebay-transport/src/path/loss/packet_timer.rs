@@ -1,10 +1,11 @@
-//! A timer for each packet: lost if nothing is heard for srtt x num / den after it was sent.
+//! A timer for each packet: it is lost if no ACK covers it within srtt x num / den.
 
 use super::{Evidence, Losses};
 use crate::path::scoreboard::Scoreboard;
 use forebay_base::Time;
 
-/// Declare what is overdue. Returns when the next one will be. Before the first RTT sample there is only the RTO.
+/// Declare what is overdue. Returns when the next one will be. Before the first RTT sample there is
+/// only the RTO.
 pub(super) fn detect(
     (num, den): (u32, u32),
     evidence: &Evidence,

@@ -1,4 +1,6 @@
-//! RACK for a path that holds packets for seconds and brings them out of order: see [`LossPolicy::Patient`].
+//! RACK with a long reordering window, for networks that store packets for seconds and reorder
+//! them:
+//! [`LossPolicy::Patient`].
 //!
 //! [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
 
@@ -6,21 +8,21 @@ use super::{Evidence, Losses, Rack};
 use crate::path::scoreboard::{REPEATED, Scoreboard, Segment};
 use forebay_base::{Span, Time};
 
-/// The RTO is no less (RFC 6298 eq. 2.4), whatever the configuration says.
+/// Lower bound on the RTO (RFC 6298 eq. 2.4), even if the configuration has a smaller one.
 pub(crate) const MIN_RTO: Span = Span::from_secs(1);
-/// Reordering windows that a packet may be late.
+/// How many reordering windows a packet may be late.
 const WINDOWS: u64 = 3;
 
-/// RACK with a wide window.
+/// RACK, and how late packets were.
 #[derive(Debug, Default)]
 pub(crate) struct Patient {
     pub(super) rack: Rack,
-    /// The most that a packet came behind one sent later.
+    /// The largest delay with which a packet arrived after one that was sent later.
     late: Span,
 }
 
 impl Patient {
-    /// What was known of arrivals stays.
+    /// Keeps what `rack` knows of arrivals.
     pub(super) fn from_rack(rack: Rack) -> Patient {
         Patient { rack, late: Span::ZERO }
     }

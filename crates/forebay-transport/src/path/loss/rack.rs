@@ -1,13 +1,14 @@
 //! RACK (RFC 8985 section 6): a packet is lost if one sent a reordering window later has arrived.
 //!
-//! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in stream order, which is
-//! the order of their transmission; those sent again in the order of theirs.
+//! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in
+//! stream order, which is the order of their transmission; those sent again in the order of theirs.
 
 use super::{Evidence, Losses};
 use crate::path::scoreboard::{REPEATED, Scoreboard, Segment};
 use forebay_base::{Span, Time};
 
-/// SACKed segments from which on, without reordering seen, no time is given to late packets (section 6.2 step 4).
+/// SACKed segments from which on, without reordering seen, no time is given to late packets
+/// (section 6.2 step 4).
 const DUP_THRESH: u32 = super::DUP_THRESH;
 /// Recoveries for which a window widened by DSACK stays (section 6.2 step 4).
 const PERSIST: u8 = 16;
@@ -50,13 +51,14 @@ impl Rack {
         self.newest.is_some_and(|(number, _)| !board.none_before(number, self.horizon))
     }
 
-    /// True if nothing beyond `una` is known to have arrived or was sent before the newest arrival, and no DSACK round is open.
+    /// True if nothing beyond `una` is known to have arrived or was sent before the newest arrival,
+    /// and no DSACK round is open.
     #[inline]
     pub(super) fn ack_cannot_lose(&self, una: u64) -> bool {
         self.horizon <= una && self.fack <= una && self.dsack_round.is_none()
     }
-    /// Steps 1 to 3 where it is settled: everything up to `end` has arrived, the transmission `newest` (its number, and when
-    /// it was sent) last.
+    /// Steps 1 to 3 where [`Rack::ack_cannot_lose`]: everything up to `end` has arrived, the
+    /// transmission `newest` (its number, and when it was sent) last.
     #[inline]
     pub(super) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) {
         (self.fack, self.horizon) = (end, end);
@@ -64,8 +66,8 @@ impl Rack {
         self.rtt = rtt;
     }
 
-    /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it was sent again.
-    /// `echo_is_older`: the timestamp echo is that of an earlier copy.
+    /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it
+    /// was sent again. `echo_is_older`: the timestamp echo is that of an earlier copy.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
@@ -145,7 +147,7 @@ impl Rack {
     ) -> Option<Time> {
         self.detect_after(self.loss_delay(evidence, board), evidence.now, board, losses)
     }
-    /// The same for a given patience.
+    /// Step 5 with another reordering window: what was sent `loss_delay` ago is lost.
     #[inline]
     pub(super) fn detect_after(
         &self,

@@ -1,31 +1,507 @@
-//! How much may be sent between the detection of a loss and its repair: one file per rule.
+//! Loss recovery of a path: how losses are found, what is sent again and when, how much meanwhile.
+//!
+//! [`LossRecovery`] owns the loss detector, the RTT estimate, the timers that end in a
+//! retransmission or a probe, the recovery episode and its rule, and the check whether a
+//! retransmission was needed. It reads and marks the scoreboard through [`Sender`].
+//!
+//! Invariants: congestion is reported to the controller at most once per window. While anything is
+//! outstanding the retransmission timer is armed. A recovery ends when its recovery point is
+//! acknowledged, by a timeout, or when it proves spurious.
 
+mod congestion;
+mod episode;
 mod newreno;
 mod pipe;
 mod prr;
+mod spurious;
+mod timers;
 
+pub(crate) use episode::{Episode, Rule};
 pub(crate) use newreno::NewReno;
 pub(crate) use pipe::Pipe;
 pub(crate) use prr::Prr;
 
-/// The rule in force.
-#[derive(Debug)]
-pub(crate) enum Rule {
-    Prr(Prr),
-    Pipe(Pipe),
-    NewReno(NewReno),
-    /// The controller's own limits.
-    Controller,
+use super::Choice;
+use super::acks::AckSummary;
+use super::handshake::Negotiated;
+use super::loss::{Detector, Evidence, MIN_RTO};
+use super::receiver::Receiver;
+use super::rtt::{RtoBounds, RttEstimator};
+use super::scoreboard::{REPEATED, SACKED, Segment};
+use super::sender::Sender;
+use crate::config::TcpConfig;
+use crate::surface::Counters;
+use alloc::boxed::Box;
+use forebay_base::{Histogram, Span, Time, seq_lt};
+use forebay_cc::{AnyController, Controller, Limits, LossPolicy, RecoveryOwner};
+use spurious::SpuriousCheck;
+
+/// Segments that limited transmit sends beyond the window (RFC 3042).
+const LIMITED_SEGMENTS: u64 = 2;
+
+/// A tail loss probe whose outcome is open (RFC 8985 section 7.4).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// SND.NXT when it was sent.
+    end: u64,
+    repeats_data: bool,
 }
 
-/// From the detection of a loss until everything that had been sent by then is acknowledged.
-#[derive(Debug)]
-pub(crate) struct Episode {
-    /// SND.NXT at entry: RecoveryPoint, `recover`.
-    pub point: u64,
-    pub rule: Rule,
-    /// A partial ACK came (RFC 6582: only the first one restarts the timer).
-    pub partial_seen: bool,
-    /// The ACK that began it has been counted.
-    pub entered: bool,
+pub(super) struct LossRecovery {
+    detector: Detector,
+    /// Who limits what is sent in recovery. The controller may change its mind.
+    owner: RecoveryOwner,
+    agreed: Negotiated,
+    rtt: RttEstimator,
+    /// Of all RTT samples.
+    histogram: Histogram,
+    /// Retransmission timer (RFC 6298 section 5); [`Time::MAX`]: not armed, as with the next two.
+    rto_at: Time,
+    /// Tail loss probe (RFC 8985 section 7).
+    probe_at: Time,
+    /// Loss that no ACK will show: reordering window, per-packet timer.
+    loss_at: Time,
+    /// Timeouts in a row.
+    retries: u32,
+    dupacks: u32,
+    episode: Option<Box<Episode>>,
+    /// SND.NXT at the last recovery or timeout; 0 before the first.
+    recovery_point: u64,
+    /// Highest lost offset that no congestion event has answered.
+    unanswered_loss: Option<u64>,
+    /// Transmissions from this number on were sent after the last congestion event.
+    reduced_at_number: u64,
+    /// SND.NXT at the last response to ECE.
+    ecn_point: u64,
+    send_cwr: bool,
+    /// The next lost segment leaves whatever the window says.
+    force_retransmit: bool,
+    spurious: SpuriousCheck,
+    probe: Option<Probe>,
+    probe_due: bool,
+    /// An RTT sample was taken since the last probe.
+    sampled_since_probe: bool,
+    /// Bytes sent by limited transmit: not part of FlightSize.
+    limited_bytes: u64,
+    /// Bound on the window after a lost SYN (RFC 5681 section 3.1: one segment, then slow start).
+    syn_loss_window: u64,
+    /// Bytes delivered at the last congestion event, and between the last two.
+    delivered_at_loss: u64,
+    delivered_between: u64,
+}
+
+impl LossRecovery {
+    pub(super) fn new(controller: &AnyController, config: &TcpConfig) -> LossRecovery {
+        LossRecovery {
+            detector: Detector::new(LossPolicy::TimeoutOnly, false),
+            owner: controller.recovery_owner(),
+            agreed: Negotiated::default(),
+            rtt: RttEstimator::new(config.initial_rto, RtoBounds::of(config)),
+            histogram: Histogram::default(),
+            rto_at: Time::MAX,
+            probe_at: Time::MAX,
+            loss_at: Time::MAX,
+            retries: 0,
+            dupacks: 0,
+            episode: None,
+            recovery_point: 0,
+            unanswered_loss: None,
+            reduced_at_number: 0,
+            ecn_point: 0,
+            send_cwr: false,
+            force_retransmit: false,
+            spurious: SpuriousCheck::default(),
+            probe: None,
+            probe_due: false,
+            sampled_since_probe: false,
+            limited_bytes: 0,
+            syn_loss_window: u64::MAX,
+            delivered_at_loss: 0,
+            delivered_between: 0,
+        }
+    }
+    pub(super) fn negotiate(&mut self, agreed: Negotiated) {
+        self.agreed = agreed;
+    }
+    /// Ask the controller how losses are found and who limits their repair. It may change its mind
+    /// with the path.
+    pub(super) fn adopt_policy(&mut self, sender: &Sender, config: &TcpConfig) {
+        let controller = sender.controller();
+        let policy = controller.loss_policy().unwrap_or(config.loss_policy);
+        self.detector.adopt(policy, self.agreed.sack);
+        self.raise_patient_rto();
+        self.owner = controller.recovery_owner();
+        if self.owner == RecoveryOwner::Controller
+            && let Some(episode) = &mut self.episode
+        {
+            episode.rule = Rule::Controller;
+        }
+    }
+    /// The handshake is over. `syn`: the SYN of this end, if its ACK is news; `echo_ms`: the
+    /// timestamp that the peer echoes.
+    pub(super) fn on_established(
+        &mut self,
+        now: Time,
+        sender: &Sender,
+        syn: Option<Segment>,
+        echo_ms: Option<u32>,
+    ) {
+        let mut syn_lost = self.retries > 0;
+        if let Some(syn) = syn {
+            let sent_ms = syn.sent_at.as_millis() as u32;
+            match echo_ms {
+                _ if !syn.is(REPEATED) => self.take_sample(now.since(syn.sent_at), sender),
+                // Circular: the clock of timestamps wraps after 49.7 days (RFC 7323 section 5.4).
+                Some(echo) if !seq_lt(echo, sent_ms) => {
+                    self.take_sample(now.since(syn.sent_at), sender);
+                }
+                // The ACK answers an earlier SYN: it was late, not lost (RFC 7323 section 4.1,
+                // RFC 3522).
+                Some(echo) => {
+                    let elapsed_ms = (now.as_millis() as u32).wrapping_sub(echo);
+                    self.take_sample(Span::from_millis(elapsed_ms.into()), sender);
+                    syn_lost = false;
+                }
+                None => {}
+            }
+        }
+        if syn_lost {
+            self.rtt.after_syn_loss();
+            self.syn_loss_window = sender.mss();
+        }
+        self.rtt.collapse();
+        self.retries = 0;
+        self.rearm_rto(now, sender);
+    }
+
+    #[inline]
+    pub(super) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+    pub(super) fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+    #[inline]
+    pub(super) fn is_in_recovery(&self) -> bool {
+        self.episode.is_some()
+    }
+    /// The last transmission was acknowledged: no timeout is being repaired.
+    pub(super) fn is_responsive(&self) -> bool {
+        self.retries == 0
+    }
+    /// Repair after a timeout, up to what was sent by then.
+    fn is_after_timeout(&self, sender: &Sender) -> bool {
+        self.episode.is_none() && sender.una() < self.recovery_point
+    }
+    /// Nothing is being repaired, probed or checked, and the ACKs are in order.
+    #[inline]
+    pub(super) fn is_regular(&self, una: u64) -> bool {
+        self.dupacks == 0
+            && self.limited_bytes == 0
+            && self.syn_loss_window == u64::MAX
+            && self.episode.is_none()
+            && una >= self.recovery_point
+            && self.unanswered_loss.is_none()
+            && self.spurious == SpuriousCheck::None
+            && self.retries == 0
+            && self.probe.is_none()
+            && !self.probe_due
+            && self.loss_at == Time::MAX
+    }
+    /// An ACK that only reports more out of order concerns the detector, the controller and the
+    /// rule of recovery, and nothing else.
+    pub(super) fn takes_sacks_alone(&self) -> bool {
+        self.probe.is_none()
+            && matches!(self.spurious, SpuriousCheck::None | SpuriousCheck::Echo(_))
+    }
+    /// An ACK in order, up to which everything was sent once, cannot reveal a loss.
+    pub(super) fn ack_cannot_lose(&self, una: u64) -> bool {
+        self.detector.ack_cannot_lose(una)
+    }
+
+    // What may be sent.
+
+    /// The window of the controller, bounded after a lost SYN.
+    #[inline]
+    pub(super) fn cwnd(&self, limits: &Limits) -> u64 {
+        limits.cwnd_bytes.min(self.syn_loss_window)
+    }
+    /// The window in force: in recovery, what recovery allows.
+    pub(super) fn window_in_force(&self, sender: &Sender) -> u64 {
+        let cwnd = self.cwnd(&sender.limits());
+        match self.episode.as_ref().map(|e| &e.rule) {
+            Some(Rule::Prr(prr)) => prr.window(sender.in_flight()),
+            Some(Rule::NewReno(newreno)) => newreno.window,
+            Some(Rule::Pipe(_) | Rule::Controller) | None => cwnd,
+        }
+    }
+    /// Bytes that recovery, window and limited transmit allow now.
+    #[inline]
+    pub(super) fn window_room(&self, sender: &Sender, limits: &Limits, config: &TcpConfig) -> u64 {
+        let cwnd = self.cwnd(limits);
+        let in_flight = sender.in_flight();
+        let orderly = self.dupacks == 0 && sender.board().sacked_bytes() == 0;
+        match self.episode.as_ref().map(|e| &e.rule) {
+            Some(Rule::Prr(prr)) => return prr.room(in_flight),
+            Some(Rule::NewReno(newreno)) => {
+                return newreno.window.saturating_sub(sender.outstanding());
+            }
+            None if !orderly && !self.is_after_timeout(sender) => {
+                return cwnd.saturating_sub(self.disordered_flight(sender, config));
+            }
+            Some(Rule::Pipe(_) | Rule::Controller) | None => {}
+        }
+        if in_flight == 0 && cwnd > 0 {
+            return cwnd.max(sender.mss()); // a window below one segment holds one segment
+        }
+        cwnd.saturating_sub(in_flight)
+    }
+    /// Bytes that count against the window while ACKs arrive out of order. With SACK the pipe
+    /// shrinks by what has arrived, and that is limited transmit. Without SACK the first two
+    /// duplicates free a segment each (RFC 3042).
+    fn disordered_flight(&self, sender: &Sender, config: &TcpConfig) -> u64 {
+        let in_flight = sender.in_flight();
+        let limited_transmit = config.limited_transmit;
+        if self.owner == RecoveryOwner::Controller || (self.agreed.sack && limited_transmit) {
+            return in_flight;
+        }
+        if self.agreed.sack {
+            return in_flight + sender.board().sacked_bytes();
+        }
+        let freed = if limited_transmit { (self.dupacks as u64).min(LIMITED_SEGMENTS) } else { 0 };
+        in_flight.saturating_sub(freed * sender.mss())
+    }
+    /// A retransmission leaves whatever the window says.
+    pub(super) fn forces_retransmit(&self) -> bool {
+        self.force_retransmit
+    }
+    /// After a timeout one segment leaves whatever limits there are.
+    pub(super) fn overrides_limits(&self, sender: &Sender) -> bool {
+        self.force_retransmit && self.is_after_timeout(sender) && sender.board().lost_segments() > 0
+    }
+    /// New data goes before what is taken for lost: F-RTO asks for it.
+    pub(super) fn wants_new_data(&self) -> bool {
+        self.spurious.wants_new_data()
+    }
+    /// Recovery may send although nothing is lost or new: rule 4 of RFC 6675.
+    #[inline]
+    pub(super) fn may_rescue(&self) -> bool {
+        matches!(&self.episode, Some(e) if matches!(e.rule, Rule::Pipe(_)))
+    }
+    /// A tail loss probe is to be sent.
+    #[inline]
+    pub(super) fn is_probe_due(&self) -> bool {
+        self.probe_due
+    }
+    /// The tail loss probe that is due is sent now.
+    pub(super) fn take_probe_due(&mut self) -> bool {
+        core::mem::take(&mut self.probe_due)
+    }
+    /// The next transmission has CWR.
+    pub(super) fn take_cwr(&mut self) -> bool {
+        core::mem::take(&mut self.send_cwr)
+    }
+
+    /// RFC 6675 section 4, NextSeg rules 3 and 4: what is not known to be lost, below and at the
+    /// end of what was sent.
+    pub(super) fn choose_pipe(
+        &mut self,
+        sender: &Sender,
+        (limits, config): (&Limits, &TcpConfig),
+    ) -> Option<Choice> {
+        let Some(Rule::Pipe(Pipe { rescue, high_rxt, .. })) =
+            self.episode.as_ref().map(|e| &e.rule)
+        else {
+            return None;
+        };
+        let (rescue, high_rxt) = (*rescue, *high_rxt);
+        let (board, una) = (sender.board(), sender.una());
+        let top = board.sacked().last().map_or(una, |r| r.end);
+        if self.window_room(sender, limits, config) < sender.mss() {
+            return None;
+        }
+        let from = board.find(high_rxt.max(una));
+        let hole = (from..board.len()).find(|&i| !board.get(i).is(SACKED))?;
+        if board.get(hole).start < top {
+            return Some(Choice::Repeat(hole)); // rule 3
+        }
+        if rescue == u64::MAX || una <= rescue {
+            return None;
+        }
+        let last = (0..board.len()).rev().find(|&i| !board.get(i).is(SACKED))?;
+        if let Some(Rule::Pipe(pipe)) = self.episode.as_mut().map(|e| &mut e.rule) {
+            pipe.rescue = u64::MAX;
+            pipe.rescuing = true;
+        }
+        Some(Choice::Repeat(last)) // rule 4
+    }
+    /// A tail loss probe: new data if the peer's window has room, whatever cwnd says; else the last
+    /// segment again.
+    pub(super) fn choose_probe(
+        &mut self,
+        now: Time,
+        sender: &mut Sender,
+        counters: &mut Counters,
+    ) -> Option<Choice> {
+        let (choice, end) = match sender.next_new(now, self.rtt.rto()) {
+            Some((len, fin)) => (Choice::New { len, fin }, sender.nxt() + len + u64::from(fin)),
+            None => {
+                let board = sender.board();
+                let last = (0..board.len()).rev().find(|&i| board.get(i).outstanding())?;
+                (Choice::Repeat(last), sender.nxt())
+            }
+        };
+        counters.tail_probes += 1;
+        self.probe = Some(Probe { end, repeats_data: matches!(choice, Choice::Repeat(_)) });
+        Some(choice)
+    }
+
+    // What was sent.
+
+    /// Segment `index`, `s`, left; `again`: not for the first time.
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        sender: &Sender,
+        (s, index): (&Segment, usize),
+        again: bool,
+    ) {
+        if again {
+            self.force_retransmit = false;
+        } else {
+            self.spurious.on_new_segment();
+        }
+        self.account(s, sender, again);
+        let repair = again && self.repair_restarts_timer(index);
+        if self.rto_at == Time::MAX || repair {
+            self.rearm_rto(now, sender);
+        }
+    }
+    /// The repair of the first hole gets a full timer: the wait before it may have used the timer
+    /// up (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has
+    /// its own rule. With [`LossPolicy::Patient`] there was a wait before the repair of every hole.
+    fn repair_restarts_timer(&self, index: usize) -> bool {
+        let newreno =
+            matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
+        (index == 0 && !newreno) || matches!(self.detector, Detector::Patient(_))
+    }
+    /// Let recovery and limited transmit count what was sent.
+    fn account(&mut self, s: &Segment, sender: &Sender, again: bool) {
+        let len = s.len as u64;
+        let disorder = (self.dupacks > 0 || sender.board().sacked_bytes() > 0)
+            && !self.is_after_timeout(sender);
+        match self.episode.as_mut().map(|e| &mut e.rule) {
+            Some(Rule::Prr(prr)) => prr.on_sent(len),
+            Some(Rule::Pipe(pipe)) if again => pipe.on_repeat(s.end()),
+            None if !again && disorder => {
+                self.limited_bytes += len;
+            }
+            _ => {}
+        }
+    }
+
+    // What has arrived.
+
+    /// [`LossRecovery::on_arrival`] is to be called.
+    #[inline]
+    pub(super) fn wants_arrivals(&self) -> bool {
+        self.detector.wants_arrivals()
+    }
+    /// `s` has arrived. `sent_below`: where SND.NXT stood when it was sent, if it was sent again.
+    #[inline]
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Time,
+        s: &Segment,
+        sent_below: Option<u64>,
+        summary: &AckSummary,
+    ) {
+        let older = summary.echo_ms.is_some() && !summary.echoes(s);
+        self.detector.on_arrival(now, s, sent_below, older, self.rtt.min());
+    }
+    /// An ACK covers everything up to `una` in order, which was sent once; `newest` was sent last.
+    /// Returns its RTT sample.
+    #[inline(always)]
+    pub(super) fn on_run(&mut self, now: Time, sender: &Sender, newest: &Segment) -> Span {
+        let sample = now.since(newest.sent_at);
+        self.take_sample(sample, sender);
+        if self.detector.on_run(sample, (newest.number, newest.sent_at), sender.una()) {
+            self.raise_patient_rto();
+        }
+        sample
+    }
+    /// The sample of this ACK, if no retransmission makes it ambiguous (Karn's rule, RFC 6298
+    /// section 3).
+    fn sample_of(&self, now: Time, summary: &AckSummary) -> Option<Span> {
+        let newest = summary.newest.as_ref()?;
+        let clear = if newest.is(REPEATED) {
+            summary.echoes(newest)
+        } else {
+            !summary.repeats_acked || self.agreed.sack
+        };
+        clear.then(|| now.since(newest.sent_at))
+    }
+    /// Take the RTT sample of this ACK, if it has one.
+    pub(super) fn sample(
+        &mut self,
+        now: Time,
+        sender: &Sender,
+        summary: &AckSummary,
+    ) -> Option<Span> {
+        let sample = self.sample_of(now, summary)?;
+        self.take_sample(sample, sender);
+        self.raise_patient_rto();
+        Some(sample)
+    }
+    #[inline]
+    fn take_sample(&mut self, r: Span, sender: &Sender) {
+        self.rtt.sample(r, sender.edges());
+        self.histogram.record(r);
+        self.sampled_since_probe = true;
+    }
+    /// With [`LossPolicy::Patient`] the timeout is longer as well.
+    fn raise_patient_rto(&mut self) {
+        if let Detector::Patient(_) = self.detector {
+            self.rtt.raise_patient_rto(MIN_RTO);
+        }
+    }
+    /// An ACK acknowledged new data in order.
+    pub(super) fn on_cumulative(&mut self) {
+        self.limited_bytes = 0;
+        self.dupacks = 0;
+    }
+    /// The same, when its RTT sample has been taken.
+    pub(super) fn on_advance(&mut self, sender: &Sender, summary: &AckSummary) {
+        self.retries = 0;
+        if self.syn_loss_window != u64::MAX {
+            let acked = summary.acked.min(sender.mss());
+            self.syn_loss_window = self.syn_loss_window.saturating_add(acked);
+        }
+    }
+    pub(super) fn on_duplicate(&mut self) {
+        self.dupacks += 1;
+    }
+    /// What detection may look at beside the scoreboard.
+    fn evidence(&self, now: Time, sender: &Sender) -> Evidence {
+        Evidence {
+            now,
+            mss: sender.mss(),
+            sack: self.agreed.sack,
+            dupacks: self.dupacks,
+            in_recovery: self.episode.is_some() || sender.una() < self.recovery_point,
+            may_enter: self.episode.is_none() && self.is_beyond_recovery_point(sender),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            rto: self.rtt.base(),
+        }
+    }
+    /// RFC 6582 section 3.2 step 2 without SACK ("more than recover"); RFC 6675 section 5 with it.
+    fn is_beyond_recovery_point(&self, sender: &Sender) -> bool {
+        let una = sender.una();
+        una > self.recovery_point || (self.agreed.sack && una == self.recovery_point)
+    }
+    /// Bytes delivered since the last congestion event, and between the last two.
+    pub(super) fn since_loss(&self, sender: &Sender) -> (u64, u64) {
+        (sender.rate().delivered() - self.delivered_at_loss, self.delivered_between)
+    }
 }

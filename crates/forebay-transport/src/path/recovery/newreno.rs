@@ -16,7 +16,8 @@ impl NewReno {
     pub(crate) fn on_duplicate(&mut self, mss: u64) {
         self.window = self.window.saturating_add(mss);
     }
-    /// Deflate by what was acknowledged, less the segment that is sent again for it (step 3, partial ACK).
+    /// Deflate by what was acknowledged, less the segment that is sent again for it (step 3,
+    /// partial ACK).
     pub(crate) fn on_partial_ack(&mut self, acked: u64, mss: u64) {
         self.window = self.window.saturating_sub(acked);
         if acked >= mss {

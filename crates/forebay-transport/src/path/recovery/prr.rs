@@ -8,21 +8,23 @@ pub(crate) struct Prr {
     delivered: u64,
     out: u64,
     recover_fs: u64,
-    /// cwnd of RFC 9937: bytes in flight at the last ACK that delivered something, and SndCnt. What is found lost later leaves
-    /// this window as it is, and room in it.
+    /// cwnd of RFC 9937: bytes in flight at the last ACK that delivered something, and SndCnt. What
+    /// is found lost later leaves this window as it is, and room in it.
     window: u64,
     /// SndCnt comes from the proportion: RFC 9937 rounds it up to whole segments.
     round_up: bool,
 }
 
 impl Prr {
-    /// `recover_fs`: bytes sent and not acknowledged before the ACK that begins recovery, less those SACKed before it.
+    /// `recover_fs`: bytes sent and not acknowledged before the ACK that begins recovery, less
+    /// those SACKed before it.
     pub(crate) fn new(ssthresh: u64, recover_fs: u64) -> Prr {
         let recover_fs = recover_fs.max(1);
         Prr { ssthresh, delivered: 0, out: 0, recover_fs, window: 0, round_up: false }
     }
 
-    /// An ACK in recovery, the first one too, the last one not. `delivered` is DeliveredData, `safe` is SafeACK.
+    /// An ACK in recovery, the first one too, the last one not. `delivered` is DeliveredData,
+    /// `safe` is SafeACK.
     pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, safe: bool, mss: u64) {
         if delivered == 0 {
             return;
@@ -43,8 +45,8 @@ impl Prr {
         }
         self.window = in_flight + send_count;
     }
-    /// A timer found losses. Before an ACK has set the window, the first retransmission may leave; after it the window stays, as
-    /// in Linux (tcp_rack_reo_timeout), and one segment is the least.
+    /// A timer found losses. Before an ACK has set the window, the first retransmission may leave;
+    /// after it the window stays, as in Linux (tcp_rack_reo_timeout), and one segment is the least.
     pub(crate) fn on_loss_timer(&mut self, in_flight: u64, mss: u64) {
         let least = if self.delivered == 0 && self.out == 0 { in_flight + mss } else { mss };
         self.window = self.window.max(least);
@@ -68,12 +70,14 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// One window in segments of 1 byte, the first `lost` of `window` missing, SACKs one by one from the third on; each
-    /// retransmission is lost to view until the end. Returns what is sent on each ACK from the third on.
+    /// One window in segments of 1 byte, the first `lost` of `window` missing, SACKs one by one
+    /// from the third on; each retransmission is lost to view until the end. Returns what is sent
+    /// on each ACK from the third on.
     fn run(window: u64, lost: u64, ssthresh: u64) -> Vec<u64> {
         let arrivals = window - lost;
         let mut prr = Prr::new(ssthresh, window - 2);
-        // IsLost marks a hole once three segments above it are reported; all holes lie below all arrivals.
+        // IsLost marks a hole once three segments above it are reported; all holes lie below all
+        // arrivals.
         let (mut in_flight, mut to_repeat) = (window - 3 - lost, lost);
         let mut sent = Vec::new();
         for ack in 3..=arrivals {

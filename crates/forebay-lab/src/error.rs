@@ -1,0 +1,118 @@
+//! Why a run has no result, and why results cannot be written.
+
+use forebay_net::SpecError;
+use forebay_report::ReportError;
+use forebay_scenario::ScenarioError;
+use forebay_sim::Unbalanced;
+use std::path::{Path, PathBuf};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario cannot be run under this protocol.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The network cannot be built: why in the names of the scenario, and the error.
+    #[error("the network cannot be built: {0}")]
+    Network(String, SpecError),
+    /// It was stopped.
+    #[error("the run was stopped")]
+    Cancelled,
+    /// Its files cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Packet events cannot be written.
+    #[error("cannot write packet events: {0}")]
+    Events(#[source] std::io::Error),
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
+    Unbalanced(Unbalanced, String),
+}
+
+/// Results cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried: "create", "write", "rename", "remove", "read".
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The folder is there and holds something that is not a result of Forebay.
+    #[error("`{}` exists and {why}: choose another folder, or remove it", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The folder holds results, and they may not be replaced.
+    #[error("`{}` holds results{}{}", path.display(), of(scenario), made_at(made.as_deref()))]
+    Results {
+        /// The folder.
+        path: PathBuf,
+        /// The scenario, as its user gave it; empty if the results do not say.
+        scenario: String,
+        /// When they were written: `2026-11-22 04:12 UTC`; None if the system does not tell.
+        made: Option<String>,
+    },
+    /// Another process is writing results to the folder.
+    #[error("process {process} is writing results to `{}`", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// The number of the process.
+        process: u32,
+    },
+    /// A Parquet file cannot be written.
+    #[error("cannot write `{}`: {why}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The page that shows the results cannot be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// A capture outgrew its limit.
+    #[error("the capture `{}` is longer than its limit of {limit_bytes} bytes", path.display())]
+    CaptureTooLong {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        limit_bytes: u64,
+    },
+}
+
+fn of(scenario: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let name: String = scenario.chars().take(200).map(plain).collect();
+    if name.is_empty() { name } else { format!(" of `{name}`") }
+}
+
+fn made_at(made: Option<&str>) -> String {
+    made.map_or_else(String::new, |made| format!(", made {made}"))
+}
+
+impl StoreError {
+    /// For `map_err`: trying `what` at `path`.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
+        let path = path.to_path_buf();
+        move |source| StoreError::Io { what, path, source }
+    }
+    /// For `map_err`: writing the Parquet file at `path`.
+    pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> StoreError {
+        let path = path.to_path_buf();
+        move |error| StoreError::Parquet { path: path.clone(), why: error.to_string() }
+    }
+}

@@ -1,0 +1,147 @@
+//! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line
+//! follow the enum variants, the name in scenario files, `list` and `explain`.
+//!
+//! A line names a module and its parameters, which implement [`SchemeParams`].
+
+use crate::port::{PortContext, PortInit};
+use crate::rcp;
+use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use forebay_base::{Packet, Rate, Time, head_comment};
+
+/// One line of the table: what to show of a scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeEntry {
+    /// Name in scenario files and in results.
+    pub name: &'static str,
+    /// Name in figures and text.
+    pub title: &'static str,
+    /// RFC, draft or DOI.
+    pub reference: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// The scheme with its default parameters.
+    pub spec: fn() -> SchemeSpec,
+    source: &'static str,
+}
+
+impl SchemeEntry {
+    /// The head comment of the scheme's file, line by line.
+    pub fn about(&self) -> impl Iterator<Item = &'static str> {
+        head_comment(self.source)
+    }
+}
+
+/// Makes the scheme of a port.
+pub type MakeScheme = Arc<dyn Fn(PortInit) -> Box<dyn PortScheme> + Send + Sync>;
+
+macro_rules! each {
+    ($self:expr, [$($Variant:ident)*], $s:ident => $call:expr, none => $nothing:expr) => {
+        match $self {
+            AnyScheme::None => $nothing,
+            $(AnyScheme::$Variant($s) => $call,)*
+            AnyScheme::Custom($s) => $call,
+        }
+    };
+}
+
+macro_rules! schemes {
+    ($($Variant:ident $module:ident($Params:ident): $name:literal, $title:literal,
+        $reference:literal, $summary:literal;)*) => {
+        /// The machine of a port.
+        #[derive(Default)]
+        pub enum AnyScheme {
+            /// Measures nothing, changes nothing.
+            #[default]
+            None,
+            $(#[doc = $summary] $Variant(<$module::$Params as SchemeParams>::Port),)*
+            /// Brought from outside.
+            Custom(Box<dyn PortScheme>),
+        }
+        /// What a port does beside queueing, with its parameters.
+        #[derive(Clone, Default)]
+        pub enum SchemeSpec {
+            /// Nothing.
+            #[default]
+            None,
+            $(#[doc = $summary] $Variant($module::$Params),)*
+            /// What this function makes.
+            Custom(MakeScheme),
+        }
+        /// All schemes, in the order of the table.
+        pub const SCHEMES: &[SchemeEntry] = &[$(SchemeEntry {
+            name: $name, title: $title, reference: $reference, summary: $summary,
+            spec: || SchemeSpec::$Variant($module::$Params::default()),
+            source: include_str!(concat!(stringify!($module), ".rs")),
+        },)*];
+        impl SchemeSpec {
+            /// The machine of one port.
+            pub fn build(&self, init: PortInit) -> AnyScheme {
+                match self {
+                    SchemeSpec::None => AnyScheme::None,
+                    $(SchemeSpec::$Variant(params) => AnyScheme::$Variant(params.build(init)),)*
+                    SchemeSpec::Custom(make) => AnyScheme::Custom(make(init)),
+                }
+            }
+        }
+        impl PortScheme for AnyScheme {
+            #[inline]
+            fn on_arrival(
+                &mut self,
+                packet: &mut Packet,
+                queue: Backlog,
+                cx: &mut PortContext<'_>,
+            ) {
+                each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
+            }
+            fn leave(
+                &mut self,
+                packet: Packet,
+                behind: &mut Behind<'_>,
+                queue: Backlog,
+                cx: &mut PortContext<'_>,
+            ) -> Packet {
+                each!(self, [$($Variant)*], s => s.leave(packet, behind, queue, cx), none => packet)
+            }
+            #[inline]
+            fn next_timeout(&self) -> Option<Time> {
+                each!(self, [$($Variant)*], s => s.next_timeout(), none => None)
+            }
+            fn on_timeout(&mut self, now: Time, queue: Backlog) {
+                each!(self, [$($Variant)*], s => s.on_timeout(now, queue), none => ())
+            }
+            fn set_rate(&mut self, now: Time, rate: Rate) {
+                each!(self, [$($Variant)*], s => s.set_rate(now, rate), none => ())
+            }
+            fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+                each!(self, [$($Variant)*], s => s.publish(now, see), none => ())
+            }
+        }
+    };
+}
+
+schemes! {
+    Rcp rcp(RcpPortParams): "rcp", "RCP", "doi:10.1007/11499169_22",
+        "Computes one rate for all flows, and stamps it into what leaves.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_well_formed_and_tells_what_it_is_about() {
+        for (i, entry) in SCHEMES.iter().enumerate() {
+            let before = &SCHEMES[..i];
+            assert!(before.iter().all(|other| other.name != entry.name), "{} twice", entry.name);
+            let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            assert!(entry.name.bytes().all(plain) && entry.name != "none");
+            assert!(!entry.title.is_empty() && entry.summary.ends_with('.'), "{}", entry.name);
+            let cites = |line: &str| line.contains("RFC") || line.contains("doi");
+            assert!(cites(entry.reference) && entry.about().any(cites), "{}", entry.name);
+            assert!(entry.about().any(|line| line.starts_with("Differs from")), "{}", entry.name);
+            assert!(!matches!((entry.spec)(), SchemeSpec::None), "{}", entry.name);
+        }
+    }
+}

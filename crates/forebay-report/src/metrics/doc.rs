@@ -1,0 +1,163 @@
+//! What people read of a metric.
+
+use super::Metrics;
+
+/// What a number counts. Whoever shows it chooses prefix and digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Bytes.
+    Bytes,
+    /// A share of one, shown in percent.
+    Share,
+    /// A number without unit.
+    Plain,
+    /// A number of things: whole, unless it is a mean.
+    Count,
+}
+
+/// When a row of the table says nothing, and is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// Never.
+    No,
+    /// With one flow: it is its own mean, and shares with nobody.
+    OneFlow,
+    /// Where every flow completed: what they delivered is known before.
+    AllCompleted,
+    /// Where no run has any.
+    Zero,
+}
+
+/// A metric, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricDoc {
+    /// Key in results.
+    pub name: &'static str,
+    /// Its name in the table and in the report.
+    pub label: &'static str,
+    /// Unit in results, or empty.
+    pub unit: &'static str,
+    /// What a person is shown: the number in results times `scale`, in this unit.
+    pub shown: Unit,
+    /// 1e-3 for the `_ms` of results, which are shown in seconds; else 1.
+    pub scale: f64,
+    /// True if the table and the report have a row of it: then it is one number.
+    pub in_table: bool,
+    /// True if results have it for each class of flows, too.
+    pub by_class: bool,
+    /// True if the table and the report have a row of it for each class, where a run has several.
+    pub class_row: bool,
+    /// When its row is left out.
+    pub hidden: Hidden,
+    /// What it is, in a line.
+    pub meaning: &'static str,
+    /// Formula, what it counts and when, where a line does not say it; else empty.
+    pub more: &'static str,
+    number: fn(&Metrics) -> Option<f64>,
+}
+
+/// A metric with a row in the table, in the unit of results.
+pub(super) const fn row(label: &'static str, shown: Unit, meaning: &'static str) -> MetricDoc {
+    let unit = match shown {
+        Unit::Seconds => "s",
+        Unit::BitsPerSecond => "bit/s",
+        Unit::Bytes => "B",
+        Unit::Share | Unit::Plain | Unit::Count => "",
+    };
+    let (in_table, by_class, class_row, hidden) = (true, false, false, Hidden::No);
+    let (name, scale, more) = ("", 1.0, "");
+    MetricDoc {
+        name,
+        label,
+        unit,
+        shown,
+        scale,
+        in_table,
+        by_class,
+        class_row,
+        hidden,
+        meaning,
+        more,
+        number: |_| None,
+    }
+}
+
+/// What has no row of its own; without a label it is called by its key.
+pub(super) const fn aside(label: &'static str, shown: Unit, meaning: &'static str) -> MetricDoc {
+    MetricDoc { in_table: false, ..row(label, shown, meaning) }
+}
+
+impl MetricDoc {
+    pub(super) const fn more(self, more: &'static str) -> MetricDoc {
+        MetricDoc { more, ..self }
+    }
+
+    /// Results have it in milliseconds.
+    pub(super) const fn in_ms(self) -> MetricDoc {
+        MetricDoc { unit: "ms", scale: 1e-3, ..self }
+    }
+
+    /// The table has a row of it for each class of flows.
+    pub(super) const fn class_row(self) -> MetricDoc {
+        MetricDoc { class_row: true, ..self }
+    }
+
+    pub(super) const fn hidden(self, hidden: Hidden) -> MetricDoc {
+        MetricDoc { hidden, ..self }
+    }
+
+    /// Its key, whether classes have it, and where it is.
+    pub(super) const fn named(
+        self,
+        name: &'static str,
+        by_class: bool,
+        number: fn(&Metrics) -> Option<f64>,
+    ) -> MetricDoc {
+        let label = if self.label.is_empty() { name } else { self.label };
+        MetricDoc { name, label, by_class, number, ..self }
+    }
+
+    /// In `metrics`; None if it is not one number, or has no value there.
+    pub fn of(&self, metrics: &Metrics) -> Option<f64> {
+        if self.in_table { (self.number)(metrics) } else { None }
+    }
+}
+
+/// What may be one number.
+pub(super) trait Number {
+    fn number(&self) -> Option<f64>;
+}
+
+impl Number for Option<f64> {
+    fn number(&self) -> Option<f64> {
+        *self
+    }
+}
+
+impl Number for u64 {
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
+}
+
+macro_rules! no_number {
+    ($($type:ty),*) => {$(
+        impl Number for $type {
+            fn number(&self) -> Option<f64> {
+                None
+            }
+        }
+    )*};
+}
+
+no_number!(usize, [f64; 2], Option<String>);
+
+impl<K, V> Number for std::collections::BTreeMap<K, V> {
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}

@@ -1,0 +1,96 @@
+//! Rows of `series.parquet`, in the order of the file.
+
+use super::error::ReportError;
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::fs::File;
+use std::path::Path;
+
+/// The columns that a report needs.
+const COLUMNS: [&str; 6] = ["run_protocol", "seed", "t_ns", "entity", "metric", "value"];
+
+/// One sample of one metric.
+pub(super) struct Row<'a> {
+    pub protocol: &'a [u8],
+    pub seed: u64,
+    pub t_ns: i64,
+    pub entity: &'a [u8],
+    pub metric: &'a [u8],
+    pub value: f64,
+    /// Empty in results of versions that wrote none.
+    pub unit: &'a [u8],
+}
+
+/// Tell `each` of every row.
+pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), ReportError> {
+    let file = File::open(path).map_err(ReportError::io("read", path))?;
+    let wrong = ReportError::parquet(path);
+    let reader = SerializedFileReader::new(file).map_err(&wrong)?;
+    let columns = places(&reader).ok_or_else(|| ReportError::NotResults {
+        path: path.to_path_buf(),
+        why: format!("does not have the columns {}", COLUMNS.join(", ")),
+    })?;
+    let unit = place(&reader, "unit");
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group).map_err(&wrong)?;
+        read_group(&*group, (columns, unit), &mut each).map_err(&wrong)?;
+    }
+    Ok(())
+}
+
+fn place(reader: &SerializedFileReader<File>, name: &str) -> Option<usize> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    schema.columns().iter().position(|column| column.name() == name)
+}
+
+fn places(reader: &SerializedFileReader<File>) -> Option<[usize; 6]> {
+    let places: Option<Vec<usize>> = COLUMNS.iter().map(|name| place(reader, name)).collect();
+    places?.try_into().ok()
+}
+
+fn read_group(
+    group: &dyn RowGroupReader,
+    (columns, unit): ([usize; 6], Option<usize>),
+    each: &mut impl FnMut(&Row<'_>),
+) -> parquet::errors::Result<()> {
+    let [protocol, seed, t_ns, entity, metric, value] = columns;
+    let protocol = column::<ByteArrayType>(group, protocol)?;
+    let seed = column::<Int64Type>(group, seed)?;
+    let t_ns = column::<Int64Type>(group, t_ns)?;
+    let entity: Vec<ByteArray> = column::<ByteArrayType>(group, entity)?;
+    let metric: Vec<ByteArray> = column::<ByteArrayType>(group, metric)?;
+    let value = column::<DoubleType>(group, value)?;
+    let unit = unit.map(|unit| column::<ByteArrayType>(group, unit)).transpose()?;
+    for i in 0..value.len() {
+        each(&Row {
+            protocol: protocol[i].data(),
+            // The same bits as when it was written.
+            seed: seed[i] as u64,
+            t_ns: t_ns[i],
+            entity: entity[i].data(),
+            metric: metric[i].data(),
+            value: value[i],
+            unit: unit.as_ref().map_or(&[], |unit| unit[i].data()),
+        });
+    }
+    Ok(())
+}
+
+/// All values of a column of a row group, none of which is missing.
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    column: usize,
+) -> parquet::errors::Result<Vec<T::T>> {
+    let rows = group.metadata().num_rows() as usize;
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
+    let mut values = Vec::with_capacity(rows);
+    while values.len() < rows {
+        let (read, _, _) = reader.read_records(rows, None, None, &mut values)?;
+        if read == 0 {
+            let message = format!("column {column} ends after {} of {rows} rows", values.len());
+            return Err(parquet::errors::ParquetError::General(message));
+        }
+    }
+    Ok(values)
+}

@@ -1,0 +1,29 @@
+//! INRPP as a line of the table of routers.
+
+use super::router::{Inrpp, PortInfo};
+use super::settings::Settings;
+use crate::forwarding::{RouterInit, RouterPort, RouterSettings};
+use alloc::vec::Vec;
+use forebay_base::{IpVersion, NodeId, Rate};
+use forebay_signal::inrpp::RouterId;
+
+impl RouterSettings for Settings {
+    type Router = Inrpp;
+
+    /// Detour tags are an IPv4 option: with IPv6 no router has neighbours for detours.
+    fn build(&self, init: RouterInit<'_>) -> Inrpp {
+        let id = |node: NodeId| RouterId(node.0);
+        let info = |port: &RouterPort| {
+            let neighbour = port.neighbour.filter(|_| init.version == IpVersion::V4);
+            PortInfo { rate: port.rate, neighbour: neighbour.map(id) }
+        };
+        let ports: Vec<PortInfo> = init.ports.iter().map(info).collect();
+        Inrpp::new(id(init.node), &ports, self, init.rng)
+    }
+    fn cache_bytes(&self, rate: Rate) -> u64 {
+        self.cache.at(rate).total_bytes
+    }
+    fn count_per_flow(&mut self) {
+        self.flow_totals = true;
+    }
+}

@@ -1,0 +1,173 @@
+//! What routers and ports are in a run: what the scenario says of them, else what the protocols of
+//! the run need.
+
+use crate::error::Fault;
+use crate::item::whole;
+use crate::protocol::Bundle;
+use crate::registry::{Chosen, Kind, Line, RouterTraits, Routers, Schemes, line};
+use crate::{Link, LinkDirection, Problem, Scenario};
+use forebay_base::NodeId;
+use forebay_net::{ForwardingSpec, SchemeSpec};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// Routers and ports of a run.
+pub(super) struct Network {
+    /// Nodes that are hosts are not there.
+    routers: BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>,
+    /// Schemes that the scenario gives its links, by the address of what it says.
+    schemes: BTreeMap<usize, SchemeSpec>,
+    /// The scheme of the other ports of routers.
+    needed: SchemeSpec,
+    /// What links between routers carry beyond their MTU for the protocols of the run, in bytes.
+    mtu_room_bytes: u16,
+}
+
+impl Network {
+    /// How a node forwards; None of a host.
+    pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
+        self.routers.get(&node).map(|(_, spec)| spec.clone())
+    }
+    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is
+    /// a host.
+    pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
+        match &wire.port {
+            _ if !self.routers.contains_key(&from) => SchemeSpec::None,
+            Some(port) => self.schemes[&address(port)].clone(),
+            None => self.needed.clone(),
+        }
+    }
+    /// What a link carries beyond its MTU, in bytes.
+    pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
+        let (Some((a, _)), Some((b, _))) = (self.routers.get(&link.a), self.routers.get(&link.b))
+        else {
+            return 0;
+        };
+        let between = if a.name == b.name { a.traits.mtu_room_bytes } else { 0 };
+        between.max(self.mtu_room_bytes)
+    }
+}
+
+fn address<T>(of: &Arc<T>) -> usize {
+    Arc::as_ptr(of).addr()
+}
+
+/// The routers of one kind.
+type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
+
+/// What a protocol needs.
+type Need = (&'static str, Bundle);
+
+impl Scenario {
+    /// Routers and ports under one protocol, and under those that flows name.
+    pub(super) fn network(&self, protocol: &'static str) -> Result<Network, Problem> {
+        let names = self.protocols_under(protocol);
+        let needs: Vec<Need> = names.into_iter().map(|name| (name, self.bundle(name))).collect();
+        let routers = self.routers(&needs)?;
+        let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut schemes = BTreeMap::new();
+        for port in wires().filter_map(|wire| wire.port.as_ref()) {
+            if let Entry::Vacant(place) = schemes.entry(address(port)) {
+                place.insert(self.machine(port)?);
+            }
+        }
+        let needed = match wires().all(|wire| wire.port.is_some()) {
+            true => SchemeSpec::None,
+            false => match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
+                Some(port) => self.machine(&port)?,
+                None => SchemeSpec::None,
+            },
+        };
+        let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
+        Ok(Network { routers, schemes, needed, mtu_room_bytes: mtu_room_bytes.unwrap_or(0) })
+    }
+
+    /// The routers, each able to work where it is.
+    fn routers(
+        &self,
+        needs: &[Need],
+    ) -> Result<BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>, Problem> {
+        let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
+        let common = match (&self.router, self.nodes.iter().find(open)) {
+            (Some(router), _) => Some(Chosen::clone(router)),
+            (None, None) => None,
+            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
+        };
+        let plain = crate::registry::lines::<Routers>()[0];
+        let common = match common {
+            Some(router) => (router.line, self.machine(&router)?),
+            None => (plain, ForwardingSpec::PlainIp),
+        };
+        let mut routers = BTreeMap::new();
+        for (id, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| !node.is_host) {
+            let router = match &node.router {
+                Some(router) => (router.line, self.machine(router)?),
+                None => common.clone(),
+            };
+            routers.insert(id, router);
+        }
+        let mut checks: BTreeMap<&str, OfKind> = BTreeMap::new();
+        for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
+            let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
+            of_kind.1.push((id, spec.clone()));
+        }
+        for (traits, of_kind) in checks.values() {
+            traits.check.map_or(Ok(()), |check| check(self, of_kind))?;
+        }
+        Ok(routers)
+    }
+
+    fn machine<K: Kind>(&self, chosen: &Chosen<K>) -> Result<K::Machine, Problem> {
+        chosen.machine(self).map_err(|why| Problem::Conflict(format!("{}: {why}", chosen.name())))
+    }
+
+    /// The one thing of a kind that all protocols which need one agree on.
+    fn needed<K: Kind>(
+        &self,
+        needs: &[Need],
+        of: impl Fn(&Bundle) -> Option<&'static str>,
+    ) -> Result<Option<Chosen<K>>, Problem> {
+        let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
+        let Some((by, name)) = wanted.next() else { return Ok(None) };
+        if let Some((other, another)) = wanted.find(|(_, another)| *another != name) {
+            return Err(Problem::Conflict(format!(
+                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: \
+                 they cannot be in one run",
+                word = K::WORD
+            )));
+        }
+        let Some(line) = line::<K>(name) else {
+            let word = K::WORD;
+            let text = format!("`{by}` needs the {word} `{name}`, but there is no such {word}");
+            return Err(Problem::Conflict(text));
+        };
+        Ok(Some(Chosen::of(line, line.defaults(), toml::Table::new())))
+    }
+
+    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
+    /// any of them needs.
+    pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
+        let needs = |name: &'static str| self.bundle(name).router == Some(kind);
+        let common = match &self.router {
+            Some(router) => router.name() == kind,
+            None => self.protocols_under(protocol).into_iter().any(needs),
+        };
+        let is_one = |node: &crate::Node| match &node.router {
+            _ if node.is_host => false,
+            Some(router) => router.name() == kind,
+            None => common,
+        };
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        nodes.filter(|(_, node)| is_one(node)).map(|(id, _)| id).collect()
+    }
+}
+
+/// Errors if routers or ports do not go with a protocol that is compared.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    for protocol in &scenario.protocols {
+        let network = scenario.network(protocol);
+        network.map_err(|problem| Fault::at(whole(0), "protocols", problem))?;
+    }
+    Ok(())
+}

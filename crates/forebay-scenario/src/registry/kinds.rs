@@ -1,0 +1,223 @@
+//! The four kinds, and the lines of their tables.
+
+use super::{Kind, Line, Made, Make, Over};
+use crate::algorithms::is_algorithm;
+use crate::protocol::Bundle;
+use crate::{Problem, Scenario, inrpp, rcp};
+use forebay_base::{NodeId, ParamError};
+use forebay_cc::{AnyController, AnyFeedback, Init};
+use forebay_net::MakeDiscipline;
+use forebay_queue::{
+    DISCIPLINES, DisciplineEntry, DisciplineSpec, SCHEMES, SchemeEntry, SchemeSpec,
+};
+use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, OnceLock, RwLock};
+
+/// Congestion controllers with their receiver halves. Those of the table are not in this list but
+/// in `forebay-cc`: see [`Algorithm`](crate::Algorithm).
+pub enum Controllers {}
+
+/// What makes both ends of a path.
+#[derive(Clone)]
+pub struct ControllerMachine {
+    pub(crate) controller: Arc<dyn Fn(Init) -> AnyController + Send + Sync>,
+    pub(crate) feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
+}
+
+/// Queue disciplines.
+pub enum Disciplines {}
+
+/// Port schemes: meter and egress.
+pub enum Schemes {}
+
+/// Routers.
+pub enum Routers {}
+
+/// What else there is to know of a kind of router.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RouterTraits {
+    /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
+    /// to a full-sized packet.
+    pub mtu_room_bytes: u16,
+    /// Errors if they cannot work in this network.
+    pub(crate) check: Option<Check>,
+}
+
+type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
+
+/// A list that is made of its table when it is looked at first.
+type List<K> = RwLock<Vec<&'static Line<K>>>;
+
+fn list_of<K: Kind>(
+    list: &'static OnceLock<List<K>>,
+    table: impl FnOnce() -> Vec<Line<K>>,
+) -> &'static List<K> {
+    list.get_or_init(|| {
+        // For as long as the process lives.
+        let lines = table().into_iter().map(|line| &*Box::leak(Box::new(line)));
+        RwLock::new(lines.collect())
+    })
+}
+
+impl Kind for Controllers {
+    const WORD: &'static str = "protocol";
+    const KEY: &'static str = "";
+    const OWN_KEYS: &'static [&'static str] = &["of", "title"];
+    type Machine = ControllerMachine;
+    type Traits = Bundle;
+
+    fn list() -> &'static List<Controllers> {
+        static LIST: OnceLock<List<Controllers>> = OnceLock::new();
+        list_of(&LIST, Vec::new)
+    }
+    fn is_taken(name: &str) -> bool {
+        is_algorithm(name)
+    }
+}
+
+impl Kind for Disciplines {
+    const WORD: &'static str = "discipline";
+    const KEY: &'static str = "discipline";
+    const OWN_KEYS: &'static [&'static str] = &["discipline", "limit", "rtt"];
+    type Machine = MakeDiscipline;
+    type Traits = ();
+
+    fn list() -> &'static List<Disciplines> {
+        static LIST: OnceLock<List<Disciplines>> = OnceLock::new();
+        list_of(&LIST, || {
+            let schemas = schemars::schema_for!(DisciplineSpec).to_value();
+            DISCIPLINES.iter().map(|entry| discipline(entry, &schemas)).collect()
+        })
+    }
+}
+
+impl Kind for Schemes {
+    const WORD: &'static str = "port scheme";
+    const KEY: &'static str = "scheme";
+    const OWN_KEYS: &'static [&'static str] = &["scheme"];
+    type Machine = SchemeSpec;
+    type Traits = ();
+
+    fn list() -> &'static List<Schemes> {
+        static LIST: OnceLock<List<Schemes>> = OnceLock::new();
+        list_of(&LIST, || {
+            let none = Line {
+                name: "none",
+                title: "No scheme",
+                reference: "",
+                summary: "Ports queue, and do nothing else, whatever protocols run.",
+                about: Vec::new(),
+                schema: no_parameters(),
+                traits: (),
+                make: fixed(SchemeSpec::None),
+                over: None,
+            };
+            [none].into_iter().chain(SCHEMES.iter().map(scheme)).collect()
+        })
+    }
+}
+
+impl Kind for Routers {
+    const WORD: &'static str = "kind of router";
+    const KEY: &'static str = "kind";
+    const OWN_KEYS: &'static [&'static str] = &["kind"];
+    type Machine = ForwardingSpec;
+    type Traits = RouterTraits;
+
+    fn list() -> &'static List<Routers> {
+        static LIST: OnceLock<List<Routers>> = OnceLock::new();
+        list_of(&LIST, || ROUTERS.iter().map(router).collect())
+    }
+}
+
+/// The parameters of a line of a table, as scenarios give them.
+pub(crate) struct Params<K: Kind> {
+    /// The line.
+    pub name: &'static str,
+    pub schema: fn() -> Json,
+    pub make: fn(&toml::Table) -> Result<Made<K>, String>,
+    pub over: Option<Over>,
+    pub traits: K::Traits,
+}
+
+impl<K: Kind> Params<K> {
+    fn parts(&self) -> (Json, Box<Make<K>>, Option<Over>, K::Traits) {
+        ((self.schema)(), Box::new(self.make), self.over, self.traits.clone())
+    }
+}
+
+/// Schemes and routers whose parameters scenarios give; the others have none.
+const SCHEME_PARAMS: &[Params<Schemes>] = &[rcp::PARAMS];
+const ROUTER_PARAMS: &[Params<Routers>] = &[inrpp::PARAMS];
+
+fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
+    let params = SCHEME_PARAMS.iter().find(|params| params.name == entry.name);
+    let fixed = || (no_parameters(), fixed((entry.spec)()), None, ());
+    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
+    let SchemeEntry { name, title, reference, summary, .. } = *entry;
+    let about = entry.about().collect();
+    Line { name, title, reference, summary, about, schema, traits, make, over }
+}
+
+fn router(entry: &RouterEntry) -> Line<Routers> {
+    let params = ROUTER_PARAMS.iter().find(|params| params.name == entry.name);
+    let fixed = || (no_parameters(), fixed((entry.spec)()), None, RouterTraits::default());
+    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
+    let RouterEntry { name, title, reference, summary, .. } = *entry;
+    let about = entry.about().collect();
+    Line { name, title, reference, summary, about, schema, traits, make, over }
+}
+
+fn no_parameters() -> Json {
+    json!({ "type": "object", "properties": {}, "additionalProperties": false })
+}
+
+/// What has no parameters.
+fn fixed<K: Kind>(machine: K::Machine) -> Box<Make<K>>
+where
+    K::Machine: Sync,
+{
+    Box::new(move |params: &toml::Table| match params.keys().next() {
+        Some(key) => Err(format!("unknown field `{key}`, there are no fields")),
+        None => Ok(Made { machine: machine.clone(), params: toml::Table::new(), range: Ok(()) }),
+    })
+}
+
+fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
+    let DisciplineEntry { name, title, reference, summary, .. } = *entry;
+    Line {
+        name,
+        title,
+        reference,
+        summary,
+        about: entry.about().collect(),
+        schema: parameters(schemas, name),
+        traits: (),
+        make: Box::new(move |given| {
+            let mut tagged = toml::Table::new();
+            tagged.insert(name.to_string(), toml::Value::Table(given.clone()));
+            let spec: DisciplineSpec = toml::Value::Table(tagged).try_into().map_err(first_line)?;
+            let written = toml::Value::try_from(&spec).expect("parameters are plain values");
+            let params = written.get(name).and_then(toml::Value::as_table).cloned();
+            let range: Result<(), ParamError> = spec.check();
+            let machine: MakeDiscipline = Arc::new(move |init| spec.build(init));
+            Ok(Made { machine, params: params.unwrap_or_default(), range })
+        }),
+        over: None,
+    }
+}
+
+/// The first line says what is wrong; those behind it show a text that is not the user's.
+pub(crate) fn first_line(error: toml::de::Error) -> String {
+    error.message().lines().next().unwrap_or_default().to_string()
+}
+
+/// The parameters of that discipline, out of the schema of the enum of all disciplines.
+fn parameters(schemas: &Json, name: &str) -> Json {
+    let variants = schemas["oneOf"].as_array().into_iter().flatten();
+    let mut found = variants.filter_map(|variant| variant["properties"].get(name));
+    let schema = found.next().cloned().unwrap_or_default();
+    let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
+    pointer.and_then(|p| schemas.pointer(p)).cloned().unwrap_or(schema)
+}

@@ -1,0 +1,169 @@
+//! What a scenario can name: controllers, queue disciplines, port schemes, routers. Each kind has
+//! one list, of the lines of its table and behind them what a program registers ([`Registration`]);
+//! both are of one type, which knows nothing of the type of the parameters.
+
+mod kinds;
+mod registration;
+
+pub use kinds::{ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, Schemes};
+pub(crate) use kinds::{Params, first_line};
+pub use registration::{NoParams, RegisterError, Registration};
+
+use crate::Scenario;
+use forebay_base::ParamError;
+use serde_json::Value as Json;
+use std::fmt;
+use std::sync::RwLock;
+
+/// A kind of thing that scenarios name.
+pub trait Kind: Sized + 'static {
+    /// What messages call one of them.
+    const WORD: &'static str;
+    /// The key of its name, where parameters stand beside it; empty if they never do.
+    const KEY: &'static str;
+    /// Keys beside the parameters: no parameter may be called so.
+    const OWN_KEYS: &'static [&'static str];
+    /// What is made of parameters.
+    type Machine: Clone + Send + Sync + 'static;
+    /// What else there is to know of one of them.
+    type Traits: Clone + Default + Send + Sync + 'static;
+    /// Its list: the lines of the table, then registered ones.
+    fn list() -> &'static RwLock<Vec<&'static Line<Self>>>;
+    /// True if a name is taken without a line in the list.
+    fn is_taken(_name: &str) -> bool {
+        false
+    }
+}
+
+/// A line of a list: a name, what to show of it, and how it is made of parameters.
+pub struct Line<K: Kind> {
+    /// Name in scenario files and in results.
+    pub name: &'static str,
+    /// Name in figures and text.
+    pub title: &'static str,
+    /// RFC, draft or DOI; empty if there is none.
+    pub reference: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What is implemented, line by line.
+    pub about: Vec<&'static str>,
+    /// JSON Schema of the parameters.
+    pub schema: Json,
+    /// What else there is to know.
+    pub traits: K::Traits,
+    /// Makes it of the parameters that are given.
+    pub(crate) make: Box<Make<K>>,
+    /// Where a scenario has a table of parameters for all of this name: those of the table, and
+    /// over them the given ones.
+    pub(crate) over: Option<Over>,
+}
+
+/// What is made of parameters; Err of such that cannot be read.
+pub(crate) type Make<K> = dyn Fn(&toml::Table) -> Result<Made<K>, String> + Send + Sync;
+pub(crate) type Over = fn(&Scenario, &toml::Table) -> toml::Table;
+
+/// What a line makes.
+pub(crate) struct Made<K: Kind> {
+    pub machine: K::Machine,
+    /// All parameters.
+    pub params: toml::Table,
+    /// Err if one is out of its range: the machine must not be used.
+    pub range: Result<(), ParamError>,
+}
+
+impl<K: Kind> Line<K> {
+    /// The names of its parameters.
+    pub fn keys(&self) -> Vec<&str> {
+        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        properties.map(|(key, _)| key.as_str()).collect()
+    }
+    /// It with the parameters of which nothing is said.
+    pub(crate) fn defaults(&self) -> Made<K> {
+        (self.make)(&toml::Table::new()).expect("a line can be made of nothing")
+    }
+}
+
+impl<K: Kind> fmt::Debug for Line<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All of a kind; the first is that of which nothing is said, where there is such a one.
+pub fn lines<K: Kind>() -> Vec<&'static Line<K>> {
+    // A line is there or not, whatever else a thread that panicked did.
+    K::list().read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+}
+
+/// The line of that name.
+pub fn line<K: Kind>(name: &str) -> Option<&'static Line<K>> {
+    lines::<K>().into_iter().find(|line| line.name == name)
+}
+
+/// One of a kind with its parameters.
+pub struct Chosen<K: Kind> {
+    /// Its line.
+    pub line: &'static Line<K>,
+    /// Its parameters: all, or those that a scenario gives it beside a table for all of its name.
+    pub params: toml::Table,
+    machine: K::Machine,
+}
+
+impl<K: Kind> Chosen<K> {
+    pub(crate) fn of(line: &'static Line<K>, made: Made<K>, given: toml::Table) -> Chosen<K> {
+        let params = if line.over.is_some() { given } else { made.params };
+        Chosen { line, params, machine: made.machine }
+    }
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.line.name
+    }
+    /// What to build it with. Errors in words if the parameters do not go with those of the table
+    /// that the scenario has for all of this name.
+    pub(crate) fn machine(&self, scenario: &Scenario) -> Result<K::Machine, String> {
+        let Some(over) = self.line.over else { return Ok(self.machine.clone()) };
+        let made = (self.line.make)(&over(scenario, &self.params))?;
+        made.range.map_err(|e| format!("`{}` must be {}", e.param, e.allowed))?;
+        Ok(made.machine)
+    }
+    /// The machine of one whose scenario has no table for all of its name.
+    pub(crate) fn own_machine(&self) -> &K::Machine {
+        &self.machine
+    }
+}
+
+impl Chosen<Disciplines> {
+    /// True if it is that of queues of which nothing is said.
+    pub fn is_default(&self) -> bool {
+        self.line.name == lines::<Disciplines>()[0].name
+    }
+}
+
+impl<K: Kind> Clone for Chosen<K> {
+    fn clone(&self) -> Self {
+        let Chosen { line, params, machine } = self;
+        Chosen { line, params: params.clone(), machine: machine.clone() }
+    }
+}
+
+impl<K: Kind> PartialEq for Chosen<K> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.line.name, &self.params) == (other.line.name, &other.params)
+    }
+}
+
+impl<K: Kind> fmt::Debug for Chosen<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.line.name, self.params)
+    }
+}
+
+/// The name and the parameters as a scenario writes them, without the defaults.
+impl<K: Kind> fmt::Display for Chosen<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.line.name)?;
+        let defaults = self.line.defaults().params;
+        let given = self.params.iter().filter(|(key, value)| defaults.get(*key) != Some(value));
+        given.into_iter().try_for_each(|(key, value)| write!(f, ", {key} = {value}"))
+    }
+}

@@ -1,0 +1,175 @@
+//! Random INRPP networks in which every flow lasts: routers in series or in a ring, flows over one
+//! or several hops that come one by one, some of plain TCP. Each has a share by max-min fairness.
+
+use crate::pool::{config, pooled_link, router, settings, transport};
+use crate::random::log_uniform;
+use crate::world::World;
+use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
+use forebay_net::NetSpec;
+use forebay_router::inrpp::CacheLimits;
+
+const PACKET_BYTES: u64 = 1500;
+
+/// A network and what each of its flows should have.
+pub struct Crowd {
+    /// The network; flows without end.
+    pub spec: NetSpec,
+    /// Of each flow: true if it speaks INRPP.
+    pub pooled: Vec<bool>,
+    /// Max-min share of each flow, with headers, in bit/s.
+    pub shares_bps: Vec<f64>,
+    /// Round trip of each flow over empty links.
+    pub rtts: Vec<Span>,
+    /// When the last flow starts.
+    pub last_start: Time,
+}
+
+/// A flow: its first router, the number of links between routers that it takes, its access.
+struct Plan {
+    first: usize,
+    hops: usize,
+    access: Rate,
+    start: Time,
+    pooled: bool,
+}
+
+/// How small S_high may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thresholds {
+    /// A quarter of it has room for a packet of each flow, and of one that comes.
+    PacketEach,
+    /// Ten packets, however many flows there are.
+    TenPackets,
+}
+
+/// The network of a seed.
+pub fn crowd(seed: u64, thresholds: Thresholds) -> Crowd {
+    let mut rng = Rng::new(seed, Stream::Test, 2);
+    let ring = rng.chance(0.4);
+    // In a ring of fewer than five not every way of two hops is the shortest.
+    let routers = if ring { 5 + rng.below(2) as usize } else { 2 + rng.below(5) as usize };
+    let links = if ring { routers } else { routers - 1 };
+    let rates: Vec<Rate> =
+        (0..links).map(|_| Rate::clamped(log_uniform(&mut rng, 1e6, 5e6) as u64)).collect();
+    let delays: Vec<Span> =
+        (0..links).map(|_| Span::from_secs_f64(log_uniform(&mut rng, 0.001, 0.006))).collect();
+    let plans: Vec<Plan> = (0..2 + rng.below(7)).map(|_| plan(&mut rng, ring, links)).collect();
+    let demands: Vec<Vec<usize>> = plans
+        .iter()
+        .map(|plan| (0..plan.hops).map(|hop| (plan.first + hop) % links).collect())
+        .collect();
+    let rtts: Vec<Span> = demands
+        .iter()
+        .map(|way| {
+            let near = Span::from_millis(2);
+            way.iter().map(|&l| delays[l]).fold(near, |sum, delay| sum + delay) * 2
+        })
+        .collect();
+    let shares_bps = max_min(&rates, &plans, &demands);
+    let mut world = World::new();
+    let limits = caches(&mut rng, thresholds, (&plans, &rates, &rtts));
+    let settings = settings(limits);
+    let nodes: Vec<NodeId> =
+        (0..routers).map(|i| router(&mut world, &format!("r{i}"), &settings)).collect();
+    for link in 0..links {
+        let (a, b) = (nodes[link], nodes[(link + 1) % routers]);
+        world.join(a, b, pooled_link(rates[link], delays[link]));
+    }
+    let kinds =
+        [transport(&mut world, "cubic", config()), transport(&mut world, "inrpp", config())];
+    for (i, plan) in plans.iter().enumerate() {
+        let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
+        let access = pooled_link(plan.access, Span::from_millis(1));
+        world.join(s, nodes[plan.first], access.clone());
+        world.join(nodes[(plan.first + plan.hops) % routers], d, access);
+        world.flow((s, d), plan.start, None, kinds[plan.pooled as usize]);
+    }
+    let last_start = plans.iter().map(|plan| plan.start).max().expect("flows");
+    let pooled = plans.iter().map(|plan| plan.pooled).collect();
+    Crowd { spec: world.spec, pooled, shares_bps, rtts, last_start }
+}
+
+fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
+    let (first, hops) = match ring {
+        true => (rng.below(links as u64) as usize, 1 + rng.below(2) as usize),
+        false => {
+            let first = rng.below(links as u64) as usize;
+            (first, 1 + rng.below((links - first) as u64) as usize)
+        }
+    };
+    // Some hosts are slower than what they share.
+    let access = Rate::clamped(log_uniform(rng, 2e6, 4e7) as u64);
+    let start = Time::from_nanos(rng.below(1_500_000_000));
+    Plan { first, hops, access, start, pooled: !rng.chance(0.15) }
+}
+
+/// Room for what all senders send in the longest round trip and in that of the ACKs of all of them.
+fn caches(
+    rng: &mut Rng,
+    thresholds: Thresholds,
+    (plans, rates, rtts): (&[Plan], &[Rate], &[Span]),
+) -> CacheLimits {
+    let offered_bps: u64 = plans.iter().map(|plan| plan.access.bps()).sum();
+    let slowest = rates.iter().min().expect("links");
+    let spacing = slowest.span_of(plans.len() as u64 * PACKET_BYTES);
+    // Queues hold 50 ms each: two of hosts, and those of the links.
+    let queues = Span::from_millis(50) * (rates.len() as u64 + 2);
+    let longest = *rtts.iter().max().expect("flows") + spacing + queues;
+    let room = (offered_bps as f64 / 8.0 * longest.as_secs_f64()) as u64;
+    let least = match thresholds {
+        Thresholds::PacketEach => 4 * (plans.len() + 1) as u64 * PACKET_BYTES,
+        Thresholds::TenPackets => 0,
+    };
+    let high_bytes = (log_uniform(rng, 10.0, 200.0) * PACKET_BYTES as f64) as u64;
+    let high_bytes = high_bytes.max(least);
+    let low_bytes = 1 + rng.below(high_bytes);
+    CacheLimits { low_bytes, high_bytes, total_bytes: high_bytes + room }
+}
+
+/// Progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2): all rates rise
+/// together; where a link is full, those that cross it stay.
+fn max_min(rates: &[Rate], plans: &[Plan], demands: &[Vec<usize>]) -> Vec<f64> {
+    let mut left: Vec<f64> = rates.iter().map(|rate| rate.bps() as f64).collect();
+    let mut shares = vec![0.0; plans.len()];
+    let mut rising: Vec<usize> = (0..plans.len()).collect();
+    while !rising.is_empty() {
+        let crossing = |link: usize| rising.iter().filter(|&&f| demands[f].contains(&link)).count();
+        let by_link = (0..left.len()).filter(|&l| crossing(l) > 0);
+        let by_link = by_link.map(|l| left[l] / crossing(l) as f64);
+        let by_access = rising.iter().map(|&f| plans[f].access.bps() as f64 - shares[f]);
+        let step = by_link.chain(by_access).fold(f64::INFINITY, f64::min);
+        for &flow in &rising {
+            shares[flow] += step;
+            demands[flow].iter().for_each(|&link| left[link] -= step);
+        }
+        let done = |flow: usize| {
+            let full = demands[flow].iter().any(|&link| left[link] < 1.0);
+            full || plans[flow].access.bps() as f64 - shares[flow] < 1.0
+        };
+        rising.retain(|&flow| !done(flow));
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The figure of the book: links of 1, three flows over one link each, one over all; and a
+    /// host that has less than its part.
+    #[test]
+    fn shares_are_those_of_the_book() {
+        let plan = |first, hops, mbps| Plan {
+            first,
+            hops,
+            access: Rate::mbps(mbps),
+            start: Time::ZERO,
+            pooled: true,
+        };
+        let plans = [plan(0, 2, 9), plan(0, 1, 9), plan(1, 1, 9), plan(1, 1, 1)];
+        let demands = [vec![0, 1], vec![0], vec![1], vec![1]];
+        let shares = max_min(&[Rate::mbps(12), Rate::mbps(6)], &plans, &demands);
+        // Of 6 Mbit/s one takes 1, the others 2.5 each; of 12 what is left is more than a host has.
+        assert_eq!(shares, [2.5e6, 9e6, 2.5e6, 1e6]);
+    }
+}

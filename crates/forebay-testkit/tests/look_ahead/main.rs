@@ -1,0 +1,8 @@
+//! Look-ahead: it changes nothing that can be read, and each of its conditions is needed.
+
+mod engine;
+mod guards;
+mod horizon;
+mod networks;
+mod plan;
+mod random;

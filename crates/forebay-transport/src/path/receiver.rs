@@ -1,0 +1,325 @@
+//! The receiving half of a path: what came, what is to be acknowledged, what the ACK carries.
+//!
+//! [`Receiver`] owns the received ranges, the ACK schedule, the window that this end offers,
+//! TS.Recent and the controller's receiver half (the feedback).
+//!
+//! Invariants: RCV.NXT and the right edge of the window never move back. An ACK that leaves is
+//! noted by [`Receiver::on_ack_sent`], on its own or with data.
+
+use super::MAX_OUTSTANDING_BYTES;
+use super::input::Incoming;
+use crate::config::TcpConfig;
+use crate::recv::{AckSchedule, Arrival, InOrderData, Reassembly};
+use crate::surface::Counters;
+use forebay_base::{Ecn, MAX_OPTION_BYTES, OptionList, Span, TcpFlags, Time, kind, narrow, seq_lt};
+use forebay_cc::{
+    AckDemand, AnyController, AnyFeedback, Controller, DatagramView, Feedback, PieceView,
+};
+
+pub(super) struct Receiver {
+    ranges: Reassembly,
+    acks: AckSchedule,
+    /// The controller's receiver half.
+    feedback: AnyFeedback,
+    /// There is no such half.
+    no_feedback: bool,
+    /// CE was received, and CWR not yet.
+    echo_congestion: bool,
+    /// The offered window as a header has it.
+    scaled_window: u16,
+    ts_recent: u32,
+    /// The offered window in bytes.
+    window: u64,
+    /// Last.ACK.sent (RFC 7323 section 4.3).
+    last_ack_sent: u64,
+    /// Offset of the peer's FIN.
+    fin_at: Option<u64>,
+}
+
+/// The controller's own policy, or the configured one.
+fn ack_schedule(controller: &AnyController, config: &TcpConfig) -> AckSchedule {
+    match controller.ack_policy() {
+        Some(policy) => AckSchedule::new(policy),
+        None if config.quick_while_growing => AckSchedule::new(config.ack_policy)
+            .quick_while_growing(config.receive_buffer_bytes, config.mss_bytes.into()),
+        None => AckSchedule::new(config.ack_policy),
+    }
+}
+
+impl Receiver {
+    pub(super) fn new(
+        controller: &AnyController,
+        feedback: AnyFeedback,
+        config: &TcpConfig,
+    ) -> Receiver {
+        Receiver {
+            ranges: Reassembly::new(config.receive_buffer_bytes, config.mss_bytes),
+            acks: ack_schedule(controller, config),
+            no_feedback: matches!(feedback, AnyFeedback::None),
+            feedback,
+            echo_congestion: false,
+            scaled_window: 0,
+            ts_recent: 0,
+            window: 0,
+            last_ack_sent: 0,
+            fin_at: None,
+        }
+    }
+
+    /// RCV.NXT.
+    #[inline]
+    pub(super) fn nxt(&self) -> u64 {
+        self.ranges.nxt()
+    }
+    #[inline]
+    pub(super) fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+    /// Last.ACK.sent.
+    #[inline]
+    pub(super) fn last_ack_sent(&self) -> u64 {
+        self.last_ack_sent
+    }
+    /// The offered window in bytes.
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        self.window
+    }
+    /// The window field of a segment with `flags`: never scaled on a SYN.
+    #[inline]
+    pub(super) fn window_field(&self, flags: TcpFlags) -> u16 {
+        if flags.has(TcpFlags::SYN) {
+            self.window.min(u16::MAX as u64) as u16
+        } else {
+            self.scaled_window
+        }
+    }
+    /// Right edge of the window. With several paths the window is that of the stream (RFC 8684
+    /// section 3.3.1): a path takes all that it can number.
+    pub(super) fn edge(&self, shared: bool) -> u64 {
+        self.nxt() + if shared { MAX_OUTSTANDING_BYTES } else { self.window }
+    }
+    /// An ACK has no SACK block to carry.
+    #[inline]
+    pub(super) fn has_no_sack_blocks(&self) -> bool {
+        self.ranges.has_no_sack_blocks()
+    }
+    #[inline]
+    pub(super) fn has_fin(&self) -> bool {
+        self.fin_at.is_some()
+    }
+    /// Payload bytes received in order.
+    pub(super) fn received_bytes(&self) -> u64 {
+        let nxt = self.fin_at.map_or(self.nxt(), |fin| self.nxt().min(fin));
+        nxt.saturating_sub(1)
+    }
+    /// Payload bytes received in order or beyond a hole.
+    pub(super) fn arrived_bytes(&self) -> u64 {
+        self.received_bytes() + self.ranges.held_bytes(self.fin_at)
+    }
+    /// The peer's FIN is in order.
+    pub(super) fn is_complete(&self) -> bool {
+        self.fin_at.is_some_and(|fin| self.nxt() > fin)
+    }
+
+    /// The peer's SYN came, with this timestamp.
+    pub(super) fn start(&mut self, timestamp: u32) {
+        self.ts_recent = timestamp;
+        self.ranges.start(1);
+        self.last_ack_sent = 1;
+    }
+    pub(super) fn on_established(&mut self, now: Time) {
+        self.acks.begin(now);
+    }
+    /// Offer a window of `bytes`, which headers give in units of `1 << shift`.
+    pub(super) fn offer_window(&mut self, bytes: u64, shift: u8) {
+        self.window = bytes;
+        self.scaled_window = (bytes >> shift).min(u16::MAX as u64) as u16;
+    }
+
+    /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is too old.
+    #[inline]
+    pub(super) fn accept_timestamp(&mut self, timestamps: Option<(u32, u32)>, start: u64) -> bool {
+        let Some((value, _)) = timestamps else { return true };
+        if seq_lt(value, self.ts_recent) {
+            return false;
+        }
+        if start <= self.last_ack_sent {
+            self.ts_recent = value;
+        }
+        true
+    }
+    /// Data or a FIN came. `ecn`: ECN is in use; `edge`: the right edge of the window.
+    pub(super) fn on_data(
+        &mut self,
+        (now, counters): (Time, &mut Counters),
+        segment: &Incoming,
+        start: u64,
+        (ecn, edge): (bool, u64),
+    ) -> Arrival {
+        let fin = segment.is(TcpFlags::FIN);
+        let end = start + segment.payload + u64::from(fin);
+        if fin && self.fin_at.is_none() && end <= edge {
+            self.fin_at = Some(end - 1);
+        }
+        if ecn {
+            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+            self.echo_congestion &= !segment.is(TcpFlags::CWR);
+            self.echo_congestion |= segment.ecn == Ecn::Ce;
+        }
+        let arrival = self.ranges.accept(start, end, edge);
+        let expected = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
+        if !expected || fin {
+            self.acks.demand();
+        } else {
+            self.schedule_ack(now, segment.payload, segment.timestamps);
+        }
+        if arrival.duplicate {
+            counters.duplicates_received += u64::from(segment.payload > 0);
+        }
+        arrival
+    }
+    /// The next `bytes` came in order, on the fast path: nothing waits beyond them.
+    #[inline(always)]
+    pub(super) fn on_next_data(&mut self, now: Time, bytes: u64, timestamps: Option<(u32, u32)>) {
+        self.ranges.append_next(bytes);
+        self.schedule_ack(now, bytes, timestamps);
+    }
+    /// New data came in order.
+    #[inline(always)]
+    fn schedule_ack(&mut self, now: Time, bytes: u64, timestamps: Option<(u32, u32)>) {
+        if !self.no_feedback && self.feedback.clocks_acks() {
+            return;
+        }
+        if self.acks.watches_growth() {
+            let echo_ms = timestamps.map(|(_, echo)| echo);
+            self.acks.note_growth(now, InOrderData { bytes, nxt: self.nxt(), echo_ms });
+        }
+        self.acks.on_data(now);
+    }
+    /// `start..end` came, if all that it does is to extend the range that was reported first in the
+    /// last ACK. False, and nothing has changed, if it does something else.
+    #[inline]
+    pub(super) fn extend_reported(&mut self, start: u64, end: u64) -> bool {
+        let grown = self.ranges.grow(start, end);
+        if grown {
+            self.acks.demand();
+        }
+        grown
+    }
+    /// An ACK is due that reports [`Receiver::extend_reported`].
+    #[inline]
+    pub(super) fn owes_sack_update(&self) -> bool {
+        self.acks.is_due() && self.ranges.has_grown()
+    }
+    /// The SACK option of that ACK.
+    #[inline]
+    pub(super) fn sack_update(&mut self, peer_isn: u32) -> Option<OptionList> {
+        self.ranges.report_growth(peer_isn)
+    }
+
+    #[inline]
+    pub(super) fn is_ack_due(&self) -> bool {
+        self.acks.is_due()
+    }
+    /// Send an ACK as soon as possible.
+    pub(super) fn demand_ack(&mut self) {
+        self.acks.demand();
+    }
+    /// The longest that an ACK waits; None: none does.
+    #[inline]
+    pub(super) fn longest_delay(&self) -> Option<Span> {
+        self.acks.longest_delay()
+    }
+    /// What has been received is acknowledged by a segment that leaves.
+    #[inline]
+    pub(super) fn on_ack_sent(&mut self) {
+        self.last_ack_sent = self.nxt();
+        self.acks.on_sent();
+    }
+    /// Segments that leave echo congestion (ECE).
+    pub(super) fn echoes_congestion(&self) -> bool {
+        self.echo_congestion
+    }
+
+    /// When a delayed ACK is due.
+    #[inline]
+    pub(super) fn ack_deadline(&self) -> Time {
+        self.acks.deadline()
+    }
+    /// When the feedback half wants its timer.
+    #[inline]
+    pub(super) fn feedback_deadline(&self) -> Time {
+        if self.no_feedback {
+            return Time::MAX;
+        }
+        self.feedback.next_timeout().unwrap_or(Time::MAX)
+    }
+    /// It is `now`: send the delayed ACK.
+    pub(super) fn on_ack_timer(&mut self, now: Time) {
+        self.acks.on_timeout(now);
+    }
+    /// It is `now`: run the timer of the feedback half, if it is due.
+    pub(super) fn on_feedback_timer(&mut self, now: Time) {
+        if self.feedback_deadline() <= now && self.feedback.on_timer(now) == AckDemand::Now {
+            self.acks.demand();
+        }
+    }
+
+    /// The controller has a receiver half.
+    #[inline]
+    pub(super) fn has_feedback(&self) -> bool {
+        !self.no_feedback
+    }
+    pub(super) fn wants_pieces(&self) -> bool {
+        self.feedback.wants_pieces()
+    }
+    pub(super) fn on_piece(&mut self, now: Time, piece: &PieceView) {
+        self.feedback.on_piece(now, piece);
+    }
+    /// Show a segment to the feedback half.
+    #[inline]
+    pub(super) fn notify_feedback(
+        &mut self,
+        now: Time,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+        in_order: bool,
+    ) {
+        let view = DatagramView {
+            payload_bytes: segment.payload as u32,
+            wire_len: segment.wire_len,
+            ecn: segment.ecn,
+            options,
+            in_order,
+        };
+        if self.feedback.on_datagram(now, &view) == AckDemand::Now {
+            self.acks.demand();
+        }
+    }
+    /// Let the feedback half write its options, if they fit beside `reserved` bytes.
+    pub(super) fn fill_feedback(&mut self, now: Time, reserved: usize, options: &mut OptionList) {
+        let before = *options;
+        self.feedback.fill(now, options);
+        if options.len() + reserved > MAX_OPTION_BYTES {
+            *options = before;
+        }
+    }
+    /// Append as many SACK blocks as fit beside `reserved` bytes.
+    pub(super) fn push_sacks(&mut self, isn: u32, reserved: usize, options: &mut OptionList) {
+        let room = MAX_OPTION_BYTES.saturating_sub(reserved + options.len() + 2) / 8;
+        let (mut data, mut len) = ([0u8; 32], 0);
+        let again = self.ranges.sack_blocks(room.min(4), |range| {
+            data[len..len + 4].copy_from_slice(&narrow(range.start, isn).to_be_bytes());
+            data[len + 4..len + 8].copy_from_slice(&narrow(range.end, isn).to_be_bytes());
+            len += 8;
+        });
+        if len > 0 {
+            let alone = options.is_empty();
+            options.push(kind::SACK, &data[..len]).expect("the room was computed");
+            if again && alone {
+                self.ranges.note_report(options);
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What limits a sender beside the controller: the peer's window, the send buffer, the pacer.
+
+use super::Sender;
+use crate::config::{Pacing, TcpConfig};
+use crate::path::recovery::LossRecovery;
+use crate::surface::Counters;
+use forebay_base::{Rate, Span, Time};
+use forebay_cc::{Controller, Limits};
+
+/// What keeps new data from leaving while the congestion window has room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::path) struct BufferLimit {
+    peer_window: bool,
+    send_buffer: bool,
+}
+
+impl BufferLimit {
+    #[inline]
+    fn is_any(self) -> bool {
+        self.peer_window || self.send_buffer
+    }
+    /// Begin at `now`: until the end, the totals are short of that time (they wrap).
+    fn begin(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos().wrapping_neg(), counters);
+    }
+    fn end(self, now: Time, counters: &mut Counters) {
+        self.add(now.since(Time::ZERO).as_nanos(), counters);
+    }
+    fn add(self, nanos: u64, counters: &mut Counters) {
+        let sum = |total: Span| Span::from_nanos(total.as_nanos().wrapping_add(nanos));
+        if self.peer_window {
+            counters.held_by_peer = sum(counters.held_by_peer);
+        }
+        if self.send_buffer {
+            counters.held_by_buffer = sum(counters.held_by_buffer);
+        }
+    }
+}
+
+impl Sender {
+    // The peer's window.
+
+    /// The first window that the peer announces, never scaled. `una`: what its SYN acknowledges.
+    pub(in crate::path) fn set_first_window(&mut self, window: u16, una: u64) {
+        self.peer_edge = una.max(1) + u64::from(window);
+        self.last_window = window;
+    }
+    /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
+    #[inline]
+    pub(in crate::path) fn note_window(&mut self, window: u16, seq: u64, ack: u64) {
+        if seq >= self.window_seq {
+            self.window_seq = seq;
+            self.last_window = window;
+            self.peer_edge = ack + ((window as u64) << self.peer_shift);
+        }
+    }
+    /// The same. True if it ends the wait for a window.
+    pub(in crate::path) fn reopen(&mut self, window: u16, seq: u64, ack: u64) -> bool {
+        let before = self.peer_edge;
+        self.note_window(window, seq, ack);
+        let reopens = self.peer_edge > before && self.persist_at != Time::MAX;
+        if reopens {
+            self.persist_at = Time::MAX;
+        }
+        reopens
+    }
+    /// The window field of the last segment that set the window.
+    pub(in crate::path) fn last_window(&self) -> u16 {
+        self.last_window
+    }
+    /// Window that the peer announced last, in bytes.
+    pub(in crate::path) fn peer_window(&self) -> u64 {
+        (self.last_window as u64) << self.peer_shift
+    }
+    /// Right edge of the peer's window.
+    #[inline]
+    pub(in crate::path) fn peer_edge(&self) -> u64 {
+        self.peer_edge
+    }
+    /// Right edge of what the peer's window and the send buffer allow.
+    #[inline]
+    pub(in crate::path) fn window_edge(&self) -> u64 {
+        self.peer_edge.min(self.board.una() + self.send_buffer)
+    }
+    /// Bytes of new data that the peer's window has room for.
+    fn peer_room(&self) -> u64 {
+        let edge = if self.is_shared() { u64::MAX } else { self.peer_edge };
+        edge.saturating_sub(self.board.nxt())
+    }
+    /// Bytes of new data that the send buffer has room for.
+    fn buffer_room(&self) -> u64 {
+        (self.board.una() + self.send_buffer).saturating_sub(self.board.nxt())
+    }
+    /// Length of the next new segment as the stream and the peer's window have it, and whether FIN
+    /// follows it. `rto`: how long to wait before a closed window is probed.
+    pub(in crate::path) fn next_new(&mut self, now: Time, rto: Span) -> Option<(u64, bool)> {
+        let room = self.peer_room().min(self.buffer_room());
+        let rest = self.send_end.saturating_sub(self.board.nxt());
+        let whole = rest.min(self.mss());
+        let fin = self.fin_allowed && !self.is_fin_sent();
+        if whole == 0 {
+            return (fin && rest == 0).then_some((0, true));
+        }
+        // RFC 9293 section 3.8.6.2.1: no small segment because of a small window.
+        if room < whole {
+            if self.board.is_empty() {
+                if room > 0 && room >= self.peer_window() / 2 {
+                    return Some((room, false));
+                }
+                self.arm_persist(now, rto);
+            }
+            return None;
+        }
+        Some((whole, fin && whole == rest))
+    }
+    /// A full segment of new data could leave, as far as the peer's window goes.
+    pub(in crate::path) fn has_new_data(&self) -> bool {
+        let nxt = self.board.nxt();
+        nxt < self.send_end && nxt + self.mss().min(self.send_end - nxt) <= self.peer_edge
+    }
+
+    // Probes of a closed window (RFC 9293 section 3.8.6.1).
+
+    /// Data waits for a window, and nothing is outstanding that would bring an ACK.
+    fn arm_persist(&mut self, now: Time, rto: Span) {
+        if self.persist_at == Time::MAX {
+            self.persist_at = now + rto;
+        }
+    }
+    #[inline]
+    pub(in crate::path) fn persist_deadline(&self) -> Time {
+        self.persist_at
+    }
+    /// The persist timer expired: send a probe, and the next one after `rto`.
+    pub(in crate::path) fn on_persist_timer(&mut self, now: Time, rto: Span) {
+        self.window_probe_due = true;
+        self.persist_at = now + rto;
+    }
+    #[inline]
+    pub(in crate::path) fn is_window_probe_due(&self) -> bool {
+        self.window_probe_due
+    }
+    /// The probe that is due leaves. Returns its start and length: a byte beyond the window, if
+    /// there is one.
+    pub(in crate::path) fn take_window_probe(&mut self) -> (u64, u16) {
+        self.window_probe_due = false;
+        self.next_number += 1;
+        let nxt = self.board.nxt();
+        let len = u16::from(nxt < self.send_end);
+        self.window_probe_end = nxt + u64::from(len);
+        (nxt, len)
+    }
+    /// Highest offset that the peer may acknowledge beyond SND.NXT.
+    pub(in crate::path) fn window_probe_end(&self) -> u64 {
+        self.window_probe_end
+    }
+    /// The peer took the byte of a window probe.
+    pub(in crate::path) fn skip_to(&mut self, ack: u64) {
+        self.board.skip_to(ack);
+    }
+
+    // Which buffer holds new data back.
+
+    #[inline]
+    pub(in crate::path) fn is_buffer_limited(&self) -> bool {
+        self.buffer_limit.is_any()
+    }
+    /// The next new segment waits for the peer's window or the send buffer. From now on they hold
+    /// it back, if the congestion window has room.
+    pub(in crate::path) fn begin_buffer_limit(
+        &mut self,
+        (now, counters): (Time, &mut Counters),
+        recovery: &LossRecovery,
+        (limits, config): (&Limits, &TcpConfig),
+    ) {
+        let whole = (self.send_end - self.board.nxt()).min(self.mss());
+        let limit = BufferLimit {
+            peer_window: self.peer_room() < whole,
+            send_buffer: self.buffer_room() < whole,
+        };
+        if self.buffer_limit == limit {
+            return;
+        }
+        self.end_buffer_limit(now, counters);
+        if recovery.window_room(self, limits, config) >= whole {
+            self.buffer_limit = limit;
+            limit.begin(now, counters);
+        }
+    }
+    /// Buffers do not hold new data back, or no longer.
+    #[inline]
+    pub(in crate::path) fn end_buffer_limit(&mut self, now: Time, counters: &mut Counters) {
+        if self.buffer_limit.is_any() {
+            core::mem::take(&mut self.buffer_limit).end(now, counters);
+        }
+    }
+    /// Add what lasts at `now`.
+    pub(in crate::path) fn add_buffer_limit(&self, now: Time, counters: &mut Counters) {
+        self.buffer_limit.end(now, counters);
+    }
+    /// Data waits for the congestion window.
+    #[inline]
+    pub(in crate::path) fn note_window_full(&mut self) {
+        self.window_full_at = self.board.nxt();
+    }
+    /// What is acknowledged up to `una` was sent while the window was full.
+    #[inline]
+    pub(in crate::path) fn was_window_full(&self, una: u64) -> bool {
+        una < self.window_full_at
+    }
+
+    // Pacing.
+
+    /// The pacer lets a packet leave now.
+    #[inline]
+    pub(in crate::path) fn pacer_allows(&self, now: Time) -> bool {
+        self.pacer.ready(now)
+    }
+    /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.
+    #[inline]
+    pub(in crate::path) fn pace_deadline(&self) -> Time {
+        self.pace_at
+    }
+    /// A packet waits for the pacer.
+    pub(in crate::path) fn wait_for_pacer(&mut self) {
+        self.pace_at = self.pacer.release();
+    }
+    /// No packet waits for the pacer.
+    #[inline]
+    pub(in crate::path) fn clear_pace(&mut self) {
+        self.pace_at = Time::MAX;
+    }
+    /// Nothing leaves before `until`.
+    pub(in crate::path) fn hold_until(&mut self, until: Time) {
+        self.pacer.hold(until);
+    }
+    /// A packet of `bytes` left at this pacing rate.
+    pub(in crate::path) fn on_paced(&mut self, now: Time, bytes: u64, rate: Rate) {
+        self.pacer.sent(now, bytes, rate);
+    }
+    /// The rate at which packets leave, if they are paced.
+    #[inline]
+    pub(in crate::path) fn pacing_rate(
+        &self,
+        recovery: &LossRecovery,
+        limits: &Limits,
+        config: &TcpConfig,
+    ) -> Option<Rate> {
+        match config.pacing {
+            Pacing::Windowed { slow_start_percent, avoidance_percent }
+                if limits.pacing_rate.is_none() =>
+            {
+                self.windowed_rate(recovery, limits, (slow_start_percent, avoidance_percent))
+            }
+            _ => limits.pacing_rate,
+        }
+    }
+    fn windowed_rate(
+        &self,
+        recovery: &LossRecovery,
+        limits: &Limits,
+        (slow_start_percent, avoidance_percent): (u32, u32),
+    ) -> Option<Rate> {
+        let srtt = recovery.rtt().srtt().filter(|s| !s.is_zero())?;
+        let cwnd = recovery.cwnd(limits);
+        if cwnd >= Limits::MAX_CWND_BYTES {
+            return None; // no window
+        }
+        let ssthresh = self.controller.ssthresh_bytes().unwrap_or(u64::MAX);
+        let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };
+        let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
+        Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
+    }
+}
