@@ -27,7 +27,7 @@ use forebay_wire::AddressPlan;
 pub struct Network {
     /// By [`NodeId`].
     pub nodes: Vec<Node>,
-    /// By [`LinkId`].
+    /// By [`LinkId`](forebay_base::LinkId).
     pub links: Vec<AnyLink>,
     /// Ports of nodes.
     pub ports: PortTable,
