@@ -117,8 +117,7 @@ pub struct SweepMemory {
     /// Why they are fewer than were wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fewer_jobs: Option<String>,
-    /// Estimate of what the dearest run needs, the program included, in MiB: see
-    /// [`crate::RunMemory`].
+    /// Estimate of what the dearest run needs, the program included, in MiB.
     pub need_mib: f64,
     /// What was available before the first run, or what was allowed, in MiB; None where nobody
     /// knows.
