@@ -62,14 +62,16 @@ fn a_page_that_shows_something_else_is_seen() {
 }
 
 #[test]
-fn the_example_scenario_runs() {
+fn the_example_scenarios_run() {
     let blocks = blocks("docs/scenarios.md", "toml");
-    let [scenario] = blocks.as_slice() else { panic!("one example: {blocks:?}") };
-    let desk = Desk::new();
-    desk.file("office.toml", scenario);
-    let done = desk.forebay(&["run", "office.toml", "--json"]).ok();
-    let summary = done.json();
-    for run in summary["runs"].as_array().expect("runs") {
-        assert_eq!(run["completed"], run["flows"], "{run}");
+    assert_eq!(blocks.len(), 2, "{blocks:?}");
+    for scenario in &blocks {
+        let desk = Desk::new();
+        desk.file("example.toml", scenario);
+        let done = desk.forebay(&["run", "example.toml", "--json"]).ok();
+        let summary = done.json();
+        for run in summary["runs"].as_array().expect("runs") {
+            assert_eq!(run["completed"], run["flows"], "{run}");
+        }
     }
 }
