@@ -1,5 +1,4 @@
-//! AIMD(a, b) from outside: `cargo run --release --example aimd -- run dumbbell --protocol
-//! aimd,cubic`
+//! AIMD from outside: `cargo run --release --example aimd -- run dumbbell --protocol aimd,cubic`
 use forebay_base::Time;
 use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Observed, ParamError, Timeout};
 use serde::{Deserialize, Serialize};
