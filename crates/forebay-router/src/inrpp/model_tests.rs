@@ -16,7 +16,7 @@ use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 
 const PLAIN_ROOM: u64 = 20_000;
 
-fn flow(n: u64, class: Class) -> FlowKey {
+pub(super) fn flow(n: u64, class: Class) -> FlowKey {
     FlowKey::new((n as u32, 1), (9, 2), class)
 }
 

@@ -5,16 +5,13 @@ use super::cache::Cached;
 use super::credits::Arrived;
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
+use super::model_tests::flow;
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 use forebay_base::{Rng, Stream, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
-
-fn flow(n: u64, class: Class) -> FlowKey {
-    FlowKey::new((n as u32, 1), (9, 2), class)
-}
 
 /// Bytes of a packet of the small machine. Its S_high is two of them: a quarter of that is room for
 /// two packets of 1500 bytes of one flow, for one of each of two.
