@@ -7,10 +7,10 @@
 //!
 //! 1. Open loop: no limit. The turns that a host gives its flows share its link between them
 //!    (processor sharing).
-//! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived, by
-//!    its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission or
-//!    FIN. What an ACK tells of in parts is added up; one that tells of nothing new is no credit.
-//!    With nothing in flight no ACK would come: then it is one credit at least.
+//! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
+//!    by its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission
+//!    or FIN. What an ACK tells of in parts is added up; one that tells of nothing new is no
+//!    credit. With nothing in flight no ACK would come: then it is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
 //!    rate: who asked has room for little more than what he had. An ACK without the option repeats
@@ -18,11 +18,11 @@
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK, which doubles it in a round trip,
 //!    until a router asks, or the window is no limit any more. It begins with
-//!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the open
-//!    loop too, the SYN-ACK for instance: a congested router has room for so many packets of the
-//!    flow. Timeout: the first segment that is not SACKed is sent again, with credits or without. A
-//!    flow that no router ever slowed down or gave an allowance stays in the open loop; another
-//!    begins the ramp with 1 segment.
+//!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
+//!    open loop too, the SYN-ACK for instance: a congested router has room for so many packets of
+//!    the flow. Timeout: the first segment that is not SACKed is sent again, with credits or
+//!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
+//!    another begins the ramp with 1 segment.
 //! 6. Holes: [`LossPolicy::Patient`]. No loss changes what may be sent: caches were there to
 //!    prevent congestive ones.
 //! 7. No INRPP router on the path, by the count in the option: nobody would hold the excess, and
@@ -39,12 +39,11 @@
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7 and 8; pause and allowances; the closed loop ends in the ramp, and a
-//! timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
-//! routers are counted. From the authors' code (ns-3, 2018),
-//! which retransmits nothing and ignores the receiver's window: 5, 6; credits are packets, and no
-//! more than two are kept, so that a pause is not followed by a burst; a host with several flows
-//! shares its link between them.
+//! Differs from the paper in: 7 and 8; pause and allowances; the closed loop ends in the ramp, and
+//! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
+//! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
+//! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
+//! is not followed by a burst; a host with several flows shares its link between them.
 
 use crate::ParamError;
 use crate::controller::{
@@ -66,7 +65,8 @@ const RAMP_SEGMENTS_PER_ACK: u64 = 2;
 const JUDGED_PACKETS: u64 = 64;
 /// Of as many, half of what was counted is forgotten.
 const REMEMBERED_PACKETS: u64 = 256;
-/// A path on which more than one packet in so many is lost unasked does not hold its excess. Radio links lose less.
+/// A path on which more than one packet in so many is lost unasked does not hold its excess. Radio
+/// links lose less.
 const LOSS_SHARE: u64 = 8;
 
 /// Parameters of INRPP end points.
@@ -113,7 +113,8 @@ enum Loop {
     },
 }
 
-/// What the flow is where no router holds for it, and what that is seen by. On the heap: most flows never need it.
+/// What the flow is where no router holds for it, and what that is seen by. On the heap: most flows
+/// never need it.
 struct Tcp {
     init: Init,
     cubic: Cubic,
@@ -457,8 +458,8 @@ impl Controller for Inrpp {
 }
 
 /// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
-/// INRPP, for routers to overwrite. Beside timestamps (10 bytes of 40) and this (10) an ACK has room
-/// for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37.
+/// INRPP, for routers to overwrite. Beside timestamps (10 bytes of 40) and this (10) an ACK has
+/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37.
 pub struct InrppReceiver {
     /// A packet of the peer carried the echo option.
     peer_speaks: bool,
@@ -483,7 +484,8 @@ impl Feedback for InrppReceiver {
     }
 
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // Where other options leave no room the ACK goes without: the sender keeps to the last word.
+        // Where other options leave no room the ACK goes without: the sender keeps to the last
+        // word.
         if self.peer_speaks && options.len() + usize::from(BACK_PRESSURE_BYTES) <= MAX_OPTION_BYTES
         {
             BackPressure::default().push(options).expect("the room was computed");
@@ -819,7 +821,8 @@ mod tests {
         }
         assert!(!pooled(&inrpp));
 
-        // Who has asked since the packet was sent may have dropped it for want of room: others pay for him.
+        // Who has asked since the packet was sent may have dropped it for want of room: others pay
+        // for him.
         let mut inrpp = open();
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         (0..1_000).for_each(|_| lose(&mut inrpp, before));

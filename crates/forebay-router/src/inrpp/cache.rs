@@ -1,12 +1,16 @@
-//! The cache of one interface: a queue per flow, served by deficit round robin among those that may send.
+//! The cache of one interface: a queue per flow, served by deficit round robin among those that may
+//! send.
 //!
-//! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow that comes new has its first
-//! quantum before the others, where rounds are short. If it has nothing more then, it keeps its place at the end of the round, as in FQ-CoDel (RFC 8290
-//! section 4.2): it is not new again before the round is over, so that who sends a packet at a time gains nothing.
+//! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow
+//! that comes new has its first quantum before the others, where rounds are short. If it has
+//! nothing more then, it keeps its place at the end of the round, as in FQ-CoDel (RFC 8290 section
+//! 4.2): it is not new again before the round is over, so that who sends a packet at a time gains
+//! nothing.
 //!
-//! A flow that may not send, for its first packet is held and has no credit, is *parked* outside the turns. It is parked when its
-//! turn comes, not when it is held, so that holding a nonce costs nothing per flow. Between calls the flow whose turn it is may
-//! send, or there is none. What is sent again goes ahead of what its flow has here: who waits for it waits for all behind it.
+//! A flow that may not send, for its first packet is held and has no credit, is *parked* outside
+//! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs
+//! nothing per flow. Between calls the flow whose turn it is may send, or there is none. What is
+//! sent again goes ahead of what its flow has here: who waits for it waits for all behind it.
 
 use super::hints::Hints;
 use super::key::{Class, FlowKey};
@@ -48,7 +52,8 @@ struct Queue<T> {
     packets: VecDeque<Cached<T>>,
     bytes: u64,
     deficit_bytes: u32,
-    /// Under this nonce the first packet may leave, though it is held, and so much payload was taken for it.
+    /// Under this nonce the first packet may leave, though it is held, and so much payload was
+    /// taken for it.
     credit: Option<(Nonce, u16)>,
     place: Place,
     turn: Links,
@@ -72,7 +77,8 @@ impl<T> Linked for ByRank<'_, T> {
     }
 }
 
-/// Flows that are looked at for one that may take a detour. Behind so many that may not, one waits for its turn on the link.
+/// Flows that are looked at for one that may take a detour. Behind so many that may not, one waits
+/// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
 /// Packets at the head of a flow that one sent again is put between, in order.
 const REPAIR_LOOK: usize = 64;
@@ -201,8 +207,9 @@ impl<T> Cache<T> {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
 
-    /// Append a packet, or put one that is sent again ahead of what is behind it in its flow. True if it is the first now,
-    /// and was not alone. A flow that comes new has its first quantum before others if `ahead`.
+    /// Append a packet, or put one that is sent again ahead of what is behind it in its flow. True
+    /// if it is the first now, and was not alone. A flow that comes new has its first quantum
+    /// before others if `ahead`.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
         let slot = match self.find(flow) {
@@ -339,7 +346,8 @@ impl<T> Cache<T> {
             own || holds.may_take(holder)
         })
     }
-    /// Park flows whose turn it is until one may send. To be called after whatever may change who may.
+    /// Park flows whose turn it is until one may send. To be called after whatever may change who
+    /// may.
     pub fn settle(&mut self, holds: &mut impl Holds) {
         loop {
             let slot = self.head();
@@ -406,7 +414,8 @@ impl<T> Cache<T> {
         }
         None
     }
-    /// The next packet in turn that may take a detour and is no longer than `max_wire_len`. Others keep their turn.
+    /// The next packet in turn that may take a detour and is no longer than `max_wire_len`. Others
+    /// keep their turn.
     pub fn pull_for_detour(
         &mut self,
         max_wire_len: u16,
@@ -458,7 +467,8 @@ impl<T> Cache<T> {
         self.packets -= 1;
     }
 
-    /// A credit for the flow that waits under `nonce` for longest. The payload that it is for; None if none waits.
+    /// A credit for the flow that waits under `nonce` for longest. The payload that it is for; None
+    /// if none waits.
     pub fn credit_any(&mut self, nonce: Nonce) -> Option<u16> {
         let slot = self.parked.get(&nonce)?.first;
         let queue = self.queue_mut(slot);

@@ -1,9 +1,10 @@
-//! What interfaces downstream ask of this one: which flows it holds, and how many packets it may let go.
+//! What interfaces downstream ask of this one: which flows it holds, and how many packets it may
+//! let go.
 //!
-//! The paper holds a packet that carries the nonce of a congested interface. Here the last ACK of its flow decides: it says
-//! under which nonce the flow is held, or that nobody asks it. Packets carry what their sender knew a round trip ago: a nonce
-//! that asks no more, or none while one asks. Their echo decides only where no ACK of the flow has passed since a nonce is
-//! known here.
+//! The paper holds a packet that carries the nonce of a congested interface. Here the last ACK of
+//! its flow decides: it says under which nonce the flow is held, or that nobody asks it. Packets
+//! carry what their sender knew a round trip ago: a nonce that asks no more, or none while one
+//! asks. Their echo decides only where no ACK of the flow has passed since a nonce is known here.
 
 use super::cache::Holds;
 use super::key::{Class, FlowKey};
@@ -18,15 +19,18 @@ pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
 pub(super) const SMALL_CROWD: usize = 1024;
 /// No ACK is believed to tell of more than this, in bytes.
 const MAX_NEWS: i32 = 1 << 17;
-/// Interfaces downstream that are remembered at once; of more, the one that was silent for longest is forgotten.
+/// Interfaces downstream that are remembered at once; of more, the one that was silent for longest
+/// is forgotten.
 const MAX_NONCES: usize = 4096;
-/// Flows of which it is remembered what their last ACK said; the packets of others are known by their echo alone.
+/// Flows of which it is remembered what their last ACK said; the packets of others are known by
+/// their echo alone.
 const MAX_FLOWS: usize = 1 << 16;
 
 /// How long to wait for ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Patience {
-    /// A nonce that is not heard for this long, or four times the time between its ACKs, is forgotten.
+    /// A nonce that is not heard for this long, or four times the time between its ACKs, is
+    /// forgotten.
     pub forget_after: Span,
     /// One packet goes where no credit comes for this long, or twice the time between ACKs.
     pub watchdog: Span,
@@ -42,8 +46,9 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Twice the bytes that have arrived since `earlier`. A byte counts half when it or one behind it has arrived, and half when
-    /// all before it have: once in the end, however often and in whatever pieces it is acknowledged.
+    /// Twice the bytes that have arrived since `earlier`. A byte counts half when it or one behind
+    /// it has arrived, and half when all before it have: once in the end, however often and in
+    /// whatever pieces it is acknowledged.
     fn since(self, earlier: Arrived) -> u64 {
         let ahead = |now: u32, then: u32| now.wrapping_sub(then).cast_signed().clamp(0, MAX_NEWS);
         let (before, highest) =
@@ -76,8 +81,8 @@ struct Hold {
     gap: Span,
     /// The last time that a packet got a credit.
     credited: Time,
-    /// Twice the payload, in bytes, that has arrived and was not yet replaced by what left for it. A packet may leave where
-    /// this is above 0, and takes twice its payload from it.
+    /// Twice the payload, in bytes, that has arrived and was not yet replaced by what left for it.
+    /// A packet may leave where this is above 0, and takes twice its payload from it.
     pool: i64,
 }
 
@@ -106,7 +111,8 @@ pub(super) struct Heard {
     pub forgotten: Option<Nonce>,
     /// The flow was under another nonce before, or under none, or it was not known.
     pub moved: bool,
-    /// Twice the bytes that the ACK tells of for the first time; None where none was seen before it.
+    /// Twice the bytes that the ACK tells of for the first time; None where none was seen before
+    /// it.
     pub news: Option<u64>,
 }
 
@@ -115,7 +121,8 @@ pub(super) struct Heard {
 pub(super) struct Freed {
     /// He was held, or not known: his packets may leave now.
     pub moved: bool,
-    /// The nonce that he was held under, and twice the bytes that the ACK tells of for the first time.
+    /// The nonce that he was held under, and twice the bytes that the ACK tells of for the first
+    /// time.
     pub from: Option<(Nonce, u64)>,
 }
 
@@ -128,7 +135,8 @@ pub(super) struct Credits {
     flows: BTreeMap<FlowKey, Said>,
     /// So many flows are looked through for those that have ended.
     crowd: usize,
-    /// Nothing is late before this. Brought up to date when it has come, so that no packet has to look at every nonce.
+    /// Nothing is late before this. Brought up to date when it has come, so that no packet has to
+    /// look at every nonce.
     due: Time,
 }
 

@@ -1,4 +1,5 @@
-//! The machine of one interface: a cache, four states, and what it tells upstream and hears from downstream.
+//! The machine of one interface: a cache, four states, and what it tells upstream and hears from
+//! downstream.
 //!
 //! ```text
 //!            queue full                 S > S_high
@@ -11,13 +12,16 @@
 //! ```
 //!
 //! * **P**, push: packets go to the queue of the link.
-//! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its detours.
-//! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow down; the others are told how
-//!   many packets there is room for. Credits until S < S_low.
-//! * **DB**: ACKs tell that it is over, once to each flow that had been asked, and how much room there is.
+//! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
+//!   detours.
+//! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
+//!   down; the others are told how many packets there is room for. Credits until S < S_low.
+//! * **DB**: ACKs tell that it is over, once to each flow that had been asked, and how much room
+//!   there is.
 //!
-//! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and S_high, tells one flow only, and moves
-//! only when an ACK comes, this machine moves with every packet and tells every flow.
+//! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and
+//! S_high, tells one flow only, and moves only when an ACK comes, this machine moves with every
+//! packet and tells every flow.
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
@@ -31,16 +35,19 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
-/// A round is short, and new flows go first in it, up to so many times what plain packets have room for at the rate of the
-/// link: 200 ms. Where it lasts longer, a flow whose first packet was ahead takes its other ones for lost.
+/// A round is short, and new flows go first in it, up to so many times what plain packets have room
+/// for at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
+/// takes its other ones for lost.
 const SHORT_ROUND: u64 = 4;
-/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait for its timer after a loss.
+/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait
+/// for its timer after a loss.
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// What an allowance counts in: packets of the usual size.
 const PACKET_BYTES: u64 = 1500;
-/// Flows that are remembered as asked to slow down; of more, some hear of the end from the next interface or by time.
+/// Flows that are remembered as asked to slow down; of more, some hear of the end from the next
+/// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
 /// What this does not bound, time does: a cancellation is not told for longer.
 const LONGEST_CANCEL: Span = Span::from_secs(30);
@@ -162,8 +169,9 @@ impl<T> Interface<T> {
         self.credits.len()
     }
 
-    /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of its flow waits here, and no other
-    /// flow that could send does. (Packets that only wait for credits keep nobody back: section II-A3.)
+    /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of
+    /// its flow waits here, and no other flow that could send does. (Packets that only wait for
+    /// credits keep nobody back: section II-A3.)
     #[inline]
     pub fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
         if self.cache.packets() == 0 && self.credits.is_empty() {
@@ -173,7 +181,8 @@ impl<T> Interface<T> {
             || self.credits.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
-    /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have the link to themselves.
+    /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have
+    /// the link to themselves.
     pub fn keep(
         &mut self,
         now: Time,
@@ -208,14 +217,16 @@ impl<T> Interface<T> {
         self.move_on(now, rng);
         kept
     }
-    /// The room for plain packets, of which `flow` has one more: what their turns serve in the time in which the link would
-    /// serve `plain_limit_bytes`, and no less than two packets of each flow.
+    /// The room for plain packets, of which `flow` has one more: what their turns serve in the time
+    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each
+    /// flow.
     fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
         (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
     }
-    /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the flow itself.
+    /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
+    /// flow itself.
     fn make_room(
         &mut self,
         flow: FlowKey,
@@ -269,11 +280,13 @@ impl<T> Interface<T> {
     pub fn reads_arrived(&self, option: &BackPressure) -> bool {
         option.nonce.is_some() || !self.credits.is_empty()
     }
-    /// An ACK of `flow` came in over this interface with this option, and says what has arrived: what it carries on.
+    /// An ACK of `flow` came in over this interface with this option, and says what has arrived:
+    /// what it carries on.
     ///
-    /// What downstream asks is read first; what this interface asks is written last. It asks flows that have their share of
-    /// the cache. One that has less gets less than its share of the link: asked for one packet per ACK, with few or no packets
-    /// under way, it would get no more for ever. It is told how many packets there is room for.
+    /// What downstream asks is read first; what this interface asks is written last. It asks flows
+    /// that have their share of the cache. One that has less gets less than its share of the link:
+    /// asked for one packet per ACK, with few or no packets under way, it would get no more for
+    /// ever. It is told how many packets there is room for.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -314,15 +327,17 @@ impl<T> Interface<T> {
                 let ask = if room == 0 { self.ask_of(own) } else { Ask::Nothing };
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
-                // Those upstream hold it under the nonce that it carries. But someone else's cancellation does not end this:
-                // told on, it would open the loop for as long as he repeats it.
+                // Those upstream hold it under the nonce that it carries. But someone else's
+                // cancellation does not end this: told on, it would open the loop for as long as he
+                // repeats it.
                 let theirs = nonce.filter(|_| option.ask == Ask::Nothing);
                 if theirs.is_none() {
                     self.note_asked(now, flow);
                 }
                 BackPressure { ask, allowance, nonce: theirs.or(self.nonce), ..option }
             }
-            // Whoever it is that asks here needs no help from those upstream: what he asks ends at this interface.
+            // Whoever it is that asks here needs no help from those upstream: what he asks ends at
+            // this interface.
             (State::Disable, Ask::Nothing, nonce) => {
                 let first = self.asked.remove(&flow).is_some();
                 match first || nonce.is_none() || nonce == self.nonce {
@@ -349,7 +364,8 @@ impl<T> Interface<T> {
         let packets = share.saturating_sub(own) / PACKET_BYTES;
         packets.min(u64::from(MAX_ALLOWANCE)) as u8
     }
-    /// What a flow is asked that has no room: above S_high those that have more than their share wait, until it is reached.
+    /// What a flow is asked that has no room: above S_high those that have more than their share
+    /// wait, until it is reached.
     fn ask_of(&self, own: u64) -> Ask {
         let high = self.limits.high_bytes;
         let over = self.cache.bytes() > high && own > self.share_of(own, high);
@@ -357,7 +373,8 @@ impl<T> Interface<T> {
     }
     /// `nonce` downstream asks for a flow, with an ACK that is worth so much.
     ///
-    /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is what the ACK tells of.
+    /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is
+    /// what the ACK tells of.
     fn hold(&mut self, now: Time, nonce: Nonce, (flow, arrived): (FlowKey, Arrived), worth: Worth) {
         let heard = self.credits.hear(now, nonce, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
@@ -380,9 +397,11 @@ impl<T> Interface<T> {
             self.let_go(now, nonce);
         }
     }
-    /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else those that come next.
+    /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else
+    /// those that come next.
     ///
-    /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have none, and never get one.
+    /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have
+    /// none, and never get one.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
         self.credits.credited(now, nonce);
         self.give(nonce);
@@ -403,8 +422,9 @@ impl<T> Interface<T> {
     }
     /// Nobody downstream asks `flow` to slow down: it is free, and no other.
     ///
-    /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that has nothing downstream gets
-    /// no ACK that could free it: so each that is freed lets another ask.
+    /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that
+    /// has nothing downstream gets no ACK that could free it: so each that is freed lets another
+    /// ask.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) {
         let freed = self.credits.let_be(now, flow, arrived);
         if freed.moved {
@@ -482,13 +502,14 @@ impl<T> Interface<T> {
     pub fn remembered(&self) -> (usize, usize) {
         (self.credits.known(), self.asked.len())
     }
-    /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In the past only until it is called.
+    /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In
+    /// the past only until it is called.
     pub fn next_timeout(&self) -> Option<Time> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);
         earliest(self.credits.due(), disable)
     }
-    /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK comes: without it nothing would
-    /// be under way, and no ACK would ever come.
+    /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK
+    /// comes: without it nothing would be under way, and no ACK would ever come.
     pub fn on_timeout(&mut self, now: Time, rng: &mut Rng) {
         if self.credits.due().is_some_and(|due| due <= now) {
             for late in self.credits.late(now, |nonce| self.cache.waits(nonce)) {

@@ -1,4 +1,5 @@
-//! The interface machine by hand: each sequence is worked out from the rules of the paper, as corrected in the module.
+//! The interface machine by hand: each sequence is worked out from the rules of the paper, as
+//! corrected in the module.
 
 use super::cache::Cached;
 use super::credits::Arrived;
@@ -146,7 +147,8 @@ fn a_flow_that_sends_no_more_acks_holds_up_the_end_of_back_pressure_for_200_ms_o
 fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
     let mut b = Bench::new();
     let first = b.ack(ms(0), 1, asks(Ask::SlowDown, 77));
-    // This interface is not congested: nobody further up need slow down, but all must echo the nonce.
+    // This interface is not congested: nobody further up need slow down, but all must echo the
+    // nonce.
     assert_eq!((first.ask, first.nonce, first.routers), (Ask::Nothing, Nonce::new(77), 2));
     assert!(!b.interface.passes(flow(1), Nonce::new(77)), "held by its echo");
     assert!(!b.interface.passes(flow(1), None), "held though it left before its sender knew");
@@ -170,7 +172,8 @@ fn credits_go_to_those_that_wait_under_the_same_nonce_in_turn_whoever_earned_the
     for n in [1, 1, 1, 2, 2, 2] {
         b.put(ms(0), n, 5);
     }
-    // One packet for the ACK that came when nothing waited yet: it belongs to the first that came. Then one for each in turn.
+    // One packet for the ACK that came when nothing waited yet: it belongs to the first that came.
+    // Then one for each in turn.
     assert_eq!(b.pull(ms(0)).expect("a credit").0, flow(1));
     b.ack(ms(0), 3, asks(Ask::SlowDown, 5));
     let mut order = Vec::new();
@@ -220,7 +223,8 @@ fn two_congested_interfaces_in_series_share_one_option() {
     let mut b = Bench::new();
     (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
     b.pull(ms(0)).unwrap();
-    // Congested itself: the nonce from downstream goes on as a slow-down, for those upstream hold under it.
+    // Congested itself: the nonce from downstream goes on as a slow-down, for those upstream hold
+    // under it.
     let on = b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
     assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
     let on = b.ack(ms(2), 1, asks(Ask::Nothing, 5));
@@ -231,7 +235,8 @@ fn two_congested_interfaces_in_series_share_one_option() {
     // The end of theirs is not the end of its own.
     let on = b.ack(ms(3), 1, asks(Ask::Cancel, 5));
     assert_eq!((on.ask, on.nonce), (Ask::SlowDown, own.nonce));
-    // What another asks ends here. The flow has to be told once that this interface asks no more; then its name goes on.
+    // What another asks ends here. The flow has to be told once that this interface asks no more;
+    // then its name goes on.
     (0..4).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
     let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
@@ -289,8 +294,8 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     assert_eq!(b.interface.cache_bytes(), PACKET as u64);
 }
 
-/// What a sender echoes is what it knew a round trip ago. Packets cached under a nonce that no longer asks their flow, while
-/// it asks others, have no credits to wait for.
+/// What a sender echoes is what it knew a round trip ago. Packets cached under a nonce that no
+/// longer asks their flow, while it asks others, have no credits to wait for.
 #[test]
 fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
     let mut b = Bench::new();
@@ -312,7 +317,8 @@ fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
     assert!(!b.interface.passes(flow(2), None));
 }
 
-/// A congested router asks flows one by one: that it asks one of them nothing, or cancels, is no word to the others.
+/// A congested router asks flows one by one: that it asks one of them nothing, or cancels, is no
+/// word to the others.
 #[test]
 fn an_ack_of_one_flow_frees_no_other_under_the_same_nonce() {
     for last in [Ask::Nothing, Ask::Cancel] {
@@ -422,7 +428,8 @@ fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
     );
 }
 
-/// What was delivered bounds what is let go: not how often, nor in how many pieces, it is acknowledged.
+/// What was delivered bounds what is let go: not how often, nor in how many pieces, it is
+/// acknowledged.
 #[test]
 fn duplicate_and_split_acks_are_no_credits() {
     let mut b = Bench::with(ROOMY);
@@ -495,7 +502,8 @@ fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over(
 fn what_is_known_of_flows_that_have_ended_is_forgotten() {
     let mut b = Bench::with(ROOMY);
     (0..81).for_each(|_| drop(b.put(ms(0), 1, 0)));
-    // Back-pressure of its own, and from downstream, for hours: 100 flows come each second, and have one ACK.
+    // Back-pressure of its own, and from downstream, for hours: 100 flows come each second, and
+    // have one ACK.
     for n in 0..200_000 {
         let at = ms(u64::from(n) * 10);
         b.interface.on_timeout(at, &mut b.rng);

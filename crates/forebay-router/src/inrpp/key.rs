@@ -20,7 +20,8 @@ pub enum Class {
 pub struct FlowKey(u128);
 
 impl FlowKey {
-    /// The flow that `packet` belongs to. Packets that show no ports share the flow of their addresses.
+    /// The flow that `packet` belongs to. Packets that show no ports share the flow of their
+    /// addresses.
     pub fn of(packet: &Packet, class: Class) -> FlowKey {
         let (src, dst) = packet.ports().unwrap_or((0, 0));
         FlowKey::new((packet.src().0, src), (packet.dst().0, dst), class)
@@ -40,7 +41,8 @@ impl FlowKey {
     #[inline]
     pub(super) fn spread(self) -> u64 {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        // Odd constants from the digits of the golden ratio and of pi: that no half is zero nearly always.
+        // Odd constants from the digits of the golden ratio and of pi: that no half is zero nearly
+        // always.
         let wide = (low ^ 0x9e37_79b9_7f4a_7c15) as u128 * (high ^ 0x243f_6a88_85a3_08d3) as u128;
         wide as u64 ^ (wide >> 64) as u64
     }

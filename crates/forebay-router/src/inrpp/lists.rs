@@ -1,5 +1,5 @@
-//! Lists of flows that cost the same however many flows there are: a flow is in one that says whose turn it is, and in one of
-//! those of its length.
+//! Lists of flows that cost the same however many flows there are: a flow is in one that says whose
+//! turn it is, and in one of those of its length.
 
 use alloc::vec::Vec;
 
@@ -78,8 +78,8 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than what
-    /// is returned.
+    /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than
+    /// what is returned.
     pub fn put(&mut self, all: &mut impl Linked, place: u32, bytes: u64) -> u64 {
         let rank = bytes / RANK_BYTES;
         if self.lists.len() <= rank as usize {

@@ -36,7 +36,8 @@ impl Log {
     pub fn state(&self) -> State {
         self.last.unwrap_or(State::Push)
     }
-    /// A packet of `flow`, of so many bytes on the wire and of payload, has left, over the link or on a detour.
+    /// A packet of `flow`, of so many bytes on the wire and of payload, has left, over the link or
+    /// on a detour.
     pub fn left(&mut self, (flow, wire, payload): (FlowKey, u16, u16), by_flow: bool) {
         self.sent_bytes += wire as u64;
         if by_flow && payload > 0 {
@@ -77,7 +78,8 @@ impl<'a> InterfaceView<'a> {
     pub fn first_entered(&self) -> [Option<Time>; 4] {
         self.log.first_entered
     }
-    /// How often it came into each state. States that were passed through within one instant are not counted.
+    /// How often it came into each state. States that were passed through within one instant are
+    /// not counted.
     pub fn entries(&self) -> [u32; 4] {
         self.log.entries
     }
@@ -113,7 +115,8 @@ impl<'a> InterfaceView<'a> {
     pub fn dropped_packets(&self) -> u64 {
         self.log.dropped_packets
     }
-    /// Per flow what waits in the cache and, where [`super::Settings::flow_totals`] is set, what has left.
+    /// Per flow what waits in the cache and, where [`super::Settings::flow_totals`] is set, what
+    /// has left.
     pub fn flows(&self) -> BTreeMap<FlowKey, FlowTotals> {
         let passed = self
             .log

@@ -1,9 +1,10 @@
-//! INRPP: in-network resource pooling (Rene, Ascigil, Psaras, Pavlou, IEEE/ACM Transactions on Networking 2021,
-//! doi:10.1109/TNET.2021.3128384).
+//! INRPP: in-network resource pooling (Rene, Ascigil, Psaras, Pavlou, IEEE/ACM Transactions on
+//! Networking 2021, doi:10.1109/TNET.2021.3128384).
 //!
-//! A router keeps what a link cannot take at once in a cache, sends it in turns over the link and over detours of one hop, and
-//! when the cache fills asks those upstream for one packet per ACK. [`Inrpp`] is the router: it reads packets, and owns per port an
-//! [`Interface`], the machine with the states, and one machine for the detours of the node.
+//! A router keeps what a link cannot take at once in a cache, sends it in turns over the link and
+//! over detours of one hop, and when the cache fills asks those upstream for one packet per ACK.
+//! [`Inrpp`] is the router: it reads packets, and owns per port an [`Interface`], the machine with
+//! the states, and one machine for the detours of the node.
 
 mod cache;
 mod credits;

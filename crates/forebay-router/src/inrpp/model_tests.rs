@@ -1,5 +1,5 @@
-//! The interface machine beside a model of it. The model keeps a list of packets, knows of no turns,
-//! rings or parking, and works everything out anew at each step.
+//! The interface machine beside a model of it. The model keeps a list of packets, knows of no
+//! turns, rings or parking, and works everything out anew at each step.
 //!
 //! The model does not say which of several packets leaves next, only which may; turns have tests of
 //! their own below.
@@ -115,7 +115,8 @@ impl Model {
         !self.has_eligible() && !backlog && self.holder(flow, echo).is_none()
     }
 
-    /// What had to go for `packet`, by id: last ones of flows that are longest to within a packet, and longer than its own.
+    /// What had to go for `packet`, by id: last ones of flows that are longest to within a packet,
+    /// and longer than its own.
     fn put(&mut self, now: Time, packet: Waiting, gone: &[u32]) {
         let is_plain = |flow: &FlowKey| flow.class() == Class::Plain;
         let plain = is_plain(&packet.flow);
@@ -170,7 +171,8 @@ impl Model {
             self.arrived.clear();
         }
     }
-    /// Bytes that had not been told of; None if nothing is known of the flow. Remembered where anyone asks.
+    /// Bytes that had not been told of; None if nothing is known of the flow. Remembered where
+    /// anyone asks.
     fn news(&mut self, flow: FlowKey, arrived: u32) -> Option<u64> {
         if self.askers.is_empty() {
             return None;
@@ -212,7 +214,8 @@ impl Model {
         let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / 4));
         (share.saturating_sub(own) / 1500).min(63) as u8
     }
-    /// What the ACK says that leaves: who asks, None for the alias of this interface; and the allowance.
+    /// What the ACK says that leaves: who asks, None for the alias of this interface; and the
+    /// allowance.
     fn ack(
         &mut self,
         now: Time,
@@ -442,7 +445,8 @@ impl Bench {
         assert_eq!(machine.nonces(), model.askers.len());
         assert_eq!(machine.has_eligible(), model.has_eligible());
         assert!(machine.cache_bytes() <= model.limits.total_bytes);
-        // A flow that is behind others in its turn is not known to wait before nothing else could leave.
+        // A flow that is behind others in its turn is not known to wait before nothing else could
+        // leave.
         if !model.has_eligible() {
             let due = model.deadlines().map(|(at, _)| at).min();
             assert!(due.is_none_or(|due| machine.next_timeout().is_some_and(|at| at <= due)));
@@ -473,7 +477,8 @@ fn the_machine_does_what_the_model_does() {
     assert!(seen.iter().all(|&runs| runs > 1_000), "{seen:?} runs came into each state");
 }
 
-/// Shreedhar and Varghese, theorem 2: among flows with a backlog no one gets ahead of another by more than Q + 2 Max.
+/// Shreedhar and Varghese, theorem 2: among flows with a backlog no one gets ahead of another by
+/// more than Q + 2 Max.
 #[test]
 fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin() {
     for seed in 0..300 {

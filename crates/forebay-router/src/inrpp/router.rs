@@ -1,4 +1,5 @@
-//! The router: what comes in is read, kept or passed on; what a port has room for is taken from caches.
+//! The router: what comes in is read, kept or passed on; what a port has room for is taken from
+//! caches.
 
 use super::cache::Cached;
 use super::credits::Arrived;
@@ -19,8 +20,8 @@ use forebay_signal::inrpp::{
     BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
 };
 
-/// Room for plain packets at an interface that has a backlog, in time at the rate at which their turns are served: what their
-/// queue would hold (paper: 50 ms).
+/// Room for plain packets at an interface that has a backlog, in time at the rate at which their
+/// turns are served: what their queue would hold (paper: 50 ms).
 const PLAIN_ROOM: Span = Span::from_millis(50);
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
@@ -97,7 +98,8 @@ impl detour::Interfaces for View<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
-    /// In the push state the cache holds no INRPP data, but plain packets may wait there beside those in the queue.
+    /// In the push state the cache holds no INRPP data, but plain packets may wait there beside
+    /// those in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
         self.links.backlog_bytes(port) + self.ports[port.index()].interface.plain_bytes()
     }
@@ -141,7 +143,8 @@ impl Inrpp {
         &self.detours
     }
 
-    /// The way of a packet: where its tag says, else where the routes say. The tag is taken off where the detour ends, or cannot go on.
+    /// The way of a packet: where its tag says, else where the routes say. The tag is taken off
+    /// where the detour ends, or cannot go on.
     fn way(
         &self,
         packet: &mut Packet,
@@ -162,7 +165,8 @@ impl Inrpp {
         Ok((port, false))
     }
 
-    /// Something happened to the interface of `port`: note its state and deadline, and ask for what may leave.
+    /// Something happened to the interface of `port`: note its state and deadline, and ask for what
+    /// may leave.
     fn after(&mut self, port: PortId, cx: &mut NodeContext<'_>) {
         let Port { interface, log, .. } = &mut self.ports[port.index()];
         let before = log.state();
@@ -179,7 +183,8 @@ impl Inrpp {
         cx.work.ready.push(port);
         self.wake_detours(port, cx);
     }
-    /// What waits at `port` has changed, and may be what one of its detours could not have before. Those that are paced wake by time.
+    /// What waits at `port` has changed, and may be what one of its detours could not have before.
+    /// Those that are paced wake by time.
     #[inline]
     fn wake_detours(&self, port: PortId, cx: &mut NodeContext<'_>) {
         let due = |via: &PortId| self.detours.due_for(cx.now, *via).any(|p| p == port);
@@ -193,7 +198,8 @@ impl Inrpp {
 
     /// A message of a neighbour.
     fn on_message(&mut self, in_port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) {
-        // What does not parse is no message of ours: it ends here all the same, for it was addressed to this router alone.
+        // What does not parse is no message of ours: it ends here all the same, for it was
+        // addressed to this router alone.
         if let Some(Ok(message)) = Message::of_packet(packet, cx.arena) {
             let view = View { ports: &self.ports, links: cx.ports };
             self.detours.on_message(cx.now, in_port, message, &view, &mut self.outbox);
@@ -347,7 +353,8 @@ fn without_tag(cold: &Cold) -> OptionList {
     options
 }
 
-/// True if `packet` can be sent on a detour: IPv6 has no such options, and foreign ones may fill those of IPv4.
+/// True if `packet` can be sent on a detour: IPv6 has no such options, and foreign ones may fill
+/// those of IPv4.
 #[inline]
 fn has_room_for_tag(packet: &Packet, arena: &Arena) -> bool {
     let used = packet.cold_part(arena).map_or(0, |cold| cold.ip_options.len());
@@ -371,7 +378,8 @@ fn flow_of(packet: &Packet, signals: &Signals, tagged: bool) -> (FlowKey, Option
     (FlowKey::of(packet, class), echo)
 }
 
-/// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows have no turn yet.
+/// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows
+/// have no turn yet.
 fn is_express(packet: &Packet) -> bool {
     let tcp = packet.tcp_fields();
     tcp.is_some_and(|tcp| packet.payload_len() == 0 && !tcp.flags.has(TcpFlags::FIN))
@@ -431,7 +439,8 @@ impl Forwarding for Inrpp {
         }
         let signals = Signals::of(&packet, cx.arena);
         let flow = flow_of(&packet, &signals, signals.tag.is_some());
-        // It was counted when it was forwarded. Pieces of one that was too big for the link have more header than was counted.
+        // It was counted when it was forwarded. Pieces of one that was too big for the link have
+        // more header than was counted.
         let log = &mut self.ports[port.index()].log;
         log.sent_bytes = log.sent_bytes.saturating_sub(packet.wire_len() as u64);
         if let Some(passed) = log.passed.get_mut(&flow.0) {

@@ -60,10 +60,11 @@ pub struct Settings {
     pub probe_interval: Span,
     /// T_d: time between decisions to open or close a detour (paper: 50 ms, at least 5 T_p).
     pub decision_interval: Span,
-    /// Gain alpha of the detour rate, in (0, pi / (4 sqrt 2)); beta is alpha^2 sqrt 2. The paper does not state it; 0.4 is TeXCP's.
+    /// Gain alpha of the detour rate, in (0, pi / (4 sqrt 2)); beta is alpha^2 sqrt 2. The paper
+    /// does not state it; 0.4 is TeXCP's.
     pub alpha: f64,
-    /// Weight of the last interval in the load that the rate is computed from, in (0, 1]; 1: no filter, 1/3: a span of five samples, as
-    /// the paper has it.
+    /// Weight of the last interval in the load that the rate is computed from, in (0, 1]; 1: no
+    /// filter, 1/3: a span of five samples, as the paper has it.
     pub load_weight: f64,
     /// DRR quantum: bytes that a flow may send per round.
     pub quantum_bytes: u32,
@@ -71,9 +72,11 @@ pub struct Settings {
     pub cancel_for: Span,
     /// Shortest time after which an upstream interface forgets a nonce of which it heard nothing.
     pub forget_after: Span,
-    /// Shortest time after which one packet of a flow in closed loop is released though no ACK came.
+    /// Shortest time after which one packet of a flow in closed loop is released though no ACK
+    /// came.
     pub watchdog: Span,
-    /// Count per flow what came and left at each interface: for figures, it costs a look-up per packet.
+    /// Count per flow what came and left at each interface: for figures, it costs a look-up per
+    /// packet.
     pub flow_totals: bool,
 }
 

@@ -77,7 +77,8 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
     next
 }
 
-/// Back-pressure is not given up before all have been told; if it begins again they are asked again.
+/// Back-pressure is not given up before all have been told; if it begins again they are asked
+/// again.
 fn check_step(before: State, after: State, owed: &mut BTreeSet<FlowKey>) {
     if after == State::BackPressure && before != State::BackPressure {
         owed.clear();

@@ -208,8 +208,8 @@ fn a_ring_in_which_each_holds_for_the_next_does_not_lock_up() {
         // Force the long way round, forth and the same way back.
         for i in 0..3 {
             let port = |world: &World, from: NodeId, to: NodeId| {
-                let ports = world.spec.links.iter().filter(|l| l.from == from);
-                forebay_base::PortId(ports.enumerate().position(|(_, l)| l.to == to).unwrap() as u16)
+                let mut ports = world.spec.links.iter().filter(|l| l.from == from);
+                forebay_base::PortId(ports.position(|l| l.to == to).unwrap() as u16)
             };
             let (a, b, c) = (r[i], r[(i + 1) % 3], r[(i + 2) % 3]);
             for (node, dst, to) in

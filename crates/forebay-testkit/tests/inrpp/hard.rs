@@ -53,7 +53,8 @@ fn judge(cases: Vec<Case>) {
             let worst = result.ratios.iter().copied().fold(0.0, f64::max);
             let Result { ratio, cache_drops, queue_drops, resent, last_s, .. } = result;
             let row = format!(
-                "| {} | {ratio:.3} | {worst:.3} | {last_s:.2} | {cache_drops} | {queue_drops} | {:.2} % |",
+                "| {} | {ratio:.3} | {worst:.3} | {last_s:.2} | {cache_drops} | {queue_drops} \
+                 | {:.2} % |",
                 case.name,
                 resent * 100.0
             );

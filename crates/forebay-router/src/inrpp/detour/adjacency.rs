@@ -1,7 +1,9 @@
-//! Who is adjacent to whom: each router tells its neighbours the list of its neighbours, at the start and on change.
+//! Who is adjacent to whom: each router tells its neighbours the list of its neighbours, at the
+//! start and on change.
 //!
-//! A list is sent again until the other end has confirmed its version, in its own list; five times, and then no more: a
-//! neighbour that does not answer speaks no INRPP. So a network in which nothing changes is quiet.
+//! A list is sent again until the other end has confirmed its version, in its own list; five times,
+//! and then no more: a neighbour that does not answer speaks no INRPP. So a network in which
+//! nothing changes is quiet.
 
 use super::control::{LIST_CHUNK, Message, Neighbours};
 use alloc::vec::Vec;
@@ -128,7 +130,8 @@ impl Adjacency {
         Heard { changed: changed == Some(true), answer }
     }
 
-    /// Adds a packet to the list in the making. If it is complete now: true if it differs from the one before.
+    /// Adds a packet to the list in the making. If it is complete now: true if it differs from the
+    /// one before.
     fn take(&mut self, part: Neighbours) -> Option<bool> {
         if part.chunk == 0 {
             self.partial = Partial { version: part.version, ..Partial::default() };

@@ -1,20 +1,23 @@
 //! What neighbouring routers tell each other: lists of neighbours, probes, and rate feedback.
 //!
-//! The paper says that a link-state protocol and probe packets exist, and leaves both open. Here they are IPv4 packets of
-//! protocol 253 (for experiments, RFC 3692), one hop long: TTL 1, DSCP CS6 (network control, RFC 4594), DF, from and to
-//! [`ALL_ROUTERS`]. Big-endian; fields that are drawn as 0 must be 0; the checksum (RFC 1071) covers the message.
+//! The paper says that a link-state protocol and probe packets exist, and leaves both open. Here
+//! they are IPv4 packets of protocol 253 (for experiments, RFC 3692), one hop long: TTL 1, DSCP CS6
+//! (network control, RFC 4594), DF, from and to [`ALL_ROUTERS`]. Big-endian; fields that are drawn
+//! as 0 must be 0; the checksum (RFC 1071) covers the message.
 //!
 //! ```text
-//!        0         2    3      4         6         8                   12
-//!       +---------+----+------+---------+---------+-------------------+
-//! probe |  F0BE   | 1  | bits |checksum | primary |       from        |  target(4) sent(8) interval(8) 0(12)
-//! answer|  F0BE   | 2  | open |checksum | primary |       from        |  target(4) sent(8) increase(8) cap(8) decrease(4)
-//! list  |  F0BE   | 3  | last |checksum |  chunk  |       from        |  0(4) version(8) seen(8) router(4)...
-//!       +---------+----+------+---------+---------+-------------------+
+//!        0      2   3      4        6         8      12
+//!       +------+---+------+--------+---------+------+
+//! probe | F0BE | 1 | bits |checksum| primary | from |  target(4) sent(8) interval(8) 0(12)
+//! answer| F0BE | 2 | open |checksum| primary | from |  target(4) sent(8) increase(8) cap(8)
+//!       |      |   |      |        |         |      |    decrease(4)
+//! list  | F0BE | 3 | last |checksum|  chunk  | from |  0(4) version(8) seen(8) router(4)...
+//!       +------+---+------+--------+---------+------+
 //! ```
 //!
-//! Probe and answer are 64 bytes with the IP header; a list takes as many packets of at most 1500 bytes as it needs.
-//! The bits are 1, wants, and 2, limited; the other flags are 0 or 1. An IPv6 run has none of them, and no detours: the tag of a packet on a detour is an IPv4 option.
+//! Probe and answer are 64 bytes with the IP header; a list takes as many packets of at most 1500
+//! bytes as it needs. The bits are 1, wants, and 2, limited; the other flags are 0 or 1. An IPv6
+//! run has none of them, and no detours: the tag of a packet on a detour is an IPv4 option.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -41,14 +44,16 @@ const CHECKSUM: usize = 4;
 const CS6: u8 = 48;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// How much of a detour to `target` is to be had: sent each T_p while the primary interface wants one.
+/// How much of a detour to `target` is to be had: sent each T_p while the primary interface wants
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
     /// Who asks.
     pub from: RouterId,
     /// The router for which traffic would be detoured.
     pub target: RouterId,
-    /// The asking router's own interface that is congested: two links to one target are two contenders.
+    /// The asking router's own interface that is congested: two links to one target are two
+    /// contenders.
     pub primary: PortId,
     /// False in the last probe: the asker no longer contends.
     pub wants: bool,
@@ -159,7 +164,8 @@ impl Message {
         packet
     }
 
-    /// The message in `packet`; None if it is no control packet at all, which is then forwarded like any other.
+    /// The message in `packet`; None if it is no control packet at all, which is then forwarded
+    /// like any other.
     pub fn of_packet(packet: &Packet, arena: &Arena) -> Option<Result<Message, MessageError>> {
         if packet.kind() != Kind::Opaque || packet.dst() != ALL_ROUTERS {
             return None;
@@ -205,7 +211,8 @@ impl Message {
         bytes
     }
 
-    /// The inverse of [`Message::to_bytes`], for any bytes: it accepts nothing that `to_bytes` would not give back.
+    /// The inverse of [`Message::to_bytes`], for any bytes: it accepts nothing that `to_bytes`
+    /// would not give back.
     pub fn parse(bytes: &[u8]) -> Result<Message, MessageError> {
         let mut from = Reader(bytes);
         if from.u16()? != MAGIC {
@@ -223,7 +230,8 @@ impl Message {
         if !length_fits {
             return Err(MessageError::Length);
         }
-        // One's complement has two zeros; a sum over bytes that are not all zero gives only one of them.
+        // One's complement has two zeros; a sum over bytes that are not all zero gives only one of
+        // them.
         if checksum(bytes) != 0 || stated == 0xffff {
             return Err(MessageError::Checksum);
         }
@@ -305,7 +313,8 @@ fn ip_header(len: usize) -> [u8; IP_HEADER] {
     header
 }
 
-/// The complement of the one's complement sum of 16-bit words (RFC 1071); `bytes` are even in number.
+/// The complement of the one's complement sum of 16-bit words (RFC 1071); `bytes` are even in
+/// number.
 fn checksum(bytes: &[u8]) -> u16 {
     let (words, _) = bytes.as_chunks::<2>();
     let sum: u32 = words.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();

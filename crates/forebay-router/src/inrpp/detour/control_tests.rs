@@ -1,4 +1,5 @@
-//! Message messages against the drawing in `control`, against `forebay-wire`, and against hostile bytes.
+//! Message messages against the drawing in `control`, against `forebay-wire`, and against hostile
+//! bytes.
 
 use super::control::{
     ALL_ROUTERS, Feedback, LIST_CHUNK, Message, MessageError, Neighbours, PROBE_BYTES, Probe,
@@ -70,7 +71,8 @@ fn the_bytes_are_those_of_the_drawing() {
     let packet = Message::Probe(probe()).to_packet(&mut arena);
     assert_eq!((packet.wire_len(), packet.kind(), packet.ttl()), (PROBE_BYTES, Kind::Opaque, 1));
     let body = packet.cold_part(&arena).unwrap().body.clone().unwrap();
-    // Header sum by hand: 45c0 + 0040 + 4000 + 01fd + 2 (0aff + ffff) = 29df9; 9df9 + 2 = 9dfb; ~ = 6204.
+    // Header sum by hand: 45c0 + 0040 + 4000 + 01fd + 2 (0aff + ffff) = 29df9; 9df9 + 2 = 9dfb; ~
+    // = 6204.
     let header = [
         0x45, 0xC0, 0, 64, 0, 0, 0x40, 0, 1, 253, 0x62, 0x04, 10, 255, 255, 255, 10, 255, 255, 255,
     ];

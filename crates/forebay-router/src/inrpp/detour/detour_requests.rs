@@ -103,8 +103,9 @@ impl DetourRequests {
         self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.slow_load(now))
     }
 
-    /// Contenders for `interface` that nothing else limits, and what they have on it in bytes per second. If several of one router
-    /// do not agree whether they are limited, all that it relays counts.
+    /// Contenders for `interface` that nothing else limits, and what they have on it in bytes per
+    /// second. If several of one router do not agree whether they are limited, all that it relays
+    /// counts.
     pub fn sharing(&mut self, now: Time, interface: PortId) -> (usize, f64) {
         let (mut count, mut load, mut last) = (0, 0.0, None);
         let DetourRequests { requests, relayed, .. } = self;

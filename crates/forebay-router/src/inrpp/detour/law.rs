@@ -8,9 +8,10 @@
 //! (3)  r <- r + D+ - r D-
 //! ```
 //!
-//! SC is in bytes, so D+ cannot be added to a rate and D- is a time, not a ratio; and with SC < 0, D- is negative, so that (3)
-//! would raise r under congestion. TeXCP (Kandula et al., SIGCOMM 2005), after which it is modelled, divides by the
-//! interval and takes the magnitude. In use here, all rates in bytes per second:
+//! SC is in bytes, so D+ cannot be added to a rate and D- is a time, not a ratio; and with SC < 0,
+//! D- is negative, so that (3) would raise r under congestion. TeXCP (Kandula et al., SIGCOMM
+//! 2005), after which it is modelled, divides by the interval and takes the magnitude. In use here,
+//! all rates in bytes per second:
 //!
 //! ```text
 //! (1')  phi = alpha (C - L) - (beta / T) Q
@@ -19,28 +20,33 @@
 //! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - L_o
 //! ```
 //!
-//! * T is the interval at which the asker adjusts its rate: T_p, or its round trip where that is longer.
-//! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a router that comes to a full
-//!   detour gets nothing, which is not the "fair allocation" that the paper is after. It is the shuffling of XCP (Katabi,
-//!   Handley, Rohrs, SIGCOMM 2002, section 3.5.2), with the load L_d of detours in the place of all traffic, because
-//!   nothing else obeys. It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
-//!   those of the contenders that say that nothing else limits them: one that cannot use what it is given would leave up to
-//!   gamma / alpha (M - 1) / M of the load unused.
-//! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put on the interface within
-//!   the same intervals, both filtered. L - r in its place would subtract what was not yet there, and turn each decrease into
-//!   one with a gain of 1, which oscillates. The filter does no harm here, for what others send is outside the loop.
-//! * Q counts beyond two packets. Where links are slow one that waits for another is no sign of a queue, but would cost 7 %
-//!   of a link of 10 Mbit/s: in balance alpha (C - L) = beta Q / T.
-//! * C - L below zero counts beyond one packet per T_p, for a full link has sometimes one more in an interval and sometimes one
-//!   less. What stays of an excess that small shows in Q.
-//! * Both interfaces of the detour are evaluated, the asker's own and the one of the router that answers, and the smaller
-//!   rate counts. Without (2") that is the same as the smaller D+ and the larger D-.
+//! * T is the interval at which the asker adjusts its rate: T_p, or its round trip where that is
+//!   longer.
+//! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a
+//!   router that comes to a full detour gets nothing, which is not the "fair allocation" that the
+//!   paper is after. It is the shuffling of XCP (Katabi, Handley, Rohrs, SIGCOMM 2002, section
+//!   3.5.2), with the load L_d of detours in the place of all traffic, because nothing else obeys.
+//!   It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
+//!   those of the contenders that say that nothing else limits them: one that cannot use what it is
+//!   given would leave up to gamma / alpha (M - 1) / M of the load unused.
+//! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put
+//!   on the interface within the same intervals, both filtered. L - r in its place would subtract
+//!   what was not yet there, and turn each decrease into one with a gain of 1, which oscillates.
+//!   The filter does no harm here, for what others send is outside the loop.
+//! * Q counts beyond two packets. Where links are slow one that waits for another is no sign of a
+//!   queue, but would cost 7 % of a link of 10 Mbit/s: in balance alpha (C - L) = beta Q / T.
+//! * C - L below zero counts beyond one packet per T_p, for a full link has sometimes one more in
+//!   an interval and sometimes one less. What stays of an excess that small shows in Q.
+//! * Both interfaces of the detour are evaluated, the asker's own and the one of the router that
+//!   answers, and the smaller rate counts. Without (2") that is the same as the smaller D+ and the
+//!   larger D-.
 
 use core::f64::consts::SQRT_2;
 use forebay_base::Span;
 
-/// gamma of (2"): part of the detoured load that changes hands per step. Below alpha it damps the loop. XCP has 0.1, against the
-/// waste by flows that are limited elsewhere, which do not take part here.
+/// gamma of (2"): part of the detoured load that changes hands per step. Below alpha it damps the
+/// loop. XCP has 0.1, against the waste by flows that are limited elsewhere, which do not take part
+/// here.
 const SHUFFLE: f64 = 0.3;
 
 /// Length of a packet on a detour at most, or nearly so.
@@ -91,7 +97,8 @@ pub(super) struct Delta {
 }
 
 impl Gains {
-    /// beta = alpha^2 sqrt 2. Panics outside 0 < alpha < pi / (4 sqrt 2), where the loop is unstable even without delay.
+    /// beta = alpha^2 sqrt 2. Panics outside 0 < alpha < pi / (4 sqrt 2), where the loop is
+    /// unstable even without delay.
     pub fn new(alpha: f64, load_interval: Span) -> Gains {
         let bound = core::f64::consts::PI / (4.0 * SQRT_2);
         assert!(alpha > 0.0 && alpha < bound, "alpha {alpha} outside (0, {bound})");
@@ -165,13 +172,15 @@ mod tests {
         // Half of the link free, nothing waits: 0.4 * 625000 = 250000 bytes per second for two.
         let spare = gains.delta(&reading(625_000.0, 0, 2), T_P);
         assert_eq!(spare, Delta { increase: 125_000.0, decrease: 0.0, cap: 625_000.0 });
-        // Full, and 12500 bytes (10 ms) wait beyond two packets: beta = 0.16 sqrt 2 = 0.2262742; phi = -0.2262742 * 1250000 B/s.
+        // Full, and 12500 bytes (10 ms) wait beyond two packets:
+        // beta = 0.16 sqrt 2 = 0.2262742; phi = -0.2262742 * 1250000 B/s.
         let full = gains.delta(&reading(C, 15_500, 1), T_P);
         assert!((full.decrease - 0.226_274_169_98).abs() < 1e-9 && full.increase == 0.0);
         // The same queue, adjusted every 20 ms, asks for half the rate.
         let slower = gains.delta(&reading(C, 15_500, 1), T_P * 2);
         assert!((slower.decrease - 0.113_137_084_99).abs() < 1e-9);
-        // Overload by 312500 beyond a packet per 10 ms: phi = -0.4 * 312500; relative to L = 1712500 that is 0.0729927.
+        // Overload by 312500 beyond a packet per 10 ms: phi = -0.4 * 312500; relative to L =
+        // 1712500 that is 0.0729927.
         let over = gains.delta(&reading(1_712_500.0, 0, 5), T_P);
         assert!((over.decrease - 0.072_992_700_73).abs() < 1e-9);
         assert!(
@@ -213,8 +222,9 @@ mod tests {
         assert_eq!(Delta::from_wire(0, u32::MAX, u64::MAX).apply(1e12), 0.0);
     }
 
-    // Roots of largest magnitude of the linear loop, worked out apart from this code: r_k+1 = r_k + alpha (C - L_k), with a lag
-    // of one interval in L, the filter weight w, and feedback that is d further intervals late.
+    // Roots of largest magnitude of the linear loop, worked out apart from this code: r_k+1 = r_k +
+    // alpha (C - L_k), with a lag of one interval in L, the filter weight w, and feedback that is d
+    // further intervals late.
     #[test]
     fn the_loop_contracts_and_diverges_with_the_radii_of_the_linear_analysis() {
         let cases = [
@@ -230,8 +240,8 @@ mod tests {
         }
     }
 
-    /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex roots dominates, e_k^2 - e_k+1 e_k-1
-    /// shrinks by |lambda|^2 per step, whatever the phase.
+    /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex
+    /// roots dominates, e_k^2 - e_k+1 e_k-1 shrinks by |lambda|^2 per step, whatever the phase.
     fn measured_radius(alpha: f64, weight: f64, d: usize) -> f64 {
         // In the linear analysis a link carries a fluid.
         let gains = Gains { grain: 0.0, ..Gains::new(alpha, T_P) };

@@ -1,11 +1,12 @@
 //! The load L of an interface over the last full interval T_p, or its EWMA.
 //!
-//! The intervals of all meters begin at multiples of T_p, so that what one meter counts can be subtracted from what another
-//! counts. There is no timer: an interval ends when somebody looks.
+//! The intervals of all meters begin at multiples of T_p, so that what one meter counts can be
+//! subtracted from what another counts. There is no timer: an interval ends when somebody looks.
 
 use forebay_base::{Span, Time};
 
-/// Silent intervals after which a filtered load counts as zero: (2/3)^64 of 400 Gbit/s is less than a byte per second.
+/// Silent intervals after which a filtered load counts as zero: (2/3)^64 of 400 Gbit/s is less than
+/// a byte per second.
 const FORGET_INTERVALS: u64 = 64;
 /// Weight of the last interval in the slow load: a span of five, as the paper has it.
 const SLOW_WEIGHT: f64 = 1.0 / 3.0;
@@ -27,7 +28,8 @@ pub(super) struct LoadMeter {
 }
 
 impl LoadMeter {
-    /// A meter that has seen nothing. Panics on an interval of no length or a weight outside (0, 1].
+    /// A meter that has seen nothing. Panics on an interval of no length or a weight outside (0,
+    /// 1].
     pub fn new(interval: Span, weight: f64) -> LoadMeter {
         assert!(!interval.is_zero() && weight > 0.0 && weight <= 1.0);
         LoadMeter {
@@ -57,8 +59,8 @@ impl LoadMeter {
         self.load
     }
 
-    /// L over some more intervals: for what others send, which is outside the control loop. An interval holds few packets where
-    /// links are slow, so that the last one alone says little.
+    /// L over some more intervals: for what others send, which is outside the control loop. An
+    /// interval holds few packets where links are slow, so that the last one alone says little.
     pub fn slow_load(&mut self, now: Time) -> f64 {
         if now >= self.end {
             self.end_intervals(now);

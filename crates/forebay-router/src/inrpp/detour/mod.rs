@@ -1,21 +1,26 @@
-//! Detours of one hop: which there are, and how fast each may be (paper, sections II-A, III-A, III-B).
+//! Detours of one hop: which there are, and how fast each may be (paper, sections II-A, III-A,
+//! III-B).
 //!
-//! A packet for the congested interface to D may leave by another interface, to a router X that is adjacent to D. For that
+//! A packet for the congested interface to D may leave by another interface, to a router X that is
+//! adjacent to D. For that
 //!
 //! * routers tell each other their neighbours ([`Neighbours`]), at the start and on change;
-//! * while an interface has excess, each of its detours is probed ([`Probe`]), at once and then every T_p, and X answers with
-//!   what its interface to D has to spare ([`Feedback`]);
-//! * each answer adjusts the rate r of the detour by equations (1) to (3), see `law`; packets are paced at r.
+//! * while an interface has excess, each of its detours is probed ([`Probe`]), at once and then
+//!   every T_p, and X answers with what its interface to D has to spare ([`Feedback`]);
+//! * each answer adjusts the rate r of the detour by equations (1) to (3), see `law`; packets are
+//!   paced at r.
 //!
 //! Both interfaces of a detour must be in the push state; when one is not, r = 0.
 //!
-//! **T_p and the round trip.** The paper asks that T_p be longer than the round trip of the probed path, and with 10 ms it is
-//! not where links take 5 ms. Here a probe leaves T_p after the last one or when that one is answered, whichever is later.
-//! Then the feedback of a step sees what the step before did, and the loop has the shortest delay that there can be.
+//! **T_p and the round trip.** The paper asks that T_p be longer than the round trip of the probed
+//! path, and with 10 ms it is not where links take 5 ms. Here a probe leaves T_p after the last one
+//! or when that one is answered, whichever is later. Then the feedback of a step sees what the step
+//! before did, and the loop has the shortest delay that there can be.
 //!
-//! **T_d.** A detour that had to close because an interface left the push state opens again T_d after the last such sign at
-//! the earliest. Rates follow each answer, not T_d: 5 times slower they would miss the short gaps that detours live on. Several
-//! detours of one primary are not weighed against each other: excess is greedy, so that each detour is filled to its share.
+//! **T_d.** A detour that had to close because an interface left the push state opens again T_d
+//! after the last such sign at the earliest. Rates follow each answer, not T_d: 5 times slower they
+//! would miss the short gaps that detours live on. Several detours of one primary are not weighed
+//! against each other: excess is greedy, so that each detour is filled to its share.
 //!
 //! **Idle** routers send nothing and have no timeout.
 //!
@@ -106,7 +111,8 @@ pub struct Detours {
 }
 
 impl Detours {
-    /// The machine of router `me` with one entry per port: the router at the other end, None for a host.
+    /// The machine of router `me` with one entry per port: the router at the other end, None for a
+    /// host.
     ///
     /// Panics on settings out of their ranges.
     pub fn new(me: RouterId, neighbours: &[Option<RouterId>], settings: &Settings) -> Detours {
@@ -145,15 +151,16 @@ impl Detours {
         self.ports[port.index()].load.add(now, bytes);
     }
 
-    /// A packet on a detour that came in by `from` is put on `port`; [`Detours::sent`] is called for it too.
+    /// A packet on a detour that came in by `from` is put on `port`; [`Detours::sent`] is called
+    /// for it too.
     pub fn relayed(&mut self, now: Time, from: PortId, port: PortId, bytes: u16) {
         self.requests.relay(now, from, port, bytes);
     }
 
     /// `port` leaves the push state (`excess`), or returns to it.
     ///
-    /// While it has excess, its own detours are probed. As part of other routers' detours it is closed at once: those who
-    /// asked for it are told without waiting for their next probe.
+    /// While it has excess, its own detours are probed. As part of other routers' detours it is
+    /// closed at once: those who asked for it are told without waiting for their next probe.
     pub fn demand(&mut self, now: Time, port: PortId, excess: bool, out: &mut Outbox) {
         if self.ports[port.index()].wants == excess {
             return;
@@ -189,7 +196,8 @@ impl Detours {
         self.rearm();
     }
 
-    /// A control message came in by `port`. One that is not from the router known to be there is ignored.
+    /// A control message came in by `port`. One that is not from the router known to be there is
+    /// ignored.
     pub fn on_message(
         &mut self,
         now: Time,
@@ -209,7 +217,8 @@ impl Detours {
         }
     }
 
-    /// The primary interfaces whose detours over `via` may send a packet now, the next in turn first.
+    /// The primary interfaces whose detours over `via` may send a packet now, the next in turn
+    /// first.
     pub fn due_for(&self, now: Time, via: PortId) -> impl Iterator<Item = PortId> {
         let port = &self.ports[via.index()];
         let split = port.open.partition_point(|&at| self.pairs[at].primary <= port.turn);
@@ -228,8 +237,8 @@ impl Detours {
         self.ports[via.index()].turn = primary;
     }
 
-    /// A packet of `bytes` of `primary` leaves on its detour over `via` now; [`Detours::sent`] is called for it too.
-    /// Panics if there is no such detour.
+    /// A packet of `bytes` of `primary` leaves on its detour over `via` now; [`Detours::sent`] is
+    /// called for it too. Panics if there is no such detour.
     pub fn charge(&mut self, now: Time, primary: PortId, via: PortId, bytes: u16) {
         let at = self.find(via, primary).expect("a detour that next_for has named");
         self.pairs[at].charge(now, bytes);
@@ -290,14 +299,15 @@ impl Detours {
         self.pairs.iter().map(|pair| (pair.primary, pair.via, (pair.rate() * 8.0) as u64))
     }
 
-    /// The port by which this router reaches its neighbour `router`: the first one whose link is up. Packets on a detour
-    /// leave by it, and probes are answered for it.
+    /// The port by which this router reaches its neighbour `router`: the first one whose link is
+    /// up. Packets on a detour leave by it, and probes are answered for it.
     pub fn port_to(&self, router: RouterId) -> Option<PortId> {
         let at = self.ports.iter().position(|port| port.adjacency.router() == Some(router))?;
         Some(PortId(at as u16))
     }
 
-    /// The router at the other end of `port`: what packets that are detoured for it are tagged with.
+    /// The router at the other end of `port`: what packets that are detoured for it are tagged
+    /// with.
     pub fn neighbour(&self, port: PortId) -> Option<RouterId> {
         self.ports[port.index()].adjacency.neighbour
     }
@@ -338,7 +348,8 @@ impl Detours {
         self.ports[port.index()].adjacency.tell(now, (port, self.me), ours, out);
     }
 
-    /// Which detours there are, after a list or a link has changed. Those that stay keep their state.
+    /// Which detours there are, after a list or a link has changed. Those that stay keep their
+    /// state.
     fn find_pairs(&mut self, now: Time, out: &mut Outbox) {
         let mut before = core::mem::take(&mut self.pairs).into_iter().peekable();
         for via in 0..self.ports.len() {
@@ -529,7 +540,8 @@ impl Detours {
         Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
     }
 
-    /// What `interface` knows about itself, for someone who has `own` bytes per second on it, and shares it unless limited.
+    /// What `interface` knows about itself, for someone who has `own` bytes per second on it, and
+    /// shares it unless limited.
     fn reading(
         &mut self,
         now: Time,

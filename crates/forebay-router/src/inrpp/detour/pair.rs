@@ -1,6 +1,8 @@
-//! One detour: packets of a primary interface to D that leave by another interface, over the router X at its other end.
+//! One detour: packets of a primary interface to D that leave by another interface, over the router
+//! X at its other end.
 //!
-//! What is kept here is the asker's side: when to probe, what rate there is, when the next packet may leave.
+//! What is kept here is the asker's side: when to probe, what rate there is, when the next packet
+//! may leave.
 
 use super::control::Probe;
 use super::law::Delta;
@@ -14,8 +16,8 @@ pub(super) const FRESH_INTERVALS: u64 = 3;
 const DECISION_INTERVALS: u64 = 5;
 /// No probe waits longer for its answer, and no interval is longer.
 pub(super) const MAX_INTERVAL: Span = Span::from_secs(1);
-/// What a detour that opens has to earn before its first packet leaves. Without it one that opens and closes with each
-/// probe would send a packet each time, at whatever rate.
+/// What a detour that opens has to earn before its first packet leaves. Without it one that opens
+/// and closes with each probe would send a packet each time, at whatever rate.
 const FIRST_BYTES: f64 = 1500.0;
 
 /// When to ask, and what is known of the last question.
@@ -42,7 +44,8 @@ pub(super) enum Side {
     There,
 }
 
-/// Of so many adjustments an idle detour asks for a share in one, in case that it is idle no longer.
+/// Of so many adjustments an idle detour asks for a share in one, in case that it is idle no
+/// longer.
 const TRY_AGAIN: u32 = 128;
 
 /// A detour of `primary` over `via`.
@@ -61,7 +64,8 @@ pub(super) struct Pair {
     closed_until: Time,
     /// Which of its two interfaces gave the smaller rate last.
     narrow: Option<Side>,
-    /// Adjustments since one at which a packet might have left for a whole interval; 0 as soon as one leaves.
+    /// Adjustments since one at which a packet might have left for a whole interval; 0 as soon as
+    /// one leaves.
     idle: u32,
     /// r in bytes per second; 0: closed.
     rate: f64,
@@ -98,8 +102,9 @@ impl Pair {
         self.rate
     }
 
-    /// T: the time between two adjustments. Feedback that sees what the last one did takes a round trip, and adjusting more
-    /// often than that is what makes the loop unstable (paper: T_p > RTT of the probed path).
+    /// T: the time between two adjustments. Feedback that sees what the last one did takes a round
+    /// trip, and adjusting more often than that is what makes the loop unstable (paper: T_p > RTT
+    /// of the probed path).
     pub fn interval(&self, probe_interval: Span) -> Span {
         let rtt = self.asking.map_or(Span::ZERO, |asking| asking.rtt);
         probe_interval.max(rtt.min(MAX_INTERVAL))
@@ -137,8 +142,9 @@ impl Pair {
 
     /// When something is due: a probe, or the end of a rate that nobody confirms.
     ///
-    /// The next probe leaves T_p after the last, but not before that one's answer: the round trip becomes the interval where
-    /// it is longer. A probe that stays unanswered for 1.5 intervals is taken for lost; then twice that, and so on.
+    /// The next probe leaves T_p after the last, but not before that one's answer: the round trip
+    /// becomes the interval where it is longer. A probe that stays unanswered for 1.5 intervals is
+    /// taken for lost; then twice that, and so on.
     pub fn due(&self, probe_interval: Span) -> Option<Time> {
         let probe = self.probe_due(probe_interval)?;
         let stale = self.stale_at(probe_interval);
@@ -162,8 +168,8 @@ impl Pair {
         self.heard + self.interval(probe_interval) * FRESH_INTERVALS
     }
 
-    /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of this pair, and later than
-    /// the last that counted.
+    /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of
+    /// this pair, and later than the last that counted.
     pub fn hear(&mut self, now: Time, sent: Time) -> bool {
         let Some(asking) = &mut self.asking else { return false };
         if sent > asking.sent || asking.applied.is_some_and(|applied| sent <= applied) {
@@ -176,7 +182,8 @@ impl Pair {
         true
     }
 
-    /// True if neither the other interface nor a lack of packets limits it: it would use a larger share of this one.
+    /// True if neither the other interface nor a lack of packets limits it: it would use a larger
+    /// share of this one.
     pub fn shares(&self, side: Side) -> bool {
         let greedy = self.wants() && self.idle.is_multiple_of(TRY_AGAIN);
         greedy && self.narrow.is_none_or(|narrow| narrow == side)
@@ -194,8 +201,9 @@ impl Pair {
         self.set_rate(now, by_here.min(by_there));
     }
 
-    /// One of the two interfaces is not in the push state: r = 0, and again for T_d after the last such sign. Without the wait
-    /// an interface that goes back and forth between push and store would pulse what is detoured over it.
+    /// One of the two interfaces is not in the push state: r = 0, and again for T_d after the last
+    /// such sign. Without the wait an interface that goes back and forth between push and store
+    /// would pulse what is detoured over it.
     pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
         self.set_rate(now, 0.0);
         (self.narrow, self.idle) = (None, 0);
@@ -207,7 +215,8 @@ impl Pair {
         now < self.closed_until
     }
 
-    /// A new r in bytes per second. What the last packet still has to wait for is earned at the new rate.
+    /// A new r in bytes per second. What the last packet still has to wait for is earned at the new
+    /// rate.
     pub fn set_rate(&mut self, now: Time, rate: f64) {
         let rate = if rate < 1.0 { 0.0 } else { rate };
         if self.rate > 0.0 {
@@ -234,7 +243,8 @@ impl Pair {
         self.rate > 0.0 && self.ready <= now
     }
 
-    /// A packet of `bytes` leaves now. One that was late lets the next follow at once, so no more than two leave together.
+    /// A packet of `bytes` leaves now. One that was late lets the next follow at once, so no more
+    /// than two leave together.
     pub fn charge(&mut self, now: Time, bytes: u16) {
         self.own.add(now, bytes);
         self.idle = 0;

@@ -1,4 +1,5 @@
-//! Machines against each other over ideal links: routers, queues that drain at the rate of their link, constant cross traffic.
+//! Machines against each other over ideal links: routers, queues that drain at the rate of their
+//! link, constant cross traffic.
 
 use super::{Detours, Feedback, Interfaces, Message, Outbox};
 use crate::inrpp::Settings;
@@ -275,7 +276,8 @@ impl World {
         all
     }
 
-    /// Mean and largest deviation of r from `expected`, relative, sampled each millisecond over `span`.
+    /// Mean and largest deviation of r from `expected`, relative, sampled each millisecond over
+    /// `span`.
     fn deviation(&mut self, pair: (usize, usize, usize), expected: f64, span: Span) -> (f64, f64) {
         let (mut sum, mut worst, samples) = (0.0, 0.0f64, span.as_millis());
         for _ in 0..samples {

@@ -92,8 +92,8 @@ fn a_neighbour_that_does_not_answer_is_left_alone() {
     assert!(world.routers.iter().all(|router| router.detours.next_timeout().is_none()));
 }
 
-/// A hub with 1000 neighbours needs three packets for its list; a detour via the hub exists for each pair of its
-/// neighbours that are adjacent.
+/// A hub with 1000 neighbours needs three packets for its list; a detour via the hub exists for
+/// each pair of its neighbours that are adjacent.
 #[test]
 fn a_long_list_comes_in_packets_and_counts_when_it_is_complete() {
     let hub = RouterId(0);

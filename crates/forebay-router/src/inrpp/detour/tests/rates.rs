@@ -44,7 +44,8 @@ fn rates_settle_whatever_the_delay() {
     }
 }
 
-/// Fig. 6: R2 = 1 and R3 = 2 share the link R1-R4 (0-3); each has a congested link of its own to R4.
+/// Fig. 6: R2 = 1 and R3 = 2 share the link R1-R4 (0-3); each has a congested link of its own to
+/// R4.
 fn figure_6(delay: Span) -> World {
     let links = [
         (1, 0, 100, delay),
@@ -170,8 +171,8 @@ fn an_interface_out_of_push_closes_the_detour_at_once_and_for_t_d() {
     assert!(world.rate(0, 1, 2) > Some(90.0 * MBPS));
 }
 
-/// One that vanished without a last probe is told nothing after three of its intervals. The last that came in left 10 ms
-/// before the link went down.
+/// One that vanished without a last probe is told nothing after three of its intervals. The last
+/// that came in left 10 ms before the link went down.
 #[test]
 fn who_has_not_asked_for_three_intervals_is_forgotten() {
     for (silence, told) in [(ms(15), 1), (ms(25), 0)] {
@@ -227,7 +228,8 @@ fn feedback_that_stops_ends_the_rate_after_three_intervals() {
     assert!(world.rate(0, 1, 2) > Some(90.0 * MBPS));
 }
 
-/// With a tenth of all messages lost, the rate ends only where two probes in a row or their answers are lost.
+/// With a tenth of all messages lost, the rate ends only where two probes in a row or their answers
+/// are lost.
 #[test]
 fn some_lost_messages_cost_little() {
     let mut world = triangle(ms(1), &Settings::default());
@@ -307,7 +309,8 @@ fn packets_are_paced_in_bursts_of_two_and_take_turns() {
     assert_eq!(detours.next_for(at(10_500), via), Some(primary));
 }
 
-/// K4: two congested interfaces of router 0 share the third; each has what its rate allows, in turns.
+/// K4: two congested interfaces of router 0 share the third; each has what its rate allows, in
+/// turns.
 #[test]
 fn primaries_take_turns_on_a_shared_detour() {
     let mut links = Vec::new();
@@ -342,7 +345,8 @@ fn probes_and_their_answers_are_the_wire_format() {
     assert_eq!(Message::parse(&message.to_bytes()).as_ref(), Ok(message));
 }
 
-/// With 10 Mbit/s an interval holds 8 packets, with 1 Mbit/s less than one: rates hold on average, and full links are full.
+/// With 10 Mbit/s an interval holds 8 packets, with 1 Mbit/s less than one: rates hold on average,
+/// and full links are full.
 #[test]
 fn slow_links_are_used_as_well() {
     let cases = [(1, 0, 0.005), (2, 1, 0.03), (10, 0, 0.005), (10, 4, 0.01), (10, 9, 0.05)];
