@@ -128,6 +128,7 @@ impl Sender {
             in_flight_bytes: self.in_flight_bytes() + u64::from(MSS),
             retransmission,
             after_idle: self.out.is_empty(),
+            app_limited: self.rng.chance(0.1),
         };
         let (before, moves) = (self.shown().0, self.each(|c| c.sending_moves_limits()));
         let [variant, boxed] = &mut self.twins;
@@ -403,7 +404,7 @@ const LATER: Time = Time::from_millis(77);
 impl Controller for Probe {
     fn limits(&self) -> Limits {
         self.note("limits");
-        Limits { cwnd_bytes: 7, pacing_rate: None, credits: Some(7) }
+        Limits { credits: Some(7), ..Limits::window(7) }
     }
     fn on_established(&mut self, _now: Time, _rtt: &RttView, _options: Option<&OptionList>) {
         self.note("on_established");
@@ -532,7 +533,14 @@ fn no_method_of_controller_is_lost_at_the_door() {
     let (number, bytes, sent_at, tag) = (0, MSS, now, Tag(0));
     assert_eq!(any.limits().credits, Some(7));
     any.on_established(now, &rtt, None);
-    let sent = Sent { number, bytes, in_flight_bytes: 0, retransmission: false, after_idle: true };
+    let sent = Sent {
+        number,
+        bytes,
+        in_flight_bytes: 0,
+        retransmission: false,
+        after_idle: true,
+        app_limited: false,
+    };
     assert_eq!(any.on_sent(now, &sent), Tag(7));
     any.on_ack(now, &bare_ack(rtt));
     assert!(any.wants_packets());
