@@ -20,6 +20,8 @@ mod require;
 mod testbed;
 mod ticks;
 
+pub mod bbr;
+pub mod bbr1;
 pub mod cubic;
 pub mod hystart;
 pub mod inrpp;

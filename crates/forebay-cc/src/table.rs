@@ -134,6 +134,10 @@ algorithms! { $
          for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
+    Bbr bbr: "bbr", "BBR v3", "draft-ietf-ccwg-bbr, doi:10.1145/3012426.3022184",
+        "Sends at the rate at which the path delivers, with little more than a BDP in flight.";
+    Bbr1 bbr1: "bbr1", "BBR v1", "Linux 4.9 tcp_bbr.c, doi:10.1145/3012426.3022184",
+        "The BBR of 2016: gains 1.25 and 0.75 in turn, two BDP in flight, deaf to losses.";
 }
 
 impl Spec {
