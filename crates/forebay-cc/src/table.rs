@@ -134,6 +134,11 @@ algorithms! { $
          for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
+    Vegas vegas: "vegas", "Vegas", "doi:10.1109/49.464716",
+        "Keeps a few segments of its own in queues, which it counts from the RTT.";
+    Copa copa: "copa", "Copa", "doi:10.5555/3307441.3307470",
+        "Steers its rate towards the inverse of the queueing delay; competes where others fill the \
+         queue.";
 }
 
 impl Spec {
