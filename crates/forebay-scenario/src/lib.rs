@@ -38,6 +38,7 @@ mod protocols;
 mod queues;
 mod rcp;
 pub mod registry;
+mod routes;
 mod samples;
 mod schema;
 mod set;
