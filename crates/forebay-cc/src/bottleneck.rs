@@ -154,6 +154,7 @@ impl<C: Controller> Bottleneck<C> {
             in_flight_bytes: flow.in_flight() + MSS,
             retransmission: false,
             after_idle: flow.out.is_empty(),
+            app_limited: false,
         };
         let tag = flow.controller.on_sent(now, &sent);
         let wait = self.free_at.max(now).since(now);
