@@ -28,6 +28,7 @@ mod inrpp;
 mod item;
 mod life;
 mod link_names;
+mod margin;
 pub mod memory_estimate;
 mod mtu_check;
 mod named;
