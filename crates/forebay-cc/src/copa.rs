@@ -7,17 +7,18 @@
 //!
 //! 1. `d_q = RTT_standing - RTT_min`. RTT_standing is the smallest sample of the last `srtt / 2`,
 //!    RTT_min of the last 10 s (section 2.1);
-//! 2. target rate `lambda_t = 1 / (delta d_q)`; current rate `lambda = cwnd / RTT_standing` (eq. 1);
+//! 2. target rate `lambda_t = 1 / (delta d_q)`; current rate `lambda = cwnd / RTT_standing` (eq.
+//!    1);
 //! 3. per segment that arrived: `cwnd += v / (delta cwnd)` if `lambda <= lambda_t`, else `cwnd -= v
 //!    / (delta cwnd)` (section 2.1);
-//! 4. velocity, once per round trip: the direction is up if cwnd is above what it was one round trip
-//!    ago, else down. `v = 1` where it has changed, `v = 2 v` once it has been the same for 3 round
-//!    trips (section 2.1);
+//! 4. velocity, once per round trip: the direction is up if cwnd is above what it was one round
+//!    trip ago, else down. `v = 1` where it has changed, `v = 2 v` once it has been the same for 3
+//!    round trips (section 2.1);
 //! 5. slow start: cwnd doubles per round trip until `lambda > lambda_t` (section 2.1);
 //! 6. pacing at `2 cwnd / RTT_standing` (section 2.1);
 //! 7. mode: a sample below `RTT_min + 0.1 (RTT_max - RTT_min)` shows a nearly empty queue, RTT_max
-//!    being the largest of 4 srtt. Without one for 5 srtt someone else fills the queue, and the mode
-//!    is competitive (section 2.2);
+//!    being the largest of 4 srtt. Without one for 5 srtt someone else fills the queue, and the
+//!    mode is competitive (section 2.2);
 //! 8. default mode: delta = 0.5. Competitive mode: `1 / delta += 1` per round trip, and half of it
 //!    after a loss, once per round trip, but 2 at least (section 2.2).
 //!
@@ -178,7 +179,8 @@ pub struct Copa {
     /// 1 / delta in competitive mode.
     inverse_delta: f64,
     lost_in_round: bool,
-    /// Segments arrived and lost in this round trip and, if it is the second of two, the one before.
+    /// Segments arrived and lost in this round trip and, if it is the second of two, the one
+    /// before.
     arrived: f64,
     lost: f64,
     second: bool,
@@ -507,8 +509,8 @@ mod tests {
         }
     }
 
-    /// Equal at the target. Around it the smallest of half an RTT shows a longer path a shorter queue,
-    /// so it gets more, and less than two thirds: there is no such law as NewReno's 1 / RTT.
+    /// Equal at the target. Around it the smallest of half an RTT shows a longer path a shorter
+    /// queue, so it gets more, and less than two thirds: there is no such law as NewReno's 1 / RTT.
     #[test]
     fn shares_do_not_fall_with_the_rtt() {
         let mut net = net(&[50, 200], 2, Mode::Default);

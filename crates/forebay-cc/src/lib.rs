@@ -30,6 +30,7 @@ pub mod cubic;
 pub mod hystart;
 pub mod inrpp;
 pub mod newreno;
+pub mod pcc;
 pub mod rcp;
 pub mod vegas;
 

@@ -143,6 +143,9 @@ algorithms! { $
     Copa copa: "copa", "Copa", "doi:10.5555/3307441.3307470",
         "Steers its rate towards the inverse of the queueing delay; competes where others fill the \
          queue.";
+    Pcc pcc: "pcc", "PCC Allegro", "doi:10.48550/arXiv.1409.7092",
+        "Tries rates, sees what they bring, and moves to where throughput with little loss is \
+         higher.";
 }
 
 impl Spec {

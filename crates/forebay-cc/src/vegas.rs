@@ -11,20 +11,21 @@
 //! 3. slow start: W doubles every other round trip and stands still in between; it ends when
 //!    `diff > gamma` after a round trip of standing still (section 3.3), with `W = 7/8 W` (authors'
 //!    code as ported to ns-2);
-//! 4. loss: `W = max(3/4 W, 2)`, and half for the loss of a retransmission (authors' code), once per
-//!    window (section 3.1);
+//! 4. loss: `W = max(3/4 W, 2)`, and half for the loss of a retransmission (authors' code), once
+//!    per window (section 3.1);
 //! 5. timeout: `ssthresh = max(W / 2, 2)`, `W = 1` (RFC 5681 section 3.1).
 //!
 //! With `rules = "linux"`, as net/ipv4/tcp_vegas.c, all in whole segments:
 //!
 //! 6. `diff = W (rtt - base) / base`, which is 1 times `rtt / base`;
-//! 7. slow start doubles each round trip; `diff > gamma` ends it with `W = min(W, W base / rtt + 1)`;
-//! 8. a round trip with fewer than 3 samples is one of NewReno; loss halves the flight (RFC 5681 eq.
-//!    4); after an idle time `base` is forgotten.
+//! 7. slow start doubles each round trip; `diff > gamma` ends it with `W = min(W, W base / rtt +
+//!    1)`;
+//! 8. a round trip with fewer than 3 samples is one of NewReno; loss halves the flight (RFC 5681
+//!    eq. 4); after an idle time `base` is forgotten.
 //!
 //! Differs from the paper in: `rtt` is the smallest sample of a round trip and not that of one
-//! segment, since delayed ACKs keep some waiting (as Linux); W in 1 stands for the bytes sent in the
-//! round trip; retransmission is the transport's, with RACK or duplicate ACKs in place of the
+//! segment, since delayed ACKs keep some waiting (as Linux); W in 1 stands for the bytes sent in
+//! the round trip; retransmission is the transport's, with RACK or duplicate ACKs in place of the
 //! paper's timer per segment; an ECN echo counts as a loss.
 
 use crate::ParamError;

@@ -25,6 +25,7 @@ const VARIANTS: &[&str] = &[
     r#"{"vegas":{"rules":"linux"}}"#,
     r#"{"copa":{"mode":"competitive","double_after":1}}"#,
     r#"{"copa":{"mode":"default"}}"#,
+    r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
 ];
 /// Packets that the model keeps out at most.
 const MOST_OUT: usize = 512;
