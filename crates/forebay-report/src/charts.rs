@@ -6,7 +6,7 @@ use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
 use super::look::Looks;
 use super::results::{Aggregate, Results, Run};
-use forebay_scenario::statistics::Interval;
+use forebay_metrics::statistics::Interval;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -340,7 +340,7 @@ impl Axis {
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    forebay_scenario::statistics::mean(&values.collect::<Vec<f64>>())
+    forebay_metrics::statistics::mean(&values.collect::<Vec<f64>>())
 }
 
 /// The least of a few round numbers times a power of ten that is not below `value`: a quarter of

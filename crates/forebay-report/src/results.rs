@@ -1,8 +1,8 @@
 //! What a folder of results says in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
-use super::metrics::Means;
-use forebay_scenario::statistics::Interval;
+use forebay_metrics::Means;
+use forebay_metrics::statistics::Interval;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

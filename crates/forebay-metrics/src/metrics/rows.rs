@@ -4,7 +4,7 @@
 use super::doc::{Hidden, MetricDoc, Unit};
 use super::others::labels;
 use super::table::METRICS;
-use forebay_scenario::statistics::Interval;
+use crate::statistics::Interval;
 use std::collections::BTreeSet;
 
 /// The means over the runs of one protocol, by name.
