@@ -1,6 +1,7 @@
 //! What is printed and kept of all runs together.
 
 use crate::buffer_limits;
+use crate::expectations::{self, ExpectationResult};
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
@@ -21,6 +22,8 @@ pub struct Summary {
     pub runs: Vec<RunResult>,
     /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
+    /// What the scenario expects, each expectation under each protocol that it is about.
+    pub expectations: Vec<ExpectationResult>,
     /// Memory that they took together.
     pub memory: SweepMemory,
     /// The runs that were wanted and did not finish.
@@ -102,11 +105,13 @@ impl Summary {
         }
         let mut notes = notes(scenario, same, (&aggregate, &runs), &missing);
         notes.extend(memory.fewer_jobs.clone());
+        let expectations = expectations::check(scenario, &runs, &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
             runs,
             aggregate,
+            expectations,
             memory,
             missing,
             notes,

@@ -4,9 +4,9 @@ use super::charts::marker;
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, prefix, second_prefix};
-use forebay_metrics::{Shown, Unit, labels};
 use super::results::Results;
 use forebay_metrics::statistics::Interval;
+use forebay_metrics::{Shown, Unit, labels};
 use std::fmt::Write;
 
 /// A column per protocol, a row per metric that any protocol has.

@@ -1,6 +1,7 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
 use super::error::{Fault, Problem};
+use super::expect::ExpectEntry;
 use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
@@ -122,6 +123,8 @@ sections! {
             events: Vec<At<EventEntry>>,
             /// Links, hosts and flows in CSV files.
             csv: CsvFiles,
+            /// What is expected of the results.
+            expect: Vec<At<ExpectEntry>>,
         }
     }
     /// What one direction of a link is like.

@@ -9,7 +9,8 @@ use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use super::{
-    Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, inrpp, life, rcp, tcp, tcp_of,
+    Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp, tcp,
+    tcp_of,
 };
 use forebay_base::Time;
 use forebay_queue::Limit;
@@ -97,6 +98,7 @@ fn file(scenario: &Scenario) -> File {
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
         csv: None,
+        expect: expect::describe(scenario),
     }
 }
 

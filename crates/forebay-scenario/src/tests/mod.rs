@@ -3,6 +3,7 @@
 mod buffers;
 mod errors;
 mod expansion;
+mod expect;
 mod files;
 mod lives;
 mod mutations;

@@ -26,18 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// The crates under `forebay-scenario`, and itself.
-const SCENARIO_AND_BELOW: &[&str] = &[
-    "base",
-    "wire",
-    "signal",
-    "cc",
-    "queue",
-    "router",
-    "transport",
-    "net",
-    "metrics",
-    "scenario",
-];
+const SCENARIO_AND_BELOW: &[&str] =
+    &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "metrics", "scenario"];
 const BELOW_SCENARIO: &[&str] = SCENARIO_AND_BELOW.split_last().expect("a list").1;
 
 /// The crates under `forebay-lab`, and itself.
