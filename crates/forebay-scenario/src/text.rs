@@ -2,8 +2,8 @@
 
 use super::fields::{At, Field, Section};
 use super::file::{
-    File, FlowGroup, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols, Queue,
-    QueueTable, RouterEntry, RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
+    Queue, QueueTable, RouterEntry, RouterTable,
 };
 use super::named::Named;
 use super::source::Loc;
@@ -71,8 +71,10 @@ fn is_list(value: &toml::Value) -> bool {
 fn file(scenario: &Scenario) -> File {
     let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
-    let host =
-        |node: &super::Node| HostGroup { name: At::new(node.name.clone()), ..HostGroup::default() };
+    let host = |node: &super::Node| {
+        let name = At::new(node.name.clone());
+        HostEntry(HostGroup { name, ..HostGroup::default() })
+    };
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
