@@ -33,6 +33,7 @@ mod link_names;
 pub mod memory_estimate;
 mod mtu_check;
 mod named;
+mod names;
 mod network;
 mod outline;
 mod protocol;
