@@ -17,7 +17,8 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         delivered_is_known: results.aggregate.iter().all(|a| a.completed == a.flows),
         one_link: false,
     };
-    for of in forebay_metrics::rows(&results.aggregate, shown) {
+    let means: Vec<_> = results.aggregate.iter().map(|of| &of.means).collect();
+    for of in forebay_metrics::rows(&means, shown) {
         row(&mut rows, &html(&of.label), of.unit, &of.values);
     }
     // Flows that did not start are said apart.

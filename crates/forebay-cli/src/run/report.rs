@@ -54,7 +54,8 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
         && aggregates.iter().all(|a| a.completed == a.flows);
     let shown = Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true };
-    for of in rows(aggregates, shown) {
+    let means: Vec<_> = aggregates.iter().map(|of| &of.means).collect();
+    for of in rows(&means, shown) {
         let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
