@@ -213,3 +213,17 @@ fn junit_of_a_run_that_holds_replaces_the_file_of_one_that_did_not() {
     let text = fs::read_to_string(desk.path("j.xml")).expect("a file");
     assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\""), "{text}");
 }
+
+#[test]
+fn the_closed_forms_of_the_built_in_scenarios_hold() {
+    for name in ["checks/full-link", "checks/random-loss", "checks/floor"] {
+        let done = Desk::new().forebay(&["run", name, "--json", "--seeds", "5"]).ok();
+        let json = done.json();
+        let all = json["expectations"].as_array().expect("an array");
+        assert!(!all.is_empty() && all.iter().all(|of| of["status"] == "holds"), "{all:?}");
+    }
+    // A buffer of an eighth of a BDP does not keep the link busy.
+    let small = ["run", "checks/full-link", "--set", "links.left-right.queue.limit=6kB"];
+    let done = Desk::new().forebay(&small);
+    assert_eq!((done.code, done.stderr.as_str()), (1, "failed: 2 of 3 expectations\n"));
+}

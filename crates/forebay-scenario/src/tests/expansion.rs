@@ -323,7 +323,10 @@ fn hosts_with_nothing_but_a_name_are_strings() {
                     \"h\", attach = \"r\" }, found an integer (7)\n";
     assert!(told.starts_with(expected), "{told}");
     let told = wrong("\"a\", \"a\", {").to_string();
-    assert!(told.contains("hosts[1].name: the node `a` is declared twice"), "{told}");
+    assert!(told.contains("hosts[1]: the node `a` is declared twice"), "{told}");
     let told = wrong("\"a{}\", {").to_string();
-    assert!(told.contains("\"{}\" stands for a number, but there is no `count`"), "{told}");
+    assert!(
+        told.contains("hosts[0]: \"{}\" stands for a number, but there is no `count`"),
+        "{told}"
+    );
 }

@@ -248,8 +248,8 @@ fn seeds_names_and_keys_that_cannot_be_meant_are_refused() {
     );
     assert_eq!(
         of("name = \"a\\u001b[2J\"").0,
-        "expect[0].name: `a\u{fffd}[2J` is out of range: expected text in one line, without \
-         control characters"
+        "expect[0].name: `a\\u{1b}[2J` is out of range: expected text in one line, without control \
+         characters"
     );
     assert_eq!(
         of("metrics = 1"),
