@@ -4,7 +4,9 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use super::file::{
+    CsvFiles, File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered,
+};
 use super::queues::queue_of;
 use super::source::{Sources, is_unseen};
 use super::text::shown;
@@ -61,7 +63,7 @@ pub(super) fn expand(
         let router = router.as_ref().map(|at| at.value.resolve()).transpose();
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
-    let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
         if file.csv.is_some() {
@@ -106,7 +108,7 @@ pub(super) fn expand(
 
 /// Refuse more hosts without an access link than all links have ends, before the first of them is
 /// made.
-fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
+fn check_ends(group: &At<HostEntry>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
         Some(count) if host.attach.is_none() && count.value as usize > most => {
@@ -210,7 +212,7 @@ impl Topology {
         Ok(id)
     }
 
-    fn add_hosts(&mut self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
         if let Some(count) = &host.count {
@@ -233,7 +235,7 @@ impl Topology {
     }
 
     /// The access links of a group.
-    fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
+    fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
         let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
@@ -247,7 +249,7 @@ impl Topology {
     /// Where the access links of a group lead, and what they are like; None if it has none.
     fn access<'a>(
         &self,
-        group: &'a At<HostGroup>,
+        group: &'a At<HostEntry>,
         defaults: &LinkParams,
     ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
@@ -312,7 +314,7 @@ impl Topology {
     }
 
     /// A host that is not attached must be the end of a link.
-    fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn check_linked(&self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         if host.attach.is_some() || self.lost.any_of_network() {
             return Ok(());

@@ -4,6 +4,7 @@ mod buffers;
 mod caches;
 mod errors;
 mod expansion;
+mod expect;
 mod files;
 mod lives;
 mod mutations;
