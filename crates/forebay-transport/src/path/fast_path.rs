@@ -120,7 +120,7 @@ impl FastPathState {
     }
     #[inline]
     fn current_send_limit(&mut self, sender: &Sender) -> u64 {
-        let Limits { cwnd_bytes, pacing_rate: None, credits: None } = sender.limits() else {
+        let Limits { cwnd_bytes, pacing_rate: None, credits: None, .. } = sender.limits() else {
             return 0;
         };
         self.cwnd = cwnd_bytes;
@@ -302,7 +302,7 @@ impl Path {
         let mut packet = self.fast_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
-            self.sender.on_paced(cx.now, packet.wire_len() as u64, rate);
+            self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
         }
         self.fragmentable(cx, &mut packet, dont_fragment);
         self.fast.renew_send_limit(&self.sender);
