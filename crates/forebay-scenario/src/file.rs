@@ -1,5 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::channels::TraceKey;
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
 use super::faults::all;
@@ -135,6 +136,9 @@ sections! {
         optional {
             /// Rate with unit, such as "10Mbit/s"; 1kbit/s to 400Gbit/s.
             rate: Rate,
+            /// In place of a rate: a file of delivery opportunities in mahimahi's format, relative
+            /// to the scenario file, or a table with `file` and `offset`.
+            trace: TraceKey,
             /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
@@ -146,7 +150,8 @@ sections! {
             loss: Probability,
             /// Longest IP packet in bytes; default 1500.
             mtu_bytes: u16,
-            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0.
+            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
+            /// link that follows a trace 4, as in mahimahi.
             overhead_bytes: u16,
             /// The queue in front of the link: a table, or its limit alone.
             queue: Queue,
@@ -703,8 +708,13 @@ impl LinkParams {
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
         };
+        // A rate or a trace of its own stands for either of the other.
+        let paced = self.rate.is_some() || self.trace.is_some();
+        let (rate, trace) =
+            if paced { (&self.rate, &self.trace) } else { (&other.rate, &other.trace) };
         LinkParams {
-            rate: self.rate.clone().or_else(|| other.rate.clone()),
+            rate: rate.clone(),
+            trace: trace.clone(),
             delay: self.delay.clone().or_else(|| other.delay.clone()),
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
             reorder: self.reorder.clone().or_else(|| other.reorder.clone()),

@@ -17,6 +17,7 @@ mod algorithms;
 mod buffers;
 mod build;
 mod builtin;
+mod channels;
 mod csv;
 mod error;
 mod events;
@@ -51,6 +52,7 @@ mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+pub mod traces;
 mod traps;
 mod units;
 
@@ -60,6 +62,7 @@ mod tests;
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
+pub use channels::{Channel, Offset, TraceFile};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use expectation::{Bound, Expectation, Over};
@@ -163,8 +166,10 @@ pub struct Link {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkDirection {
-    /// Rate.
+    /// Rate; where it follows a trace, the mean.
     pub rate: Rate,
+    /// How it transmits.
+    pub channel: Channel,
     /// Propagation delay.
     pub delay: Span,
     /// Extra delay of each packet, uniform from 0 to this.
@@ -263,6 +268,32 @@ impl Scenario {
         text::write(self)
     }
 
+    /// The delivery traces that are files, each once, in the order of links.
+    pub fn trace_files(&self) -> Vec<&TraceFile> {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut files: Vec<&TraceFile> = Vec::new();
+        for file in directions.filter_map(|direction| direction.channel.file()) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// The same scenario with other paths of its trace files.
+    #[must_use]
+    pub fn with_trace_paths(&self, path: impl Fn(&TraceFile) -> String) -> Scenario {
+        let mut scenario = self.clone();
+        for link in &mut scenario.links {
+            for direction in [&mut link.forward, &mut link.reverse] {
+                if let Channel::Trace(file) = &mut direction.channel {
+                    file.path = path(file);
+                }
+            }
+        }
+        scenario
+    }
+
     /// What a reader of its results should know: settings that are allowed and seldom meant.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
@@ -322,6 +353,7 @@ impl Scenario {
         !self.start_jitter.is_zero()
             || directions.into_iter().any(|direction| {
                 direction.loss > 0.0
+                    || direction.channel.is_random()
                     || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
                     || direction.port.is_some()

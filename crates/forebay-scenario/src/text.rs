@@ -1,5 +1,6 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
+use super::channels::TraceKey;
 use super::fields::{At, Field, Section};
 use super::file::{
     File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
@@ -9,8 +10,8 @@ use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use super::{
-    Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp, tcp,
-    tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
+    tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_queue::Limit;
@@ -150,7 +151,11 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
-        rate: some(wire.rate),
+        rate: matches!(wire.channel, Channel::Constant).then(|| At::new(wire.rate)),
+        trace: match &wire.channel {
+            Channel::Trace(file) => some(TraceKey::describe(file)),
+            Channel::Constant => None,
+        },
         delay: some(wire.delay),
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),

@@ -1,5 +1,6 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
+use super::channels::TraceFiles;
 use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
@@ -10,8 +11,9 @@ use super::file::{
 use super::queues::queue_of;
 use super::source::{Sources, is_unseen};
 use super::text::shown;
+use super::traces::OPPORTUNITY_OVERHEAD_BYTES;
 use super::units::MAX_DELAY;
-use super::{Link, LinkDirection, Node};
+use super::{Channel, Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,6 +40,7 @@ pub(super) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
+    traces: TraceFiles,
     /// What is not here because it was declared wrongly.
     pub lost: Lost,
 }
@@ -50,7 +53,8 @@ pub(super) fn expand(
     lost: Lost,
     faults: &mut Faults,
 ) -> Topology {
-    let mut topology = Topology { lost, ..Topology::default() };
+    let traces = TraceFiles::new(base);
+    let mut topology = Topology { lost, traces, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -103,6 +107,7 @@ pub(super) fn expand(
     for group in made {
         faults.keep(topology.check_linked(group));
     }
+    topology.traces.notes().into_iter().for_each(|note| sources.note(note));
     topology
 }
 
@@ -306,7 +311,7 @@ impl Topology {
         owner: &At<T>,
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
-        let wires = wires(params, reverse, defaults, owner);
+        let wires = wires(params, reverse, defaults, owner, &self.traces);
         match self.lost.has_key("link_defaults") {
             true => wires.map_err(Fault::missing_follows),
             false => wires,
@@ -446,47 +451,70 @@ fn wires<T>(
     reverse: Option<&At<LinkParams>>,
     defaults: &LinkParams,
     owner: &At<T>,
+    traces: &TraceFiles,
 ) -> Result<[Placed; 2], Fault> {
     let forward = params.or(defaults);
     let backward = match reverse {
         Some(at) => at.value.or(&forward),
         None => forward.clone(),
     };
-    both(wire(&forward, owner), wire(&backward, owner)).map(<[Placed; 2]>::from)
+    both(wire(&forward, owner, traces), wire(&backward, owner, traces)).map(<[Placed; 2]>::from)
 }
 
-fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
+fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Placed, Fault> {
     let missing = |key: &'static str, meaning: &str| {
         let problem = Problem::MissingKey { key, meaning: meaning.into() };
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
-    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"));
+    let pace = pace_of(params, traces, &missing);
     let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"));
     let delays = [params.delay.as_ref(), params.jitter.as_ref()].into_iter().flatten();
     let delays = all(delays.map(check_delay));
     // The limit is checked at any rate; without one there is no link.
-    let bps = rate.as_ref().map_or(Rate::mbps(1000), |rate| rate.value);
+    let bps = pace.as_ref().map_or(Rate::mbps(1000), |(rate, _)| *rate);
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
     let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
     let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
-    let ((rate, (delay, _)), ((queue, ()), port)) =
-        both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
+    let (((rate, channel), (delay, _)), ((queue, ()), port)) =
+        both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let wire = LinkDirection {
-        rate: rate.value,
+        rate,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
-        overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
+        overhead_bytes: match (&params.overhead_bytes, &channel) {
+            (Some(at), _) => at.value,
+            (None, Channel::Constant) => 0,
+            (None, Channel::Trace(_)) => OPPORTUNITY_OVERHEAD_BYTES,
+        },
+        channel,
         queue,
         discipline,
         port,
     };
     let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
     Ok(Placed { wire, origin })
+}
+
+/// How fast a link transmits: its rate, and by what.
+fn pace_of(
+    params: &LinkParams,
+    traces: &TraceFiles,
+    missing: &impl Fn(&'static str, &str) -> Fault,
+) -> Result<(Rate, Channel), Fault> {
+    match (&params.rate, &params.trace) {
+        (rate, Some(trace)) => {
+            rate.iter().for_each(|rate| traces.note_unused(rate, trace));
+            let file = traces.open(trace)?;
+            Ok((file.trace.mean_rate(), Channel::Trace(file)))
+        }
+        (Some(rate), None) => Ok((rate.value, Channel::Constant)),
+        (None, None) => Err(missing("rate", "rate of the link")),
+    }
 }
 
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {

@@ -5,7 +5,7 @@ use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, LinkDirection, Scenario, Writing,
+    After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, Scenario, Writing,
 };
 use std::fmt::Write;
 
@@ -128,6 +128,10 @@ fn direction(direction: &LinkDirection) -> Vec<String> {
     let loss =
         if direction.loss > 0.0 { format!("{} %", direction.loss * 100.0) } else { "-".into() };
     let bps = one(Unit::BitsPerSecond, direction.rate.bps() as f64);
+    let bps = match &direction.channel {
+        Channel::Constant => bps,
+        Channel::Trace(file) => format!("{}, {bps} on average", file.path),
+    };
     let queue = match direction.discipline.is_default() {
         true => direction.queue.to_string(),
         false => format!("{}, {}", direction.queue, direction.discipline),

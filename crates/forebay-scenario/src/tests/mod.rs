@@ -2,6 +2,7 @@
 
 mod buffers;
 mod caches;
+mod channels;
 mod errors;
 mod expansion;
 mod expect;
