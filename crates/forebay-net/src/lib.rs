@@ -21,7 +21,10 @@ mod spec;
 mod workload;
 
 pub use build::{Network, Node, PortTable};
-pub use channel::{AnyChannel, Channel, ConstantRate, DeliveryTrace, TraceChannel, TraceError};
+pub use channel::{
+    AnyChannel, Channel, ConstantRate, DeliveryTrace, DeliveryTraceBuilder, TraceChannel,
+    TraceError,
+};
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
 pub use host::{Host, HostContext, Reassembly, Received, Socket};

@@ -85,7 +85,12 @@ pub enum ChannelSpec {
     /// At a constant rate.
     Constant(Rate),
     /// By a trace of delivery opportunities.
-    Trace(Arc<DeliveryTrace>),
+    Trace {
+        /// The trace.
+        trace: Arc<DeliveryTrace>,
+        /// Where in it the run begins.
+        offset: Span,
+    },
 }
 
 impl ChannelSpec {
@@ -93,7 +98,7 @@ impl ChannelSpec {
     pub fn rate(&self) -> Rate {
         match self {
             ChannelSpec::Constant(rate) => *rate,
-            ChannelSpec::Trace(trace) => trace.mean_rate(),
+            ChannelSpec::Trace { trace, .. } => trace.mean_rate(),
         }
     }
 }

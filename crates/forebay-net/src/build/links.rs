@@ -55,7 +55,9 @@ fn queued_link(
 ) -> QueuedLink {
     let channel = match &link.channel {
         ChannelSpec::Constant(rate) => AnyChannel::Constant(ConstantRate::new(*rate)),
-        ChannelSpec::Trace(trace) => AnyChannel::Trace(TraceChannel::new(trace.clone())),
+        ChannelSpec::Trace { trace, offset } => {
+            AnyChannel::Trace(TraceChannel::new(trace.clone(), *offset))
+        }
     };
     let mut impairment =
         Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));

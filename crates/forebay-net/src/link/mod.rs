@@ -110,6 +110,13 @@ impl AnyLink {
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
     }
+    /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
+    pub fn takes_bursts(&self) -> bool {
+        match self {
+            AnyLink::Fifo(_) => false,
+            AnyLink::Queued(l) => l.takes_bursts(),
+        }
+    }
     /// False while the link is down.
     pub fn is_up(&self) -> bool {
         match self {

@@ -139,7 +139,7 @@ impl LookAheadPlan {
                 _ if refused(Guard::Lossless, link.loss > 0.0) => Err(Refusal::Loss),
                 _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Refusal::Jitter),
                 _ if refused(Guard::NoScheme, scheme) => Err(Refusal::Scheme),
-                (ChannelSpec::Trace(_), _) => Err(Refusal::Trace),
+                (ChannelSpec::Trace { .. }, _) => Err(Refusal::Trace),
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
                 (ChannelSpec::Constant(_), None) => Ok(()),
             };

@@ -40,10 +40,13 @@ pub struct RouterTraits {
     /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
     /// to a full-sized packet.
     pub mtu_room_bytes: u16,
+    /// What they take from the network in a run under this protocol.
+    pub(crate) fit: Option<Fit>,
     /// Errors if they cannot work in this network.
     pub(crate) check: Option<Check>,
 }
 
+type Fit = fn(&Scenario, &'static str, &mut [(NodeId, ForwardingSpec)]);
 type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
 
 /// A list that is made of its table when it is looked at first.

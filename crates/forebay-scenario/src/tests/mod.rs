@@ -1,6 +1,7 @@
 //! Tests of scenario files. The expected messages and numbers are written by hand.
 
 mod buffers;
+mod caches;
 mod errors;
 mod expansion;
 mod files;
