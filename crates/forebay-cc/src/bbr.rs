@@ -392,10 +392,6 @@ impl Controller for Bbr {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false // but after an idle time
-    }
-
     fn phase(&self) -> &'static str {
         self.machine.state.name()
     }

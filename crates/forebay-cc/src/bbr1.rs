@@ -595,10 +595,6 @@ impl Controller for Bbr1 {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false // but after an idle time
-    }
-
     fn phase(&self) -> &'static str {
         match self.machine.mode {
             Mode::Startup => "startup",

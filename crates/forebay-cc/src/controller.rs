@@ -384,8 +384,8 @@ pub trait Controller: Send {
         true
     }
     /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
-    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant
-    /// for the life of the controller.
+    /// idle time ([`Sent::after_idle`]), and they never have a pacing rate: then they are not asked
+    /// for after each packet. Constant for the life of the controller.
     fn sending_moves_limits(&self) -> bool {
         true
     }

@@ -144,6 +144,8 @@ impl Sender {
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
+        let paced = self.shown().0.pacing_rate.is_some();
+        assert!(moves || !paced, "{}: a paced sender is asked after each packet", self.name);
         let stays = !moves && !sent.after_idle;
         assert!(!stays || self.shown().0 == before, "{}: limits moved unannounced", self.name);
         self.numbers += 1;
