@@ -33,7 +33,6 @@ use forebay_testkit::duel::Outcome;
 const PACKET_BITS: f64 = 12_000.0;
 /// No flow of Copa or LEDBAT++ may have less beside its like.
 const FAIR: f64 = 0.25;
-const SEEDS: u64 = 3;
 /// Packets that must have room beside what Vegas and Copa keep waiting.
 const ROOM_PACKETS: f64 = 10.0;
 
@@ -101,10 +100,26 @@ enum Rival {
     NewReno,
 }
 
-/// How long, in round trips of the path with a full buffer.
+/// How long and how often.
 pub struct Length {
+    /// Not measured, in round trips of the path with a full buffer, and at least in seconds.
     pub warm_up: f64,
+    pub warm_up_s: f64,
+    /// Measured, in such round trips.
     pub measured: f64,
+    /// Runs of a pair.
+    pub seeds: u64,
+}
+
+impl Length {
+    fn show(&self) -> String {
+        let Length { warm_up, warm_up_s, measured, .. } = self;
+        format!(
+            "Over the time of {measured} round trips with a full buffer, after {warm_up} and \
+             {warm_up_s} s at least.\nQueue at the bottleneck in packets: mean, 5 %, 95 %. Lost: \
+             retransmitted, in % of what arrived."
+        )
+    }
 }
 
 impl Net {
@@ -125,7 +140,7 @@ impl Net {
 fn run(net: Net, flows: Vec<Spec>, length: &Length, seed: u64) -> Outcome {
     let mut duel = duel(net, flows);
     let round_s = net.rtt_s() * (1.0 + net.buffer_bdp);
-    duel.warm_up = Span::from_secs_f64(2.0 + length.warm_up * round_s);
+    duel.warm_up = Span::from_secs_f64(length.warm_up_s.max(length.warm_up * round_s));
     duel.measured = Span::from_secs_f64(length.measured * round_s);
     duel.seed = seed;
     duel.run_through()
@@ -174,9 +189,10 @@ fn pair_row(who: Contender, rival: Rival, net: Net, length: &Length) -> (String,
         Rival::Cubic => (Algorithm::Cubic.spec(false), "cubic"),
         Rival::NewReno => (Algorithm::NewReno.spec(false), "newreno"),
     };
-    let outcomes: Vec<Outcome> =
-        (1..=SEEDS).map(|seed| run(net, vec![who.spec(), second.clone()], length, seed)).collect();
-    let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / SEEDS as f64;
+    let outcomes: Vec<Outcome> = (1..=length.seeds)
+        .map(|seed| run(net, vec![who.spec(), second.clone()], length, seed))
+        .collect();
+    let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / length.seeds as f64;
     let share = mean(Outcome::share);
     let fair = |least: f64| outcomes.iter().all(|o| (least..1.0 - least).contains(&o.share()));
     let sound = match (rival, who) {
@@ -205,31 +221,35 @@ fn pair_row(who: Contender, rival: Rival, net: Net, length: &Length) -> (String,
     (line, complaint.into_iter().collect())
 }
 
-/// Rows of each contender alone, and of each pair.
-pub fn table(nets: &[Net], pair_nets: &[Net], length: &Length) -> String {
-    let each = |nets: &[Net]| -> Vec<(Contender, Net)> {
-        ALL.iter().flat_map(|&who| nets.iter().map(move |&net| (who, net))).collect()
-    };
-    let (alone, both) = (each(nets), each(pair_nets));
+fn each(nets: &[Net]) -> impl Iterator<Item = (Contender, Net)> {
+    ALL.iter().flat_map(move |&who| nets.iter().map(move |&net| (who, net)))
+}
+
+/// Rows of each contender alone.
+pub fn alone(nets: &[Net], length: &Length) -> String {
+    let head = format!(
+        "{}\nalone         Mb/s   ms  BDP | utilis % |   mean    5 %   95 % | lost %",
+        length.show()
+    );
+    let cases: Vec<(Contender, Net)> = each(nets).collect();
+    table::join(&head, map(&cases, |&(who, net)| alone_row(who, net, length)))
+}
+
+/// Rows of each pair.
+pub fn pairs(nets: &[Net], length: &Length) -> String {
     let rivals = [Rival::Itself, Rival::Cubic, Rival::NewReno];
-    let pairs: Vec<(Contender, Rival, Net)> = rivals
-        .iter()
-        .flat_map(|&rival| both.iter().map(move |&(who, net)| (who, rival, net)))
-        .collect();
-    let Length { warm_up, measured } = length;
+    let of = |rival| each(nets).map(move |(who, net)| (who, rival, net));
+    let cases: Vec<(Contender, Rival, Net)> = rivals.into_iter().flat_map(of).collect();
     let head = format!(
-        "Over the time of {measured} round trips with a full buffer, after {warm_up}. Queue at the \
-         bottleneck in packets: mean, 5 %, 95 %. Lost: retransmitted, in % of what arrived.\n\
-         alone         Mb/s   ms  BDP | utilis % |   mean    5 %   95 % | lost %"
+        "{}\nShare of the first flow in %: mean of seeds 1 to {}, seed by seed. Queue of seed 1.\n\
+         first         second        Mb/s   ms  BDP |  share | seeds     | utilis % |   mean\
+         {:>7}{:>7} | lost %",
+        length.show(),
+        length.seeds,
+        "5 %",
+        "95 %"
     );
-    let first = table::join(&head, map(&alone, |&(who, net)| alone_row(who, net, length)));
-    let head = format!(
-        "Share of the first flow in %: mean of seeds 1 to {SEEDS}, seed by seed. Queue of seed 1.\n\
-         first         second        Mb/s   ms  BDP |  share | seeds     | utilis % |   mean    5 % \
-           95 % | lost %"
-    );
-    let rows = map(&pairs, |&(who, rival, net)| pair_row(who, rival, net, length));
-    format!("{first}\n{}", table::join(&head, rows))
+    table::join(&head, map(&cases, |&(who, rival, net)| pair_row(who, rival, net, length)))
 }
 
 /// Each contender beside CUBIC for three seconds: its trace hash, whichever way it is run.
