@@ -8,8 +8,8 @@
 //! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
 //! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a driver
-//! runs).
+//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a
+//! driver runs).
 
 #![forbid(unsafe_code)]
 
