@@ -16,8 +16,10 @@
 //!    rate: who asked has room for little more than what he had. An ACK without the option repeats
 //!    the last word.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
-//! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK, which doubles it in a round trip,
-//!    until a router asks, or the window is no limit any more. It begins with
+//! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
+//!    trip, and a quarter of that from there on, until a router asks, or the window is no limit any
+//!    more. `cwnd -= lost`, at least 1: what is lost was in no cache, though it counted as in
+//!    flight. It begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
 //!    open loop too, the SYN-ACK for instance: a congested router has room for so many packets of
 //!    the flow. Timeout: the first segment that is not SACKed is sent again, with credits or
@@ -60,6 +62,12 @@ use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
+/// Up to so many segments the ramp doubles in a round trip.
+const RAMP_SMALL_SEGMENTS: u64 = 4;
+/// From there on it grows by one segment for so many that arrive. A cache that holds a round trip
+/// or less of its link is over S_high before its request has come: doubled, all windows together
+/// have one cache too much then.
+const RAMP_PART: u64 = 4;
 
 /// Packets, lost or delivered, before their losses say anything: rule 8.
 const JUDGED_PACKETS: u64 = 64;
@@ -265,6 +273,10 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
+        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
+            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+            *cwnd_bytes = left.max(self.mss_bytes);
+        }
         let Tcp { init, fate, .. } = &mut *self.tcp;
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
@@ -296,7 +308,9 @@ impl Inrpp {
                 }
             }
             Loop::Ramp { cwnd_bytes } => {
-                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes);
+                let small = *cwnd_bytes < RAMP_SMALL_SEGMENTS * self.mss_bytes;
+                let part = if small { 1 } else { RAMP_PART };
+                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes) / part;
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
                     self.flow = Loop::Open;
                 }
@@ -589,20 +603,22 @@ mod tests {
     /// The window that the ramp begins with is what is in flight, or what a router has room for.
     #[test]
     fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
-        let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / MSS;
-        assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 5);
-        assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 63);
+        // In quarters of a segment: what an ACK of one adds.
+        let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / (MSS / 4);
+        assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 4 * 5);
+        assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 4 * 63);
         for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
             let mut inrpp = open();
             hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
             let options = carried(allowing(Ask::Cancel, allowance));
             let prior_in_flight_bytes = in_flight * MSS;
             inrpp.on_ack(NOW, &Ack { options: Some(&options), prior_in_flight_bytes, ..ack(MSS) });
-            assert_eq!(window(&inrpp), expected + 1, "and one for what was delivered");
+            let more = if expected < RAMP_SMALL_SEGMENTS { 4 } else { 1 };
+            assert_eq!(window(&inrpp), 4 * expected + more, "for what was delivered");
         }
         // It begins a ramp in the open loop, raises one that lasts, and never lowers it.
         let mut inrpp = open();
-        for (allowance, expected) in [(4, 5), (0, 6), (20, 21), (3, 22)] {
+        for (allowance, expected) in [(4, 17), (0, 18), (20, 81), (3, 82)] {
             hear(&mut inrpp, allowing(Ask::Nothing, allowance));
             assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
         }
@@ -669,14 +685,14 @@ mod tests {
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
         expire(&mut inrpp, true);
-        // Doubled by the ACKs of each round: 1, 2, 4, 8 segments; "nothing" is no request.
-        for window in [1, 2, 4, 8] {
+        // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
+        for window in [1, 2, 4, 5] {
             assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
             (0..window).for_each(|_| hear(&mut inrpp, signal(Ask::Nothing, 3, 7)));
         }
-        // One ACK for a hundred segments adds two.
+        // 6.25 segments; one ACK for a hundred adds a quarter of two.
         inrpp.on_ack(NOW, &ack(100 * MSS));
-        assert_eq!(inrpp.limits().cwnd_bytes, 18 * MSS);
+        assert_eq!(inrpp.limits().cwnd_bytes, 27 * MSS / 4);
         expire(&mut inrpp, false);
         assert_eq!(inrpp.limits().cwnd_bytes, MSS);
         let mut cancelled = established(signal(Ask::SlowDown, 1, 5));
@@ -712,11 +728,26 @@ mod tests {
         let mut inrpp = open();
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         expire(&mut inrpp, true);
-        let acks = ((1 << 30) - MSS).div_ceil(2 * MSS);
+        // 1, 3, 5 segments, then half of one for each ACK.
+        let acks = 2 + ((1 << 30) - 5 * MSS).div_ceil(MSS / 2);
         (1..acks).for_each(|_| inrpp.on_ack(NOW, &ack(2 * MSS)));
         assert_eq!(phase(&inrpp), "ramp");
         inrpp.on_ack(NOW, &ack(2 * MSS));
         assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+    }
+
+    /// It counted as in flight, and was in no cache: to send it again there must be room first.
+    #[test]
+    fn what_is_lost_leaves_the_window_of_a_ramp() {
+        let mut inrpp = open();
+        hear(&mut inrpp, allowing(Ask::Nothing, 40));
+        let before = inrpp.limits().cwnd_bytes;
+        let bytes = MSS as u32;
+        let loss = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
+        (0..10).for_each(|_| inrpp.on_loss(NOW, &loss));
+        assert_eq!(before - inrpp.limits().cwnd_bytes, 10 * MSS);
+        (0..40).for_each(|_| inrpp.on_loss(NOW, &loss));
+        assert_eq!(inrpp.limits().cwnd_bytes, MSS, "one segment at least");
     }
 
     #[test]
