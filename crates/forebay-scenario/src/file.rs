@@ -2,6 +2,7 @@
 
 use super::channels::{BucketTable, TraceKey};
 use super::error::{Fault, Problem};
+use super::expect::ExpectEntry;
 use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
@@ -19,6 +20,7 @@ use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
+use std::ops::Deref;
 
 choices! {
     /// When the clock of a flow completion time starts.
@@ -115,8 +117,9 @@ sections! {
             router: Named<Routers>,
             /// The routers: names, or tables.
             routers: Vec<At<RouterEntry>>,
-            /// Hosts, or groups of hosts.
-            hosts: Vec<At<HostGroup>>,
+            /// Hosts, or groups of hosts: tables, or the names of hosts whose links are declared
+            /// under `links`.
+            hosts: Vec<At<HostEntry>>,
             /// Links.
             links: Vec<At<LinkEntry>>,
             /// Flows, or groups of flows.
@@ -125,6 +128,8 @@ sections! {
             events: Vec<At<EventEntry>>,
             /// Links, hosts and flows in CSV files.
             csv: CsvFiles,
+            /// What is expected of the results.
+            expect: Vec<At<ExpectEntry>>,
         }
     }
     /// What one direction of a link is like.
@@ -577,6 +582,38 @@ impl Field for RouterEntry {
     }
     fn schema() -> Json {
         json!({ "anyOf": [String::schema(), RouterTable::schema()] })
+    }
+}
+
+/// A host or a group of hosts: a table, or the name of a host alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostEntry(pub HostGroup);
+
+impl Deref for HostEntry {
+    type Target = HostGroup;
+    fn deref(&self) -> &HostGroup {
+        &self.0
+    }
+}
+
+impl Field for HostEntry {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => HostGroup::read(item, key).map(HostEntry),
+            _ => {
+                let name = At::<String>::read(item, key);
+                let name = name.map_err(|fault| {
+                    or_also(fault, key, "a table such as { name = \"h\", attach = \"r\" }")
+                })?;
+                Ok(HostEntry(HostGroup { name, ..HostGroup::default() }))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        self.0.write()
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [String::schema(), HostGroup::schema()] })
     }
 }
 

@@ -8,7 +8,7 @@
 //! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
 //! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver
+//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a driver
 //! runs).
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,8 @@ mod channels;
 mod csv;
 mod error;
 mod events;
+mod expect;
+mod expectation;
 mod faults;
 mod fields;
 mod file;
@@ -30,9 +32,11 @@ mod item;
 mod life;
 mod link_names;
 mod losses;
+mod margin;
 pub mod memory_estimate;
 mod mtu_check;
 mod named;
+mod names;
 mod network;
 mod outline;
 mod protocol;
@@ -40,12 +44,12 @@ mod protocols;
 mod queues;
 mod rcp;
 pub mod registry;
+mod routes;
 mod samples;
 mod schedules;
 mod schema;
 mod set;
 mod source;
-pub mod statistics;
 mod tcp;
 mod tcp_of;
 mod text;
@@ -63,7 +67,9 @@ pub use builtin::{BUILTINS, Builtin};
 pub use channels::{Channel, Offset, TraceFile};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
+pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
+pub use forebay_metrics::statistics;
 pub use forebay_net::{After, Law, Life, LossModel, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
@@ -127,6 +133,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// What is expected of its results.
+    pub expect: Vec<Expectation>,
     /// What its CSV files hold that is not used, as sentences.
     pub unused: Vec<String>,
 }
@@ -499,11 +507,13 @@ fn read(
         links: topology.links.clone(),
         flows,
         events,
+        expect: Vec::new(),
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
+    scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let lost = &topology.lost;
     let wrong = |faults: &Faults, keys: &[&str]| {

@@ -3,16 +3,16 @@
 use super::channels::{BucketTable, TraceKey};
 use super::fields::{At, Field, Section};
 use super::file::{
-    File, FlowGroup, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols, Queue,
-    QueueTable, RouterEntry, RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
+    Queue, QueueTable, RouterEntry, RouterTable,
 };
 use super::losses::LossKey;
 use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
-    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, inrpp, life, rcp, tcp,
-    tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
+    tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_queue::Limit;
@@ -73,8 +73,10 @@ fn is_list(value: &toml::Value) -> bool {
 fn file(scenario: &Scenario) -> File {
     let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
-    let host =
-        |node: &super::Node| HostGroup { name: At::new(node.name.clone()), ..HostGroup::default() };
+    let host = |node: &super::Node| {
+        let name = At::new(node.name.clone());
+        HostEntry(HostGroup { name, ..HostGroup::default() })
+    };
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
@@ -100,6 +102,7 @@ fn file(scenario: &Scenario) -> File {
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
         csv: None,
+        expect: expect::describe(scenario),
     }
 }
 

@@ -5,7 +5,9 @@ use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use super::file::{
+    CsvFiles, File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered,
+};
 use super::queues::queue_of;
 use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
@@ -66,7 +68,7 @@ pub(super) fn expand(
         let router = router.as_ref().map(|at| at.value.resolve()).transpose();
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
-    let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
         if file.csv.is_some() {
@@ -112,7 +114,7 @@ pub(super) fn expand(
 
 /// Refuse more hosts without an access link than all links have ends, before the first of them is
 /// made.
-fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
+fn check_ends(group: &At<HostEntry>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
         Some(count) if host.attach.is_none() && count.value as usize > most => {
@@ -216,7 +218,7 @@ impl Topology {
         Ok(id)
     }
 
-    fn add_hosts(&mut self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
         if let Some(count) = &host.count {
@@ -239,7 +241,7 @@ impl Topology {
     }
 
     /// The access links of a group.
-    fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
+    fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
         let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
@@ -253,7 +255,7 @@ impl Topology {
     /// Where the access links of a group lead, and what they are like; None if it has none.
     fn access<'a>(
         &self,
-        group: &'a At<HostGroup>,
+        group: &'a At<HostEntry>,
         defaults: &LinkParams,
     ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
@@ -318,7 +320,7 @@ impl Topology {
     }
 
     /// A host that is not attached must be the end of a link.
-    fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn check_linked(&self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         if host.attach.is_some() || self.lost.any_of_network() {
             return Ok(());

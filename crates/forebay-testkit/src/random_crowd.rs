@@ -33,17 +33,8 @@ struct Plan {
     pooled: bool,
 }
 
-/// How small S_high may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thresholds {
-    /// A quarter of it has room for a packet of each flow, and of one that comes.
-    PacketEach,
-    /// Ten packets, however many flows there are.
-    TenPackets,
-}
-
 /// The network of a seed.
-pub fn crowd(seed: u64, thresholds: Thresholds) -> Crowd {
+pub fn crowd(seed: u64) -> Crowd {
     let mut rng = Rng::new(seed, Stream::Test, 2);
     let ring = rng.chance(0.4);
     // In a ring of fewer than five not every way of two hops is the shortest.
@@ -67,7 +58,7 @@ pub fn crowd(seed: u64, thresholds: Thresholds) -> Crowd {
         .collect();
     let shares_bps = max_min(&rates, &plans, &demands);
     let mut world = World::new();
-    let limits = caches(&mut rng, thresholds, (&plans, &rates, &rtts));
+    let limits = caches(&mut rng, (&plans, &rates, &rtts));
     let settings = settings(limits);
     let nodes: Vec<NodeId> =
         (0..routers).map(|i| router(&mut world, &format!("r{i}"), &settings)).collect();
@@ -103,12 +94,9 @@ fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
     Plan { first, hops, access, start, pooled: !rng.chance(0.15) }
 }
 
-/// Room for what all senders send in the longest round trip and in that of the ACKs of all of them.
-fn caches(
-    rng: &mut Rng,
-    thresholds: Thresholds,
-    (plans, rates, rtts): (&[Plan], &[Rate], &[Span]),
-) -> CacheLimits {
+/// Room above S_high for what all senders send in the longest round trip and in that of the ACKs of
+/// all of them. S_high has room for ten packets or more, however many flows there are.
+fn caches(rng: &mut Rng, (plans, rates, rtts): (&[Plan], &[Rate], &[Span])) -> CacheLimits {
     let offered_bps: u64 = plans.iter().map(|plan| plan.access.bps()).sum();
     let slowest = rates.iter().min().expect("links");
     let spacing = slowest.span_of(plans.len() as u64 * PACKET_BYTES);
@@ -116,12 +104,7 @@ fn caches(
     let queues = Span::from_millis(50) * (rates.len() as u64 + 2);
     let longest = *rtts.iter().max().expect("flows") + spacing + queues;
     let room = (offered_bps as f64 / 8.0 * longest.as_secs_f64()) as u64;
-    let least = match thresholds {
-        Thresholds::PacketEach => 4 * (plans.len() + 1) as u64 * PACKET_BYTES,
-        Thresholds::TenPackets => 0,
-    };
     let high_bytes = (log_uniform(rng, 10.0, 200.0) * PACKET_BYTES as f64) as u64;
-    let high_bytes = high_bytes.max(least);
     let low_bytes = 1 + rng.below(high_bytes);
     CacheLimits { low_bytes, high_bytes, total_bytes: high_bytes + room }
 }

@@ -1,7 +1,8 @@
 //! A scenario: what it shows, and its network in few lines.
 
 use super::preset;
-use crate::terminal::{Estimate, Paint, Table, Unit, row, wrap};
+use crate::expect;
+use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
     After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, LossModel, Scenario,
@@ -85,6 +86,9 @@ fn facts(scenario: &Scenario) -> String {
         });
         rows.extend(text.map(|text| ("Events", text)));
     }
+    let expected = scenario.expect.iter().map(expect::expected);
+    let labels = std::iter::once("Expects").chain(std::iter::repeat(""));
+    rows.extend(labels.zip(expected));
     let lines = rows.iter().map(|(label, value)| {
         let wrapped = wrap(value, 11);
         format!("{label:<11}{}", wrapped.trim_start())
@@ -205,10 +209,7 @@ fn span(span: Span) -> String {
 /// One value with its unit, without trailing zeros.
 fn one(unit: Unit, value: f64) -> String {
     let (name, cells) = row(unit, &[Some(Estimate { mean: value, half: None })]);
-    let digits = match cells[0].contains('.') {
-        true => cells[0].trim_end_matches('0').trim_end_matches('.'),
-        false => &cells[0],
-    };
+    let digits = trimmed(&cells[0]);
     format!("{digits} {name}")
 }
 

@@ -481,6 +481,19 @@ impl<T> Cache<T> {
     pub fn waits(&self, nonce: Nonce) -> bool {
         self.parked.contains_key(&nonce)
     }
+    /// True if `flow` has a credit that it has not used.
+    #[cfg(test)]
+    pub fn has_credit(&self, flow: FlowKey) -> bool {
+        self.find(flow).is_some_and(|slot| self.queue(slot).credit.is_some())
+    }
+    /// The flows that wait under `nonce`.
+    #[cfg(test)]
+    pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
+        let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
+        let first = self.parked.get(&nonce).map_or(NONE, |list| list.first);
+        let slots = listed_while(core::iter::successors(Some(first), after));
+        slots.map(|slot| self.queue(slot).key).collect()
+    }
     /// Nothing is held under `nonce` any more, and its credits are void.
     pub fn release(&mut self, nonce: Nonce) {
         while let Some(waiting) = self.parked.get(&nonce) {

@@ -111,6 +111,8 @@ pub(super) struct Heard {
     pub forgotten: Option<Nonce>,
     /// The flow was under another nonce before, or under none, or it was not known.
     pub moved: bool,
+    /// The other nonce that it was under.
+    pub from: Option<Nonce>,
     /// Twice the bytes that the ACK tells of for the first time; None where none was seen before
     /// it.
     pub news: Option<u64>,
@@ -184,13 +186,14 @@ impl Credits {
         };
         let Some(said) = self.flows.get_mut(&flow) else {
             let moved = self.know(flow, Said { under: Some(nonce), arrived, at: now });
-            return Heard { forgotten, moved, news: None };
+            return Heard { forgotten, moved, from: None, news: None };
         };
         said.at = now;
         let news = Some(arrived.since(said.arrived));
         said.arrived.join(arrived);
-        let moved = said.under.replace(nonce) != Some(nonce);
-        Heard { forgotten, moved, news }
+        let before = said.under.replace(nonce);
+        let moved = before != Some(nonce);
+        Heard { forgotten, moved, from: before.filter(|_| moved), news }
     }
     /// Remember what the first ACK of a flow says. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: Said) -> bool {

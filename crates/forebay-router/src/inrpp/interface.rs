@@ -44,7 +44,7 @@ const SHORT_ROUND: u64 = 4;
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
-/// What an allowance counts in: packets of the usual size.
+/// A packet of the usual size.
 const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some hear of the end from the next
 /// interface or by time.
@@ -97,6 +97,8 @@ pub struct Interface<T> {
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
+    /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
+    longest_bytes: u16,
     cache: Cache<T>,
     credits: Credits,
 }
@@ -132,6 +134,7 @@ impl<T> Interface<T> {
             crowd: SMALL_CROWD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
+            longest_bytes: 0,
             cache: Cache::new(settings.quantum_bytes),
             credits: Credits::new(Patience {
                 forget_after: settings.forget_after,
@@ -192,6 +195,9 @@ impl<T> Interface<T> {
         rng: &mut Rng,
     ) -> Kept<T> {
         let mut kept = Kept { pushed_out: Vec::new(), refused: None };
+        if flow.class() != Class::Plain {
+            self.longest_bytes = self.longest_bytes.max(packet.wire_len);
+        }
         let limit_bytes = match flow.class() {
             Class::Plain => self.plain_room(flow, plain_limit_bytes),
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
@@ -358,11 +364,28 @@ impl<T> Interface<T> {
     }
     /// Packets of a flow with `own` bytes here for which there is room: up to its share in a
     /// quarter of S_high, and in what is left of the cache. 0 where it has that.
+    ///
+    /// One that has nothing here may have less than its share of the link, or need no more: it is
+    /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
+    /// somebody downstream, and must keep nobody back who is not.
     fn room_for(&self, own: u64) -> u8 {
+        let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
-        let packets = share.saturating_sub(own) / PACKET_BYTES;
+        let least = u64::from(own == 0 && self.cache.bytes() < self.crowded_bytes());
+        let packets = (share.saturating_sub(own) / packet).max(least);
         packets.min(u64::from(MAX_ALLOWANCE)) as u8
+    }
+    /// Where the cache holds more, who has nothing in it is allowed nothing. That is above S_high,
+    /// where others pause: below it nobody would, and who comes last would have what they leave.
+    fn crowded_bytes(&self) -> u64 {
+        let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
+        let each = self.cache.pooled_flows() * self.packet_bytes();
+        high_bytes + each.min(total_bytes.saturating_sub(high_bytes) / RAMP_SHARE)
+    }
+    /// What an allowance counts in: flows have it in their longest packets.
+    fn packet_bytes(&self) -> u64 {
+        if self.longest_bytes == 0 { PACKET_BYTES } else { u64::from(self.longest_bytes) }
     }
     /// What a flow is asked that has no room: above S_high those that have more than their share
     /// wait, until it is reached.
@@ -384,14 +407,24 @@ impl<T> Interface<T> {
             self.reconsider(flow);
         }
         let old = heard.news == Some(0);
-        let halves = match worth {
+        let mut halves = match worth {
             Worth::Nothing => 0,
             Worth::Same => heard.news.unwrap_or(2 * PACKET_BYTES),
             Worth::Ramp(allowance) if heard.moved && !old => {
-                2 * PACKET_BYTES * u64::from(allowance)
+                2 * self.packet_bytes() * u64::from(allowance)
             }
             Worth::Ramp(_) => 2 * heard.news.unwrap_or(2 * PACKET_BYTES),
         };
+        // What has arrived had left under the nonce before. Those that wait under that one may have
+        // nothing downstream, and get no ACK that could bring them under this one.
+        if let Some(before) = heard.from.filter(|&before| self.cache.waits(before)) {
+            let back = heard.news.unwrap_or(0).min(halves);
+            halves -= back;
+            if back > 0 {
+                self.credits.pay(before, back);
+                self.let_go(now, before);
+            }
+        }
         if halves > 0 {
             self.credits.pay(nonce, halves);
             self.let_go(now, nonce);
@@ -492,7 +525,8 @@ impl<T> Interface<T> {
                 let longest = (self.longest_gap * 4).min(LONGEST_CANCEL);
                 self.cancel_until = now + self.cancel_for.max(longest);
             }
-            State::Push | State::StoreDetour => self.nonce = None,
+            State::Push => (self.nonce, self.longest_bytes) = (None, 0),
+            State::StoreDetour => self.nonce = None,
         }
         self.state = next;
     }
@@ -501,6 +535,16 @@ impl<T> Interface<T> {
     #[cfg(test)]
     pub fn remembered(&self) -> (usize, usize) {
         (self.credits.known(), self.asked.len())
+    }
+    /// Flows that are known to wait under `nonce`.
+    #[cfg(test)]
+    pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
+        self.cache.parked(nonce)
+    }
+    /// True if `flow` has a credit that it has not used.
+    #[cfg(test)]
+    pub fn has_credit(&self, flow: FlowKey) -> bool {
+        self.cache.has_credit(flow)
     }
     /// When [`Interface::on_timeout`] is due, at the latest: there may be nothing to do then. In
     /// the past only until it is called.
@@ -531,7 +575,7 @@ impl<T> Interface<T> {
         let lost = self.cache.drain().collect();
         self.credits.clear();
         self.asked.clear();
-        (self.state, self.nonce) = (State::Push, None);
+        (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }
 }

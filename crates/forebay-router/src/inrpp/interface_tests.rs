@@ -386,6 +386,66 @@ fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
     assert!(told.nonce.is_some());
 }
 
+/// S_high of six packets has no room for a quarter of it per flow. Who comes last, and has nothing
+/// here, may have one all the same, also somewhat above S_high: there the others pause.
+#[test]
+fn who_has_nothing_in_a_small_cache_is_allowed_a_packet() {
+    let mut b = Bench::new();
+    (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    let told = |b: &mut Bench, n| {
+        let told = b.ack(ms(1), n, BackPressure::default());
+        (told.ask, told.allowance)
+    };
+    // A quarter of the room above S_high is one packet.
+    assert_eq!(told(&mut b, 2), (Ask::SlowDown, 0), "seven packets");
+    b.pull(ms(1));
+    assert_eq!(told(&mut b, 2), (Ask::Nothing, 1), "six");
+    drop(b.put(ms(1), 2, 0));
+    assert_eq!(b.pull(ms(1)).expect("it is new").0, flow(2));
+    (0..2).for_each(|_| drop(b.put(ms(1), 2, 0)));
+    assert_eq!(b.pull(ms(1)).expect("it has had its turn").0, flow(1));
+    assert_eq!(told(&mut b, 2), (Ask::SlowDown, 0), "it has two");
+}
+
+/// The sender counts the packets of an allowance in the longest that it sends.
+#[test]
+fn allowances_count_in_the_longest_packets_that_came() {
+    for (wire_len, packets) in [(500, 20), (1_500, 6), (9_000, 1)] {
+        let mut b = Bench::with(ROOMY);
+        let cached = |what| Cached { wire_len, ..packet(what) };
+        for what in 0..80_000 / u32::from(wire_len) {
+            b.interface.keep(ms(0), flow(1), cached(what), 10_000, &mut b.rng);
+            b.interface.keep(ms(0), flow(2), cached(what), 10_000, &mut b.rng);
+        }
+        assert_eq!(b.state(), State::BackPressure);
+        while b.interface.cache_bytes() > 80_000 {
+            b.pull(ms(0));
+        }
+        // A quarter of S_high for three flows: 10 000 bytes each.
+        let told = b.ack(ms(1), 3, BackPressure::default()).allowance;
+        assert_eq!(told, packets, "{wire_len} bytes each");
+    }
+}
+
+/// Whoever asks draws a new nonce each time. Flows whose packets all wait under an old one get no
+/// ACK that could tell them of it: what arrives of others lets one after the other go.
+#[test]
+fn what_arrives_of_who_comes_under_another_nonce_goes_to_those_that_wait_under_the_last() {
+    let mut b = Bench::new();
+    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(Ask::SlowDown, 5)));
+    [1, 1, 2, 2, 3, 3].iter().for_each(|&n| _ = b.put(ms(0), n, 5));
+    assert_eq!([1, 2, 3].map(|_| b.pull(ms(0)).expect("an ACK's").0), [1, 2, 3].map(flow));
+    assert_eq!(b.pull(ms(0)), None, "one packet of each waits");
+    b.ack(ms(1), 1, asks(Ask::SlowDown, 6));
+    let next = b.pull(ms(1)).expect("one of those under 5").0.src().0;
+    assert_ne!(next, 1);
+    b.ack(ms(2), next, asks(Ask::SlowDown, 6));
+    assert_eq!(b.pull(ms(2)).expect("the last under 5").0, flow(5 - next));
+    b.ack(ms(3), 5 - next, asks(Ask::SlowDown, 6));
+    assert_eq!(b.pull(ms(3)).expect("under 6").0, flow(1));
+    assert_eq!(b.pull(ms(3)), None);
+}
+
 /// Above S_high the longest pay, so that there is room for those who come.
 #[test]
 fn what_is_above_s_high_drains_at_the_cost_of_flows_above_their_share() {

@@ -43,6 +43,8 @@ struct Asker {
 struct Model {
     limits: CacheLimits,
     settings: Settings,
+    /// The longest INRPP packet since the cache was empty.
+    longest: u64,
     packets: Vec<Waiting>,
     askers: BTreeMap<Nonce, Asker>,
     /// What the last ACK of a flow said, since there are askers: None if nobody asks it.
@@ -72,6 +74,7 @@ impl Model {
             former: BTreeSet::new(),
             asked: BTreeMap::new(),
             longest_gap: Span::ZERO,
+            longest: 0,
             cancel_until: Time::ZERO,
         }
     }
@@ -120,6 +123,9 @@ impl Model {
     fn put(&mut self, now: Time, packet: Waiting, gone: &[u32]) {
         let is_plain = |flow: &FlowKey| flow.class() == Class::Plain;
         let plain = is_plain(&packet.flow);
+        if !plain {
+            self.longest = self.longest.max(packet.bytes);
+        }
         let flows: BTreeSet<FlowKey> =
             self.packets.iter().map(|p| p.flow).chain([packet.flow]).collect();
         let (all, plain_flows) =
@@ -212,7 +218,14 @@ impl Model {
     fn room_for(&self, flow: FlowKey) -> u8 {
         let left = self.limits.total_bytes - self.bytes();
         let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / 4));
-        (share.saturating_sub(own) / 1500).min(63) as u8
+        let flows = self.by_flow().into_keys().filter(|f| f.class() != Class::Plain).count();
+        let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
+        let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
+        let least = (own == 0 && self.bytes() < high_bytes + each) as u64;
+        (share.saturating_sub(own) / self.packet()).max(least).min(63) as u8
+    }
+    fn packet(&self) -> u64 {
+        if self.longest == 0 { 1500 } else { self.longest }
     }
     /// What the ACK says that leaves: who asks, None for the alias of this interface; and the
     /// allowance.
@@ -221,6 +234,7 @@ impl Model {
         now: Time,
         (flow, arrived): (FlowKey, u32),
         came: BackPressure,
+        others_wait: bool,
     ) -> (Ask, Option<Option<Nonce>>, u8) {
         let (mut ask, mut allowed) = (came.ask, came.allowance);
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
@@ -233,13 +247,20 @@ impl Model {
             Some(nonce) => {
                 self.hear(now, nonce);
                 let news = self.news(flow, arrived);
-                self.under.insert(flow, Some(nonce));
-                let halves = match came.ask {
+                let before = self.under.insert(flow, Some(nonce)).flatten();
+                let mut halves = match came.ask {
                     Ask::SlowDown => 2 * news.unwrap_or(1_500),
-                    Ask::Nothing if new && news != Some(0) => 3_000 * u64::from(allowed),
+                    Ask::Nothing if new && news != Some(0) => {
+                        2 * self.packet() * u64::from(allowed)
+                    }
                     Ask::Nothing => 4 * news.unwrap_or(1_500),
                     _ => 0,
                 };
+                if let Some(before) = before.filter(|&b| b != nonce && others_wait) {
+                    let back = halves.min(2 * news.unwrap_or(0));
+                    halves -= back;
+                    self.pay(now, before, back);
+                }
                 self.pay(now, nonce, halves);
                 ask = Ask::Nothing;
             }
@@ -285,6 +306,9 @@ impl Model {
             State::Disable if over => rest,
             State::Disable => State::Disable,
         };
+        if next == State::Push && next != self.state {
+            self.longest = 0;
+        }
         if next == self.state {
             return;
         }
@@ -381,8 +405,16 @@ impl Bench {
         self.acked += [0, 1, 700, 1_460, 3_000][self.rng.below(5) as usize];
         let before = self.acked - [0, 0, 0, 2_000][self.rng.below(4) as usize];
         let arrived = Arrived { before, highest: before };
+        // Who is behind others in its turn is not known to wait.
+        let under = self.model.under.get(&flow).copied().flatten();
+        let parked = under.map_or(Vec::new(), |nonce| self.machine.parked(nonce));
+        let held = |flow| self.model.firsts().any(|p| p.flow == flow && !self.model.is_free(p));
+        assert!(parked.iter().all(|&flow| held(flow)));
+        // A credit that it has not used lets another go before.
+        let others = parked.iter().filter(|&&other| other != flow).count();
+        let waits = others > usize::from(self.machine.has_credit(flow));
         let wrote = self.machine.on_ack(self.now, flow, arrived, came);
-        let (ask, asker, allowance) = self.model.ack(self.now, (flow, before), came);
+        let (ask, asker, allowance) = self.model.ack(self.now, (flow, before), came, waits);
         assert_eq!((wrote.ask, wrote.routers), (ask, routers.saturating_add(1)), "{came:?}");
         assert_eq!(wrote.allowance, allowance, "{came:?}");
         match asker {

@@ -7,5 +7,6 @@ mod dumbbell;
 mod hard;
 mod lab;
 mod latency;
+mod margin;
 mod named;
 mod random;
