@@ -26,6 +26,7 @@ const VARIANTS: &[&str] = &[
     r#"{"copa":{"mode":"competitive","double_after":1}}"#,
     r#"{"copa":{"mode":"default"}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
+    r#"{"ledbat":{"slowdowns":false}}"#,
 ];
 /// Packets that the model keeps out at most.
 const MOST_OUT: usize = 512;
