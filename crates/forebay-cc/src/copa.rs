@@ -385,10 +385,6 @@ impl Controller for Copa {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false
-    }
-
     fn phase(&self) -> &'static str {
         match (self.slow_start, self.competitive) {
             (true, _) => "slow-start",

@@ -538,10 +538,6 @@ impl Controller for Pcc {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false
-    }
-
     fn next_timeout(&self) -> Option<Time> {
         self.state.intervals.back().map(|interval| interval.end).filter(|&end| end < Time::MAX)
     }
