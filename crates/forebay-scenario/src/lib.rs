@@ -8,7 +8,7 @@
 //! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
 //! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver
+//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a driver
 //! runs).
 
 #![forbid(unsafe_code)]
@@ -17,9 +17,12 @@ mod algorithms;
 mod buffers;
 mod build;
 mod builtin;
+mod channels;
 mod csv;
 mod error;
 mod events;
+mod expect;
+mod expectation;
 mod faults;
 mod fields;
 mod file;
@@ -32,6 +35,7 @@ mod margin;
 pub mod memory_estimate;
 mod mtu_check;
 mod named;
+mod names;
 mod network;
 mod outline;
 mod protocol;
@@ -44,11 +48,11 @@ mod samples;
 mod schema;
 mod set;
 mod source;
-pub mod statistics;
 mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+pub mod traces;
 mod traps;
 mod units;
 
@@ -58,9 +62,12 @@ mod tests;
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
+pub use channels::{Channel, Offset, TraceFile};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
+pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
+pub use forebay_metrics::statistics;
 pub use forebay_net::{After, Law, Life, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
@@ -124,6 +131,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// What is expected of its results.
+    pub expect: Vec<Expectation>,
     /// What its CSV files hold that is not used, as sentences.
     pub unused: Vec<String>,
 }
@@ -157,8 +166,10 @@ pub struct Link {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkDirection {
-    /// Rate.
+    /// Rate; where it follows a trace, the mean.
     pub rate: Rate,
+    /// How it transmits.
+    pub channel: Channel,
     /// Propagation delay.
     pub delay: Span,
     /// Extra delay of each packet, uniform from 0 to this.
@@ -257,6 +268,32 @@ impl Scenario {
         text::write(self)
     }
 
+    /// The delivery traces that are files, each once, in the order of links.
+    pub fn trace_files(&self) -> Vec<&TraceFile> {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut files: Vec<&TraceFile> = Vec::new();
+        for file in directions.filter_map(|direction| direction.channel.file()) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// The same scenario with other paths of its trace files.
+    #[must_use]
+    pub fn with_trace_paths(&self, path: impl Fn(&TraceFile) -> String) -> Scenario {
+        let mut scenario = self.clone();
+        for link in &mut scenario.links {
+            for direction in [&mut link.forward, &mut link.reverse] {
+                if let Channel::Trace(file) = &mut direction.channel {
+                    file.path = path(file);
+                }
+            }
+        }
+        scenario
+    }
+
     /// What a reader of its results should know: settings that are allowed and seldom meant.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
@@ -316,6 +353,7 @@ impl Scenario {
         !self.start_jitter.is_zero()
             || directions.into_iter().any(|direction| {
                 direction.loss > 0.0
+                    || direction.channel.is_random()
                     || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
                     || direction.port.is_some()
@@ -462,11 +500,13 @@ fn read(
         links: topology.links.clone(),
         flows,
         events,
+        expect: Vec::new(),
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
+    scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let lost = &topology.lost;
     let wrong = |faults: &Faults, keys: &[&str]| {
