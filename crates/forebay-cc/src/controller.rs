@@ -11,8 +11,14 @@ use forebay_base::{OptionList, Rate, Rng, Span, Time};
 pub struct Limits {
     /// Congestion window: bytes that may be in flight. `u64::MAX` for purely rate-based schemes.
     pub cwnd_bytes: u64,
-    /// Rate at which packets may leave; None: as fast as the window allows.
+    /// Rate at which packets may leave; None: as fast as the window allows. It counts IP packets,
+    /// headers included, unless there is a send quantum.
     pub pacing_rate: Option<Rate>,
+    /// Payload bytes that may leave at once whenever the pacer lets anything leave
+    /// (`C.send_quantum` of draft-ietf-ccwg-bbr): as many whole packets, at least one. The next
+    /// ones wait until these are due at `pacing_rate`, which counts payload then, as a rate of
+    /// delivery does. 0: one packet at a time, two after a pause.
+    pub send_quantum_bytes: u32,
     /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed
     /// loop). The retransmission of a timeout needs none.
     pub credits: Option<u64>,
@@ -25,7 +31,7 @@ impl Limits {
 
     /// A window and nothing else.
     pub const fn window(cwnd_bytes: u64) -> Limits {
-        Limits { cwnd_bytes, pacing_rate: None, credits: None }
+        Limits { cwnd_bytes, pacing_rate: None, send_quantum_bytes: 0, credits: None }
     }
 }
 
@@ -74,6 +80,10 @@ pub struct Sent {
     pub retransmission: bool,
     /// True if nothing else was in flight: the path was idle.
     pub after_idle: bool,
+    /// True if the sender had run out of data, and what was in flight then is not delivered yet
+    /// (draft-ietf-ccwg-bbr, `C.app_limited`). Only for controllers that ask
+    /// ([`Controller::wants_rate`]).
+    pub app_limited: bool,
 }
 
 /// Delivery rate over the flight of the newest packet that this ACK delivered (draft-ietf-ccwg-bbr,
@@ -360,6 +370,12 @@ pub trait Controller: Send {
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
+    /// With [`LossPolicy::Patient`] the retransmission timer runs for no less than this, before
+    /// back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it holds
+    /// packets for longer than samples show so far. Asked when [`Controller::loss_policy`] is.
+    fn rto_floor(&self) -> Span {
+        Span::ZERO
+    }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {
         None
@@ -374,8 +390,8 @@ pub trait Controller: Send {
         true
     }
     /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
-    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant
-    /// for the life of the controller.
+    /// idle time ([`Sent::after_idle`]), and they never have a pacing rate: then they are not asked
+    /// for after each packet. Constant for the life of the controller.
     fn sending_moves_limits(&self) -> bool {
         true
     }

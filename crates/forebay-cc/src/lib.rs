@@ -12,7 +12,10 @@ extern crate alloc;
 mod table;
 
 mod any;
+#[cfg(test)]
+mod bottleneck;
 mod controller;
+mod extreme;
 mod feedback;
 mod idle_restart;
 mod require;
@@ -20,11 +23,17 @@ mod require;
 mod testbed;
 mod ticks;
 
+pub mod bbr;
+pub mod bbr1;
+pub mod copa;
 pub mod cubic;
 pub mod hystart;
 pub mod inrpp;
+pub mod ledbat;
 pub mod newreno;
+pub mod pcc;
 pub mod rcp;
+pub mod vegas;
 
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,

@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(rcp.limits(), Limits::window(10 * MSS), "before: a flow of TCP");
         let rtt = ack(0).rtt;
         rcp.on_established(NOW, &rtt, Some(&grant(Some(Rate::mbps(7)))));
-        let Limits { cwnd_bytes, pacing_rate, credits } = rcp.limits();
+        let Limits { cwnd_bytes, pacing_rate, credits, .. } = rcp.limits();
         assert_eq!((cwnd_bytes, pacing_rate, credits), (1 << 30, Some(Rate::mbps(7)), None));
         told(&mut rcp, Some(Rate::mbps(5)));
         assert_eq!(rcp.limits().pacing_rate, Some(Rate::mbps(5)));

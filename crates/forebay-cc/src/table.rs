@@ -134,6 +134,20 @@ algorithms! { $
          for it.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
+    Bbr bbr: "bbr", "BBR v3", "draft-ietf-ccwg-bbr, doi:10.1145/3012426.3022184",
+        "Sends at the rate at which the path delivers, with little more than a BDP in flight.";
+    Bbr1 bbr1: "bbr1", "BBR v1", "Linux 4.9 tcp_bbr.c, doi:10.1145/3012426.3022184",
+        "The BBR of 2016: gains 1.25 and 0.75 in turn, two BDP in flight, deaf to losses.";
+    Vegas vegas: "vegas", "Vegas", "doi:10.1109/49.464716",
+        "Keeps a few segments of its own in queues, which it counts from the RTT.";
+    Copa copa: "copa", "Copa", "doi:10.5555/3307441.3307470",
+        "Steers its rate towards the inverse of the queueing delay; competes where others fill the \
+         queue.";
+    Pcc pcc: "pcc", "PCC Allegro", "doi:10.48550/arXiv.1409.7092",
+        "Tries rates, sees what they bring, and moves to where throughput with little loss is \
+         higher.";
+    Ledbat ledbat: "ledbat", "LEDBAT++", "draft-irtf-iccrg-ledbat-plus-plus",
+        "Background traffic: keeps the queue below 60 ms and gives way to all who fill it further.";
 }
 
 impl Spec {

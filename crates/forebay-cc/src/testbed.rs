@@ -50,7 +50,14 @@ pub(crate) fn congestion(cause: CongestionCause, flight_segments: f64) -> Conges
 
 pub(crate) fn sent(after_idle: bool) -> Sent {
     let bytes = MSS as u32;
-    Sent { number: 0, bytes, in_flight_bytes: MSS, retransmission: false, after_idle }
+    Sent {
+        number: 0,
+        bytes,
+        in_flight_bytes: MSS,
+        retransmission: false,
+        after_idle,
+        app_limited: false,
+    }
 }
 
 /// A path of fixed RTT, always full: a window of W segments gets an ACK every RTT / W, and recovery

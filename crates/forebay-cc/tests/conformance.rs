@@ -17,6 +17,17 @@ use std::sync::{Arc, Mutex};
 
 const MSS: u32 = 1448;
 const OPERATIONS: usize = 3_000;
+/// Short sequences: many starts, and what happens first.
+const SEQUENCES: u64 = 10_000;
+const SHORT: usize = 60;
+/// Settings that are algorithms of their own.
+const VARIANTS: &[&str] = &[
+    r#"{"vegas":{"rules":"linux"}}"#,
+    r#"{"copa":{"mode":"competitive","double_after":1}}"#,
+    r#"{"copa":{"mode":"default"}}"#,
+    r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
+    r#"{"ledbat":{"slowdowns":false}}"#,
+];
 /// Packets that the model keeps out at most.
 const MOST_OUT: usize = 512;
 
@@ -128,11 +139,14 @@ impl Sender {
             in_flight_bytes: self.in_flight_bytes() + u64::from(MSS),
             retransmission,
             after_idle: self.out.is_empty(),
+            app_limited: self.rng.chance(0.1),
         };
         let (before, moves) = (self.shown().0, self.each(|c| c.sending_moves_limits()));
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
+        let paced = self.shown().0.pacing_rate.is_some();
+        assert!(moves || !paced, "{}: a paced sender is asked after each packet", self.name);
         let stays = !moves && !sent.after_idle;
         assert!(!stays || self.shown().0 == before, "{}: limits moved unannounced", self.name);
         self.numbers += 1;
@@ -299,6 +313,9 @@ impl Sender {
     fn check(&mut self) {
         let (limits, timeout, shown) = self.shown();
         assert!(limits.cwnd_bytes >= u64::from(MSS), "{}: {limits:?}", self.name);
+        let bounded = limits.cwnd_bytes <= Limits::MAX_CWND_BYTES;
+        assert!(bounded || limits.pacing_rate.is_some(), "{}: {limits:?}", self.name);
+        self.look();
         assert!(!shown.is_empty());
         self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
         self.each(|c| (c.wants_packets(), c.wants_rate(), c.stamps()));
@@ -306,6 +323,20 @@ impl Sender {
         self.note(limits.pacing_rate.map_or(0, |rate| rate.bps()));
         self.note(limits.credits.unwrap_or(u64::MAX));
         self.note(timeout.map_or(0, Time::as_nanos));
+    }
+
+    /// Series: each at most once, and no NaN.
+    fn look(&mut self) {
+        let name = self.name;
+        self.each(|c| {
+            let mut seen = Vec::new();
+            c.observe(&mut |Observed { name: series, value, .. }| {
+                assert!(!value.is_nan(), "{name}: {series}");
+                assert!(seen.iter().all(|&(other, _)| other != series), "{name}: {series} twice");
+                seen.push((series, value.to_bits()));
+            });
+            seen
+        });
     }
 
     fn step(&mut self) {
@@ -333,20 +364,37 @@ impl Sender {
     }
 }
 
+/// The algorithms of the table, and the variants.
+fn specs() -> Vec<Spec> {
+    let variants = VARIANTS.iter().map(|text| serde_json::from_str(text).expect("a variant"));
+    TABLE.iter().map(|entry| (entry.spec)()).chain(variants).collect()
+}
+
+/// What `operations` random operations leave.
+fn digest(spec: &Spec, seed: u64, operations: usize) -> u64 {
+    let outcome = std::panic::catch_unwind(|| {
+        let mut sender = Sender::new(spec, seed);
+        (0..operations).for_each(|_| sender.step());
+        sender.digest
+    });
+    outcome.unwrap_or_else(|_| panic!("{spec:?} fails with seed {seed}"))
+}
+
 #[test]
 fn every_algorithm_keeps_the_laws_and_equals_itself_behind_the_door() {
-    for entry in TABLE {
+    for spec in specs() {
         for seed in 0..60 {
-            let run = || {
-                let mut sender = Sender::new(&(entry.spec)(), seed);
-                (0..OPERATIONS).for_each(|_| sender.step());
-                sender.digest
-            };
-            let outcome = std::panic::catch_unwind(|| (run(), run()));
-            let Ok((first, second)) = outcome else {
-                panic!("{} fails with seed {seed}", entry.name)
-            };
-            assert_eq!(first, second, "{}: seed {seed} has two outcomes", entry.name);
+            let [first, second] = [(); 2].map(|()| digest(&spec, seed, OPERATIONS));
+            assert_eq!(first, second, "{spec:?}: seed {seed} has two outcomes");
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_keeps_the_laws_over_ten_thousand_short_sequences() {
+    for spec in specs() {
+        for seed in 0..SEQUENCES {
+            digest(&spec, 1_000 + seed, SHORT);
         }
     }
 }
@@ -403,7 +451,7 @@ const LATER: Time = Time::from_millis(77);
 impl Controller for Probe {
     fn limits(&self) -> Limits {
         self.note("limits");
-        Limits { cwnd_bytes: 7, pacing_rate: None, credits: Some(7) }
+        Limits { credits: Some(7), ..Limits::window(7) }
     }
     fn on_established(&mut self, _now: Time, _rtt: &RttView, _options: Option<&OptionList>) {
         self.note("on_established");
@@ -444,6 +492,10 @@ impl Controller for Probe {
     fn loss_policy(&self) -> Option<LossPolicy> {
         self.note("loss_policy");
         Some(LossPolicy::TimeoutOnly)
+    }
+    fn rto_floor(&self) -> Span {
+        self.note("rto_floor");
+        Span::from_secs(7)
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.note("ack_policy");
@@ -532,7 +584,14 @@ fn no_method_of_controller_is_lost_at_the_door() {
     let (number, bytes, sent_at, tag) = (0, MSS, now, Tag(0));
     assert_eq!(any.limits().credits, Some(7));
     any.on_established(now, &rtt, None);
-    let sent = Sent { number, bytes, in_flight_bytes: 0, retransmission: false, after_idle: true };
+    let sent = Sent {
+        number,
+        bytes,
+        in_flight_bytes: 0,
+        retransmission: false,
+        after_idle: true,
+        app_limited: false,
+    };
     assert_eq!(any.on_sent(now, &sent), Tag(7));
     any.on_ack(now, &bare_ack(rtt));
     assert!(any.wants_packets());
@@ -545,6 +604,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     any.on_rto(now, &Timeout { flight_size_bytes: 0, first: true });
     any.on_spurious(now);
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
+    assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());

@@ -55,7 +55,8 @@ pub enum Command {
 The memory that a run needs is estimated before it begins. What cannot fit even
 one at a time is refused; --memory with more than there is runs it all the same.
 
-Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.")]
+Exit codes: 0 done, 1 a run failed or an expectation of the scenario does not
+hold, 2 the input is wrong, 130 interrupted.")]
 pub struct RunArgs {
     /// A built-in scenario (see `forebay list`) or a TOML file
     pub scenario: String,
@@ -89,6 +90,10 @@ pub struct RunArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Write whether runs and expectations ([[expect]] of the scenario) succeeded to this file, as
+    /// JUnit XML for CI
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Carry every packet as bytes; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,

@@ -4,12 +4,14 @@
 //! [`Registration`] and `examples/aimd.rs`.
 //!
 //! Standard output has results and nothing else; progress, notes on the way and errors go to
-//! standard error. Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
+//! standard error. Exit codes: 0 done, 1 a run failed or an expectation does not hold, 2 the input
+//! is wrong, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
 mod bench;
 mod catalogue;
+mod expect;
 mod explain;
 mod failure;
 mod interrupt;

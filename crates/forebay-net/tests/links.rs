@@ -313,14 +313,14 @@ fn nobody_waits_for_packets_that_a_failure_took() {
 
 /// Opportunities of 1504 bytes at 10, 20, 20 and 40 ms, then none before 1 s.
 fn traced(limit: Limit, seen: Option<Arc<Mutex<Vec<Span>>>>) -> Bench {
-    let times = [10, 20, 20, 40, 1000].map(Span::from_millis).to_vec();
+    let times = [10, 20, 20, 40, 1000].map(Span::from_millis);
     let trace = DeliveryTrace::new(times, 1504).expect("in order");
     let discipline = match seen {
         Some(seen) => AnyDiscipline::Custom(Box::new(Sojourns { packets: VecDeque::new(), seen })),
         None => DropTail::with_limit(limit).into(),
     };
     let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
-    let channel = AnyChannel::Trace(TraceChannel::new(Arc::new(trace)));
+    let channel = AnyChannel::Trace(TraceChannel::new(Arc::new(trace), Span::ZERO));
     let pipeline = Pipeline::plain(discipline);
     let link = QueuedLink::new(pipeline, channel, DELAY, 0, impairment, false);
     Bench::new(AnyLink::Queued(Box::new(link)))

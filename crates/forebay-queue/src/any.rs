@@ -39,6 +39,9 @@ impl Discipline for AnyDiscipline {
     fn passes_at_once(&self) -> bool {
         each_discipline!(self, d => d.passes_at_once())
     }
+    fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        each_discipline!(self, d => d.publish(now, see))
+    }
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
         each_discipline!(self, d => d.clear(reason, cx))
     }

@@ -44,6 +44,9 @@ pub trait Discipline: Send {
     fn passes_at_once(&self) -> bool {
         false
     }
+    /// Give what it has computed by `now` to `see`, each number under a name that ends in its unit
+    /// (`red_average_packets`), the same names each time: for series and tests, never fed back.
+    fn publish(&self, _now: Time, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// Give up everything held, for `reason`: a node restarted.
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>);
 }

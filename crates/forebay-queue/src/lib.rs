@@ -10,15 +10,22 @@ extern crate alloc;
 mod table;
 
 mod any;
+pub mod cell;
+pub mod codel;
 mod discipline;
 pub mod droptail;
 mod fifo;
+pub mod fq_codel;
 mod limit;
+pub mod pie;
 mod pipeline;
 mod port;
 pub mod rcp;
+pub mod red;
 mod scheme;
 mod schemes;
+#[cfg(test)]
+mod testbed;
 
 pub use discipline::{Discipline, Overflow};
 pub use droptail::DropTail;

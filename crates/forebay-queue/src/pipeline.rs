@@ -127,9 +127,10 @@ impl Pipeline {
         }
         self.discipline.on_timeout(cx);
     }
-    /// See [`PortScheme::publish`].
+    /// See [`PortScheme::publish`] and [`Discipline::publish`].
     pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         self.scheme.publish(now, see);
+        self.discipline.publish(now, see);
     }
     /// The link runs at `rate` at the start of time. Called once, before all else.
     pub fn begin(&mut self, rate: Rate) {

@@ -106,6 +106,16 @@ macro_rules! disciplines {
 disciplines! { $
     DropTail droptail: "droptail", "Drop-tail", "RFC 7567",
         "First in, first out; a packet that does not fit is dropped.";
+    Red red: "red", "RED", "doi:10.1109/90.251892",
+        "Marks or drops arrivals with a probability that grows with the average queue.";
+    Codel codel: "codel", "CoDel", "RFC 8289",
+        "Marks or drops at the head while packets have waited above a target for an interval.";
+    FqCodel fq_codel: "fq-codel", "FQ-CoDel", "RFC 8290",
+        "A queue for each flow, served in turn, each under CoDel; new flows go first.";
+    Pie pie: "pie", "PIE", "RFC 8033",
+        "Marks or drops arrivals with a probability that a controller of the delay sets.";
+    Cell cell: "cell", "Cell", "doi:10.1109/VETECS.2000.851593",
+        "A queue for each user, served by proportional fairness or in turn.";
 }
 
 #[cfg(test)]

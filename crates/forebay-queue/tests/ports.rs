@@ -10,10 +10,10 @@ use forebay_queue::{
 };
 use std::sync::{Arc, Mutex};
 
-fn packet(seq: u32, wire_len: u16) -> Packet {
+fn packet(seq: u32, wire_len: u16, from: u32) -> Packet {
     let end = |id| Endpoint { addr: Addr(id), port: 7 };
     let fields = TcpFields { seq, ..TcpFields::default() };
-    Packet::tcp(IpVersion::V4, end(1), end(2), fields, wire_len - 40)
+    Packet::tcp(IpVersion::V4, end(from), end(200), fields, wire_len - 40)
 }
 
 /// What a port machine works with.
@@ -36,7 +36,7 @@ impl Bench {
 fn a_mark_needs_an_ecn_capable_packet_and_counts_once() {
     let mut bench = Bench::default();
     let mut mark = |from: Ecn| {
-        let mut packet = packet(0, 100);
+        let mut packet = packet(0, 100, 1);
         packet.set_ecn(from);
         let could = bench.at(Time::ZERO).mark(&mut packet);
         (could, packet.ecn(), bench.drops.ce_marks())
@@ -55,18 +55,20 @@ fn init(limit: Limit, seed: u64) -> PortInit {
 
 /// What is told of a discipline under random calls: each packet is held, given back, sent or
 /// dropped; backlogs are sums; room is room; timers move on; after a restart nothing is left.
-fn torture(discipline: &mut AnyDiscipline, seed: u64) -> Vec<(u64, u32)> {
+fn torture(discipline: &mut AnyDiscipline, seed: u64, calls: u32) -> Vec<(u64, u32)> {
     let (mut bench, mut rng) = (Bench::default(), Rng::new(seed, Stream::Test, 0));
     let (mut now, mut offered, mut refused, mut sent) = (Time::ZERO, 0, 0, Vec::new());
+    // The longest time between two calls, and how many of them are arrivals.
+    let (pause_ns, arrivals) = (1 << rng.below(26), 0.3 + 0.6 * rng.unit());
     discipline.set_rate(now, Rate::mbps(10));
-    for number in 0..4_000 {
-        now += Span::from_nanos(rng.below(2_000_000));
+    for number in 0..calls {
+        now += Span::from_nanos(rng.below(pause_ns));
         while let Some(at) = discipline.next_timeout().filter(|&at| at <= now) {
             discipline.on_timeout(&mut bench.at(at));
             assert!(discipline.next_timeout().is_none_or(|next| next > at), "a timer stands still");
         }
-        if rng.chance(0.5) {
-            let mut packet = packet(number, 40 + rng.below(1461) as u16);
+        if rng.chance(arrivals) {
+            let mut packet = packet(number, 40 + rng.below(1461) as u16, 1 + rng.below(6) as u32);
             packet.set_ecn(Ecn::from_bits(rng.next_u64() as u8));
             packet.set_stamp(now);
             offered += 1;
@@ -79,6 +81,11 @@ fn torture(discipline: &mut AnyDiscipline, seed: u64) -> Vec<(u64, u32)> {
                     refused += 1;
                 }
             }
+        } else if rng.chance(0.001) {
+            discipline.clear(DropReason::LinkDown, &mut bench.at(now));
+            assert_eq!(discipline.backlog_packets(), 0);
+        } else if rng.chance(0.01) {
+            discipline.set_rate(now, Rate::mbps(1 + rng.below(1_000)));
         } else if let Some(packet) = discipline.dequeue(&mut bench.at(now)) {
             sent.push((now.as_nanos(), packet.tcp_fields().expect("a segment").seq));
         }
@@ -88,6 +95,7 @@ fn torture(discipline: &mut AnyDiscipline, seed: u64) -> Vec<(u64, u32)> {
         assert!(held > 0 || discipline.next_timeout().is_none_or(|at| at > now));
     }
     discipline.clear(DropReason::NodeRestart, &mut bench.at(now));
+    assert!(discipline.dequeue(&mut bench.at(now)).is_none());
     assert_eq!((discipline.backlog_packets(), discipline.backlog_bytes()), (0, 0));
     assert_eq!(offered, refused + sent.len() as u64 + bench.drops.total());
     sent
@@ -99,10 +107,29 @@ fn every_discipline_keeps_the_contract_and_is_itself_behind_a_trait_object() {
         for seed in 0..20 {
             for limit in [Limit::Packets(1 + seed), Limit::Bytes(1_500 * (1 + seed))] {
                 let build = || (entry.spec)().build(init(limit, seed));
-                let sent = torture(&mut build(), seed);
-                let boxed = torture(&mut AnyDiscipline::Custom(build().into_boxed()), seed);
+                let sent = torture(&mut build(), seed, 4_000);
+                let boxed = torture(&mut AnyDiscipline::Custom(build().into_boxed()), seed, 4_000);
                 assert!(sent == boxed && !sent.is_empty(), "{} seed {seed}", entry.name);
             }
+        }
+    }
+}
+
+/// Many short runs, each with its own limit, share of arrivals and pauses.
+#[test]
+fn ten_thousand_random_sequences_keep_the_contract() {
+    for entry in DISCIPLINES {
+        for seed in 0..10_000 {
+            let limit = match seed % 3 {
+                0 => Limit::Packets(1 + seed % 50),
+                1 => Limit::Bytes(40 + 37 * (seed % 3_000)),
+                _ => Limit::Packets(1_000),
+            };
+            torture(
+                &mut (entry.spec)().build(init(limit, seed)),
+                seed,
+                50 + (seed % 7) as u32 * 30,
+            );
         }
     }
 }
@@ -157,7 +184,7 @@ fn drop_tail_takes_what_fits_into_its_limit() {
     {
         let (mut queue, mut bench) = (DropTail::with_limit(limit), Bench::default());
         let took =
-            (0..9).filter(|&n| queue.enqueue(packet(n, 500), &mut bench.at(Time::ZERO)).is_ok());
+            (0..9).filter(|&n| queue.enqueue(packet(n, 500, 1), &mut bench.at(Time::ZERO)).is_ok());
         assert_eq!((took.count(), limit.packets_of(500)), (fits, fits as u64), "{limit}");
     }
 }

@@ -63,7 +63,7 @@ impl Setting {
                 ..Fluid::default()
             },
             costs,
-            averaged: spec.links.iter().any(|l| matches!(l.channel, ChannelSpec::Trace(_))),
+            averaged: spec.links.iter().any(|l| matches!(l.channel, ChannelSpec::Trace { .. })),
             routes: Vec::new(),
             epochs,
             overhead_bytes: spec.links.iter().map(|l| f64::from(l.overhead_bytes)).collect(),
@@ -263,7 +263,8 @@ fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference>
     let start = |link: &forebay_net::LinkSpec| {
         let rate = match &link.channel {
             ChannelSpec::Constant(rate) => *rate,
-            ChannelSpec::Trace(trace) => trace.mean_rate(),
+            ChannelSpec::Trace { trace, .. } => trace.mean_rate(),
+            ChannelSpec::Bucket(bucket) => bucket.rate,
         };
         let (delay_s, bytes_per_s) = (seconds(link.delay), bytes_per_s(rate));
         vec![Epoch { from_s: 0.0, delay_s, bytes_per_s }]

@@ -77,7 +77,7 @@ pub trait RouterSettings: Clone + Default + Send + Sync + 'static {
     /// The machine of one node. The settings are within their ranges.
     fn build(&self, init: RouterInit<'_>) -> Self::Router;
     /// Most bytes that it holds beside the queue of a port of that rate: for estimates of memory.
-    fn cache_bytes(&self, _rate: Rate) -> u64 {
+    fn cache_bytes(&self, _port: PortId, _rate: Rate) -> u64 {
         0
     }
     /// Count what each flow has had of each port: for figures, it may cost a look-up per packet.

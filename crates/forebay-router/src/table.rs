@@ -97,10 +97,10 @@ macro_rules! routers {
             }
             /// Most bytes that it holds beside the queue of a port of that rate; 0 of one from
             /// outside.
-            pub fn cache_bytes(&self, rate: Rate) -> u64 {
+            pub fn cache_bytes(&self, port: PortId, rate: Rate) -> u64 {
                 match self {
                     ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => 0,
-                    $(ForwardingSpec::$Variant(settings) => settings.cache_bytes(rate),)*
+                    $(ForwardingSpec::$Variant(settings) => settings.cache_bytes(port, rate),)*
                 }
             }
             /// See [`RouterSettings::count_per_flow`].

@@ -12,6 +12,7 @@
 //! the buffers limit the flow, and a note says so.
 
 use super::file::Tcp;
+use super::routes::Routes;
 use super::tcp::MAX_SEND_BUFFER_BYTES;
 use super::topology::Topology;
 use super::{Flow, Link};
@@ -19,7 +20,7 @@ use forebay_base::{LinkId, NodeId, Rate, Span};
 use forebay_net::{EventSpec, NetEvent};
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// The preset whose buffers follow the path: the first of the table.
 const PRESET: &str = "modern";
@@ -121,7 +122,7 @@ fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u6
         let known = longest.entry(flow.dst).or_default().entry(flow.src).or_default();
         *known = bytes.max(*known);
     }
-    let mut routes = Routes::new(topology);
+    let mut routes = Routes::new(&topology.nodes, &topology.links);
     let mut needs = Vec::new();
     // What there is of a path from the one host to the other, until its way back is known.
     let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
@@ -169,83 +170,5 @@ impl PathBounds {
             }
         }
         path
-    }
-}
-
-/// Routes as the network has them: by hop count, between equal ones the port declared first.
-struct Routes<'a> {
-    topology: &'a Topology,
-    /// Where the distances lead to.
-    target: Option<NodeId>,
-    distance: Vec<u32>,
-    /// Next hops that were asked for.
-    next: Vec<Option<LinkId>>,
-}
-
-impl Routes<'_> {
-    fn new(topology: &Topology) -> Routes<'_> {
-        let nodes = topology.nodes.len();
-        Routes { topology, target: None, distance: vec![u32::MAX; nodes], next: vec![None; nodes] }
-    }
-
-    /// The node at the other end of a host's first link.
-    fn attachment(&self, host: NodeId) -> Option<NodeId> {
-        let first = self.topology.ports(host).first();
-        first.map(|&link| self.topology.other_end(link))
-    }
-
-    /// The directed links between the first ports of two hosts; None if there is no route.
-    fn walk(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        let (first, last) =
-            (*self.topology.ports(from).first()?, self.topology.ports(to).first()?.opposite());
-        let mut route = vec![first];
-        let mut at = self.topology.other_end(first);
-        if at == to {
-            return (first == last).then_some(route);
-        }
-        let target = self.attachment(to)?;
-        self.search(target);
-        while at != target {
-            let link = self.next(at)?;
-            route.push(link);
-            at = self.topology.other_end(link);
-        }
-        route.push(last);
-        Some(route)
-    }
-
-    /// Breadth-first from `target` over routers.
-    fn search(&mut self, target: NodeId) {
-        if self.target.replace(target) == Some(target) {
-            return;
-        }
-        self.distance.fill(u32::MAX);
-        self.next.fill(None);
-        self.distance[target.index()] = 0;
-        let mut queue = VecDeque::from([target]);
-        while let Some(node) = queue.pop_front() {
-            for &link in self.topology.ports(node) {
-                let neighbour = self.topology.other_end(link);
-                let unseen = self.distance[neighbour.index()] == u32::MAX;
-                if unseen && !self.topology.is_host(neighbour) {
-                    self.distance[neighbour.index()] = self.distance[node.index()] + 1;
-                    queue.push_back(neighbour);
-                }
-            }
-        }
-    }
-
-    /// The link from a router towards the target.
-    fn next(&mut self, node: NodeId) -> Option<LinkId> {
-        if self.next[node.index()].is_none() {
-            let nearer = self.distance[node.index()].checked_sub(1)?;
-            let ports = self.topology.ports(node).iter().copied();
-            let mut leads = ports.filter(|&link| {
-                let next = self.topology.other_end(link);
-                !self.topology.is_host(next) && self.distance[next.index()] == nearer
-            });
-            self.next[node.index()] = leads.next();
-        }
-        self.next[node.index()]
     }
 }

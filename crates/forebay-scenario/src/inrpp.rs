@@ -1,19 +1,23 @@
 //! `[inrpp]`: which routers run INRPP, and what they are configured with.
 
+mod caches;
+
+use super::Scenario;
 use super::error::{Fault, Problem};
 use super::faults::Faults;
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
 use super::file::File;
-use super::item::{Item, whole};
+use super::item::Item;
 use super::protocol::{Bundle, ReferenceMode};
 use super::registry::{Chosen, Line, Made, Params, RouterTraits, Routers, line, lines};
 use super::text::shown;
 use super::topology::Topology;
 use super::units::{Number, Room};
-use super::{Scenario, mtu_check};
-use forebay_base::{LinkId, NodeId, Span};
+pub(super) use caches::check;
+use caches::{CacheRule, GivenCache, cache, check_routers, fit, sizes};
+use forebay_base::{NodeId, Span};
 use forebay_net::ForwardingSpec;
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::Settings;
 use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +32,11 @@ sections! {
             /// Names of the routers that run INRPP, whatever protocol is compared; default: all
             /// while the protocol of the run, or of a flow, is inrpp, else none.
             routers: Vec<At<String>>,
-            /// Cache of each interface.
-            cache: CacheTable,
+            /// Cache of each interface: "margin", sized by what may come in until a request to slow
+            /// down has its effect; "paper", 10 s at the rate of the interface; a size ("10MB") or
+            /// a time ("8s"), which is `total`; or a table of sizes. Default "margin"; an interface
+            /// that no INRPP flow takes at the start has the paper's then.
+            cache: GivenCache,
             /// Whether excess data may leave on detours of one hop; default true.
             detours: bool,
             /// Time between two probes of a detour, T_p, with unit; 100us to 10s, default "10ms".
@@ -75,10 +82,19 @@ sections! {
 }
 
 /// INRPP in a scenario.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InrppNetwork {
     /// What its routers are configured with.
     pub settings: Settings,
+    /// True if each cache has the size that the margin rule gives it; that of `settings` is for
+    /// interfaces that no flow of INRPP takes at the start.
+    pub margin_rule: bool,
+}
+
+impl Default for InrppNetwork {
+    fn default() -> InrppNetwork {
+        InrppNetwork { settings: Settings::default(), margin_rule: true }
+    }
 }
 
 const NAME: &str = "inrpp";
@@ -100,7 +116,11 @@ pub(super) const PARAMS: Params<Routers> = Params {
     schema,
     make,
     over: Some(over),
-    traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES, check: Some(check_routers) },
+    traits: RouterTraits {
+        mtu_room_bytes: DETOUR_TAG_BYTES,
+        fit: Some(fit),
+        check: Some(check_routers),
+    },
 };
 
 /// The key of `[inrpp]` that is no parameter of a router.
@@ -130,7 +150,7 @@ fn make(given: &toml::Table) -> Result<Made<Routers>, String> {
 /// The parameters of `[inrpp]`, and over them those given.
 fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
     let mut params = toml::Table::new();
-    all_keys(&scenario.inrpp.settings).put(&mut params);
+    all_keys(&scenario.inrpp).put(&mut params);
     if given.contains_key("probe_interval") {
         params.remove("decision_interval"); // its default follows from the other
     }
@@ -159,7 +179,9 @@ pub(super) fn resolve(file: &File, topology: &mut Topology, faults: &mut Faults)
             }
         }
     }
-    InrppNetwork { settings: settings(table, faults) }
+    let given = table.cache.as_ref().map(|at| &at.value);
+    let margin_rule = given.is_none_or(|cache| cache.is_margin());
+    InrppNetwork { settings: settings(table, faults), margin_rule }
 }
 
 fn chosen(line: &'static Line<Routers>) -> Chosen<Routers> {
@@ -181,7 +203,7 @@ fn settings(table: &InrppTable, faults: &mut Faults) -> Settings {
     let cancel_for = span(&table.cancel_for, default.cancel_for, patience);
     let forget_after = span(&table.forget_after, default.forget_after, patience);
     let watchdog = span(&table.watchdog, default.watchdog, patience);
-    let sizes = table.cache.as_ref().map_or(Ok(default.cache), cache);
+    let sizes = table.cache.as_ref().map_or_else(|| Ok(default.cache.clone()), cache);
     let gain = number(&table.alpha, default.alpha, "more than 0 and less than 0.555", |a| {
         a > 0.0 && a < ALPHA_BOUND
     });
@@ -257,65 +279,17 @@ fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> BTre
     routers
 }
 
-/// Three sizes in order, or three times.
-fn cache(at: &At<CacheTable>) -> Result<CacheSize, Fault> {
-    let CacheTable { low, high, total } = &at.value;
-    let amount = |room: Room| match room {
-        Room::Bytes(bytes) => bytes,
-        Room::Time(span) => span.as_nanos(),
-    };
-    let given: Vec<&At<Room>> = [low, high, total].into_iter().flatten().collect();
-    let in_bytes = |room: &At<Room>| matches!(room.value, Room::Bytes(_));
-    let Some(first) = given.first() else { return Ok(Settings::default().cache) };
-    if let Some(other) = given.iter().find(|room| in_bytes(room) != in_bytes(first)) {
-        let text = "low, high and total of a cache are all sizes or all times".to_string();
-        return Err(other.fault(Problem::Conflict(text)));
-    }
-    let value = |room: &Option<At<Room>>| room.as_ref().map(|at| amount(at.value));
-    let (high_value, total_value) = match (value(high), value(total)) {
-        (Some(high), Some(total)) => (high, total),
-        (Some(high), None) => (high, high.saturating_add(high / 4)),
-        (None, Some(total)) => (total - total / 5, total),
-        (None, None) => {
-            let meaning = "low alone does not say how large a cache is".to_string();
-            return Err(at.fault(Problem::MissingKey { key: "total", meaning }));
-        }
-    };
-    let low_value = value(low).unwrap_or(high_value / 2);
-    let below = |at: &At<Room>, key: &str, bound: u64| {
-        let bound =
-            if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
-        Err(out_of_range(at, format!("less than cache.{key} ({})", shown(&bound))))
-    };
-    match (low, high) {
-        (Some(low), _) if low_value >= high_value => return below(low, "high", high_value),
-        (_, Some(high)) if high_value >= total_value => return below(high, "total", total_value),
-        _ => {}
-    }
-    let ns = Span::from_nanos;
-    Ok(match in_bytes(first) {
-        true => CacheSize::Bytes(CacheLimits {
-            low_bytes: low_value,
-            high_bytes: high_value,
-            total_bytes: total_value,
-        }),
-        false => {
-            CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
-        }
-    })
-}
-
 /// The table that stands for INRPP in a scenario, every key given; None where nobody runs it and
 /// nothing was said of it.
 pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
     if scenario.inrpp == InrppNetwork::default() && scenario.ever_inrpp().is_empty() {
         return None;
     }
-    Some(all_keys(&scenario.inrpp.settings))
+    Some(all_keys(&scenario.inrpp))
 }
 
 /// The table that says every setting.
-fn all_keys(settings: &Settings) -> InrppTable {
+fn all_keys(network: &InrppNetwork) -> InrppTable {
     fn some<T>(value: T) -> Option<At<T>> {
         Some(At::new(value))
     }
@@ -333,17 +307,14 @@ fn all_keys(settings: &Settings) -> InrppTable {
         forget_after,
         watchdog,
         flow_totals: _,
-    } = settings.clone();
-    let rooms = match cache {
-        CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes }) => {
-            [low_bytes, high_bytes, total_bytes].map(Room::Bytes)
-        }
-        CacheSize::Time { low, high, total } => [low, high, total].map(Room::Time),
+    } = network.settings.clone();
+    let cache = match network.margin_rule {
+        true => GivenCache::Rule(CacheRule::Margin),
+        false => GivenCache::Sizes(sizes(&cache)),
     };
-    let [low, high, total] = rooms.map(some);
     InrppTable {
         routers: None,
-        cache: some(CacheTable { low, high, total }),
+        cache: some(cache),
         detours: some(detours),
         probe_interval: some(probe_interval),
         decision_interval: some(decision_interval),
@@ -372,40 +343,11 @@ impl Scenario {
         self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
     }
 
-    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are
-    /// one.
-    fn check_caches(&self, routers: &BTreeMap<NodeId, CacheSize>) -> Result<(), Problem> {
-        let names = self.named_protocols().into_iter();
-        let packet_bytes = names.map(|name| mtu_check::packet_bytes(self, name)).max();
-        let packet_bytes = packet_bytes.expect("at least one protocol is compared");
-        let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
-            [(link.a, &link.forward, 2 * k), (link.b, &link.reverse, 2 * k + 1)]
-        });
-        for (from, wire, id) in wires {
-            let Some(cache) = routers.get(&from) else { continue };
-            let CacheLimits { low_bytes, high_bytes, total_bytes } = cache.at(wire.rate);
-            if total_bytes >= packet_bytes && low_bytes < high_bytes && high_bytes < total_bytes {
-                continue;
-            }
-            let link = &self.links[LinkId(id).index() / 2];
-            let (node, rate) = (&self.nodes[from.index()].name, shown(&wire.rate));
-            return Err(Problem::OutOfRange {
-                found: format!("{total_bytes} bytes"),
-                expected: format!(
-                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, \
-                     in the cache of `{node}` at `{}` ({rate})",
-                    link.name
-                ),
-            });
-        }
-        Ok(())
-    }
-
     /// What a reader of results should know of INRPP in this scenario.
     pub(super) fn inrpp_notes(&self) -> Vec<String> {
         let routers = self.ever_inrpp();
         let settings = &self.inrpp.settings;
-        let mut notes = Vec::new();
+        let mut notes = self.cache_notes();
         if routers.is_empty() || !settings.detours {
             return notes;
         }
@@ -440,30 +382,4 @@ impl Scenario {
         }
         between.iter().any(|(a, b)| !neighbours[a].is_disjoint(&neighbours[b]))
     }
-}
-
-/// Errors if the cache of an interface cannot hold a packet.
-fn check_routers(scenario: &Scenario, routers: &[(NodeId, ForwardingSpec)]) -> Result<(), Problem> {
-    let size = |(id, spec): &(NodeId, ForwardingSpec)| match spec {
-        ForwardingSpec::Inrpp(settings) => Some((*id, settings.cache)),
-        _ => None,
-    };
-    scenario.check_caches(&routers.iter().filter_map(size).collect())
-}
-
-/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares
-/// needs them.
-pub(super) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
-    let cache = given.and_then(|at| at.value.cache.as_ref());
-    let listed = given.is_some_and(|at| at.value.routers.is_some());
-    let routers = match (cache, listed) {
-        (Some(_), false) => scenario.all_routers(),
-        _ => scenario.ever_inrpp(),
-    };
-    let size = scenario.inrpp.settings.cache;
-    let routers = routers.into_iter().map(|router| (router, size)).collect();
-    scenario.check_caches(&routers).map_err(|problem| match cache {
-        Some(at) => at.value.total.as_ref().map_or_else(|| at.place(), At::place).fault(problem),
-        None => Fault::at(whole(0), "inrpp.cache", problem),
-    })
 }

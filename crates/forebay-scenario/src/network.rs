@@ -25,6 +25,10 @@ pub(super) struct Network {
 }
 
 impl Network {
+    /// The routers.
+    pub fn routers(&self) -> impl Iterator<Item = (NodeId, &ForwardingSpec)> {
+        self.routers.iter().map(|(&id, (_, spec))| (id, spec))
+    }
     /// How a node forwards; None of a host.
     pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
         self.routers.get(&node).map(|(_, spec)| spec.clone())
@@ -83,7 +87,8 @@ impl Scenario {
         Ok(Network { routers, schemes, needed, mtu_room_bytes: mtu_room_bytes.unwrap_or(0) })
     }
 
-    /// The routers, each able to work where it is.
+    /// The routers, each able to work where it is. The first need is that of the protocol of the
+    /// run.
     fn routers(
         &self,
         needs: &[Need],
@@ -112,8 +117,15 @@ impl Scenario {
             let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
             of_kind.1.push((id, spec.clone()));
         }
-        for (traits, of_kind) in checks.values() {
+        for (traits, of_kind) in checks.values_mut() {
+            if let Some(fit) = traits.fit {
+                fit(self, needs[0].0, of_kind);
+            }
             traits.check.map_or(Ok(()), |check| check(self, of_kind))?;
+            for (id, spec) in of_kind {
+                let router = routers.get_mut(id).expect("it is one of them");
+                router.1 = spec.clone();
+            }
         }
         Ok(routers)
     }

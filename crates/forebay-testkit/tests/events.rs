@@ -116,7 +116,7 @@ fn an_event_that_sets_the_rate_of_a_trace_is_refused() {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let trace = DeliveryTrace::new(vec![Span::from_millis(1)], 1500).expect("one opportunity");
-    let channel = ChannelSpec::Trace(Arc::new(trace));
+    let channel = ChannelSpec::Trace { trace: Arc::new(trace), offset: Span::ZERO };
     let plain = link(Rate::mbps(12), Span::from_millis(1), 30_000);
     let traced = LinkSpec { channel, ..plain.clone() };
     let there = world.join_with(a, b, traced, plain);

@@ -60,6 +60,18 @@ fn an_idle_time_saves_up_no_burst() {
 }
 
 #[test]
+fn a_quantum_leaves_at_once_and_its_payload_is_paced() {
+    // 3500 bytes: three whole segments of 1000 bytes, 1 ms of payload each, whatever the headers.
+    let window = Window { quantum: 3500, ..paced(Rate::mbps(8), 200).window };
+    let (mut bench, mut sent) = Lab { window, ..Lab::default() }.connected(ms(100));
+    sent.extend(bench.ack(0));
+    sent.extend(bench.advance(ms(80)));
+    let gaps = gaps_us(&data_segs(&sent));
+    assert!(gaps.len() > 70, "{gaps:?}");
+    assert!(gaps.chunks_exact(3).all(|burst| burst == [0, 0, 3000]), "{gaps:?}");
+}
+
+#[test]
 fn acks_are_not_paced() {
     let lab = Lab { send_bytes: Some(0), ..paced(Rate::new(8000).unwrap(), 10) };
     let mut bench = lab.accepted();

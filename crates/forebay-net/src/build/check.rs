@@ -26,7 +26,7 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
 pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
     for event in &spec.events {
         if let NetEvent::Rate(link, _) = event.event
-            && let ChannelSpec::Trace(_) = spec.links[link.index()].channel
+            && let ChannelSpec::Trace { .. } = spec.links[link.index()].channel
         {
             return Err(SpecError::RateOfTrace(link));
         }

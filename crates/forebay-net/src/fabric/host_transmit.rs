@@ -2,15 +2,22 @@
 
 use super::host_arrivals::host_context;
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
-use super::{Driver, Fabric, PacketEvent};
+use super::{Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
 use crate::host::{HostContext, SingleReceived};
 use crate::look_ahead::ArrivalPath;
-use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId};
+use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
+
+/// True if the link takes any number of packets at an opportunity, and has room for one more.
+#[inline]
+fn keeps_full(slot: &Slot, now: Time) -> bool {
+    slot.link.takes_bursts() && slot.link.has_room(slot.mtu_bytes, now)
+}
 
 impl<D: Driver> Fabric<D> {
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission,
-    /// one behind it. `socket` is the one that something happened to.
+    /// one behind it; in front of a delivery trace, as many as its queue holds. `socket` is the one
+    /// that something happened to.
     pub(super) fn pump(&mut self, node: NodeId, socket: SocketId) {
         let mut changed = Some(socket);
         for port in 0..self.ports.links_of(node).len() as u16 {
@@ -34,7 +41,7 @@ impl<D: Driver> Fabric<D> {
             let Some(socket) = host.first_ready(port) else { return changed };
             let slot = &mut self.links[link.index()];
             let waiting = slot.link.waiting_packets(self.now);
-            if waiting > 0 {
+            if waiting > 0 && !keeps_full(slot, self.now) {
                 // Woken when the packet that waits starts; a link that is down wakes the host when
                 // it is up again.
                 if let Some(at) = slot.link.next_start() {

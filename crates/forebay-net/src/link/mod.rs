@@ -13,7 +13,7 @@ mod waits;
 
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;
-pub use impairment::Impairment;
+pub use impairment::{Impairment, LossModel};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
 
@@ -109,6 +109,13 @@ impl AnyLink {
     /// the next opportunity of a delivery trace.
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
+    }
+    /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
+    pub fn takes_bursts(&self) -> bool {
+        match self {
+            AnyLink::Fifo(_) => false,
+            AnyLink::Queued(l) => l.takes_bursts(),
+        }
     }
     /// False while the link is down.
     pub fn is_up(&self) -> bool {

@@ -41,6 +41,8 @@ pub struct QueuedLink {
     transparent: bool,
     /// False if surely nothing waits.
     may_wait: bool,
+    /// [`Channel::starts_at_once`].
+    starts_at_once: bool,
     overhead_bytes: u16,
     delay: Span,
     /// End of the last transmission, also if its packet is on the wire already.
@@ -72,13 +74,14 @@ impl QueuedLink {
         impairment: Impairment,
         steady: bool,
     ) -> QueuedLink {
-        assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
+        assert!(!steady || impairment.is_lossless(), "a steady link loses nothing");
         pipeline.begin(channel.rate(Time::ZERO));
         QueuedLink {
             up: true,
             steady,
             transparent: pipeline.is_transparent(),
             may_wait: true,
+            starts_at_once: channel.starts_at_once(),
             overhead_bytes,
             delay,
             transmitting: None,
@@ -110,6 +113,9 @@ impl QueuedLink {
             }
             return Ok(());
         }
+        if !self.starts_at_once && self.opening.is_none() && self.is_free(cx.now) {
+            self.channel.on_idle(cx.now);
+        }
         self.may_wait = true;
         let queued = self.pipeline.enqueue(packet, cx);
         if self.transmitting.is_none() && self.opening.is_none() {
@@ -120,7 +126,11 @@ impl QueuedLink {
     /// True if a packet that is offered now does not wait.
     #[inline]
     fn takes_at_once(&self, now: Time) -> bool {
-        self.is_free(now) && self.channel.next_opportunity(now) <= now
+        self.starts_at_once && self.is_free(now) && self.channel.next_opportunity(now) <= now
+    }
+    /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
+    pub fn takes_bursts(&self) -> bool {
+        !self.starts_at_once
     }
     #[inline]
     fn waits(&self) -> bool {
@@ -192,7 +202,8 @@ impl QueuedLink {
     ) {
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = self.channel.transmit(start, bytes);
-        debug_assert!(end > start, "a transmission takes at least 1 ns");
+        let least = if self.starts_at_once { Span::from_nanos(1) } else { Span::ZERO };
+        debug_assert!(end >= start + least, "a transmission takes at least 1 ns");
         self.stats.transmitted(bytes as u64, end.since(since));
         self.stats.waits.record(start.since(queued_at));
         self.transmitting = Some(Transmission { start: since, end, bytes: bytes as u64 });
@@ -365,7 +376,7 @@ impl QueuedLink {
     /// The rate changes; the packet in transmission keeps its own.
     pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
         self.pipeline.set_rate(rate, cx);
-        self.channel.set_rate(rate);
+        self.channel.set_rate(cx.now, rate);
         if self.opening.take().is_some() {
             self.start(cx.now, cx); // by the opportunities that there are now
         }

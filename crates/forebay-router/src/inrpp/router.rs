@@ -111,8 +111,8 @@ impl detour::Interfaces for View<'_> {
 impl Inrpp {
     /// A router with these ports; its own stream of random numbers gives the nonces.
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
-        let port = |info: &PortInfo| Port {
-            interface: Interface::new(settings.cache.at(info.rate), settings),
+        let port = |(id, info): (u16, &PortInfo)| Port {
+            interface: Interface::new(settings.cache.at(PortId(id), info.rate), settings),
             express: VecDeque::new(),
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
@@ -125,7 +125,7 @@ impl Inrpp {
         Inrpp {
             id,
             settings: settings.clone(),
-            ports: ports.iter().map(port).collect(),
+            ports: (0..).zip(ports).map(port).collect(),
             routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
             rng,

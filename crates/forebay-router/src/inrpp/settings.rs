@@ -1,6 +1,7 @@
 //! What an INRPP router is configured with.
 
-use forebay_base::{Rate, Span};
+use alloc::sync::Arc;
+use forebay_base::{PortId, Rate, Span};
 
 /// Sizes of the cache of one interface (paper, section II-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,12 +14,12 @@ pub struct CacheLimits {
     pub total_bytes: u64,
 }
 
-/// The same for every interface, whatever its rate; or in time at its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The sizes of the caches of a router.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheSize {
-    /// In bytes.
+    /// The same for every interface, whatever its rate.
     Bytes(CacheLimits),
-    /// In time that the interface takes to send it.
+    /// The time that the interface takes to send it.
     Time {
         /// S_low.
         low: Span,
@@ -27,14 +28,19 @@ pub enum CacheSize {
         /// S_total.
         total: Span,
     },
+    /// Of each interface its own, in the order of the ports: for one router alone.
+    Ports(Arc<[CacheLimits]>),
 }
 
 impl CacheSize {
-    /// The sizes at an interface of `rate`.
-    pub fn at(&self, rate: Rate) -> CacheLimits {
-        match *self {
-            CacheSize::Bytes(limits) => limits,
-            CacheSize::Time { low, high, total } => {
+    /// The sizes at the interface `port`, which has this rate.
+    ///
+    /// Panics if each interface has its own and there are fewer of them.
+    pub fn at(&self, port: PortId, rate: Rate) -> CacheLimits {
+        match self {
+            CacheSize::Bytes(limits) => *limits,
+            CacheSize::Ports(limits) => limits[port.index()],
+            &CacheSize::Time { low, high, total } => {
                 let bytes = |span: Span| {
                     let bits = rate.bps() as u128 * span.as_nanos() as u128 / 1_000_000_000;
                     u64::try_from(bits / 8).unwrap_or(u64::MAX)

@@ -4,7 +4,7 @@ use super::router::{Inrpp, PortInfo};
 use super::settings::Settings;
 use crate::forwarding::{RouterInit, RouterPort, RouterSettings};
 use alloc::vec::Vec;
-use forebay_base::{IpVersion, NodeId, Rate};
+use forebay_base::{IpVersion, NodeId, PortId, Rate};
 use forebay_signal::inrpp::RouterId;
 
 impl RouterSettings for Settings {
@@ -20,8 +20,8 @@ impl RouterSettings for Settings {
         let ports: Vec<PortInfo> = init.ports.iter().map(info).collect();
         Inrpp::new(id(init.node), &ports, self, init.rng)
     }
-    fn cache_bytes(&self, rate: Rate) -> u64 {
-        self.cache.at(rate).total_bytes
+    fn cache_bytes(&self, port: PortId, rate: Rate) -> u64 {
+        self.cache.at(port, rate).total_bytes
     }
     fn count_per_flow(&mut self) {
         self.flow_totals = true;

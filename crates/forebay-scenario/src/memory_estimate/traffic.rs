@@ -5,7 +5,7 @@
 //! holds. The network holds what its wires hold, and what waits in queues that can fill: those of
 //! routers to which links lead that are faster together, and carry data.
 
-use forebay_base::{NodeId, Rate, Time};
+use forebay_base::{NodeId, PortId, Rate, Time};
 use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
 use forebay_transport::TcpConfig;
 
@@ -106,14 +106,20 @@ impl NetworkCapacity {
             let others_bps = inflow_bps[link.from.index()].saturating_sub(own_bps);
             !is_host(link.from) && loads(link) && others_bps > rate(link).bps()
         };
-        let queue = |(index, link): (usize, &LinkSpec)| match fills(index, link) {
-            true => queue_packets(spec, link, packet_bytes),
-            false => 0,
+        // By node: so many of its ports were seen.
+        let mut seen = vec![0u16; spec.nodes.len()];
+        let mut queue = |(index, link): (usize, &LinkSpec)| {
+            let port = PortId(seen[link.from.index()]);
+            seen[link.from.index()] += 1;
+            match fills(index, link) {
+                true => queue_packets(spec, (port, link), packet_bytes),
+                false => 0,
+            }
         };
         let wire = |link: &LinkSpec| rate(link).bytes_in(link.delay) / packet_bytes + 2;
         NetworkCapacity {
             wires: spec.links.iter().map(wire).collect(),
-            queues: spec.links.iter().enumerate().map(queue).collect(),
+            queues: spec.links.iter().enumerate().map(&mut queue).collect(),
             loads: spec.links.iter().map(loads).collect(),
         }
     }
@@ -124,10 +130,10 @@ fn rate(link: &LinkSpec) -> Rate {
 }
 
 /// Packets that may wait for a link, with those in the cache of its router.
-fn queue_packets(spec: &NetSpec, link: &LinkSpec, packet_bytes: u64) -> u64 {
+fn queue_packets(spec: &NetSpec, (port, link): (PortId, &LinkSpec), packet_bytes: u64) -> u64 {
     let waiting = link.queue.limit().packets_of(packet_bytes);
     let cached = match &spec.nodes[link.from.index()].kind {
-        NodeKind::Router(forwarding) => forwarding.cache_bytes(rate(link)) / packet_bytes,
+        NodeKind::Router(forwarding) => forwarding.cache_bytes(port, rate(link)) / packet_bytes,
         NodeKind::Host => 0,
     };
     waiting.saturating_add(cached).min(u64::from(u32::MAX))

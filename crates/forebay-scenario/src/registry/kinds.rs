@@ -1,7 +1,6 @@
 //! The four kinds, and the lines of their tables.
 
 use super::{Kind, Line, Made, Make, Over};
-use crate::algorithms::is_algorithm;
 use crate::protocol::Bundle;
 use crate::{Problem, Scenario, inrpp, rcp};
 use forebay_base::{NodeId, ParamError};
@@ -40,10 +39,13 @@ pub struct RouterTraits {
     /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
     /// to a full-sized packet.
     pub mtu_room_bytes: u16,
+    /// What they take from the network in a run under this protocol.
+    pub(crate) fit: Option<Fit>,
     /// Errors if they cannot work in this network.
     pub(crate) check: Option<Check>,
 }
 
+type Fit = fn(&Scenario, &'static str, &mut [(NodeId, ForwardingSpec)]);
 type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
 
 /// A list that is made of its table when it is looked at first.
@@ -72,7 +74,7 @@ impl Kind for Controllers {
         list_of(&LIST, Vec::new)
     }
     fn is_taken(name: &str) -> bool {
-        is_algorithm(name)
+        forebay_cc::TABLE.iter().any(|entry| entry.name == name)
     }
 }
 

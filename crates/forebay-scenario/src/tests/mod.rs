@@ -1,8 +1,11 @@
 //! Tests of scenario files. The expected messages and numbers are written by hand.
 
 mod buffers;
+mod caches;
+mod channels;
 mod errors;
 mod expansion;
+mod expect;
 mod files;
 mod lives;
 mod mutations;

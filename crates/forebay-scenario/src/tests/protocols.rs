@@ -128,7 +128,7 @@ fn caches_in_bytes_and_in_time() {
     let cache = |set: &[&str]| small(set).inrpp.settings.cache;
     let second = Span::from_secs(1);
     let default = CacheSize::Time { low: second * 4, high: second * 8, total: second * 10 };
-    assert_eq!((cache(&[]), Settings::default().cache), (default, default));
+    assert_eq!((cache(&[]), Settings::default().cache), (default.clone(), default));
     let bytes = |low_bytes, high_bytes, total_bytes| {
         CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes })
     };
@@ -141,7 +141,7 @@ fn caches_in_bytes_and_in_time() {
     let half = CacheSize::Time { low: ms(200), high: ms(400), total: ms(500) };
     assert_eq!(cache(&["inrpp.cache.total=500ms"]), half);
     // 10 Mbit/s for 0.5 s: 625 kB.
-    let at = half.at(Rate::mbps(10));
+    let at = half.at(forebay_base::PortId(0), Rate::mbps(10));
     assert_eq!((at.low_bytes, at.high_bytes, at.total_bytes), (250_000, 500_000, 625_000));
 }
 
@@ -421,7 +421,7 @@ fn an_endless_flow_of_inrpp_has_the_largest_buffers() {
     // 1448 bytes of payload less the 8 of the echo.
     assert_eq!(scenario.tcp_for("inrpp").mss_bytes, 1440);
     // 100 ms of 1 Gbit/s.
-    let limits = scenario.inrpp.settings.cache.at(Rate::mbps(1000));
+    let limits = scenario.inrpp.settings.cache.at(forebay_base::PortId(0), Rate::mbps(1000));
     let [low, high, total] = [limits.low_bytes, limits.high_bytes, limits.total_bytes];
     assert_eq!([low, high, total], [5_000_000, 10_000_000, 12_500_000]);
 }
@@ -462,13 +462,14 @@ fn routers_run_inrpp_while_a_flow_does_with_room_for_the_tag_between_them() {
 
 #[test]
 fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later() {
-    // 10 s of 1 kbit/s are 1250 bytes.
-    let scenario = small(&["links.left-right.rate=1kbit/s", "links.left-right.queue=9kB"]);
-    assert!(scenario.build("cubic", 1).is_ok());
-    let Err(error) = scenario.build("inrpp", 1) else { panic!("it must not be built") };
+    // 10 s of 1 kbit/s are 1250 bytes, the size of the router that says it.
+    let routers = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"10s\"}}, \"right\"]";
+    let slow = ["links.left-right.rate=1kbit/s", "links.left-right.queue=9kB"];
+    assert!(small(&slow).build("inrpp", 1).is_ok(), "the margin rule has room for a packet");
+    let error = parse_with(SMALL, &[&slow[..], &[routers]].concat()).expect_err("too small");
     assert_eq!(
-        error.to_string(),
-        "`1250 bytes` is out of range: expected a full-sized packet (1500 bytes) or more, and \
+        error.to_string().lines().next().unwrap(),
+        "small.toml:1:1: protocols: `1250 bytes` is out of range: expected a full-sized packet (1500 bytes) or more, and \
          low < high < total, in the cache of `left` at `left-right` (1kbit/s)"
     );
 }

@@ -85,8 +85,14 @@ impl Flow {
         let (now, number) = (self.now, self.sent);
         let (bytes, in_flight_bytes) = (u32::from(MSS), (self.out.len() as u64 + 1) * BYTES);
         let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: bytes };
-        let sent =
-            Sent { number, bytes, in_flight_bytes, retransmission: false, after_idle: false };
+        let sent = Sent {
+            number,
+            bytes,
+            in_flight_bytes,
+            retransmission: false,
+            after_idle: false,
+            app_limited: false,
+        };
         let (controller, mut tag, mut options) = (&mut self.controller, Tag(0), None);
         counted_if(count, &mut || {
             if controller.stamps() {

@@ -63,9 +63,9 @@ fn constant() -> AnyChannel {
 
 /// An opportunity for one packet each 12 us, as at [`RATE`].
 fn trace() -> AnyChannel {
-    let opportunities = (1..=1_000).map(|n| Span::from_micros(12 * n)).collect();
+    let opportunities = (1..=1_000).map(|n| Span::from_micros(12 * n));
     let trace = DeliveryTrace::new(opportunities, 1_500).expect("in order, and not empty");
-    AnyChannel::Trace(TraceChannel::new(Arc::new(trace)))
+    AnyChannel::Trace(TraceChannel::new(Arc::new(trace), Span::ZERO))
 }
 
 pub fn benches() -> Vec<Bench> {

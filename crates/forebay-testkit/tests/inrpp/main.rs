@@ -7,5 +7,7 @@ mod dumbbell;
 mod hard;
 mod lab;
 mod latency;
+mod margin;
 mod named;
+mod provider;
 mod random;

@@ -25,10 +25,10 @@ fn second() -> impl Iterator<Item = u64> {
 
 /// One of 1504 bytes for each packet with mahimahi's 4 bytes on top.
 fn traced() -> LinkSpec {
-    let times = second().chain([1000]).map(Span::from_millis).collect();
+    let times = second().chain([1000]).map(Span::from_millis);
     let trace = DeliveryTrace::new(times, 1504).expect("in order");
     LinkSpec {
-        channel: ChannelSpec::Trace(Arc::new(trace)),
+        channel: ChannelSpec::Trace { trace: Arc::new(trace), offset: Span::ZERO },
         overhead_bytes: 4,
         ..link(Rate::mbps(1), DELAY, u64::MAX)
     }

@@ -120,7 +120,7 @@ impl FastPathState {
     }
     #[inline]
     fn current_send_limit(&mut self, sender: &Sender) -> u64 {
-        let Limits { cwnd_bytes, pacing_rate: None, credits: None } = sender.limits() else {
+        let Limits { cwnd_bytes, pacing_rate: None, credits: None, .. } = sender.limits() else {
             return 0;
         };
         self.cwnd = cwnd_bytes;
@@ -204,7 +204,8 @@ impl Path {
             return Some(self.send_ack(cx, arena)); // alone: it has options of its own
         }
         match self.next_step(cx.now, cx.config) {
-            NextStep::Segment(_) if self.fast.header_only => {
+            NextStep::Segment(pacing) if self.fast.header_only => {
+                debug_assert!(pacing.is_none(), "sending_moves_limits() says so");
                 return Some(self.send_fast_segment(cx.now, cx.counters));
             }
             NextStep::Segment(pacing) => return Some(self.send_segment(cx, arena, pacing)),
@@ -302,7 +303,7 @@ impl Path {
         let mut packet = self.fast_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
-            self.sender.on_paced(cx.now, packet.wire_len() as u64, rate);
+            self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
         }
         self.fragmentable(cx, &mut packet, dont_fragment);
         self.fast.renew_send_limit(&self.sender);

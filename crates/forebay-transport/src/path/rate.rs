@@ -70,6 +70,11 @@ impl RateSampler {
             self.app_limited_until = 0;
         }
     }
+    /// The sender had run out of data, and what was in flight then is not delivered yet.
+    #[inline]
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited_until != 0
+    }
     /// There is nothing to send although the window is open.
     pub(crate) fn set_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);

@@ -89,7 +89,7 @@ impl Path {
         let pacing = self.sender.pacing_rate(&self.recovery, &limits, cx.config);
         let packet = self.transmit(cx, arena, choice);
         if let Some(rate) = pacing {
-            self.sender.on_paced(cx.now, packet.wire_len() as u64, rate);
+            self.sender.on_paced(cx.now, (packet.payload_len(), packet.wire_len()), rate);
         }
         Some(packet)
     }

@@ -101,6 +101,7 @@ pub struct Window {
     pub grow: bool,
     pub reaction: Reaction,
     pub rate: Option<Rate>,
+    pub quantum: u32,
     pub credits: Option<u64>,
     pub loss_policy: Option<LossPolicy>,
     pub ack_policy: Option<AckPolicy>,
@@ -125,6 +126,7 @@ impl Window {
             grow: false,
             reaction: Reaction::Multiply(1, 2),
             rate: None,
+            quantum: 0,
             credits: None,
             loss_policy: None,
             ack_policy: None,
@@ -155,7 +157,12 @@ impl Window {
 
 impl Controller for Window {
     fn limits(&self) -> Limits {
-        Limits { cwnd_bytes: self.cwnd, pacing_rate: self.rate, credits: self.credits }
+        Limits {
+            cwnd_bytes: self.cwnd,
+            pacing_rate: self.rate,
+            send_quantum_bytes: self.quantum,
+            credits: self.credits,
+        }
     }
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         self.log.push(now, Told::Established(*rtt));

@@ -234,9 +234,18 @@ impl Sender {
     pub(in crate::path) fn hold_until(&mut self, until: Time) {
         self.pacer.hold(until);
     }
-    /// A packet of `bytes` left at this pacing rate.
-    pub(in crate::path) fn on_paced(&mut self, now: Time, bytes: u64, rate: Rate) {
-        self.pacer.sent(now, bytes, rate);
+    /// A packet left at this pacing rate, with so many bytes of payload, and so many as an IP
+    /// packet.
+    pub(in crate::path) fn on_paced(
+        &mut self,
+        now: Time,
+        (payload, wire_len): (u16, u16),
+        rate: Rate,
+    ) {
+        match self.limits().send_quantum_bytes {
+            0 => self.pacer.sent(now, wire_len.into(), rate),
+            quantum => self.pacer.sent_of_quantum(now, payload.into(), rate, quantum),
+        }
     }
     /// The rate at which packets leave, if they are paced.
     #[inline]

@@ -405,6 +405,7 @@ impl Sender {
             in_flight_bytes,
             retransmission: again,
             after_idle: in_flight_bytes == len as u64,
+            app_limited: self.rate.is_app_limited(),
         };
         let tag = self.controller.on_sent(now, &sent);
         self.board.set_tag(index, tag);
@@ -424,7 +425,14 @@ impl Sender {
             self.push_flight(now, len);
         }
         let (number, bytes) = (segment.number, len as u32);
-        let sent = Sent { number, bytes, in_flight_bytes, retransmission: false, after_idle };
+        let sent = Sent {
+            number,
+            bytes,
+            in_flight_bytes,
+            retransmission: false,
+            after_idle,
+            app_limited: self.rate.is_app_limited(),
+        };
         segment.tag = self.controller.on_sent(now, &sent);
         self.board.push(segment);
         counters.data_packets += 1;

@@ -1,0 +1,157 @@
+//! The model of the path: rounds, bandwidth, round-trip time, aggregation.
+
+use super::filters::{Rounds, SlotMax, bandwidth, bytes_in, scaled};
+use super::{Delivery, Machine, News, State};
+use crate::controller::RateSample;
+use forebay_base::{Span, Time};
+
+/// Cycles of ProbeBW over which max_bw is the maximum (MaxBwFilterLen).
+const MAX_BW_CYCLES: usize = 2;
+/// Rounds over which extra_acked is the maximum (ExtraAckedFilterLen); before the pipe was full, 1.
+const EXTRA_ACKED_ROUNDS: usize = 10;
+
+/// Bandwidth and round-trip time.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) rounds: Rounds,
+    max_bw: SlotMax<MAX_BW_CYCLES>,
+    /// The rate in force, in bit/s: max_bw, bounded by the short-term model.
+    bw: u64,
+    /// None before the first sample.
+    min_rtt: Option<Span>,
+    min_rtt_stamp: Time,
+    pub(super) min_rtt_expired: bool,
+}
+
+impl Model {
+    pub(super) fn new() -> Model {
+        Model {
+            rounds: Rounds::default(),
+            max_bw: SlotMax::new(),
+            bw: 0,
+            min_rtt: None,
+            min_rtt_stamp: Time::ZERO,
+            min_rtt_expired: false,
+        }
+    }
+    /// In bit/s.
+    pub(super) fn max_bw(&self) -> u64 {
+        self.max_bw.max()
+    }
+    /// In bit/s.
+    pub(super) fn bw(&self) -> u64 {
+        self.bw
+    }
+    pub(super) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt
+    }
+    pub(super) fn set_min_rtt(&mut self, now: Time, rtt: Span) {
+        (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), now);
+    }
+    /// min_rtt counts as measured now: the next ProbeRTT is an interval away.
+    pub(super) fn refresh_min_rtt(&mut self, now: Time) {
+        self.min_rtt_stamp = now;
+    }
+    /// Equation 2: bytes that `bw` bit/s keep in flight. None before the first RTT.
+    pub(super) fn volume(&self, bw: u64) -> Option<u64> {
+        self.min_rtt.map(|rtt| bytes_in(bw, rtt))
+    }
+    /// A cycle of ProbeBW is over.
+    pub(super) fn advance_max_bw(&mut self) {
+        self.max_bw.advance();
+    }
+}
+
+/// "BBR.extra_acked".
+#[derive(Clone, Debug)]
+pub(super) struct Aggregation {
+    since: Time,
+    delivered: u64,
+    extra: SlotMax<EXTRA_ACKED_ROUNDS>,
+}
+
+impl Aggregation {
+    pub(super) fn new() -> Aggregation {
+        Aggregation { since: Time::ZERO, delivered: 0, extra: SlotMax::new() }
+    }
+    /// What is delivered is counted from `now` on.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.since = now;
+    }
+}
+
+impl Machine {
+    /// What a rate sample says.
+    pub(super) fn delivery(&self, sample: &RateSample) -> Delivery {
+        Delivery {
+            bw: bandwidth(sample),
+            delivered: sample.delivered_bytes,
+            prior_delivered: sample.prior_delivered_bytes,
+            tx_in_flight: sample.tx_in_flight_bytes,
+            lost: sample.lost_bytes,
+            app_limited: sample.app_limited
+                || self.probe_rtt.held_back.holds(sample.prior_delivered_bytes),
+        }
+    }
+
+    /// "Updating the BBR.max_bw Max Filter": equation 1.
+    pub(super) fn update_max_bw(&mut self, news: &News) {
+        let Some(sample) = &news.delivery else { return self.model.rounds.no_sample() };
+        let model = &mut self.model;
+        model.rounds.on_sample(sample.prior_delivered, self.delivered);
+        if model.rounds.start {
+            self.cycle.rounds_since_probe += 1;
+        }
+        if sample.bw >= model.max_bw() || !sample.app_limited {
+            model.max_bw.add(sample.bw);
+        }
+    }
+
+    /// Equation 1, and what ProbeRTT will need of the estimate that is to be replaced.
+    pub(super) fn update_min_rtt(&mut self, news: &News) {
+        let interval = Span::from_secs_f64(self.params.probe_rtt_interval_s);
+        let expired = news.now > self.model.min_rtt_stamp + interval;
+        self.model.min_rtt_expired = expired;
+        if expired && self.state != State::ProbeRtt {
+            self.save_probe_rtt_cwnd();
+        }
+        let Some(rtt) = news.rtt else { return };
+        if expired || self.model.min_rtt.is_none_or(|min| rtt < min) {
+            self.model.set_min_rtt(news.now, rtt);
+        }
+    }
+
+    /// Equation 2.
+    pub(super) fn bound_bw(&mut self) {
+        self.model.bw = self.model.max_bw().min(self.signals.bw_shortterm);
+    }
+    /// Equation 2: `gain` bandwidth-delay products.
+    pub(super) fn bdp_multiple(&self, gain: f64) -> u64 {
+        match self.model.volume(self.model.bw) {
+            Some(bdp) => scaled(gain, bdp),
+            None => self.initial_window,
+        }
+    }
+    /// What is to be in flight: the BDP, unless congestion has cut cwnd.
+    pub(super) fn target_inflight(&self) -> u64 {
+        self.bdp_multiple(1.0).min(self.cwnd)
+    }
+
+    /// "BBR.extra_acked": bytes delivered beyond what bw explains.
+    pub(super) fn update_aggregation(&mut self, news: &News) {
+        let a = &mut self.aggregation;
+        let mut expected = bytes_in(self.model.bw, news.now.since(a.since));
+        if a.delivered <= expected {
+            (a.delivered, a.since, expected) = (0, news.now, 0);
+        }
+        a.delivered += news.newly_acked;
+        let extra = (a.delivered - expected).min(self.cwnd);
+        a.extra.advance_to(self.model.rounds.count);
+        a.extra.add(extra);
+    }
+    /// In bytes.
+    pub(super) fn extra_acked(&self) -> u64 {
+        let extra = &self.aggregation.extra;
+        if self.full_pipe.reached { extra.max() } else { extra.latest() }
+    }
+}

@@ -1,0 +1,815 @@
+//! PCC Allegro: Dong, Li, Zarchy, Godfrey and Schapira, "PCC: re-architecting congestion control
+//! for consistent high performance", NSDI 2015 (doi:10.48550/arXiv.1409.7092).
+//!
+//! The sender tries rates, each for a monitor interval, sees what share of its packets is lost, and
+//! moves to where its utility is higher. x is the rate at which packets left in an interval and T
+//! that of those that arrived, in Mbit/s, L the share that was lost, r the rate that is kept, eps
+//! the size of an experiment:
+//!
+//! 1. utility: `u = T sig(L - 0.05) - x L`, `sig(y) = 1 / (1 + exp(100 y))` (section 2.2);
+//! 2. an interval lasts for 10 packets, or for a random 1.7 to 2.2 RTT if that is longer (section
+//!    3.1);
+//! 3. start: `r = 2 MSS / RTT`, doubled with each interval, until u falls; then back to the rate
+//!    before (section 3.2);
+//! 4. decision: four intervals in two pairs, each with `r (1 + eps)` and `r (1 - eps)` in random
+//!    order, then r until all is known. Where both pairs agree, r moves that way and the rate is
+//!    adjusted; else `eps += 0.01`, up to 0.05, and again (section 3.2);
+//! 5. adjusting: `r_n = r_(n-1) (1 + 0.01 n dir)` for n = 1, 2, ... until u falls; then back to
+//!    `r_(n-1)` and to a decision with eps = 0.01 (section 3.2).
+//!
+//! With `rules = "released"`, as the authors' code (github.com/modong/pcc, sender/app/cc.h):
+//!
+//! 6. r begins at 2 Mbit/s; after eps = 0.05 comes 0.01; pairs of equal utility count against a
+//!    rise; the first step is `0.01 (k / 2 + 1)` after k decisions, in whole numbers, and the
+//!    following have n = 2, 3, ....
+//!
+//! `utility = "latency"` is what that code has last: with RTT the mean of the interval in ms and
+//! RTT' that of the one before, `u = (T sig(L - 0.05) sig'(RTT' / RTT) - x L) / RTT`, `sig'(y) =
+//! 1 - 1 / (1 + exp(10 (y - 1)))`.
+//!
+//! Retransmissions are packets as others. Losses and timeouts change nothing but what an interval
+//! has lost, and there is no window.
+//!
+//! Differs from the paper in: the transport is TCP with SACK and not UDT; an interval lasts from
+//! its first packet to the first of the next one, so that x is exact; an interval in which the
+//! application had nothing to send is repeated, and nothing is doubled after one with less than
+//! half of its data; r is never below 2 MSS / RTT. The code's jump to the rate of arrivals above
+//! 200 Mbit/s is left out.
+
+use crate::ParamError;
+use crate::controller::{
+    Ack, Congestion, Controller, Delivered, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
+    Sent, Tag, Timeout,
+};
+use crate::require::require;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use forebay_base::{OptionList, Rate, Rng, Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// Packets of an interval at least (section 3.1).
+const LEAST_PACKETS: u64 = 10;
+/// An interval in RTT: the least, and the width of what is drawn on top (section 3.1).
+const LEAST_RTTS: f64 = 1.7;
+const MORE_RTTS: f64 = 0.5;
+/// Slope of the RTT's sigmoid (authors' code).
+const RTT_SLOPE: f64 = 10.0;
+/// First rate of the authors' code in bit/s.
+const RELEASED_START_BPS: f64 = 2e6;
+/// RTT before the first sample.
+const FIRST_RTT: Span = Span::from_millis(100);
+/// Packet times by which the next interval may begin late without the application being the cause.
+const LATE_PACKETS: u64 = 4;
+/// Intervals that are waited for at most: of an older one, what is not known to have arrived counts
+/// as lost.
+const MOST_INTERVALS: usize = 64;
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// Those of the paper.
+    #[default]
+    Paper,
+    /// Those of the code that its authors released.
+    Released,
+}
+
+/// What is best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Utility {
+    /// Throughput with little loss (equation 1).
+    #[default]
+    Throughput,
+    /// The same divided by the RTT, and less where the RTT grows.
+    Latency,
+}
+
+/// Parameters of PCC Allegro.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// `paper` or `released` (the authors' code).
+    pub rules: Rules,
+    /// `throughput` (section 2.2) or `latency` (the authors' code).
+    pub utility: Utility,
+    /// Share of losses where utility breaks down, 0 to 0.5. Section 2.2: 0.05.
+    pub loss_knee: f64,
+    /// Slope of the sigmoid there, 1 to 10 000. Section 2.2: 100, enough for 46 flows.
+    pub loss_slope: f64,
+    /// Smallest experiment and step, as a share of the rate, 0.001 to 0.1. Section 3.2: 0.01.
+    pub eps_min: f64,
+    /// Largest experiment, eps_min to 0.5. Section 3.2: 0.05.
+    pub eps_max: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            rules: Rules::Paper,
+            utility: Utility::Throughput,
+            loss_knee: 0.05,
+            loss_slope: 100.0,
+            eps_min: 0.01,
+            eps_max: 0.05,
+        }
+    }
+}
+
+impl Params {
+    /// Errors if a parameter is outside its range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        require((0.0..=0.5).contains(&self.loss_knee), "loss_knee", "0 to 0.5")?;
+        require((1.0..=1e4).contains(&self.loss_slope), "loss_slope", "1 to 10000")?;
+        require((0.001..=0.1).contains(&self.eps_min), "eps_min", "0.001 to 0.1")?;
+        let largest = (self.eps_min..=0.5).contains(&self.eps_max);
+        require(largest, "eps_max", "eps_min to 0.5")
+    }
+
+    /// Equation 1, or that of latency; x in Mbit/s.
+    fn utility(&self, x: f64, loss: f64, rtt: Span, before: Span) -> f64 {
+        let arrived = x * (1.0 - loss);
+        let good = arrived / (1.0 + libm::exp(self.loss_slope * (loss - self.loss_knee)));
+        match self.utility {
+            Utility::Throughput => good - x * loss,
+            Utility::Latency => {
+                let ratio = before.as_secs_f64() / rtt.as_secs_f64();
+                let steady = 1.0 - 1.0 / (1.0 + libm::exp(RTT_SLOPE * (ratio - 1.0)));
+                (good * steady - x * loss) / (1e3 * rtt.as_secs_f64())
+            }
+        }
+    }
+}
+
+/// What an interval is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// One of equation 3.
+    Start,
+    /// One of the four of equation 4.
+    Experiment(usize),
+    /// The first at a rate of equation 5.
+    Step,
+    /// Until something is known.
+    Hold,
+}
+
+/// A monitor interval.
+#[derive(Clone, Debug)]
+struct Interval {
+    bps: f64,
+    role: Role,
+    /// What it was begun for is still open if this is the sender's.
+    epoch: u64,
+    /// When its first packet left, and when it is to end.
+    began: Option<Time>,
+    end: Time,
+    sent_bytes: u64,
+    lost_bytes: u64,
+    /// Packets of which nothing is known.
+    open: u64,
+    rtts: Span,
+    samples: u64,
+}
+
+impl Interval {
+    /// At least half of what the rate allows has left.
+    fn is_fed(&self) -> bool {
+        let Some(began) = self.began else { return false };
+        let allowed = self.bps * self.end.since(began).as_secs_f64();
+        16.0 * self.sent_bytes as f64 >= allowed
+    }
+}
+
+/// Where the search is.
+#[derive(Clone, Debug, PartialEq)]
+enum Phase {
+    Starting {
+        /// Rate and utility of the last interval that is known.
+        best: Option<(f64, f64)>,
+    },
+    Deciding {
+        /// Of each experiment: up or down, and its utility.
+        up: [bool; 4],
+        utilities: [Option<f64>; 4],
+        begun: usize,
+    },
+    Adjusting {
+        up: bool,
+        /// n of the rate that is on trial.
+        step: u32,
+        /// Rate before it and its utility; None for the first.
+        before: Option<(f64, f64)>,
+        /// The interval that counts has not begun.
+        pending: bool,
+    },
+}
+
+/// All but the rate of now; on the heap, for other controllers are smaller.
+#[derive(Clone, Debug)]
+struct State {
+    params: Params,
+    rng: Rng,
+    phase: Phase,
+    epoch: u64,
+    /// The rate that is kept, in bit/s.
+    kept_bps: f64,
+    /// Decisions since the last that was clear, this one included.
+    decisions: u32,
+    /// Oldest first; the last one is that of now.
+    intervals: VecDeque<Interval>,
+    /// Number of the first of them.
+    first: u64,
+    srtt: Span,
+    last_rtt: Option<Span>,
+    last_utility: f64,
+}
+
+/// The sender of one path.
+#[derive(Clone, Debug)]
+pub struct Pcc {
+    rate: Rate,
+    mss_bytes: u64,
+    state: Box<State>,
+}
+
+impl Pcc {
+    /// A sender that has not begun.
+    pub fn new(params: &Params, init: Init) -> Pcc {
+        let mss_bytes = u64::from(init.mss_bytes);
+        let state = State {
+            params: params.clone(),
+            rng: init.rng,
+            phase: Phase::Starting { best: None },
+            epoch: 0,
+            kept_bps: 0.0,
+            decisions: 0,
+            intervals: VecDeque::new(),
+            first: 1,
+            srtt: FIRST_RTT,
+            last_rtt: None,
+            last_utility: 0.0,
+        };
+        let mut pcc = Pcc { rate: Rate::MIN, mss_bytes, state: Box::new(state) };
+        pcc.rate = Rate::clamped(pcc.least_bps() as u64);
+        pcc
+    }
+
+    /// Two segments in an RTT.
+    fn least_bps(&self) -> f64 {
+        let rtt_s = self.state.srtt.max(Span::from_micros(1)).as_secs_f64();
+        (16.0 * self.mss_bytes as f64 / rtt_s).max(Rate::MIN.bps() as f64)
+    }
+
+    /// eps of now (equation 4).
+    fn eps(&self) -> f64 {
+        let State { params, decisions, .. } = &*self.state;
+        (f64::from(*decisions) * params.eps_min).min(params.eps_max)
+    }
+
+    /// Begin an interval; its clock starts with its first packet.
+    fn begin(&mut self) {
+        let least_bps = self.least_bps();
+        let (eps, state) = (self.eps(), &mut *self.state);
+        let last = state.intervals.back().map(|interval| (interval.bps, interval.is_fed()));
+        let (bps, role) = match &mut state.phase {
+            Phase::Starting { .. } => {
+                let first = match state.params.rules {
+                    Rules::Paper => least_bps,
+                    Rules::Released => RELEASED_START_BPS,
+                };
+                (last.map_or(first, |(bps, fed)| if fed { 2.0 * bps } else { bps }), Role::Start)
+            }
+            Phase::Deciding { up, begun, .. } if *begun < up.len() => {
+                let index = *begun;
+                *begun += 1;
+                let change = if up[index] { eps } else { -eps };
+                (state.kept_bps * (1.0 + change), Role::Experiment(index))
+            }
+            Phase::Adjusting { pending: pending @ true, .. } => {
+                *pending = false;
+                (state.kept_bps, Role::Step)
+            }
+            _ => (state.kept_bps, Role::Hold),
+        };
+        let bps = bps.clamp(least_bps, Rate::MAX.bps() as f64);
+        if state.intervals.back().is_some_and(|interval| interval.began.is_none()) {
+            state.intervals.pop_back();
+        }
+        let (rtts, epoch) = (Span::ZERO, state.epoch);
+        let (began, end) = (None, Time::MAX);
+        let (sent_bytes, lost_bytes, open, samples) = (0, 0, 0, 0);
+        state.intervals.push_back(Interval {
+            bps,
+            role,
+            epoch,
+            began,
+            end,
+            sent_bytes,
+            lost_bytes,
+            open,
+            rtts,
+            samples,
+        });
+        self.rate = Rate::clamped(bps as u64);
+    }
+
+    /// Equation 2.
+    fn length(&mut self) -> Span {
+        let drawn = LEAST_RTTS + MORE_RTTS * self.state.rng.unit();
+        let rtts = Span::from_secs_f64(drawn * self.state.srtt.as_secs_f64());
+        rtts.max(self.rate.span_of(LEAST_PACKETS * self.mss_bytes)).max(Span::from_micros(1))
+    }
+
+    /// Equation 4, with the eps of the next decision.
+    fn decide(&mut self) {
+        let state = &mut *self.state;
+        state.epoch += 1;
+        state.decisions += 1;
+        let largest = libm::round(state.params.eps_max / state.params.eps_min) as u32;
+        if state.decisions > largest {
+            state.decisions = match state.params.rules {
+                Rules::Paper => largest,
+                Rules::Released => 1,
+            };
+        }
+        let first = [state.rng.chance(0.5), state.rng.chance(0.5)];
+        let up = [first[0], !first[0], first[1], !first[1]];
+        state.phase = Phase::Deciding { up, utilities: [None; 4], begun: 0 };
+        self.begin();
+    }
+
+    /// The rate `bps` is on trial, with `n = step` (equation 5).
+    fn adjust(&mut self, up: bool, step: u32, before: Option<(f64, f64)>, share: f64) {
+        let least_bps = self.least_bps();
+        let state = &mut *self.state;
+        state.epoch += 1;
+        state.kept_bps *= if up { 1.0 + share } else { 1.0 - share };
+        state.kept_bps = state.kept_bps.clamp(least_bps, Rate::MAX.bps() as f64);
+        state.phase = Phase::Adjusting { up, step, before, pending: true };
+        self.begin();
+    }
+
+    /// An interval at `bps` has brought `utility`.
+    fn on_result(&mut self, role: Role, bps: f64, utility: f64) {
+        self.state.last_utility = utility;
+        match (&mut self.state.phase, role) {
+            (Phase::Starting { best }, Role::Start) => match *best {
+                Some((before_bps, before)) if utility <= before => {
+                    self.state.kept_bps = before_bps;
+                    self.decide();
+                }
+                _ => *best = Some((bps, utility)),
+            },
+            (Phase::Deciding { utilities, up, .. }, Role::Experiment(index)) => {
+                utilities[index] = Some(utility);
+                if let [Some(a), Some(b), Some(c), Some(d)] = *utilities {
+                    let up = *up;
+                    self.on_experiments(up, [a, b, c, d]);
+                }
+            }
+            (&mut Phase::Adjusting { up, step, before, .. }, Role::Step) => match before {
+                Some((before_bps, before)) if utility <= before => {
+                    self.state.kept_bps = before_bps;
+                    self.state.decisions = 0;
+                    self.decide();
+                }
+                _ => {
+                    let step = step + 1;
+                    let share = (f64::from(step) * self.state.params.eps_min).min(0.5);
+                    self.adjust(up, step, Some((bps, utility)), share);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// All four experiments are known.
+    fn on_experiments(&mut self, up: [bool; 4], utilities: [f64; 4]) {
+        let released = self.state.params.rules == Rules::Released;
+        let vote = |pair: usize| {
+            let (a, b) = (utilities[pair], utilities[pair + 1]);
+            let (above, below) = if up[pair] { (a, b) } else { (b, a) };
+            let falls = above < below || (released && above == below);
+            i32::from(above > below) - i32::from(falls)
+        };
+        match vote(0) + vote(2) {
+            votes @ (2 | -2) => {
+                let (share, step) = match released {
+                    false => (self.eps(), 0),
+                    true => {
+                        let steps = self.state.decisions / 2 + 1;
+                        (f64::from(steps) * self.state.params.eps_min, 1)
+                    }
+                };
+                self.state.decisions = 0;
+                self.adjust(votes > 0, step, None, share);
+            }
+            _ => self.decide(),
+        }
+    }
+
+    /// The interval is known, and `next` is when the first packet of the next one left.
+    fn judge(&mut self, interval: &Interval, next: Time) {
+        let Some(began) = interval.began.filter(|_| interval.epoch == self.state.epoch) else {
+            return;
+        };
+        let rate = Rate::clamped(interval.bps as u64);
+        let late = next > interval.end + rate.span_of(LATE_PACKETS * self.mss_bytes);
+        let span_s = next.since(began).as_secs_f64();
+        if late || span_s <= 0.0 || interval.sent_bytes == 0 {
+            return self.repeat(interval.role);
+        }
+        let x = 8e-6 * interval.sent_bytes as f64 / span_s;
+        let loss = (interval.lost_bytes as f64 / interval.sent_bytes as f64).min(1.0);
+        let rtt = match interval.samples {
+            0 => self.state.srtt,
+            samples => interval.rtts / samples,
+        };
+        let rtt = rtt.max(Span::from_micros(1));
+        let before = self.state.last_rtt.replace(rtt).unwrap_or(rtt);
+        let utility = self.state.params.utility(x, loss, rtt, before);
+        self.on_result(interval.role, interval.bps, utility);
+    }
+
+    /// The application had nothing to send in an interval that counts.
+    fn repeat(&mut self, role: Role) {
+        match (&mut self.state.phase, role) {
+            (Phase::Deciding { .. }, Role::Experiment(_)) => {
+                self.state.decisions -= 1;
+                self.decide();
+            }
+            (Phase::Adjusting { pending, .. }, Role::Step) => *pending = true,
+            _ => {}
+        }
+    }
+
+    /// Judge the intervals of which all is known, in their order.
+    fn collect(&mut self) {
+        while self.state.intervals.len() > 1 {
+            let state = &mut *self.state;
+            let Some(next) = state.intervals[1].began else { return };
+            if state.intervals[0].open > 0 {
+                if state.intervals.len() <= MOST_INTERVALS {
+                    return;
+                }
+                let oldest = &mut state.intervals[0];
+                oldest.lost_bytes += oldest.open * self.mss_bytes;
+            }
+            let oldest = state.intervals.pop_front().expect("there is more than one");
+            state.first += 1;
+            self.judge(&oldest, next);
+        }
+    }
+
+    fn interval(&mut self, tag: Tag) -> Option<&mut Interval> {
+        let index = tag.0.checked_sub(self.state.first)?;
+        self.state.intervals.get_mut(usize::try_from(index).ok()?)
+    }
+}
+
+impl Controller for Pcc {
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { pacing_rate: Some(self.rate), ..Limits::window(Limits::MAX_CWND_BYTES) }
+    }
+
+    fn on_established(&mut self, _now: Time, rtt: &RttView, _options: Option<&OptionList>) {
+        self.state.srtt = rtt.srtt.unwrap_or(FIRST_RTT);
+        if self.state.intervals.is_empty() {
+            self.begin();
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
+        let Some(current) = self.state.intervals.back() else { return Tag(0) };
+        let starts = current.began.is_none();
+        let length = if starts { self.length() } else { Span::ZERO };
+        let state = &mut *self.state;
+        let number = state.first + state.intervals.len() as u64 - 1;
+        let current = state.intervals.back_mut().expect("looked at above");
+        if starts {
+            (current.began, current.end) = (Some(now), now + length);
+        }
+        current.sent_bytes += u64::from(sent.bytes);
+        current.open += 1;
+        Tag(number)
+    }
+
+    fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
+        if let Some(srtt) = ack.rtt.srtt {
+            self.state.srtt = srtt;
+        }
+        self.collect();
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn on_delivered(&mut self, _now: Time, packet: &Delivered) {
+        if let Some(interval) = self.interval(packet.tag) {
+            interval.open = interval.open.saturating_sub(1);
+            if let Some(rtt) = packet.rtt {
+                interval.rtts += rtt;
+                interval.samples += 1;
+            }
+        }
+    }
+
+    fn on_loss(&mut self, _now: Time, loss: &Loss) {
+        if let Some(interval) = self.interval(loss.tag) {
+            interval.open = interval.open.saturating_sub(1);
+            interval.lost_bytes += u64::from(loss.bytes);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, _event: &Congestion) {
+        // Losses count in the interval of their packets.
+    }
+
+    fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
+        self.collect();
+    }
+
+    fn recovery_owner(&self) -> RecoveryOwner {
+        RecoveryOwner::Controller
+    }
+
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    fn stamps(&self) -> bool {
+        false
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.state.intervals.back().map(|interval| interval.end).filter(|&end| end < Time::MAX)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.next_timeout().is_some_and(|end| end <= now) {
+            self.begin();
+            self.collect();
+        }
+    }
+
+    fn phase(&self) -> &'static str {
+        match self.state.phase {
+            Phase::Starting { .. } => "starting",
+            Phase::Deciding { .. } => "decision",
+            Phase::Adjusting { .. } => "adjusting",
+        }
+    }
+
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        let (rate, utility) = (self.rate.bps() as f64, self.state.last_utility);
+        visit(Observed { name: "rate", unit: "bit/s", value: rate });
+        visit(Observed { name: "utility", unit: "Mbit/s", value: utility });
+        visit(Observed { name: "eps", unit: "", value: self.eps() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bottleneck::{Bottleneck, Seen};
+    use crate::testbed::{MSS, ack, init, ms, sent};
+    use alloc::vec::Vec;
+
+    const NOW: Time = Time::from_secs(1);
+
+    fn released() -> Params {
+        Params { rules: Rules::Released, ..Params::default() }
+    }
+    /// After a handshake of 100 ms, with the random stream of `seed`.
+    fn pcc(params: Params, seed: u64) -> Pcc {
+        let rng = Rng::new(seed, forebay_base::Stream::Controller, 0);
+        let mut pcc = Pcc::new(&params, Init { rng, ..init(10) });
+        pcc.on_established(NOW, &ack(0).rtt, None);
+        pcc
+    }
+    fn mbps(pcc: &Pcc) -> f64 {
+        pcc.limits().pacing_rate.unwrap().bps() as f64 / 1e6
+    }
+    /// In a decision at 10 Mbit/s.
+    fn deciding(params: Params, seed: u64) -> Pcc {
+        let mut pcc = pcc(params, seed);
+        pcc.on_result(Role::Start, 10e6, 10.0);
+        pcc.on_result(Role::Start, 20e6, 9.0);
+        pcc
+    }
+    /// The next interval: its first packet leaves, and its time is over.
+    fn pass(pcc: &mut Pcc, now: &mut Time) {
+        pcc.on_sent(*now, &sent(false));
+        *now = pcc.next_timeout().expect("it has begun");
+        pcc.on_timer(*now);
+    }
+    /// Rates of the four experiments, as changes in per cent.
+    fn experiments(pcc: &mut Pcc) -> [f64; 4] {
+        let mut now = NOW;
+        [0; 4].map(|_| {
+            let change = mbps(pcc) / (pcc.state.kept_bps / 1e6) - 1.0;
+            pass(pcc, &mut now);
+            libm::round(1e4 * change) / 100.0
+        })
+    }
+    /// The utilities of four experiments: of those above, and of those below.
+    fn answer(pcc: &mut Pcc, above: f64, below: f64) {
+        let Phase::Deciding { up, .. } = pcc.state.phase.clone() else { panic!("no decision") };
+        for (index, up) in up.into_iter().enumerate() {
+            pcc.on_result(Role::Experiment(index), 1.0, if up { above } else { below });
+        }
+    }
+
+    #[test]
+    fn utility_has_its_closed_form() {
+        let params = Params::default();
+        let of = |x, loss| params.utility(x, loss, ms(100), ms(100));
+        // sig(-0.05) = 1 / (1 + e^-5) = 0.9933071; at the knee 95 / 2 - 5; beyond 90 / (1 + e^5)
+        // - 10.
+        for (loss, expected) in [(0.0, 99.330_71), (0.05, 42.5), (0.1, -9.397_643_6)] {
+            assert!((of(100.0, loss) - expected).abs() < 1e-4, "{loss}: {}", of(100.0, loss));
+        }
+        // Above the capacity c of a path alone, T = c and L = 1 - c / x: u falls from x = c on.
+        let over = |x: f64| of(x, 1.0 - 100.0 / x);
+        assert!(of(99.0, 0.0) < of(100.0, 0.0) && over(101.0) < over(100.0));
+        let latency = Params { utility: Utility::Latency, ..params.clone() };
+        let of = |rtt, before| latency.utility(100.0, 0.0, ms(rtt), ms(before));
+        // 99.33 / 2 in 100 ms; with a longer RTT less.
+        assert!((of(100, 100) - 0.496_653).abs() < 1e-5, "{}", of(100, 100));
+        assert!(of(110, 100) < 0.8 * of(100, 100) && of(100, 110) > of(100, 100));
+    }
+
+    #[test]
+    fn start_doubles_and_goes_back_to_the_last_rate_that_was_better() {
+        for (params, first) in [(Params::default(), 0.2336), (released(), 2.0)] {
+            let (mut pcc, mut now) = (pcc(params, 1), NOW);
+            for doubled in [1.0, 2.0, 4.0, 8.0] {
+                assert!((mbps(&pcc) - doubled * first).abs() < 1e-5, "{doubled}: {}", mbps(&pcc));
+                (0..30 * doubled as u64).for_each(|_| _ = pcc.on_sent(now, &sent(false)));
+                pass(&mut pcc, &mut now);
+            }
+            pass(&mut pcc, &mut now);
+            assert!((mbps(&pcc) - 16.0 * first).abs() < 1e-5, "without data: {}", mbps(&pcc));
+            pcc.on_result(Role::Start, 2e6, 2.0);
+            pcc.on_result(Role::Start, 4e6, 4.0);
+            assert_eq!(pcc.phase(), "starting");
+            pcc.on_result(Role::Start, 8e6, 3.9);
+            assert_eq!((pcc.phase(), pcc.state.kept_bps), ("decision", 4e6));
+        }
+    }
+
+    #[test]
+    fn an_interval_is_of_ten_packets_or_of_two_round_trips() {
+        let mut lengths = Vec::new();
+        for seed in 0..200 {
+            let (mut pcc, mut now) = (deciding(Params::default(), seed), NOW);
+            pass(&mut pcc, &mut now);
+            lengths.push(now.since(NOW).as_secs_f64());
+        }
+        let least = lengths.iter().copied().fold(1.0, f64::min);
+        let most = lengths.iter().copied().fold(0.0, f64::max);
+        assert!((0.17..0.175).contains(&least) && (0.215..=0.22).contains(&most), "{least} {most}");
+        let (mut slow, mut now) = (pcc(Params::default(), 1), NOW);
+        pass(&mut slow, &mut now);
+        assert_eq!(now.since(NOW), Rate::clamped(233_600).span_of(10 * MSS), "two in 100 ms");
+    }
+
+    #[test]
+    fn experiments_are_two_pairs_in_random_order_and_grow() {
+        let mut orders = Vec::new();
+        for seed in 0..40 {
+            let mut pcc = deciding(Params::default(), seed);
+            let order = experiments(&mut pcc);
+            assert!(order[0] == -order[1] && order[2] == -order[3], "{order:?}");
+            assert_eq!(mbps(&pcc), 10.0, "then the old rate until all is known");
+            if !orders.contains(&order) {
+                orders.push(order);
+            }
+        }
+        assert_eq!(orders.len(), 4);
+        for (params, sizes) in [
+            (Params::default(), [1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0]),
+            (released(), [1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0]),
+        ] {
+            let mut pcc = deciding(params, 1);
+            for size in sizes {
+                assert_eq!(experiments(&mut pcc).map(f64::abs), [size; 4]);
+                assert_eq!(pcc.state.kept_bps, 10e6);
+                // The pairs do not agree.
+                for (index, utility) in [1.0, 2.0, 3.0, 4.0].into_iter().enumerate() {
+                    let Phase::Deciding { up, .. } = pcc.state.phase.clone() else { panic!() };
+                    let sign = if up[index] == (index < 2) { 1.0 } else { -1.0 };
+                    pcc.on_result(Role::Experiment(index), 1.0, sign * utility);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn steps_grow_until_utility_falls() {
+        // eps, then n per cent; the code begins with 1 / 2 + 1 steps, then n = 2.
+        for (params, changes) in [
+            (Params::default(), [0.01, 0.01, 0.02, 0.03, 0.04]),
+            (released(), [0.01, 0.02, 0.03, 0.04, 0.05]),
+        ] {
+            for up in [true, false] {
+                let mut pcc = deciding(params.clone(), 3);
+                answer(&mut pcc, f64::from(u8::from(up)), f64::from(u8::from(!up)));
+                let (mut bps, mut before) = (10e6, 10e6);
+                for (at, change) in changes.into_iter().enumerate() {
+                    before = bps;
+                    bps *= if up { 1.0 + change } else { 1.0 - change };
+                    assert!((pcc.state.kept_bps / bps - 1.0).abs() < 1e-9, "{up} {at}");
+                    assert_eq!(pcc.phase(), "adjusting");
+                    let falls = at == changes.len() - 1;
+                    let utility = if falls { -1.0 } else { at as f64 };
+                    pcc.on_result(Role::Step, pcc.state.kept_bps, utility);
+                }
+                assert_eq!((pcc.phase(), pcc.state.decisions), ("decision", 1));
+                assert!((pcc.state.kept_bps / before - 1.0).abs() < 1e-9, "{up}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_loss_counts_where_its_packet_was_sent() {
+        let mut pcc = deciding(Params::default(), 1);
+        let (mut now, bytes) = (NOW, MSS as u32);
+        let mut tags = Vec::new();
+        for _ in 0..3 {
+            tags.push(pcc.on_sent(now, &sent(false)));
+            pass(&mut pcc, &mut now);
+        }
+        let loss = Loss { tag: tags[0], number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
+        pcc.on_loss(now, &loss);
+        let lost: Vec<u64> = pcc.state.intervals.iter().map(|i| i.lost_bytes).collect();
+        let first = (tags[0].0 - pcc.state.first) as usize;
+        assert!(
+            lost.iter().enumerate().all(|(i, &bytes)| bytes == if i == first { MSS } else { 0 })
+        );
+    }
+
+    #[test]
+    fn an_interval_without_data_is_repeated() {
+        let mut pcc = deciding(Params::default(), 1);
+        let mut now = NOW;
+        let tag = pcc.on_sent(now, &sent(false));
+        pass(&mut pcc, &mut now);
+        assert_eq!(pcc.next_timeout(), None, "nothing is sent: no clock runs");
+        now += ms(5_000);
+        pcc.on_sent(now, &sent(true));
+        for _ in 0..2 {
+            let rtt = Some(ms(100));
+            let known = Delivered { tag, number: 0, bytes: MSS as u32, sent_at: NOW, rtt };
+            pcc.on_delivered(now, &known);
+        }
+        pcc.on_ack(now, &ack(MSS));
+        let Phase::Deciding { begun, utilities, .. } = pcc.state.phase else { panic!() };
+        assert_eq!((begun, utilities, pcc.state.decisions), (1, [None; 4], 1));
+    }
+
+    /// A path of 1 000 segments/s and 100 ms.
+    fn share(flows: usize, buffer: u64, params: &Params) -> Seen {
+        let mut net = Bottleneck::new(ms(1), buffer);
+        for seed in 0..flows as u64 {
+            net.join(pcc(params.clone(), seed), ms(99));
+            net.run(ms(500));
+        }
+        net.run(ms(60_000));
+        net.measure(ms(120_000))
+    }
+
+    #[test]
+    fn alone_it_fills_the_path_and_loses_less_than_the_knee() {
+        for (buffer, least) in [(100, 980.0), (10, 940.0)] {
+            let seen = share(1, buffer, &Params::default());
+            assert!(seen.delivered[0] > least && seen.loss < 0.05, "{buffer}: {seen:?}");
+        }
+    }
+
+    /// Theorem 1: the sum of the rates lies between C and 20 C / 19, so that 5 % are lost at most.
+    #[test]
+    fn two_share_the_path_and_lose_less_than_the_knee() {
+        let seen = share(2, 100, &Params::default());
+        let total: f64 = seen.delivered.iter().sum();
+        let share = seen.delivered[0] / total;
+        assert!(total > 980.0 && seen.loss < 0.05, "{seen:?}");
+        assert!((0.25..0.75).contains(&share), "{seen:?}");
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let refused = |params: Params| params.check().unwrap_err().param;
+        assert_eq!(refused(Params { loss_knee: -0.1, ..Params::default() }), "loss_knee");
+        assert_eq!(refused(Params { loss_slope: f64::NAN, ..Params::default() }), "loss_slope");
+        assert_eq!(refused(Params { eps_min: 0.0, ..Params::default() }), "eps_min");
+        assert_eq!(refused(Params { eps_max: 0.001, ..Params::default() }), "eps_max");
+    }
+}

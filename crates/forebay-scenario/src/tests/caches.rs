@@ -1,0 +1,198 @@
+//! Sizes of caches: the margin rule by hand, and what is said of sizes that are stated.
+
+use super::*;
+use forebay_net::{ForwardingSpec, NodeKind};
+use forebay_router::inrpp::{CacheLimits, CacheSize};
+
+/// Two hosts of 100 Mbit/s send to a third over 10 Mbit/s; 1 and 5 ms one way. Ports of `left`: to
+/// `right`, to `s0`, to `s1`; of `right`: to `left`, to `d`.
+const TWO: &str = r#"
+    protocols = ["inrpp"]
+    routers = ["left", "right"]
+    tcp = { mss_bytes = 1448 }
+    link_defaults = { rate = "100Mbit/s", delay = "1ms", queue = "50ms" }
+    links = [{ a = "left", b = "right", rate = "10Mbit/s", delay = "5ms" }]
+    hosts = [{ name = "s{}", count = 2, attach = "left" }, { name = "d", attach = "right" }]
+    flows = [{ src = "s{}", dst = "d", count = 2, bytes = "1MB" }]
+"#;
+
+fn with(set: &[&str]) -> Scenario {
+    parse_with(TWO, set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// S_low, S_high and S_total of a port.
+fn sizes(scenario: &Scenario, node: usize, port: usize) -> [u64; 3] {
+    let spec = scenario.build("inrpp", 1).unwrap();
+    let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &spec.nodes[node].kind else {
+        panic!("a router of INRPP")
+    };
+    let CacheSize::Ports(ports) = &settings.cache else { panic!("{:?}", settings.cache) };
+    let CacheLimits { low_bytes, high_bytes, total_bytes } = ports[port];
+    [low_bytes, high_bytes, total_bytes]
+}
+
+#[test]
+fn each_cache_has_the_size_of_the_rule() {
+    let scenario = with(&[]);
+    assert!(scenario.inrpp.margin_rule && with(&["inrpp.cache=margin"]) == scenario);
+    // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms. Two packets of 1500 bytes at 10 Mbit/s:
+    // 2.4 ms. 190e6 / 8 x 4.4 ms = 104 500 bytes, and two packets. S_low: 10 Mbit/s for the 14 ms
+    // from end to end and back, and 2.4 ms: 20 500 bytes.
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 104_500 + 3_000]);
+    // 10 Mbit/s in, 100 out: two packets. 14.24 ms of 100 Mbit/s: 178 000 bytes.
+    assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
+    // No data come by: 10 s, as in the paper.
+    assert_eq!(sizes(&scenario, 0, 1), [50_000_000, 100_000_000, 125_000_000]);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn the_terms_follow_flows_and_events() {
+    let margin = |set: &[&str]| {
+        let [low, high, total] = sizes(&with(set), 0, 0);
+        assert_eq!(low, high / 2);
+        total - high
+    };
+    // Seven packets of each are all that comes.
+    assert_eq!(margin(&["flows.0.bytes=10000"]), 2 * 7 * 1_500);
+    // Flows that follow each other are there one at a time.
+    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 107_500);
+    // Two from each host: the hosts are no faster, but ACKs 4.8 ms apart.
+    let twice = "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=1000000}, \
+                 {src=\"s{}\", dst=\"d\", count=2, bytes=1000000}]";
+    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 68 / 10_000 + 6_000);
+    // The least rate out counts: 195 Mbit/s for 2 + 4.8 ms.
+    let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
+    assert_eq!(margin(&[slower]), 165_750 + 3_000);
+    // A slower link behind this one may hold it: 199 Mbit/s for 2 + 24 ms.
+    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 646_750 + 3_000);
+    // Who holds is one hop further up, behind a queue of 50 ms.
+    let behind = [
+        "routers=[\"far\", \"left\", \"right\"]",
+        "links=[{a=\"far\", b=\"left\", rate=\"100Mbit/s\"}, \
+          {a=\"left\", b=\"right\", rate=\"10Mbit/s\", delay=\"5ms\"}]",
+        "hosts=[{name=\"s{}\", count=2, attach=\"far\"}, {name=\"d\", attach=\"right\"}]",
+    ];
+    let [_, high, total] = sizes(&with(&behind), 1, 1);
+    // 90 Mbit/s for 2 + 50 + 2.4 ms.
+    assert_eq!(total - high, 612_000 + 3_000);
+    // A router that holds nothing is passed over: two links of 1 ms more, and its queue.
+    let [_, high, total] =
+        sizes(&with(&[&behind[..], &["inrpp.routers=[\"left\"]"]].concat()), 1, 1);
+    assert_eq!(total - high, 90_000_000 / 8 * 564 / 10_000 + 3_000);
+}
+
+#[test]
+fn detours_count_where_they_begin_and_where_they_end() {
+    const TRIANGLE: &str = r#"
+        protocols = ["inrpp"]
+        routers = ["u", "v", "x"]
+        tcp = { mss_bytes = 1448 }
+        link_defaults = { rate = "10Mbit/s", delay = "1ms", queue = "50ms" }
+        links = [{ a = "u", b = "v" }, { a = "u", b = "x" }, { a = "x", b = "v" }]
+        hosts = [
+            { name = "a", attach = "u" }, { name = "b", attach = "v" }, { name = "c", attach = "x" },
+        ]
+        flows = [
+            { src = "a", dst = "b", bytes = "1MB" }, { src = "c", dst = "b", bytes = "1MB" },
+        ]
+    "#;
+    let margin = |set: &[&str], node, port| {
+        let [low, high, total] = sizes(&parse_with(TRIANGLE, set).unwrap(), node, port);
+        [low, total - high]
+    };
+    // The port of u to v: 10 Mbit/s in and out. The flows meet at b: 2.4 ms between ACKs. 6 ms from
+    // end to end, over 20 Mbit/s with the detour over x. That of x over u ends here: 10 Mbit/s more
+    // than go out, until a probe (10 ms) says so.
+    let detour = 10_000_000 / 8 * 144 / 10_000;
+    assert_eq!(margin(&[], 0, 0), [21_000, detour + 1_500]);
+    assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, 1_500]);
+    assert_eq!(margin(&[], 2, 1), [21_000, detour + 1_500]);
+    assert_eq!(margin(&["inrpp.detours=false"], 2, 1), [10_500, 1_500]);
+}
+
+#[test]
+fn one_router_may_have_other_sizes_than_the_others() {
+    let paper = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"paper\"}}, \"right\"]";
+    let scenario = with(&[paper]);
+    let spec = scenario.build("inrpp", 1).unwrap();
+    let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &spec.nodes[0].kind else { panic!() };
+    assert_eq!(settings.cache, forebay_router::inrpp::Settings::default().cache);
+    assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
+    let rule = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"margin\"}}, \"right\"]";
+    let scenario = with(&[rule, "inrpp.cache=1MB"]);
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 148_500]);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn a_stated_size_below_the_rule_is_told_with_its_terms() {
+    let notes =
+        |cache: &str| with(&["inrpp.detours=false", &format!("inrpp.cache={cache}")]).notes();
+    assert_eq!(notes("margin"), [""; 0]);
+    assert_eq!(notes("paper"), [""; 0]);
+    assert_eq!(notes("{high=\"42500B\", total=\"150kB\"}"), [""; 0], "107 500 bytes are enough");
+    // Thresholds that leave too little room.
+    assert_eq!(
+        notes("{high=\"42501B\", total=\"150kB\"}"),
+        ["inrpp: the cache of `left` at `left-right` has 107499 bytes between high (42501) and \
+          total (150000), and may need 107500: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
+          trip upstream + 2.4 ms between ACKs of a flow) + 2 packets of 1500 bytes, and no more \
+          than the flows have: it may drop packets (inrpp.cache = \"margin\" takes these terms)"]
+    );
+    // Not one packet of each flow, at two ports.
+    let below = |name: &str| {
+        format!(
+            "inrpp: the cache of {name} holds 2999 bytes, less than one packet of 1500 bytes of \
+             each of its 2 flows (3000 bytes): some lose all they send for a while"
+        )
+    };
+    assert_eq!(
+        notes("{high=\"1500B\", total=\"2999B\"}"),
+        [below("`left` at `left-right`"), below("`right` at `d-right`")]
+    );
+    // Of many the worst are told.
+    let text = TWO.replace("count = 2", "count = 6").replace("dst = \"d\"", "dst = \"t{}\"");
+    let hosts = text.replace("{ name = \"d\"", "{ name = \"t{}\", count = 6");
+    let scenario = parse_with(&hosts, &["inrpp.detours=false", "inrpp.cache=1500"]).unwrap();
+    let notes = scenario.notes();
+    assert_eq!(notes.len(), 4, "{notes:?}");
+    assert_eq!(notes[3], "inrpp: the same is true of 4 more caches, which lack less");
+    // Nobody runs INRPP: nothing to say.
+    assert_eq!(with(&["protocols=[\"cubic\"]", "inrpp.cache=1500"]).notes(), [""; 0]);
+}
+
+#[test]
+fn what_is_no_cache_is_refused() {
+    let refused = |set: &str| parse_with(TWO, &[set]).expect_err("it is wrong").to_string();
+    let first = |set: &str| refused(set).lines().next().map(str::to_string).unwrap();
+    let expected = "error: --set:1:13: inrpp.cache: expected \"margin\", \"paper\", a size such as \
+                    \"10MB\", a time such as \"8s\", or a table of low, high and total, found";
+    assert_eq!(first("inrpp.cache=margn"), format!("{expected} a string (\"margn\")")[7..]);
+    assert!(refused("inrpp.cache=margn").ends_with("hint: did you mean `margin`?"));
+    assert_eq!(first("inrpp.cache=true"), format!("{expected} a boolean (true)")[7..]);
+    assert_eq!(
+        first("inrpp.cache=0"),
+        "--set:1:13: inrpp.cache: `0 bytes` is out of range: expected a full-sized packet (1500 \
+         bytes) or more, and low < high < total, in the cache of `left` at `left-right` (10Mbit/s)"
+    );
+    let at = "--set:1:13: inrpp.cache";
+    for (cache, expected) in [
+        (
+            "{low=1000, high=1000, total=\"9kB\"}",
+            "low: `1000` is out of range: expected less than cache.high (1000)",
+        ),
+        (
+            "{high=\"9kB\", total=\"9kB\"}",
+            "high: `9000` is out of range: expected less than cache.total (9000)",
+        ),
+        (
+            "{high=\"10kB\", total=\"9kB\"}",
+            "high: `10000` is out of range: expected less than cache.total (9000)",
+        ),
+    ] {
+        assert_eq!(first(&format!("inrpp.cache={cache}")), format!("{at}.{expected}"));
+    }
+    // What a flow is allowed follows from the cache: there is no key for it.
+    assert_eq!(first("inrpp.allowance=0"), "--set:1:7: inrpp: unknown key `allowance`");
+}
