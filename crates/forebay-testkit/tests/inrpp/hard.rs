@@ -228,8 +228,8 @@ fn restarted(router: usize) -> Lab {
     lab
 }
 
-/// What router 1 loses, 3 MB of 12, comes again over 10 Mbit/s while it sends 5. What was there does
-/// not count as sent again.
+/// What router 1 loses, 3 MB of 12, comes again over 10 Mbit/s while it sends 5. What was there
+/// does not count as sent again.
 #[test]
 fn a_restart_at_the_bottleneck() {
     let expect = Expect { ratio: (0.9, 1.02), worst: 1.1, resent: 0.005, ..GOOD };
