@@ -39,9 +39,9 @@
 //!    for each RTT sample since the first nonce: the round trips so far, that of the SYN above all,
 //!    say nothing of those through a full cache.
 //! 10. A flow in the open loop that was never asked does not wait for losses: as soon as more than
-//!    one in eight of 64 packets or more, from the last time that nothing was missing to the newest
-//!    that has arrived, is missing, it has no more in flight than then. A detour brings what is
-//!    late within 500 ms; if it does not, the flow is one of CUBIC, as in 8.
+//!     one in eight of 64 packets or more, from the last time that nothing was missing to the
+//!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
+//!     what is late within 500 ms; if it does not, the flow is one of CUBIC, as in 8.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
