@@ -279,8 +279,8 @@ impl Port {
     }
 }
 
-/// Count detours of one hop, from `r` over `x` to `d`: the port of `r` to `d` has more to keep busy,
-/// and that of `x` to `d` gets more.
+/// Count detours of one hop, from `r` over `x` to `d`: the port of `r` to `d` has more to keep
+/// busy, and that of `x` to `d` gets more.
 fn add_detours(
     ports: &mut BTreeMap<LinkId, Port>,
     wires: &[Wire],

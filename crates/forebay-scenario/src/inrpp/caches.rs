@@ -34,8 +34,8 @@ pub(crate) enum GivenCache {
     Sizes(CacheTable),
 }
 
-const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \"8s\", or a table of low, high \
-     and total";
+const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \
+                              \"8s\", or a table of low, high and total";
 
 impl GivenCache {
     pub(super) fn is_margin(&self) -> bool {

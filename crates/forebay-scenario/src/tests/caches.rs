@@ -91,7 +91,9 @@ fn detours_count_where_they_begin_and_where_they_end() {
         link_defaults = { rate = "10Mbit/s", delay = "1ms", queue = "50ms" }
         links = [{ a = "u", b = "v" }, { a = "u", b = "x" }, { a = "x", b = "v" }]
         hosts = [
-            { name = "a", attach = "u" }, { name = "b", attach = "v" }, { name = "c", attach = "x" },
+            { name = "a", attach = "u" },
+            { name = "b", attach = "v" },
+            { name = "c", attach = "x" },
         ]
         flows = [
             { src = "a", dst = "b", bytes = "1MB" }, { src = "c", dst = "b", bytes = "1MB" },
