@@ -370,6 +370,12 @@ pub trait Controller: Send {
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
+    /// With [`LossPolicy::Patient`] the retransmission timer runs for no less than this, before
+    /// back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it holds
+    /// packets for longer than samples show so far. Asked when [`Controller::loss_policy`] is.
+    fn rto_floor(&self) -> Span {
+        Span::ZERO
+    }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {
         None

@@ -32,8 +32,9 @@
 //!
 //! Differs from the paper in: the transport is TCP with SACK and not UDT; an interval lasts from
 //! its first packet to the first of the next one, so that x is exact; an interval in which the
-//! application had nothing to send is repeated; r is never below 2 MSS / RTT. The code's jump to
-//! the rate of arrivals above 200 Mbit/s is left out.
+//! application had nothing to send is repeated, and nothing is doubled after one with less than
+//! half of its data; r is never below 2 MSS / RTT. The code's jump to the rate of arrivals above
+//! 200 Mbit/s is left out.
 
 use crate::ParamError;
 use crate::controller::{
@@ -175,6 +176,15 @@ struct Interval {
     samples: u64,
 }
 
+impl Interval {
+    /// At least half of what the rate allows has left.
+    fn is_fed(&self) -> bool {
+        let Some(began) = self.began else { return false };
+        let allowed = self.bps * self.end.since(began).as_secs_f64();
+        16.0 * self.sent_bytes as f64 >= allowed
+    }
+}
+
 /// Where the search is.
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
@@ -265,14 +275,14 @@ impl Pcc {
     fn begin(&mut self) {
         let least_bps = self.least_bps();
         let (eps, state) = (self.eps(), &mut *self.state);
-        let last_bps = state.intervals.back().map(|interval| interval.bps);
+        let last = state.intervals.back().map(|interval| (interval.bps, interval.is_fed()));
         let (bps, role) = match &mut state.phase {
             Phase::Starting { .. } => {
                 let first = match state.params.rules {
                     Rules::Paper => least_bps,
                     Rules::Released => RELEASED_START_BPS,
                 };
-                (last_bps.map_or(first, |bps| 2.0 * bps), Role::Start)
+                (last.map_or(first, |(bps, fed)| if fed { 2.0 * bps } else { bps }), Role::Start)
             }
             Phase::Deciding { up, begun, .. } if *begun < up.len() => {
                 let index = *begun;
@@ -642,8 +652,11 @@ mod tests {
             let (mut pcc, mut now) = (pcc(params, 1), NOW);
             for doubled in [1.0, 2.0, 4.0, 8.0] {
                 assert!((mbps(&pcc) - doubled * first).abs() < 1e-5, "{doubled}: {}", mbps(&pcc));
+                (0..30 * doubled as u64).for_each(|_| _ = pcc.on_sent(now, &sent(false)));
                 pass(&mut pcc, &mut now);
             }
+            pass(&mut pcc, &mut now);
+            assert!((mbps(&pcc) - 16.0 * first).abs() < 1e-5, "without data: {}", mbps(&pcc));
             pcc.on_result(Role::Start, 2e6, 2.0);
             pcc.on_result(Role::Start, 4e6, 4.0);
             assert_eq!(pcc.phase(), "starting");

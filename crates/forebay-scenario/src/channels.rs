@@ -3,9 +3,11 @@
 use super::error::{Fault, Problem};
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
 use super::item::{Item, Value};
+use super::text::shown;
 use super::traces::{self, TraceFileError};
+use super::units::Bytes;
 use forebay_base::{Rate, Rng, Span, Stream};
-use forebay_net::{ChannelSpec, DeliveryTrace};
+use forebay_net::{BucketSpec, ChannelSpec, DeliveryTrace};
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,13 @@ pub enum Channel {
     Constant,
     /// By a delivery trace of a file.
     Trace(TraceFile),
+    /// By a token bucket that its rate fills.
+    Bucket {
+        /// Bytes that the bucket holds.
+        burst_bytes: u64,
+        /// Rate of what has its tokens.
+        peak: Rate,
+    },
 }
 
 /// A delivery trace of a file.
@@ -46,7 +55,7 @@ impl Channel {
     pub fn file(&self) -> Option<&TraceFile> {
         match self {
             Channel::Trace(file) => Some(file),
-            Channel::Constant => None,
+            Channel::Constant | Channel::Bucket { .. } => None,
         }
     }
     /// True if the seed makes a difference.
@@ -57,6 +66,9 @@ impl Channel {
     pub(super) fn build(&self, rate: Rate, seed: u64, link: u64) -> ChannelSpec {
         match self {
             Channel::Constant => ChannelSpec::Constant(rate),
+            &Channel::Bucket { burst_bytes, peak } => {
+                ChannelSpec::Bucket(BucketSpec { rate, burst_bytes, peak })
+            }
             Channel::Trace(TraceFile { trace, offset, .. }) => {
                 let offset = match offset {
                     Offset::At(span) => *span,
@@ -72,6 +84,18 @@ impl Channel {
 }
 
 sections! {
+    /// A token bucket.
+    pub struct BucketTable {
+        required {
+            /// Bytes that it holds: a number, or a string with unit; at least a packet.
+            burst: Bytes,
+        }
+        optional {
+            /// Rate at which a burst leaves, with unit, at least the rate of the link; default
+            /// "400Gbit/s".
+            peak: Rate,
+        }
+    }
     /// A delivery trace.
     pub struct TraceTable {
         required {
@@ -188,6 +212,31 @@ impl TraceFiles {
         };
         let offset = offset.as_ref().map_or(Offset::default(), |at| at.value);
         Ok(TraceFile { path, trace, offset })
+    }
+}
+
+/// A bucket in front of a link, checked against its rate and the longest packet in bytes.
+pub(super) fn bucket_of(
+    bucket: &At<BucketTable>,
+    rate: Rate,
+    packet_bytes: u64,
+) -> Result<Channel, Fault> {
+    let BucketTable { burst, peak } = &bucket.value;
+    let highest = Rate::clamped(u64::MAX);
+    if burst.value.0 < packet_bytes {
+        let expected = format!("{packet_bytes} bytes or more, a packet of the MTU");
+        let found = shown(&burst.value);
+        return Err(burst.fault(Problem::OutOfRange { found, expected }));
+    }
+    match peak {
+        Some(peak) if peak.value < rate => {
+            let expected = format!("the rate of the link ({}) or more", shown(&rate));
+            Err(peak.fault(Problem::OutOfRange { found: shown(&peak.value), expected }))
+        }
+        peak => Ok(Channel::Bucket {
+            burst_bytes: burst.value.0,
+            peak: peak.as_ref().map_or(highest, |at| at.value),
+        }),
     }
 }
 

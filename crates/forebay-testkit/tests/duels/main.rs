@@ -1,12 +1,13 @@
 //! NewReno and CUBIC, alone and against each other, beside the closed forms of
-//! `forebay_testkit::duel::sawtooth`.
+//! `forebay_testkit::duel::sawtooth`; and those that look at delay (`delay`).
 //!
-//! `short.txt` and `full.txt` beside this file are what a run must print. Measured values are
+//! `short.txt`, `full.txt` and their like beside this file are what a run must print. Measured values are
 //! rounded so that they show the science and not the scheduling of single packets. A change of
 //! behaviour shows in the diff of these files; a change for the worse fails the tolerances below
 //! even with new files.
 
 mod alone;
+mod delay;
 mod pair;
 mod table;
 
@@ -102,4 +103,26 @@ fn the_whole_grid_keeps_to_its_closed_forms() {
     let all = grid(NETS, BUFFERS);
     let text = format!("{}\n{}", alone::table(&all, 10), pair::table(&all, 20));
     table::compare("full.txt", &text);
+}
+
+#[test]
+fn those_that_look_at_delay_keep_their_queues() {
+    let alone = grid(&[(10, 20), (10, 100)], &[1.0, 4.0]);
+    let mut pairs = grid(&[(10, 20)], &[1.0, 4.0]);
+    pairs.extend(grid(&[(10, 100)], &[1.0]));
+    let length = delay::Length { warm_up: 200.0, measured: 200.0 };
+    table::compare("delay-short.txt", &delay::table(&alone, &pairs, &length));
+}
+
+#[test]
+fn those_that_look_at_delay_have_one_trace() {
+    delay::hashes_agree();
+}
+
+#[test]
+#[ignore = "the whole grid: 20 minutes of CPU time with --release"]
+fn those_that_look_at_delay_keep_their_queues_on_the_whole_grid() {
+    let nets = grid(NETS, &[0.5, 1.0, 2.0, 4.0, 8.0]);
+    let length = delay::Length { warm_up: 300.0, measured: 400.0 };
+    table::compare("delay-full.txt", &delay::table(&nets, &nets, &length));
 }
