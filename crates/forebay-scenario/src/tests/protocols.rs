@@ -470,6 +470,7 @@ fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later(
     assert_eq!(
         error.to_string().lines().next().unwrap(),
         "small.toml:1:1: protocols: `1250 bytes` is out of range: expected a full-sized packet \
-         (1500 bytes) or more, and low < high < total, in the cache of `left` at `left-right` (1kbit/s)"
+         (1500 bytes) or more, and low < high < total, in the cache of `left` at `left-right` \
+         (1kbit/s)"
     );
 }
