@@ -493,6 +493,10 @@ impl Controller for Probe {
         self.note("loss_policy");
         Some(LossPolicy::TimeoutOnly)
     }
+    fn rto_floor(&self) -> Span {
+        self.note("rto_floor");
+        Span::from_secs(7)
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
@@ -600,6 +604,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     any.on_rto(now, &Timeout { flight_size_bytes: 0, first: true });
     any.on_spurious(now);
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
+    assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());

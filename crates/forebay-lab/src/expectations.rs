@@ -215,7 +215,8 @@ mod tests {
     fn over(keys: &str, afct_s: &[Option<f64>], missing: u64) -> ExpectationResult {
         let text = format!(
             "hosts = [{{ name = \"a\" }}, {{ name = \"b\" }}]\n\
-             links = [{{ a = \"a\", b = \"b\", rate = \"1Mbit/s\", delay = \"1ms\", queue = \"9kB\" }}]\n\
+             links = [{{ a = \"a\", b = \"b\", rate = \"1Mbit/s\", \
+             delay = \"1ms\", queue = \"9kB\" }}]\n\
              flows = [{{ src = \"a\", dst = \"b\", bytes = 1, class = \"web\" }}]\n\
              [[expect]]\n{keys}"
         );

@@ -1,11 +1,11 @@
 //! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
 //! else.
 //!
-//! The way through the folder: `results` and `parquet_rows` read the files; `gather` sorts rows into lines, which `downsample` keeps short;
-//! `panels` says which lines stand together in a plot over time, `curves` and `charts` what is
-//! drawn over all runs; `data` turns them into JSON, `tables` the rest into HTML; `page` puts them
-//! together with the script. The script draws what it is given and knows no metric: a new plot is a
-//! few lines in `panels`.
+//! The way through the folder: `results` and `parquet_rows` read the files; `gather` sorts rows
+//! into lines, which `downsample` keeps short; `panels` says which lines stand together in a plot
+//! over time, `curves` and `charts` what is drawn over all runs; `data` turns them into JSON,
+//! `tables` the rest into HTML; `page` puts them together with the script. The script draws what it
+//! is given and knows no metric: a new plot is a few lines in `panels`.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 

@@ -75,6 +75,7 @@ impl Scenario {
             jitter: wire.jitter,
             reorder: wire.reorder,
             loss: wire.loss,
+            loss_model: wire.loss_model.clone(),
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
             queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),

@@ -6,7 +6,7 @@ use super::fields::At;
 use super::file::{Direction, EventEntry, File, LinkState, RouteEntry};
 use super::topology::{self, Topology};
 use super::units::Probability;
-use super::{Channel, Link, Node};
+use super::{Link, Node};
 use forebay_base::{LinkId, NodeId, Time};
 use forebay_net::{EventSpec, NetEvent};
 
@@ -34,6 +34,7 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
             let delay = event.delay.iter().try_for_each(topology::check_delay);
             let (link, ()) = both(topology.link(link), delay)?;
             check_rate(event, &topology.links[link])?;
+            check_loss(event, &topology.links[link])?;
             Ok(link_events(event, link))
         }
         (Some(_), None, None) => {
@@ -74,12 +75,25 @@ fn sides(event: &EventEntry) -> &'static [usize] {
 fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(rate) = &event.rate else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| directions[side].channel != Channel::Constant) {
+    match sides(event).iter().any(|&side| directions[side].channel.is_trace()) {
         false => Ok(()),
         true => {
             let text = format!("the link `{}` follows a trace, which says its rate", link.name);
             let hint = "name the other direction with `direction`, or give the link a `rate`";
             Err(rate.fault(Problem::Conflict(text)).hint(hint))
+        }
+    }
+}
+
+/// A link with a table of losses has no probability to set.
+fn check_loss(event: &EventEntry, link: &Link) -> Result<(), Fault> {
+    let Some(loss) = &event.loss else { return Ok(()) };
+    let directions = [&link.forward, &link.reverse];
+    match sides(event).iter().any(|&side| directions[side].loss_model.is_some()) {
+        false => Ok(()),
+        true => {
+            let text = format!("the link `{}` has a table of losses, not a probability", link.name);
+            Err(loss.fault(Problem::Conflict(text)))
         }
     }
 }

@@ -21,6 +21,7 @@ use std::fmt;
 
 choices! {
     /// How a value is compared with that of the expectation.
+    #[derive(Default)]
     pub(super) enum Op {
         /// Less.
         Below = "<",
@@ -31,6 +32,7 @@ choices! {
         /// More or equal.
         AtLeast = ">=",
         /// Equal.
+        #[default]
         Equal = "==",
         /// Between two values, both included.
         Within = "within",
@@ -43,12 +45,6 @@ choices! {
         Min = "min",
         /// The largest.
         Max = "max",
-    }
-}
-
-impl Default for Op {
-    fn default() -> Op {
-        Op::Equal
     }
 }
 

@@ -1,6 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
-use super::channels::TraceKey;
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
 use super::faults::all;
@@ -10,9 +10,11 @@ use super::fields::{
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
 use super::life::{Before, LawOf, WriteTable};
+use super::losses::LossKey;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
+use super::schedules::ScheduleKey;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
@@ -139,6 +141,15 @@ sections! {
             /// In place of a rate: a file of delivery opportunities in mahimahi's format, relative
             /// to the scenario file, or a table with `file` and `offset`.
             trace: TraceKey,
+            /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
+            /// or a table with `name`, `length`, `scale` and `seed`.
+            generator: GeneratorKey,
+            /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
+            /// `peak`, all else at the rate.
+            bucket: BucketTable,
+            /// How rate, delay and loss change over time: a list of steps `{ at, rate, delay,
+            /// loss }`, or a CSV file with the columns at_s, rate_bps, delay_ns, loss.
+            schedule: ScheduleKey,
             /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
@@ -146,8 +157,9 @@ sections! {
             jitter: Span,
             /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
-            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
-            loss: Probability,
+            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0. Or a table:
+            /// losses in bursts with `enter` and `leave`, or of `packets` by their numbers.
+            loss: LossKey,
             /// Longest IP packet in bytes; default 1500.
             mtu_bytes: u16,
             /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
@@ -708,13 +720,19 @@ impl LinkParams {
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
         };
-        // A rate or a trace of its own stands for either of the other.
-        let paced = self.rate.is_some() || self.trace.is_some();
-        let (rate, trace) =
-            if paced { (&self.rate, &self.trace) } else { (&other.rate, &other.trace) };
+        // A rate or a trace of its own stands for all of the other.
+        let paced = self.rate.is_some() || self.trace.is_some() || self.generator.is_some();
+        let pace = if paced { self } else { other };
         LinkParams {
-            rate: rate.clone(),
-            trace: trace.clone(),
+            rate: pace.rate.clone(),
+            trace: pace.trace.clone(),
+            generator: pace.generator.clone(),
+            // The bucket of another goes with a rate, not with a trace.
+            bucket: match self.trace.is_some() || self.generator.is_some() {
+                true => self.bucket.clone(),
+                false => self.bucket.clone().or_else(|| other.bucket.clone()),
+            },
+            schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
             reorder: self.reorder.clone().or_else(|| other.reorder.clone()),

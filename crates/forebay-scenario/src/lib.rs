@@ -8,8 +8,8 @@
 //! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
 //! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a driver
-//! runs).
+//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a
+//! driver runs).
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ mod inrpp;
 mod item;
 mod life;
 mod link_names;
+mod losses;
 mod margin;
 pub mod memory_estimate;
 mod mtu_check;
@@ -45,6 +46,7 @@ mod rcp;
 pub mod registry;
 mod routes;
 mod samples;
+mod schedules;
 mod schema;
 mod set;
 mod source;
@@ -52,6 +54,7 @@ mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+pub mod trace_statistics;
 pub mod traces;
 mod traps;
 mod units;
@@ -62,13 +65,13 @@ mod tests;
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
-pub use channels::{Channel, Offset, TraceFile};
+pub use channels::{Channel, GeneratedTrace, Offset, TraceFile};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
 pub use forebay_metrics::statistics;
-pub use forebay_net::{After, Law, Life, Writing};
+pub use forebay_net::{After, Law, Life, LossModel, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
@@ -178,6 +181,8 @@ pub struct LinkDirection {
     pub reorder: bool,
     /// Probability that a packet is lost, 0.0 to 1.0.
     pub loss: f64,
+    /// Losses that are not independent, in place of that probability.
+    pub loss_model: Option<LossModel>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own.
@@ -354,6 +359,7 @@ impl Scenario {
             || directions.into_iter().any(|direction| {
                 direction.loss > 0.0
                     || direction.channel.is_random()
+                    || matches!(direction.loss_model, Some(LossModel::GilbertElliott { .. }))
                     || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
                     || direction.port.is_some()
@@ -472,7 +478,9 @@ fn read(
     let names = protocols::Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
-    let events = events::expand(&file, &topology, &mut faults);
+    let mut events = events::expand(&file, &topology, &mut faults);
+    events.extend(schedules::expand(&topology, (sources, base), &mut faults));
+    events.sort_by_key(|event| event.at);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);

@@ -1,14 +1,15 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
-use super::channels::TraceKey;
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::fields::{At, Field, Section};
 use super::file::{
     File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
     Queue, QueueTable, RouterEntry, RouterTable,
 };
+use super::losses::LossKey;
 use super::named::Named;
 use super::source::Loc;
-use super::units::{Bytes, GivenLimit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
     Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
     tcp, tcp_of,
@@ -151,15 +152,23 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
-        rate: matches!(wire.channel, Channel::Constant).then(|| At::new(wire.rate)),
-        trace: match &wire.channel {
-            Channel::Trace(file) => some(TraceKey::describe(file)),
-            Channel::Constant => None,
+        rate: (!wire.channel.is_trace()).then(|| At::new(wire.rate)),
+        trace: wire.channel.file().map(|file| At::new(TraceKey::describe(file))),
+        generator: match &wire.channel {
+            Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
+            _ => None,
         },
+        bucket: match wire.channel {
+            Channel::Bucket { burst_bytes, peak } => {
+                some(BucketTable { burst: At::new(Bytes(burst_bytes)), peak: some(peak) })
+            }
+            _ => None,
+        },
+        schedule: None, // its steps are events
         delay: some(wire.delay),
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
-        loss: some(Probability(wire.loss)),
+        loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),

@@ -5,7 +5,8 @@ use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, Scenario, Writing,
+    After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, LossModel, Scenario,
+    Writing,
 };
 use std::fmt::Write;
 
@@ -125,12 +126,20 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 }
 
 fn direction(direction: &LinkDirection) -> Vec<String> {
-    let loss =
-        if direction.loss > 0.0 { format!("{} %", direction.loss * 100.0) } else { "-".into() };
+    let loss = match &direction.loss_model {
+        Some(LossModel::GilbertElliott { .. }) => "in bursts".into(),
+        Some(LossModel::List(numbers)) => format!("{} packets by number", numbers.len()),
+        None if direction.loss > 0.0 => format!("{} %", direction.loss * 100.0),
+        None => "-".into(),
+    };
     let bps = one(Unit::BitsPerSecond, direction.rate.bps() as f64);
     let bps = match &direction.channel {
         Channel::Constant => bps,
         Channel::Trace(file) => format!("{}, {bps} on average", file.path),
+        Channel::Generated(generated) => {
+            format!("{}, {bps} on average", generated.profile.name)
+        }
+        Channel::Bucket { burst_bytes, .. } => format!("{bps}, bursts of {burst_bytes} bytes"),
     };
     let queue = match direction.discipline.is_default() {
         true => direction.queue.to_string(),

@@ -74,7 +74,7 @@ impl QueuedLink {
         impairment: Impairment,
         steady: bool,
     ) -> QueuedLink {
-        assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
+        assert!(!steady || impairment.is_lossless(), "a steady link loses nothing");
         pipeline.begin(channel.rate(Time::ZERO));
         QueuedLink {
             up: true,
@@ -376,7 +376,7 @@ impl QueuedLink {
     /// The rate changes; the packet in transmission keeps its own.
     pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
         self.pipeline.set_rate(rate, cx);
-        self.channel.set_rate(rate);
+        self.channel.set_rate(cx.now, rate);
         if self.opening.take().is_some() {
             self.start(cx.now, cx); // by the opportunities that there are now
         }

@@ -205,7 +205,7 @@ pub fn mib(bytes: u64) -> f64 {
 fn traces(spec: &NetSpec) -> u64 {
     let of = |link: &LinkSpec| match &link.channel {
         ChannelSpec::Trace { trace, .. } => Some((Arc::as_ptr(trace), trace.memory_bytes())),
-        ChannelSpec::Constant(_) => None,
+        ChannelSpec::Constant(_) | ChannelSpec::Bucket(_) => None,
     };
     let traces: BTreeMap<*const DeliveryTrace, u64> = spec.links.iter().filter_map(of).collect();
     traces.values().sum()

@@ -19,7 +19,7 @@ fn folder(keys: &str, trace: &[u8]) -> TempDir {
 }
 
 fn load(folder: &TempDir, set: &[&str]) -> Result<Scenario, String> {
-    super::files::load(folder, set)
+    files::load(folder, set)
 }
 
 fn refused(trace: &[u8]) -> String {
@@ -29,7 +29,7 @@ fn refused(trace: &[u8]) -> String {
 fn trace_of(scenario: &Scenario, seed: u64, link: usize) -> Option<(u64, u64)> {
     match &scenario.build("cubic", seed).expect("builds").links[link].channel {
         ChannelSpec::Trace { trace, offset } => Some((trace.opportunities(), offset.as_nanos())),
-        ChannelSpec::Constant(_) => None,
+        _ => None,
     }
 }
 
@@ -166,4 +166,155 @@ fn a_trace_of_100_mb_is_streamed() {
     let trace = parse_trace(Long(0, Vec::new()), "long").expect("a good trace");
     assert_eq!(trace.opportunities(), 12_500_000);
     assert_eq!(trace.memory_bytes(), 6_250_000 * 12);
+}
+
+fn channel_message(keys: &str) -> String {
+    let desk = folder(keys, b"1\n");
+    load(&desk, &[]).expect_err("a bad link is refused")
+}
+
+#[test]
+fn buckets_and_losses_are_read_and_written() {
+    let keys = "rate = \"10Mbit/s\"\nbucket = { burst = \"30kB\", peak = \"1Gbit/s\" }\n\
+                reverse = { loss = { enter = 0.01, leave = 0.25 } }";
+    let desk = folder(keys, b"1\n");
+    let scenario = load(&desk, &["events=[]"]).expect("loads");
+    let link = &scenario.links[0];
+    let bucket = Channel::Bucket { burst_bytes: 30_000, peak: Rate::mbps(1000) };
+    assert_eq!((&link.forward.channel, &link.reverse.channel), (&bucket, &bucket));
+    let model = LossModel::GilbertElliott { enter: 0.01, leave: 0.25, good: 0.0, bad: 1.0 };
+    assert_eq!((&link.forward.loss_model, &link.reverse.loss_model), (&None, &Some(model)));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    let set = ["events=[]", "links.0.reverse.loss={ packets = [1, 4] }"];
+    let scenario = load(&desk, &set).expect("loads");
+    assert_eq!(scenario.links[0].reverse.loss_model, Some(LossModel::List([1, 4].into())));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn bad_buckets_and_losses_are_refused() {
+    let said = |keys: &str, text: &str| {
+        let message = channel_message(keys);
+        assert!(message.contains(text), "{message}");
+    };
+    let rate = "rate = \"10Mbit/s\"\n";
+    said(
+        &format!("{rate}bucket = {{ burst = 1000 }}"),
+        "links[0].bucket.burst: `1000` is out of range: expected 1500 bytes or more, a packet of \
+         the MTU",
+    );
+    said(
+        &format!("{rate}bucket = {{ burst = 9000, peak = \"1Mbit/s\" }}"),
+        "links[0].bucket.peak: `1Mbit/s` is out of range: expected the rate of the link \
+         (10Mbit/s) or more",
+    );
+    said(
+        "trace = \"x.trace\"\nbucket = { burst = 9000 }",
+        "links[0].bucket: a link has a token bucket or a trace, not both",
+    );
+    said(
+        &format!("{rate}loss = {{ enter = 0.1, leave = 0 }}"),
+        "links[0].loss.leave: `0` is out of range: expected more than 0, at most 1",
+    );
+    said(
+        &format!("{rate}loss = {{ enter = 0.1, leave = 1.5 }}"),
+        "links[0].loss.leave: `1.5` is out of range: expected 0.0 to 1.0",
+    );
+    let table = "links[0].loss: a table of losses has `enter` and `leave`, or `packets`";
+    said(&format!("{rate}loss = {{ enter = 0.1 }}"), table);
+    said(
+        &format!("{rate}loss = {{ packets = [3, 3] }}"),
+        "links[0].loss.packets: `[3, 3]` is out of range: expected numbers of packets from 1 on, \
+         rising",
+    );
+    said(
+        &format!("{rate}loss = {{ packets = [7] }}"),
+        "events[0].loss: the link `left-right` has a table of losses, not a probability",
+    );
+}
+
+#[test]
+fn a_schedule_is_a_list_or_a_file_and_both_are_events() {
+    let list = "rate = \"10Mbit/s\"\nschedule = [{ at = \"1s\", rate = \"2Mbit/s\", loss = 0.5 }, \
+                { at = \"1500ms\", delay = \"9ms\" }]";
+    let desk = folder(list, b"at_s,rate_bps,delay_ns,loss\n1,2000000,,0.5\n1500ms,,9ms,\n");
+    let scenario = load(&desk, &["events=[]"]).expect("loads");
+    let events: Vec<(u64, NetEvent)> =
+        scenario.events.iter().map(|e| (e.at.as_nanos() / 1_000_000, e.event.clone())).collect();
+    let at = |link| {
+        let link = forebay_base::LinkId(link);
+        let rate = (1000, NetEvent::Rate(link, Rate::mbps(2)));
+        [
+            rate,
+            (1000, NetEvent::Loss(link, 0.5)),
+            (1500, NetEvent::Delay(link, Span::from_millis(9))),
+        ]
+    };
+    let [[a, b, c], [d, e, f]] = [at(0), at(1)];
+    assert_eq!(events, [a, b, d, e, c, f]);
+    let csv = ["events=[]", "links.0.schedule=x.trace"];
+    let from_file = load(&desk, &csv).expect("loads");
+    assert_eq!(from_file.events, scenario.events);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn bad_schedules_are_refused() {
+    let rate = "rate = \"10Mbit/s\"\n";
+    let said = |keys: &str, rows: &str, text: &str| {
+        let desk = folder(keys, rows.as_bytes());
+        let message = load(&desk, &[]).expect_err("a bad schedule is refused");
+        assert!(message.contains(text), "{message}");
+    };
+    let file = format!("{rate}schedule = \"x.trace\"");
+    said(&file, "rate_bps\n1000000\n", "x.trace:1:1: the column `at_s` is missing");
+    said(&file, "at_s,loss\n1,1.5\n", "x.trace:2:3: loss: expected a probability from 0.0 to 1.0");
+    let empty = format!("{rate}schedule = [{{ at = \"1s\" }}]");
+    said(&empty, "", "links[0].schedule[0]: the key `rate` is missing: what changes");
+    let trace = "trace = \"x.trace\"\nschedule = [{ at = \"1s\", rate = \"1Mbit/s\" }]";
+    said(trace, "1\n", "links[0].schedule: it sets the rate of a link that follows a trace");
+}
+
+#[test]
+fn a_generator_gives_each_seed_and_direction_a_trace() {
+    let keys = "generator = { name = \"highway-driving\", length = \"20s\", scale = 0.5 }";
+    let desk = folder(keys, b"1\n");
+    let scenario = load(&desk, &["events=[]", "start_jitter=0s"]).expect("loads");
+    let link = &scenario.links[0].forward;
+    // 15 Mbit/s of 1500 bytes, halved, in opportunities of 1504.
+    assert_eq!((link.rate.bps(), link.overhead_bytes), (7_520_000, 4));
+    assert!(scenario.is_random());
+    let count = |seed, link| trace_of(&scenario, seed, link).expect("a trace").0;
+    assert_eq!(count(1, 0), count(1, 0));
+    assert!(count(1, 0) != count(1, 1) && count(1, 0) != count(2, 0));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    let set = ["events=[]", "start_jitter=0s", "links.0.generator.seed=7"];
+    let fixed = load(&desk, &set).expect("loads");
+    assert!(!fixed.is_random());
+    assert_eq!(trace_of(&fixed, 1, 0), trace_of(&fixed, 2, 1));
+}
+
+#[test]
+fn bad_generators_are_refused() {
+    for (keys, said) in [
+        ("generator = \"city-drivin\"", "there is no generator `city-drivin`"),
+        ("generator = \"city-drivin\"", "did you mean `city-driving`?"),
+        (
+            "generator = { name = \"sprout\", length = \"1500ms\" }",
+            "generator.length: `1500ms` is out of range: expected whole seconds, 1s to 3600s",
+        ),
+        (
+            "generator = { name = \"sprout\", scale = 0 }",
+            "generator.scale: `0` is out of range: expected above 0, at most 100",
+        ),
+        (
+            "generator = \"sprout\"\ntrace = \"x.trace\"",
+            "links[0].trace: a link has one of `generator`, `trace` and `bucket`",
+        ),
+        ("generator = \"sprout\"", "events[0].rate: the link `left-right` follows a trace"),
+    ] {
+        let desk = folder(keys, b"1\n");
+        let message = load(&desk, &["events.0.rate=1Mbit/s"]).expect_err("refused");
+        assert!(message.contains(said), "{message}");
+    }
 }

@@ -68,7 +68,8 @@ fn an_expectation_says_what_it_is_about() {
 #[test]
 fn a_file_that_is_written_has_the_expectations() {
     let lines = "metric = \"afct_s\"\nop = \"within\"\nvalue = [\"1ms\", 2]\nclass = \"cubic\"\n\
-                 protocol = \"cubic\"\n[[expect]]\nmetric = \"utilisation\"\nop = \">\"\nvalue = 0.1\n\
+                 protocol = \"cubic\"\n[[expect]]\nmetric = \"utilisation\"\nop = \">\"\nvalue = \
+                 0.1\n\
                  link = \"left-right\"\nover = { share = 0.5 }\nname = \"busy\"";
     let mut scenario = parse(&with(lines));
     assert_eq!(scenario.expect.len(), 2);
