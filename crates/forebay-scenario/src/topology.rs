@@ -493,7 +493,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         overhead_bytes: match (&params.overhead_bytes, &channel) {
             (Some(at), _) => at.value,
             (None, Channel::Constant | Channel::Bucket { .. }) => 0,
-            (None, Channel::Trace(_)) => OPPORTUNITY_OVERHEAD_BYTES,
+            (None, Channel::Trace(_) | Channel::Generated(_)) => OPPORTUNITY_OVERHEAD_BYTES,
         },
         channel,
         queue,
@@ -511,6 +511,16 @@ fn pace_of(
     traces: &TraceFiles,
     missing: &impl Fn(&'static str, &str) -> Fault,
 ) -> Result<(Rate, Channel), Fault> {
+    if let Some(generator) = &params.generator {
+        let other = [params.trace.as_ref().map(At::place), params.bucket.as_ref().map(At::place)];
+        if let Some(other) = other.into_iter().flatten().next() {
+            let text = "a link has one of `generator`, `trace` and `bucket`";
+            return Err(other.fault(Problem::Conflict(text.into())));
+        }
+        params.rate.iter().for_each(|rate| traces.note_unused(rate, &generator.key));
+        let generated = generator.value.resolve()?;
+        return Ok((generated.rate(), Channel::Generated(generated)));
+    }
     match (&params.rate, &params.trace) {
         (_, Some(_)) if params.bucket.is_some() => {
             let text = "a link has a token bucket or a trace, not both";
@@ -518,7 +528,7 @@ fn pace_of(
             Err(bucket.fault(Problem::Conflict(text.into())))
         }
         (rate, Some(trace)) => {
-            rate.iter().for_each(|rate| traces.note_unused(rate, trace));
+            rate.iter().for_each(|rate| traces.note_unused(rate, &trace.key));
             let file = traces.open(trace)?;
             Ok((file.trace.mean_rate(), Channel::Trace(file)))
         }

@@ -2,9 +2,11 @@
 //! traces of delivery opportunities, token buckets.
 
 mod bucket;
+mod cellular;
 mod trace;
 
 pub use bucket::{BucketSpec, TokenBucket};
+pub use cellular::{CHANNEL_PROFILES, ChannelModel, ChannelProfile, RadioLink};
 pub use trace::{DeliveryTrace, DeliveryTraceBuilder, TraceChannel, TraceError};
 
 use alloc::boxed::Box;

@@ -421,8 +421,8 @@ impl<T> Cache<T> {
         max_wire_len: u16,
         holds: &mut impl Holds,
     ) -> Option<(FlowKey, Cached<T>)> {
-        // Each round a flow gains a quantum: it ends when the first of them has enough. Who has gone
-        // to the end of the round may be behind too many that may not: then it stays with him.
+        // Each round a flow gains a quantum: it ends when the first of them has enough. Who has
+        // gone to the end of the round may be behind too many that may not: it stays with him then.
         let first = self.first_for_detour(max_wire_len, holds)?;
         let mut next = Some(first);
         loop {

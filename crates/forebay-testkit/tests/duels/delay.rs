@@ -4,7 +4,9 @@
 //!
 //! - **Alone, Vegas**: alpha to beta packets wait, 2 to 4 (Brakmo and Peterson 1995, section 3.2),
 //!   and none is lost where the buffer has room for them. An ACK for two packets lets two leave at
-//!   once, and rtt is the smallest of a round trip: up to two more in the mean.
+//!   once, and rtt is the smallest of a round trip: up to two more in the mean. At 100 Mbit/s and
+//!   100 ms slow start leaves a queue of up to 1 700 packets, and one packet fewer per round trip
+//!   takes minutes: nothing is asked there.
 //! - **Alone, Copa in default mode**: `1.25 / delta` = 2.5 packets in the mean, 0 to 5 (Arun and
 //!   Balakrishnan 2018, section 3); none is lost where the buffer has room for them. With mode
 //!   detection (`copa`) nothing is asked of the queue: a path alone is not always told from one
@@ -33,7 +35,8 @@ use forebay_testkit::duel::Outcome;
 const PACKET_BITS: f64 = 12_000.0;
 /// No flow of Copa or LEDBAT++ may have less beside its like.
 const FAIR: f64 = 0.25;
-const SEEDS: u64 = 3;
+/// Packets of a path on which Vegas is looked at after its slow start.
+const MOST_VEGAS_PACKETS: f64 = 200.0;
 /// Packets that must have room beside what Vegas and Copa keep waiting.
 const ROOM_PACKETS: f64 = 10.0;
 
@@ -83,6 +86,12 @@ impl Contender {
             Contender::Ledbat => Spec::Ledbat(ledbat::Params::default()),
         }
     }
+    /// False where the slow start of Vegas leaves a queue of more packets than round trips are
+    /// waited for.
+    fn settles(self, net: Net) -> bool {
+        let vegas = matches!(self, Contender::Vegas | Contender::VegasLinux);
+        !vegas || net.packets(net.rtt_s()) < MOST_VEGAS_PACKETS
+    }
     /// Packets that wait in the mean, alone, at most and at least; None: nothing is asked.
     fn queue(self) -> Option<(f64, f64)> {
         match self {
@@ -101,10 +110,26 @@ enum Rival {
     NewReno,
 }
 
-/// How long, in round trips of the path with a full buffer.
+/// How long and how often.
 pub struct Length {
+    /// Not measured, in round trips of the path with a full buffer, and at least in seconds.
     pub warm_up: f64,
+    pub warm_up_s: f64,
+    /// Measured, in such round trips.
     pub measured: f64,
+    /// Runs of a pair.
+    pub seeds: u64,
+}
+
+impl Length {
+    fn show(&self) -> String {
+        let Length { warm_up, warm_up_s, measured, .. } = self;
+        format!(
+            "Over the time of {measured} round trips with a full buffer, after {warm_up} and \
+             {warm_up_s} s at least.\nQueue at the bottleneck in packets: mean, 5 %, 95 %. Lost: \
+             retransmitted, in % of what arrived."
+        )
+    }
 }
 
 impl Net {
@@ -125,7 +150,7 @@ impl Net {
 fn run(net: Net, flows: Vec<Spec>, length: &Length, seed: u64) -> Outcome {
     let mut duel = duel(net, flows);
     let round_s = net.rtt_s() * (1.0 + net.buffer_bdp);
-    duel.warm_up = Span::from_secs_f64(2.0 + length.warm_up * round_s);
+    duel.warm_up = Span::from_secs_f64(length.warm_up_s.max(length.warm_up * round_s));
     duel.measured = Span::from_secs_f64(length.measured * round_s);
     duel.seed = seed;
     duel.run_through()
@@ -141,7 +166,7 @@ fn queue(net: Net, outcome: &Outcome) -> String {
 fn alone_row(who: Contender, net: Net, length: &Length) -> (String, Vec<String>) {
     let outcome = run(net, vec![who.spec()], length, 1);
     let waiting = net.packets(outcome.wait.as_secs_f64());
-    let roomy = net.buffer_packets() > ROOM_PACKETS;
+    let roomy = net.buffer_packets() > ROOM_PACKETS && who.settles(net);
     let mut complaints = Vec::new();
     let mut ask = |holds: bool, what: &str| {
         if !holds {
@@ -174,9 +199,10 @@ fn pair_row(who: Contender, rival: Rival, net: Net, length: &Length) -> (String,
         Rival::Cubic => (Algorithm::Cubic.spec(false), "cubic"),
         Rival::NewReno => (Algorithm::NewReno.spec(false), "newreno"),
     };
-    let outcomes: Vec<Outcome> =
-        (1..=SEEDS).map(|seed| run(net, vec![who.spec(), second.clone()], length, seed)).collect();
-    let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / SEEDS as f64;
+    let outcomes: Vec<Outcome> = (1..=length.seeds)
+        .map(|seed| run(net, vec![who.spec(), second.clone()], length, seed))
+        .collect();
+    let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / length.seeds as f64;
     let share = mean(Outcome::share);
     let fair = |least: f64| outcomes.iter().all(|o| (least..1.0 - least).contains(&o.share()));
     let sound = match (rival, who) {
@@ -205,31 +231,35 @@ fn pair_row(who: Contender, rival: Rival, net: Net, length: &Length) -> (String,
     (line, complaint.into_iter().collect())
 }
 
-/// Rows of each contender alone, and of each pair.
-pub fn table(nets: &[Net], pair_nets: &[Net], length: &Length) -> String {
-    let each = |nets: &[Net]| -> Vec<(Contender, Net)> {
-        ALL.iter().flat_map(|&who| nets.iter().map(move |&net| (who, net))).collect()
-    };
-    let (alone, both) = (each(nets), each(pair_nets));
+fn each(nets: &[Net]) -> impl Iterator<Item = (Contender, Net)> {
+    ALL.iter().flat_map(move |&who| nets.iter().map(move |&net| (who, net)))
+}
+
+/// Rows of each contender alone.
+pub fn alone(nets: &[Net], length: &Length) -> String {
+    let head = format!(
+        "{}\nalone         Mb/s   ms  BDP | utilis % |   mean    5 %   95 % | lost %",
+        length.show()
+    );
+    let cases: Vec<(Contender, Net)> = each(nets).collect();
+    table::join(&head, map(&cases, |&(who, net)| alone_row(who, net, length)))
+}
+
+/// Rows of each pair.
+pub fn pairs(nets: &[Net], length: &Length) -> String {
     let rivals = [Rival::Itself, Rival::Cubic, Rival::NewReno];
-    let pairs: Vec<(Contender, Rival, Net)> = rivals
-        .iter()
-        .flat_map(|&rival| both.iter().map(move |&(who, net)| (who, rival, net)))
-        .collect();
-    let Length { warm_up, measured } = length;
+    let of = |rival| each(nets).map(move |(who, net)| (who, rival, net));
+    let cases: Vec<(Contender, Rival, Net)> = rivals.into_iter().flat_map(of).collect();
     let head = format!(
-        "Over the time of {measured} round trips with a full buffer, after {warm_up}. Queue at the \
-         bottleneck in packets: mean, 5 %, 95 %. Lost: retransmitted, in % of what arrived.\n\
-         alone         Mb/s   ms  BDP | utilis % |   mean    5 %   95 % | lost %"
+        "{}\nShare of the first flow in %: mean of seeds 1 to {}, seed by seed. Queue of seed 1.\n\
+         first         second        Mb/s   ms  BDP |  share | seeds     | utilis % |   mean\
+         {:>7}{:>7} | lost %",
+        length.show(),
+        length.seeds,
+        "5 %",
+        "95 %"
     );
-    let first = table::join(&head, map(&alone, |&(who, net)| alone_row(who, net, length)));
-    let head = format!(
-        "Share of the first flow in %: mean of seeds 1 to {SEEDS}, seed by seed. Queue of seed 1.\n\
-         first         second        Mb/s   ms  BDP |  share | seeds     | utilis % |   mean    5 % \
-           95 % | lost %"
-    );
-    let rows = map(&pairs, |&(who, rival, net)| pair_row(who, rival, net, length));
-    format!("{first}\n{}", table::join(&head, rows))
+    table::join(&head, map(&cases, |&(who, rival, net)| pair_row(who, rival, net, length)))
 }
 
 /// Each contender beside CUBIC for three seconds: its trace hash, whichever way it is run.

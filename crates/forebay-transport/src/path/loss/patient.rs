@@ -15,11 +15,12 @@ const WINDOWS: u64 = 3;
 /// For so long at least a short hole may be a packet on a detour.
 const HOLE_WAIT: Span = Span::from_millis(200);
 /// A repair is waited for that many times as long as others took: where a cache fills at four times
-/// the rate of its link, round trips are four times as long one round trip later.
+/// the rate of its link, round trips are four times as long one round trip later; and half as
+/// much more.
 const REPAIR_RTTS: u64 = 6;
 /// A hole of more segments than that may be what waits on another way: after a change of routes
 /// that is most of a cache.
-const SHORT_HOLE: usize = 8;
+const SHORT_HOLE: usize = 3;
 
 /// What was sent once is told from what was sent again: caches serve the latter first, so that it
 /// says nothing of the former.
@@ -36,6 +37,8 @@ pub(crate) struct Patient {
     reached: u64,
     /// Where `reached` stood when, while there were holes below.
     round: Option<(u64, Time)>,
+    /// A packet was lost on this path, and not late: short holes are waited for less.
+    lossy: bool,
     /// What packets that were sent again have taken, at most, less 1/64 for each later one.
     repair_rtt: Option<Span>,
     /// When one of them has arrived.
@@ -134,7 +137,9 @@ impl Patient {
     /// that was.
     pub(crate) fn on_silence(&mut self, now: Time) -> Option<Time> {
         let before = self.probed.replace(now);
-        before.filter(|&at| self.heard_once < at && at < self.heard)
+        let gone = before.filter(|&at| self.heard_once < at && at < self.heard);
+        self.lossy |= gone.is_some();
+        gone
     }
     /// How long a short hole is waited for.
     fn hole_wait(&self, evidence: &Evidence) -> Span {
@@ -187,6 +192,7 @@ impl Patient {
             board.first_original().filter(|&at| board.get(at).end() <= reached)
         };
         while let Some(at) = first(board).filter(|&at| board.get(at).sent_at + long <= now) {
+            self.lossy = true;
             losses.declare(board, at);
         }
         if let Some((below, since)) = self.round
@@ -196,8 +202,12 @@ impl Patient {
             declare_short_holes(board, below, losses);
         }
         let at = first(board)?;
+        let due = board.get(at).sent_at + long;
+        if !self.lossy {
+            return Some(due);
+        }
         let (_, since) = *self.round.get_or_insert((reached, now));
-        Some((since + short).min(board.get(at).sent_at + long))
+        Some(due.min(since + short))
     }
 }
 
