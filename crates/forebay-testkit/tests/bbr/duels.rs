@@ -12,16 +12,17 @@
 //! - **v1 in a shallow buffer** loses what is beyond it: without a response to losses 2 BDP stay in
 //!   flight (the same authors). v3 has at most a third of that.
 //! - **v1 beside CUBIC or NewReno**, Ware and others 2019: [`Row::model`]. It takes the queue for
-//!   full whenever min_rtt is measured. A CUBIC that has just lost leaves less, and ten seconds have
-//!   such a time in them: the window follows from that, and the share is below the model's. So the
-//!   model is an upper bound; at 1 BDP it says that nothing is left to the others, who keep the
+//!   full whenever min_rtt is measured. A CUBIC that has just lost leaves less, and ten seconds
+//!   have such a time in them: the window follows from that, and the share is below the model's. So
+//!   the model is an upper bound; at 1 BDP it says that nothing is left to the others, who keep the
 //!   windows of a few packets that their timers and recoveries allow.
-//! - **v3 beside CUBIC or NewReno** starves nobody in buffers up to 1 BDP, what inflight_longterm
-//!   and the headroom are for. In deep buffers its losses never pass 2 %, CUBIC fills the queue,
-//!   and its window, of 2 BDP of the measured path, is the smaller part.
+//! - **v3 beside CUBIC or NewReno** costs them a loss with each probe, every 2 to 3 s at the
+//!   latest. In 2.5 s NewReno regains 25 segments at 100 ms, and CUBIC `0.53 x 25`, so that their
+//!   windows are of some 40: enough for paths of up to 60 segments, which the draft has in mind
+//!   ("Design Considerations for Choosing Constant Parameters"), and 5 % of 833, those of 100
+//!   Mbit/s and 100 ms. No more than 98 % for BBR in the mean.
 //!
-//! Pairs of one kind start within a second of each other and are not there for the hour that shares
-//! would need to be equal: 20 to 80 %.
+//! Pairs of one kind, which start within a second of each other, have 20 to 80 % each.
 
 use forebay_base::{Rate, Span};
 use forebay_cc::Spec;
@@ -92,8 +93,8 @@ fn run(flows: (&'static str, &'static str), net: Net) -> Row {
 
 impl Row {
     /// Ware, Mukerjee, Seshan and Sherry, "Modeling BBR's Interactions with Loss-Based Congestion
-    /// Control", IMC 2019 (doi:10.1145/3355369.3355604): N flows of BBR v1 and loss-based ones share
-    /// a queue of q packets, X bandwidth-delay products; the loss-based ones get
+    /// Control", IMC 2019 (doi:10.1145/3355369.3355604): N flows of BBR v1 and loss-based ones
+    /// share a queue of q packets, X bandwidth-delay products; the loss-based ones get
     /// `p = 1/2 - 1/(2 X) - 4 N / q`, at least 0.
     fn model(&self) -> f64 {
         let Net { mbps, rtt_ms, bdps } = self.net;
@@ -108,8 +109,8 @@ impl Row {
             _ => "-".into(),
         };
         format!(
-            "{a:<5} {b:<8} {mbps:>6} {rtt_ms:>4} {bdps:>4} | {:>6.1} | {:>5.0} {model:>5} | {:>5.2} \
-             | {:>6.2} | {:>2}",
+            "{a:<5} {b:<8} {mbps:>6} {rtt_ms:>4} {bdps:>4} | {:>6.1} | {:>5.0} {model:>5} \
+             | {:>5.2} | {:>6.2} | {:>2}",
             100.0 * self.utilisation,
             100.0 * self.share,
             self.queue,
@@ -187,7 +188,7 @@ fn check(rows: &[Row]) {
                 expect(row.share <= row.model() + 0.05, "above the model");
                 expect(bdps > 1.0 || row.share >= 0.7, "the others are not starved");
             }
-            _ => expect(bdps > 1.0 || row.share <= 0.97, "starves the other"),
+            _ => expect(row.share <= 0.98, "starves the other"),
         }
     }
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
