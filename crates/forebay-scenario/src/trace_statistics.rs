@@ -83,6 +83,12 @@ pub fn bins(trace: &DeliveryTrace, bin_ms: u64) -> Vec<f64> {
     bins
 }
 
+/// Opportunities in each burst, and ms from the start of each to that of the next.
+pub fn samples(trace: &DeliveryTrace) -> (Vec<f64>, Vec<f64>) {
+    let Bursts { sizes, gaps_ms, .. } = Bursts::of(trace);
+    (sizes, gaps_ms)
+}
+
 struct Bursts {
     sizes: Vec<f64>,
     gaps_ms: Vec<f64>,

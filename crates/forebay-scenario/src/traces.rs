@@ -5,7 +5,8 @@
 //! what is held grows with the time that a trace spans, not with its length.
 
 use forebay_base::Span;
-use forebay_net::{DeliveryTrace, DeliveryTraceBuilder, TraceError};
+use forebay_net::TraceError;
+pub use forebay_net::{CHANNEL_PROFILES, ChannelProfile, DeliveryTrace, DeliveryTraceBuilder};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
