@@ -65,7 +65,7 @@ fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failu
         writeln!(out, "{}", serde_json::Value::Object(named))?;
         return Ok(());
     }
-    let mut table = Table::new(args.traces.clone());
+    let mut table = Table::new(args.traces.iter().map(|name| plot::short(name)).collect());
     for (label, value) in ROWS {
         table.push(*label, statistics.iter().map(value).collect());
     }
