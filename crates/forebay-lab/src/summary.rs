@@ -55,6 +55,10 @@ pub struct Aggregate {
     pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
+    /// Mean number of packets that the queue of each directed link marked with CE; links with none
+    /// left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ce_marks_by_link: BTreeMap<String, Interval>,
     /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput,
     /// goodput_bps.
     pub reference: BTreeMap<&'static str, Interval>,
@@ -75,6 +79,9 @@ impl Means for Aggregate {
     }
     fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
         self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
+    }
+    fn marks(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.ce_marks_by_link.iter().map(|(name, marks)| (name.as_str(), *marks))
     }
     fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
         self.drops.iter().map(|(reason, drops)| (*reason, *drops))
@@ -138,6 +145,13 @@ impl Aggregate {
                 utilisation.entry(link.clone()).or_default().push(share);
             }
         }
+        // A link that a run does not list marked nothing in it.
+        let marking = runs.iter().flat_map(|run| run.metrics.ce_marks_by_link.keys());
+        let marks = marking.collect::<std::collections::BTreeSet<_>>().into_iter().map(|link| {
+            let of =
+                |run: &&RunResult| run.metrics.ce_marks_by_link.get(link).copied().unwrap_or(0);
+            (link.clone(), runs.iter().map(|run| of(run) as f64).collect())
+        });
         // A reason that a run does not list dropped nothing in it.
         let reasons = runs.iter().flat_map(|run| run.drops.keys()).copied();
         let drops = reasons.collect::<std::collections::BTreeSet<_>>().into_iter().map(|reason| {
@@ -155,6 +169,7 @@ impl Aggregate {
             metrics: intervals(values),
             by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
             utilisation: intervals(utilisation),
+            ce_marks_by_link: intervals(marks),
             reference: intervals(reference),
         }
     }
@@ -165,6 +180,7 @@ impl Aggregate {
         let of_classes = self.by_class.values_mut().flat_map(BTreeMap::values_mut);
         of_classes.for_each(|interval| interval.ci95 = None);
         self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
+        self.ce_marks_by_link.values_mut().for_each(|interval| interval.ci95 = None);
         self.reference.values_mut().for_each(|interval| interval.ci95 = None);
     }
 }

@@ -88,6 +88,8 @@ pub(super) struct Aggregate {
     pub metrics: BTreeMap<String, Interval>,
     pub utilisation: BTreeMap<String, Interval>,
     #[serde(default)]
+    pub ce_marks_by_link: BTreeMap<String, Interval>,
+    #[serde(default)]
     pub by_class: BTreeMap<String, BTreeMap<String, Interval>>,
     /// Of the reference: `afct_s`, `afct_ratio`.
     #[serde(default)]
@@ -109,6 +111,9 @@ impl Means for Aggregate {
     }
     fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
         self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
+    }
+    fn marks(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.ce_marks_by_link.iter().map(|(name, marks)| (name.as_str(), *marks))
     }
     fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
         self.drops.iter().map(|(reason, drops)| (reason.as_str(), *drops))

@@ -19,6 +19,8 @@ pub trait Means {
     fn reference(&self, name: &str) -> Option<Interval>;
     /// The share of time that directed links were busy.
     fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)>;
+    /// Packets marked with CE, by directed link.
+    fn marks(&self) -> impl Iterator<Item = (&str, Interval)>;
     /// Packets dropped, by reason.
     fn drops(&self) -> impl Iterator<Item = (&str, Interval)>;
 }
@@ -67,6 +69,12 @@ pub fn rows<M: Means>(means: &[M], shown: Shown) -> Vec<Row> {
     }
     rows.extend(class_rows(means));
     rows.push(busiest(means, shown.one_link));
+    for link in
+        means.iter().flat_map(|of| of.marks()).map(|(link, _)| link).collect::<BTreeSet<_>>()
+    {
+        let of = |of: &M| of.marks().find(|(name, _)| *name == link).map(|(_, marks)| marks);
+        rows.push(Row::new(&labels::marks(link), Unit::Count, means.iter().map(of).collect()));
+    }
     let dropped = means.iter().flat_map(|of| of.drops()).filter(|(_, drops)| drops.mean > 0.0);
     for reason in dropped.map(|(reason, _)| reason).collect::<BTreeSet<_>>() {
         let of = |of: &M| of.drops().find(|(name, _)| *name == reason).map(|(_, drops)| drops);
