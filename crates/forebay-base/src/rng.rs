@@ -30,6 +30,10 @@ pub enum Stream {
     Discipline = 10,
     /// An application: when it thinks, when it writes.
     Application = 11,
+    /// Where in its delivery trace a link begins.
+    ChannelOffset = 20,
+    /// A generator of delivery traces.
+    Channel = 21,
 }
 
 /// A deterministic random generator, the same on every machine.

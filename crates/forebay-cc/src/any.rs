@@ -11,7 +11,7 @@ use crate::controller::{
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use crate::table::{AnyController, AnyFeedback};
-use forebay_base::{OptionList, Time};
+use forebay_base::{OptionList, Span, Time};
 
 impl Controller for AnyController {
     #[inline]
@@ -57,6 +57,9 @@ impl Controller for AnyController {
     }
     fn loss_policy(&self) -> Option<LossPolicy> {
         each_controller!(self, c => c.loss_policy())
+    }
+    fn rto_floor(&self) -> Span {
+        each_controller!(self, c => c.rto_floor())
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())

@@ -22,12 +22,13 @@
 //!    `min(bdp, cwnd, 63 SMSS) / SMSS` rounds; Refill after a round; Up as Startup, or when losses
 //!    pass 2 % ("ProbeBW");
 //! 8. losses above 2 % of what was in flight in Refill and Up: `inflight_longterm = max(inflight at
-//!    the packet where they pass it, 0.7 min(bdp, cwnd))`, `inflight at loss = before + (0.02 before
-//!    - lost) / 0.98` ("Probing for Bandwidth In ProbeBW"). The next probe stops as soon as it
-//!    reaches that volume, and if that is clean another one follows at once ("Precautionary
-//!    Bandwidth Probing");
+//!    the packet where they pass it, 0.7 min(bdp, cwnd))`. Of a packet with `before` bytes in
+//!    flight before it and `lost` of them lost that is `before + (0.02 before - lost) / 0.98`
+//!    ("Probing for Bandwidth In ProbeBW"). The next probe stops as soon as it reaches that volume,
+//!    and if that is clean another one follows at once ("Precautionary Bandwidth Probing");
 //! 9. elsewhere, at the end of each round with a loss: `bw_shortterm = max(bw_latest, 0.7
-//!    bw_shortterm)`, the same for inflight; forgotten in Refill ("When not Probing for Bandwidth");
+//!    bw_shortterm)`, the same for inflight; forgotten in Refill ("When not Probing for
+//!    Bandwidth");
 //! 10. ProbeRTT when `min_rtt` is 10 s old: half a BDP for 200 ms and a round ("ProbeRTT");
 //! 11. timeout: `cwnd = inflight + SMSS`, and back when it is repaired; spurious: the model from
 //!     before ("Modulating cwnd in Loss Recovery", "Handling a Spurious Loss Recovery").
@@ -36,9 +37,10 @@
 //! with more than 2 % lost, once a window (RFC 3168 section 6.1.2 asks for the response to a loss):
 //! it ends Startup and Up, sets inflight_longterm to what was in flight, and elsewhere lowers the
 //! short-term model. An ACK whose rate sample is too short to mean anything tells nothing of
-//! rounds, as in Linux. What losses change is saved before the first of a round, not again when
-//! recovery begins behind them: undo would give back what they left. SACK is taken for granted
-//! (without it the draft takes every loss for too much). Volumes are whole bytes.
+//! rounds, as in Linux. What losses change is saved before the first of a recovery, and not again
+//! with the first of each round: undo would give back what they left. SACK is taken for granted
+//! (without it the draft takes every loss for too much). In Drain inflight_longterm does not bound
+//! the window, as in the draft's code and against its table. Volumes are whole bytes.
 
 mod control;
 pub(crate) mod filters;
@@ -392,27 +394,27 @@ impl Controller for Bbr {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false // but after an idle time
-    }
-
     fn phase(&self) -> &'static str {
         self.machine.state.name()
     }
 
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
         let m = &self.machine;
-        let bounded = |bytes: u64| if bytes == UNBOUNDED { f64::NAN } else { bytes as f64 };
-        let min_rtt = m.model.min_rtt().map_or(f64::NAN, |rtt| rtt.as_secs_f64());
         let states = "0 startup, 1 drain, 2 down, 3 cruise, 4 refill, 5 up, 6 probe-rtt";
         let mut show = |name, unit, value| visit(Observed { name, unit, value });
         show("state", states, f64::from(m.state as u8));
         show("bw", "bit/s", m.model.bw() as f64);
         show("max_bw", "bit/s", m.model.max_bw() as f64);
-        show("min_rtt", "s", min_rtt);
         show("pacing_gain", "", m.pacing_gain);
-        show("inflight_longterm", "B", bounded(m.cycle.inflight_longterm));
-        show("inflight_shortterm", "B", bounded(m.signals.inflight_shortterm));
         show("extra_acked", "B", m.extra_acked() as f64);
+        if let Some(rtt) = m.model.min_rtt() {
+            show("min_rtt", "s", rtt.as_secs_f64());
+        }
+        if m.cycle.inflight_longterm != UNBOUNDED {
+            show("inflight_longterm", "B", m.cycle.inflight_longterm as f64);
+        }
+        if m.signals.inflight_shortterm != UNBOUNDED {
+            show("inflight_shortterm", "B", m.signals.inflight_shortterm as f64);
+        }
     }
 }

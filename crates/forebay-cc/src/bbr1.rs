@@ -12,9 +12,9 @@
 //!    phase of ProbeBW; cwnd grows to it by what is delivered, 4 segments at least;
 //! 4. Startup: gains 2/ln 2, until three rounds bring less than 25 % more. Drain: pacing gain
 //!    ln 2 / 2, until `inflight <= bdp`;
-//! 5. ProbeBW: window gain 2; pacing gains 1.25, 0.75 and six times 1, for a min_rtt each; 1.25 also
-//!    until losses or 1.25 BDP in flight, 0.75 at most until 1 BDP in flight. It begins at a random
-//!    phase, but not at 0.75;
+//! 5. ProbeBW: window gain 2; pacing gains 1.25, 0.75 and six times 1, for a min_rtt each; 1.25
+//!    also until losses or 1.25 BDP in flight, 0.75 at most until 1 BDP in flight. It begins at a
+//!    random phase, but not at 0.75;
 //! 6. ProbeRTT when min_rtt is 10 s old: 4 segments for 200 ms and a round;
 //! 7. losses: what is lost comes off cwnd; in the first round of recovery `cwnd = inflight +
 //!    delivered`; behind recovery the window from before. Timeout: `cwnd = inflight + 1`;
@@ -297,9 +297,10 @@ impl Machine {
         self.conserves &= !self.rounds.start;
         let limited = self.is_limited(sample);
         self.run_policer(now, lost > 0, limited);
-        self.max_bw.advance_to(self.rounds.count);
         let bw = bandwidth(sample);
         if !limited || bw >= self.max_bw.max() {
+            // Rounds without a sample that counts (ProbeRTT) make nobody forget.
+            self.max_bw.advance_to(self.rounds.count);
             self.max_bw.add(bw);
         }
     }
@@ -595,10 +596,6 @@ impl Controller for Bbr1 {
         false
     }
 
-    fn sending_moves_limits(&self) -> bool {
-        false // but after an idle time
-    }
-
     fn phase(&self) -> &'static str {
         match self.machine.mode {
             Mode::Startup => "startup",
@@ -611,11 +608,12 @@ impl Controller for Bbr1 {
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
         let m = &self.machine;
         let states = "0 startup, 1 drain, 2 probe-bw, 3 probe-rtt";
-        let min_rtt = m.min_rtt.map_or(f64::NAN, |rtt| rtt.as_secs_f64());
         let mut show = |name, unit, value| visit(Observed { name, unit, value });
         show("state", states, f64::from(m.mode as u8));
         show("bw", "bit/s", m.bw() as f64);
-        show("min_rtt", "s", min_rtt);
         show("pacing_gain", "", m.gains().0);
+        if let Some(rtt) = m.min_rtt {
+            show("min_rtt", "s", rtt.as_secs_f64());
+        }
     }
 }

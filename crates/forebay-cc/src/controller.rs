@@ -15,9 +15,9 @@ pub struct Limits {
     /// headers included, unless there is a send quantum.
     pub pacing_rate: Option<Rate>,
     /// Payload bytes that may leave at once whenever the pacer lets anything leave
-    /// (`C.send_quantum` of draft-ietf-ccwg-bbr): as many whole packets, at least one. The next ones
-    /// wait until these are due at `pacing_rate`, which counts payload then, as a rate of delivery
-    /// does. 0: one packet at a time, two after a pause.
+    /// (`C.send_quantum` of draft-ietf-ccwg-bbr): as many whole packets, at least one. The next
+    /// ones wait until these are due at `pacing_rate`, which counts payload then, as a rate of
+    /// delivery does. 0: one packet at a time, two after a pause.
     pub send_quantum_bytes: u32,
     /// Packets that may still be sent, whatever the window says; None: no such limit (INRPP closed
     /// loop). The retransmission of a timeout needs none.
@@ -370,6 +370,12 @@ pub trait Controller: Send {
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
+    /// With [`LossPolicy::Patient`] the retransmission timer runs for no less than this, before
+    /// back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it holds
+    /// packets for longer than samples show so far. Asked when [`Controller::loss_policy`] is.
+    fn rto_floor(&self) -> Span {
+        Span::ZERO
+    }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {
         None
@@ -384,8 +390,8 @@ pub trait Controller: Send {
         true
     }
     /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
-    /// idle time ([`Sent::after_idle`]): then they are not asked for after each packet. Constant
-    /// for the life of the controller.
+    /// idle time ([`Sent::after_idle`]), and they never have a pacing rate: then they are not asked
+    /// for after each packet. Constant for the life of the controller.
     fn sending_moves_limits(&self) -> bool {
         true
     }

@@ -16,8 +16,10 @@
 //!    rate: who asked has room for little more than what he had. An ACK without the option repeats
 //!    the last word.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
-//! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK, which doubles it in a round trip,
-//!    until a router asks, or the window is no limit any more. It begins with
+//! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
+//!    trip, and a quarter of that from there on, until a router asks, or the window is no limit any
+//!    more. `cwnd -= lost`, at least 1: what is lost was in no cache, though it counted as in
+//!    flight. It begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
 //!    open loop too, the SYN-ACK for instance: a congested router has room for so many packets of
 //!    the flow. Timeout: the first segment that is not SACKed is sent again, with credits or
@@ -30,16 +32,24 @@
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
 //! 8. A bottleneck between routers that speak no INRPP: they are counted, and nobody holds. A cache
-//!    that drops has asked before; where of the last 64 to 256 packets more than one in eight was
-//!    lost, and nobody had asked since those had been sent, the flow is one of CUBIC as well, and
-//!    stays so. It begins with what was delivered in the last round trip as its window: with the
-//!    initial one the repair of so many losses, for which no window grows, would take for ever.
+//!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
+//!    was lost, and nobody had asked since those had been sent, the flow is one of CUBIC as well,
+//!    until a router asks it. It begins with what was delivered in the last round trip as its
+//!    window: with the initial one the repair of so many losses, for which no window grows, would
+//!    take for ever.
+//! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, less a quarter
+//!    for each RTT sample since the first nonce: the round trips so far, that of the SYN above all,
+//!    say nothing of those through a full cache.
+//! 10. A flow in the open loop that was never asked does not wait for losses: as soon as more than
+//!     one in eight of 64 packets or more, from the last time that nothing was missing to the
+//!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
+//!     what is late within 300 ms; if it does not, the flow is one of CUBIC, as in 8.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7 and 8; pause and allowances; the closed loop ends in the ramp, and
+//! Differs from the paper in: 7 to 10; pause and allowances; the closed loop ends in the ramp, and
 //! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
 //! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
@@ -54,17 +64,27 @@ use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::require::require;
 use alloc::boxed::Box;
-use forebay_base::{MAX_OPTION_BYTES, OptionList, Time};
+use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
 use forebay_signal::inrpp::{Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce};
 use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
+/// Up to so many segments the ramp doubles in a round trip.
+const RAMP_SMALL_SEGMENTS: u64 = 4;
+/// From there on it grows by one segment for so many that arrive. A cache that holds a round trip
+/// or less of its link is over S_high before its request has come: doubled, all windows together
+/// have one cache too much then.
+const RAMP_PART: u64 = 4;
 
 /// Packets, lost or delivered, before their losses say anything: rule 8.
-const JUDGED_PACKETS: u64 = 64;
+const JUDGED_PACKETS: u64 = 256;
 /// Of as many, half of what was counted is forgotten.
-const REMEMBERED_PACKETS: u64 = 256;
+const REMEMBERED_PACKETS: u64 = 1024;
+/// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
+const SEEN_PACKETS: u64 = 64;
+/// A detour brings packets late by less than that.
+const LATENESS: Span = Span::from_millis(300);
 /// A path on which more than one packet in so many is lost unasked does not hold its excess. Radio
 /// links lose less.
 const LOSS_SHARE: u64 = 8;
@@ -82,11 +102,16 @@ pub struct Params {
     /// changes between INRPP and TCP; at least 1. Not in the paper; 8 are more than what a change
     /// of routes puts out of order.
     pub switch_acks: u32,
+    /// Retransmission timeout, in seconds, of a flow whose ACKs bring a nonce, until a packet is
+    /// acknowledged that left after the first of them; 1 to 60. Not in the paper. What waits its
+    /// turn in a full cache, behind a packet of each other flow, waits for no longer than the cache
+    /// is deep: 10 s by default.
+    pub held_rto_s: u32,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_credits: 2, switch_acks: 8 }
+        Params { max_credits: 2, switch_acks: 8, held_rto_s: 10 }
     }
 }
 
@@ -94,7 +119,8 @@ impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
         require(self.max_credits >= 1, "max_credits", "1 or more")?;
-        require(self.switch_acks >= 1, "switch_acks", "1 or more")
+        require(self.switch_acks >= 1, "switch_acks", "1 or more")?;
+        require((1..=60).contains(&self.held_rto_s), "held_rto_s", "1 to 60")
     }
 }
 
@@ -143,6 +169,13 @@ struct Fate {
     /// When the current round trip began, and what was delivered in it and in the one before.
     round: (Time, u64),
     round_bytes: u64,
+    /// Rule 10. All that was sent, and up to which the newest that has arrived goes.
+    sent_bytes: u64,
+    newest_bytes: u64,
+    /// The same, and what had arrived, when nothing was missing last.
+    whole: (u64, u64),
+    /// Since when too much is missing, and what was in flight then.
+    missing: Option<(Time, u64)>,
 }
 
 impl Fate {
@@ -153,6 +186,22 @@ impl Fate {
             self.round_bytes = self.round.1;
             self.round = (now, 0);
         }
+    }
+    /// An ACK of a flow that nobody has ever asked. True if too much has been missing for too long.
+    fn misses(&mut self, now: Time, ack: &Ack<'_>, mss_bytes: u64) -> bool {
+        let newest = ack.newest.map_or(0, |(Tag(sent_bytes), _)| sent_bytes);
+        self.newest_bytes = self.newest_bytes.max(newest);
+        if ack.snd_nxt <= ack.snd_una + ack.in_flight_bytes {
+            self.whole = (self.newest_bytes, ack.total_delivered_bytes);
+        }
+        let seen = self.newest_bytes - self.whole.0;
+        let missing = seen.saturating_sub(ack.total_delivered_bytes - self.whole.1);
+        if seen < SEEN_PACKETS * mss_bytes || missing * LOSS_SHARE <= seen {
+            self.missing = None;
+            return false;
+        }
+        let (since, _) = *self.missing.get_or_insert((now, ack.in_flight_bytes));
+        since + LATENESS <= now
     }
     /// Remember less where much is known, so that what it says is news.
     fn age(&mut self, mss_bytes: u64) {
@@ -185,6 +234,8 @@ pub struct Inrpp {
     /// What the last timeout took away.
     before_timeout: Option<Loop>,
     nonce: Option<Nonce>,
+    /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
+    held_rto: Option<Span>,
     /// The echo of `nonce`, ready to be stamped.
     echo: OptionList,
     tcp: Box<Tcp>,
@@ -211,6 +262,7 @@ impl Inrpp {
             flow: Loop::Open,
             before_timeout: None,
             nonce: None,
+            held_rto: None,
             echo: echo_of(None),
             tcp: Box::new(Tcp::new(init)),
         }
@@ -218,6 +270,9 @@ impl Inrpp {
 
     /// Rules 3, 4 and 7, with so much in flight before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
+        if self.unheld && (signal.ask == Ask::SlowDown || signal.ask == Ask::Pause) {
+            self.come_back();
+        }
         self.count_routers(signal.routers);
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
@@ -226,6 +281,9 @@ impl Inrpp {
         if nonce != self.nonce {
             self.nonce = nonce;
             self.echo = echo_of(nonce);
+        }
+        if nonce.is_some() {
+            self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
         }
         if signal.ask != Ask::Nothing {
             self.before_timeout = None;
@@ -265,18 +323,31 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        let Tcp { init, fate, .. } = &mut *self.tcp;
+        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
+            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+            *cwnd_bytes = left.max(self.mss_bytes);
+        }
+        let fate = &mut self.tcp.fate;
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
         fate.lost_bytes += u64::from(loss.bytes);
-        if fate.is_unheld(self.mss_bytes) {
-            (self.pooled, self.unheld) = (false, true);
-            init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
-            self.tcp.restart();
-            return;
+        match fate.is_unheld(self.mss_bytes) {
+            true => self.fall_back(),
+            false => fate.age(self.mss_bytes),
         }
-        fate.age(self.mss_bytes);
+    }
+    /// Nobody holds what is too much: the flow is one of CUBIC.
+    fn fall_back(&mut self) {
+        (self.pooled, self.unheld) = (false, true);
+        let Tcp { init, fate, .. } = &mut *self.tcp;
+        init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
+        *fate = Fate::default();
+        self.tcp.restart();
+    }
+    /// Somebody does, after all: he asks.
+    fn come_back(&mut self) {
+        (self.pooled, self.unheld, self.contrary) = (true, false, 0);
     }
 
     /// An ACK came that delivered so many bytes, and left so many in flight: rules 2, 3 and 5.
@@ -296,7 +367,9 @@ impl Inrpp {
                 }
             }
             Loop::Ramp { cwnd_bytes } => {
-                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes);
+                let small = *cwnd_bytes < RAMP_SMALL_SEGMENTS * self.mss_bytes;
+                let part = if small { 1 } else { RAMP_PART };
+                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes) / part;
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
                     self.flow = Loop::Open;
                 }
@@ -312,7 +385,10 @@ impl Controller for Inrpp {
             return self.tcp.cubic.limits();
         }
         match self.flow {
-            Loop::Open => Limits::window(Limits::MAX_CWND_BYTES),
+            Loop::Open => {
+                let wary = self.tcp.fate.missing.map(|(_, in_flight_bytes)| in_flight_bytes);
+                Limits::window(wary.unwrap_or(Limits::MAX_CWND_BYTES))
+            }
             Loop::Closed { credits, .. } => Limits {
                 credits: Some(u64::from(credits)),
                 ..Limits::window(Limits::MAX_CWND_BYTES)
@@ -338,7 +414,9 @@ impl Controller for Inrpp {
             // The retransmission of a timeout leaves without one.
             *credits = credits.saturating_sub(1);
         }
-        Tag(0)
+        let fate = &mut self.tcp.fate;
+        fate.sent_bytes += u64::from(sent.bytes);
+        Tag(fate.sent_bytes)
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
@@ -346,9 +424,17 @@ impl Controller for Inrpp {
         if let Some(signal) = signal {
             self.hear(now, signal, ack.prior_in_flight_bytes);
         }
+        if let (Some(rto), Some(_)) = (&mut self.held_rto, ack.rtt_sample) {
+            *rto = rto.mul_div(3, 4); // rule 9
+        }
         if self.pooled {
             self.tcp.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
             self.tcp.fate.age(self.mss_bytes);
+            if self.slowed {
+                self.tcp.fate.missing = None;
+            } else if self.tcp.fate.misses(now, ack, self.mss_bytes) {
+                self.fall_back();
+            }
         }
         // Data of the other direction repeats an ACK number; it is no ACK packet.
         if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
@@ -406,6 +492,10 @@ impl Controller for Inrpp {
 
     fn loss_policy(&self) -> Option<LossPolicy> {
         if self.pooled { Some(LossPolicy::Patient) } else { self.tcp.cubic.loss_policy() }
+    }
+
+    fn rto_floor(&self) -> Span {
+        self.held_rto.filter(|_| self.pooled && self.nonce.is_some()).unwrap_or(Span::ZERO)
     }
 
     fn ack_policy(&self) -> Option<AckPolicy> {
@@ -499,7 +589,7 @@ mod tests {
     use crate::controller::{CongestionCause, Controller};
     use crate::testbed::{MSS, ack, congestion, init, sent};
     use alloc::vec::Vec;
-    use forebay_base::{Span, kind};
+    use forebay_base::kind;
 
     const NOW: Time = Time::from_secs(1);
 
@@ -589,20 +679,22 @@ mod tests {
     /// The window that the ramp begins with is what is in flight, or what a router has room for.
     #[test]
     fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
-        let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / MSS;
-        assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 5);
-        assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 63);
+        // In quarters of a segment: what an ACK of one adds.
+        let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / (MSS / 4);
+        assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 4 * 5);
+        assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 4 * 63);
         for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
             let mut inrpp = open();
             hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
             let options = carried(allowing(Ask::Cancel, allowance));
             let prior_in_flight_bytes = in_flight * MSS;
             inrpp.on_ack(NOW, &Ack { options: Some(&options), prior_in_flight_bytes, ..ack(MSS) });
-            assert_eq!(window(&inrpp), expected + 1, "and one for what was delivered");
+            let more = if expected < RAMP_SMALL_SEGMENTS { 4 } else { 1 };
+            assert_eq!(window(&inrpp), 4 * expected + more, "for what was delivered");
         }
         // It begins a ramp in the open loop, raises one that lasts, and never lowers it.
         let mut inrpp = open();
-        for (allowance, expected) in [(4, 5), (0, 6), (20, 21), (3, 22)] {
+        for (allowance, expected) in [(4, 17), (0, 18), (20, 81), (3, 82)] {
             hear(&mut inrpp, allowing(Ask::Nothing, allowance));
             assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
         }
@@ -669,14 +761,14 @@ mod tests {
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
         expire(&mut inrpp, true);
-        // Doubled by the ACKs of each round: 1, 2, 4, 8 segments; "nothing" is no request.
-        for window in [1, 2, 4, 8] {
+        // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
+        for window in [1, 2, 4, 5] {
             assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
             (0..window).for_each(|_| hear(&mut inrpp, signal(Ask::Nothing, 3, 7)));
         }
-        // One ACK for a hundred segments adds two.
+        // 6.25 segments; one ACK for a hundred adds a quarter of two.
         inrpp.on_ack(NOW, &ack(100 * MSS));
-        assert_eq!(inrpp.limits().cwnd_bytes, 18 * MSS);
+        assert_eq!(inrpp.limits().cwnd_bytes, 27 * MSS / 4);
         expire(&mut inrpp, false);
         assert_eq!(inrpp.limits().cwnd_bytes, MSS);
         let mut cancelled = established(signal(Ask::SlowDown, 1, 5));
@@ -712,11 +804,26 @@ mod tests {
         let mut inrpp = open();
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         expire(&mut inrpp, true);
-        let acks = ((1 << 30) - MSS).div_ceil(2 * MSS);
+        // 1, 3, 5 segments, then half of one for each ACK.
+        let acks = 2 + ((1 << 30) - 5 * MSS).div_ceil(MSS / 2);
         (1..acks).for_each(|_| inrpp.on_ack(NOW, &ack(2 * MSS)));
         assert_eq!(phase(&inrpp), "ramp");
         inrpp.on_ack(NOW, &ack(2 * MSS));
         assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+    }
+
+    /// It counted as in flight, and was in no cache: to send it again there must be room first.
+    #[test]
+    fn what_is_lost_leaves_the_window_of_a_ramp() {
+        let mut inrpp = open();
+        hear(&mut inrpp, allowing(Ask::Nothing, 40));
+        let before = inrpp.limits().cwnd_bytes;
+        let bytes = MSS as u32;
+        let loss = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
+        (0..10).for_each(|_| inrpp.on_loss(NOW, &loss));
+        assert_eq!(before - inrpp.limits().cwnd_bytes, 10 * MSS);
+        (0..40).for_each(|_| inrpp.on_loss(NOW, &loss));
+        assert_eq!(inrpp.limits().cwnd_bytes, MSS, "one segment at least");
     }
 
     #[test]
@@ -800,13 +907,15 @@ mod tests {
         let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
         let (nothing, before) = (signal(Ask::Nothing, 3, 0), Time::from_millis(900));
         let mut inrpp = open();
-        (0..63).for_each(|_| lose(&mut inrpp, before));
-        assert!(pooled(&inrpp), "63 packets say nothing");
+        (0..255).for_each(|_| lose(&mut inrpp, before));
+        assert!(pooled(&inrpp), "255 packets say nothing");
         lose(&mut inrpp, before);
-        assert!(!pooled(&inrpp), "64 do");
+        assert!(!pooled(&inrpp), "256 do");
         assert_eq!(inrpp.limits(), Cubic::new(&cubic::Params::default(), init(10)).limits());
         (0..100).for_each(|_| hear(&mut inrpp, nothing));
-        assert!(!pooled(&inrpp), "for good");
+        assert!(!pooled(&inrpp), "for good, unless somebody asks");
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        assert!(pooled(&inrpp) && inrpp.limits().credits == Some(1));
 
         // One in nine, for long. One in four is too much.
         let mut inrpp = open();
@@ -815,7 +924,7 @@ mod tests {
             lose(&mut inrpp, before);
             assert!(pooled(&inrpp));
         }
-        for _ in 0..100 {
+        for _ in 0..400 {
             (0..3).for_each(|_| hear(&mut inrpp, nothing));
             lose(&mut inrpp, before);
         }
@@ -827,8 +936,75 @@ mod tests {
         hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
         (0..1_000).for_each(|_| lose(&mut inrpp, before));
         assert!(pooled(&inrpp));
-        (0..64).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
+        (0..256).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
         assert!(!pooled(&inrpp), "he had been silent when these were sent");
+    }
+
+    /// Packets leave in the open loop, and of each `one_of` one never arrives; an ACK each 10 ms.
+    /// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
+    fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
+        let tags: Vec<Tag> = (0..acks * 2).map(|_| inrpp.on_sent(NOW, &sent(false))).collect();
+        let options = carried(signal(Ask::Nothing, 3, 0));
+        let (mut arrived, mut wary, mut tcp) = (0, None, None);
+        for n in (0..acks).filter(|n| n % one_of != one_of - 1) {
+            let in_flight_bytes = (tags.len() as u64 - arrived) * MSS;
+            arrived += 1;
+            let known = Ack {
+                newest: Some((tags[n as usize], n)),
+                total_delivered_bytes: arrived * MSS,
+                in_flight_bytes,
+                snd_una: 0,
+                snd_nxt: tags.len() as u64 * MSS,
+                options: Some(&options),
+                duplicate: true,
+                ..ack(MSS)
+            };
+            inrpp.on_ack(NOW + Span::from_millis(10 * n), &known);
+            let pooled = inrpp.loss_policy() == Some(LossPolicy::Patient);
+            if pooled && inrpp.limits() == Limits::window(in_flight_bytes) {
+                wary.get_or_insert(n);
+            }
+            if !pooled {
+                tcp.get_or_insert(n);
+            }
+        }
+        (wary, tcp)
+    }
+
+    #[test]
+    fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
+        // One of four: the 64th is missing itself, so the 65th tells; 300 ms later it is sure.
+        assert_eq!(missing(&mut open(), 4, 200), (Some(64), Some(94)));
+        assert_eq!(missing(&mut open(), 9, 400), (None, None), "a lossy link");
+        let mut asked = open();
+        hear(&mut asked, signal(Ask::SlowDown, 3, 7));
+        hear(&mut asked, signal(Ask::Cancel, 3, 7));
+        assert_eq!(missing(&mut asked, 4, 200), (None, None), "he holds");
+        // Where nothing is missing any more, it was a detour.
+        let mut inrpp = open();
+        assert_eq!(missing(&mut inrpp, 4, 80), (Some(64), None));
+        let all = Ack { snd_una: 160 * MSS, snd_nxt: 160 * MSS, ..ack(MSS) };
+        inrpp.on_ack(NOW, &Ack { total_delivered_bytes: 160 * MSS, ..all });
+        assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    }
+
+    #[test]
+    fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
+        assert_eq!(open().rto_floor(), Span::ZERO);
+        let mut inrpp = established(signal(Ask::Pause, 3, 7));
+        // 10 s, and a quarter less for each ACK with a sample, whoever asks.
+        for (nonce, seconds) in [(7, 7.5), (7, 5.625), (9, 4.21875)] {
+            hear(&mut inrpp, signal(Ask::SlowDown, 3, nonce));
+            assert_eq!(inrpp.rto_floor(), Span::from_secs_f64(seconds));
+        }
+        hear(&mut inrpp, signal(Ask::Cancel, 3, 9));
+        assert_eq!(inrpp.rto_floor(), Span::ZERO);
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 5));
+        assert!(inrpp.rto_floor() < Span::from_secs(3), "it does not begin anew");
+        for held_rto_s in [0, 61] {
+            let error = Params { held_rto_s, ..Params::default() }.check().unwrap_err();
+            assert_eq!((error.param, error.allowed), ("held_rto_s", "1 to 60"));
+        }
     }
 
     #[test]

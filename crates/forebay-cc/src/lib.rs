@@ -29,6 +29,7 @@ pub mod copa;
 pub mod cubic;
 pub mod hystart;
 pub mod inrpp;
+pub mod ledbat;
 pub mod newreno;
 pub mod pcc;
 pub mod rcp;

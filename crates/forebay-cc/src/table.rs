@@ -146,6 +146,8 @@ algorithms! { $
     Pcc pcc: "pcc", "PCC Allegro", "doi:10.48550/arXiv.1409.7092",
         "Tries rates, sees what they bring, and moves to where throughput with little loss is \
          higher.";
+    Ledbat ledbat: "ledbat", "LEDBAT++", "draft-irtf-iccrg-ledbat-plus-plus",
+        "Background traffic: keeps the queue below 60 ms and gives way to all who fill it further.";
 }
 
 impl Spec {

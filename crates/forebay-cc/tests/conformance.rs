@@ -26,6 +26,7 @@ const VARIANTS: &[&str] = &[
     r#"{"copa":{"mode":"competitive","double_after":1}}"#,
     r#"{"copa":{"mode":"default"}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
+    r#"{"ledbat":{"slowdowns":false}}"#,
 ];
 /// Packets that the model keeps out at most.
 const MOST_OUT: usize = 512;
@@ -144,6 +145,8 @@ impl Sender {
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
+        let paced = self.shown().0.pacing_rate.is_some();
+        assert!(moves || !paced, "{}: a paced sender is asked after each packet", self.name);
         let stays = !moves && !sent.after_idle;
         assert!(!stays || self.shown().0 == before, "{}: limits moved unannounced", self.name);
         self.numbers += 1;
@@ -490,6 +493,10 @@ impl Controller for Probe {
         self.note("loss_policy");
         Some(LossPolicy::TimeoutOnly)
     }
+    fn rto_floor(&self) -> Span {
+        self.note("rto_floor");
+        Span::from_secs(7)
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
@@ -597,6 +604,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     any.on_rto(now, &Timeout { flight_size_bytes: 0, first: true });
     any.on_spurious(now);
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
+    assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());

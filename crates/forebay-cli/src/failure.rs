@@ -4,7 +4,7 @@ use crate::terminal::Paint;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// A run failed.
+/// A run failed, or an expectation does not hold.
 pub const EXIT_RUN: u8 = 1;
 /// The input is wrong.
 pub const EXIT_INPUT: u8 = 2;
@@ -18,6 +18,8 @@ pub enum Failure {
     Input(String),
     /// A run failed.
     Run(String),
+    /// Results are not what the scenario expects; how many, and which.
+    Unmet(String),
     /// Stopped by a person; what is missing.
     Interrupted(String),
     /// Nobody reads the output any more, as with `| head`.
@@ -40,6 +42,7 @@ impl Failure {
         let (head, text, code) = match self {
             Failure::Input(text) => (paint.red("error:"), text, EXIT_INPUT),
             Failure::Run(text) => (paint.red("error:"), text, EXIT_RUN),
+            Failure::Unmet(text) => (paint.red("failed:"), text, EXIT_RUN),
             Failure::Interrupted(text) => (paint.yellow("interrupted:"), text, EXIT_INTERRUPTED),
             Failure::Unread => return 0,
         };

@@ -4,12 +4,15 @@
 //! [`Registration`] and `examples/aimd.rs`.
 //!
 //! Standard output has results and nothing else; progress, notes on the way and errors go to
-//! standard error. Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
+//! standard error. Exit codes: 0 done, 1 a run failed or an expectation does not hold, 2 the input
+//! is wrong, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
 mod bench;
 mod catalogue;
+mod channel;
+mod expect;
 mod explain;
 mod failure;
 mod interrupt;
@@ -71,6 +74,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Schema => schema::schema(&mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
+        Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
     }?;
     out.flush()?;

@@ -9,6 +9,7 @@
 mod bench;
 mod buffer_limits;
 mod error;
+mod expectations;
 mod memory;
 mod metrics;
 mod observe;
@@ -24,6 +25,7 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use error::{RunError, StoreError};
+pub use expectations::{ExpectationResult, Status};
 pub use forebay_reference as reference;
 pub use forebay_report as report;
 pub use forebay_scenario as scenario;

@@ -1,6 +1,7 @@
 //! What is printed and kept of all runs together.
 
 use crate::buffer_limits;
+use crate::expectations::{self, ExpectationResult};
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
@@ -21,6 +22,8 @@ pub struct Summary {
     pub runs: Vec<RunResult>,
     /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
+    /// What the scenario expects, each expectation under each protocol that it is about.
+    pub expectations: Vec<ExpectationResult>,
     /// Memory that they took together.
     pub memory: SweepMemory,
     /// The runs that were wanted and did not finish.
@@ -46,46 +49,9 @@ pub struct Aggregate {
     /// to stop; absent from JSON if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub skipped: usize,
-    /// Mean number of drops over the runs, by reason.
-    pub drops: BTreeMap<&'static str, Interval>,
-    /// Metrics by name (those of [`forebay_report::Metrics`] that are numbers); a metric that no
-    /// run has is absent.
-    pub metrics: BTreeMap<&'static str, Interval>,
-    /// The metrics that classes of flows have, by class and name.
-    pub by_class: BTreeMap<String, BTreeMap<&'static str, Interval>>,
-    /// Utilisation by directed link.
-    pub utilisation: BTreeMap<String, Interval>,
-    /// Mean number of packets that the queue of each directed link marked with CE; links with none
-    /// left out.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub ce_marks_by_link: BTreeMap<String, Interval>,
-    /// Numbers of [`forebay_reference::Reference`] by name: afct_s, afct_ratio, jain_goodput,
-    /// goodput_bps.
-    pub reference: BTreeMap<&'static str, Interval>,
-}
-
-impl Means for Aggregate {
-    fn metric(&self, name: &str) -> Option<Interval> {
-        self.metrics.get(name).copied()
-    }
-    fn classes(&self) -> impl Iterator<Item = &str> {
-        self.by_class.keys().map(String::as_str)
-    }
-    fn of_class(&self, class: &str, name: &str) -> Option<Interval> {
-        self.by_class.get(class)?.get(name).copied()
-    }
-    fn reference(&self, name: &str) -> Option<Interval> {
-        self.reference.get(name).copied()
-    }
-    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
-    }
-    fn marks(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.ce_marks_by_link.iter().map(|(name, marks)| (name.as_str(), *marks))
-    }
-    fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.drops.iter().map(|(reason, drops)| (*reason, *drops))
-    }
+    /// The means, by name.
+    #[serde(flatten)]
+    pub means: Means<&'static str>,
 }
 
 impl Summary {
@@ -109,11 +75,13 @@ impl Summary {
         }
         let mut notes = notes(scenario, same, (&aggregate, &runs), &missing);
         notes.extend(memory.fewer_jobs.clone());
+        let expectations = expectations::check(scenario, &runs, &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
             runs,
             aggregate,
+            expectations,
             memory,
             missing,
             notes,
@@ -165,23 +133,24 @@ impl Aggregate {
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),
             skipped: runs.iter().map(|run| skipped(run)).sum(),
-            drops: intervals(drops),
-            metrics: intervals(values),
-            by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
-            utilisation: intervals(utilisation),
-            ce_marks_by_link: intervals(marks),
-            reference: intervals(reference),
+            means: Means {
+                drops: intervals(drops),
+                metrics: intervals(values),
+                by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
+                utilisation: intervals(utilisation),
+                ce_marks_by_link: intervals(marks),
+                reference: intervals(reference),
+            },
         }
     }
     /// The same run again and again is no sample: its spread says nothing.
     fn drop_intervals(&mut self) {
-        self.drops.values_mut().for_each(|interval| interval.ci95 = None);
-        self.metrics.values_mut().for_each(|interval| interval.ci95 = None);
-        let of_classes = self.by_class.values_mut().flat_map(BTreeMap::values_mut);
-        of_classes.for_each(|interval| interval.ci95 = None);
-        self.utilisation.values_mut().for_each(|interval| interval.ci95 = None);
-        self.ce_marks_by_link.values_mut().for_each(|interval| interval.ci95 = None);
-        self.reference.values_mut().for_each(|interval| interval.ci95 = None);
+        let Means { drops, metrics, by_class, utilisation, ce_marks_by_link, reference } =
+            &mut self.means;
+        let named = [drops, metrics, reference].into_iter().chain(by_class.values_mut());
+        let of_links = utilisation.values_mut().chain(ce_marks_by_link.values_mut());
+        let values = named.flat_map(BTreeMap::values_mut).chain(of_links);
+        values.for_each(|interval| interval.ci95 = None);
     }
 }
 
@@ -348,15 +317,15 @@ mod tests {
         let summary = Summary::new("x", &scenario("start_jitter=1ms"), sweep);
         let [a, b] = &summary.aggregate[..] else { panic!("two protocols") };
         // Mean 21, s = √2, t(1) = 12.7062: half width 12.7062 · √2 / √2.
-        let afct = a.metrics["afct_s"];
+        let afct = a.means.metrics["afct_s"];
         assert_eq!((afct.mean, afct.n), (21.0, 2));
         let [low, high] = afct.ci95.unwrap();
         assert!((low - 8.2938).abs() < 1e-4 && (high - 33.7062).abs() < 1e-4, "{low} {high}");
-        assert_eq!(a.utilisation["0-2"].mean, 0.75);
-        assert_eq!((a.drops["full"].mean, a.drops["loss"].mean), (5.0, 3.5));
+        assert_eq!(a.means.utilisation["0-2"].mean, 0.75);
+        assert_eq!((a.means.drops["full"].mean, a.means.drops["loss"].mean), (5.0, 3.5));
         assert_eq!((a.seeds.as_slice(), a.flows, a.completed), (&[1, 2][..], 6, 6));
-        assert!(!b.metrics.contains_key("afct_s"));
-        assert_eq!(b.drops["full"].ci95, None);
+        assert!(!b.means.metrics.contains_key("afct_s"));
+        assert_eq!(b.means.drops["full"].ci95, None);
         assert_eq!(summary.notes.len(), 1);
         assert!(summary.notes[0].starts_with("b: 0 of 3 flows completed"), "{:?}", summary.notes);
     }
@@ -376,13 +345,13 @@ mod tests {
         assert!(same.notes[0].contains("no randomness"), "{:?}", same.notes);
         assert_eq!(same.notes[1], "missing: a seed 9");
         assert_eq!(
-            (same.aggregate[1].metrics["afct_s"].ci95, same.aggregate[1].seeds.len()),
+            (same.aggregate[1].means.metrics["afct_s"].ci95, same.aggregate[1].seeds.len()),
             (None, 2)
         );
         // An algorithm that draws numbers makes runs differ all the same: then nothing is claimed.
         let differ = of(runs(), Some(2.5));
         assert_eq!(differ.notes.len(), 1);
-        assert!(differ.aggregate[1].metrics["afct_s"].ci95.is_some());
+        assert!(differ.aggregate[1].means.metrics["afct_s"].ci95.is_some());
     }
 
     /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after

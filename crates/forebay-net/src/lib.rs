@@ -22,15 +22,15 @@ mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{
-    AnyChannel, Channel, ConstantRate, DeliveryTrace, DeliveryTraceBuilder, TraceChannel,
-    TraceError,
+    AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
+    DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
 pub use host::{Host, HostContext, Reassembly, Received, Socket};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing};
-pub use link::{AnyLink, FifoLink, Impairment, LinkStats, QueuedLink};
+pub use link::{AnyLink, FifoLink, Impairment, LinkStats, LossModel, QueuedLink};
 pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,

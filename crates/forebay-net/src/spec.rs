@@ -2,8 +2,9 @@
 //!
 //! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
-use crate::channel::DeliveryTrace;
+use crate::channel::{BucketSpec, DeliveryTrace};
 use crate::life::{After, Life, Writing};
+use crate::link::LossModel;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -69,6 +70,8 @@ pub struct LinkSpec {
     pub reorder: bool,
     /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
     pub loss: f64,
+    /// Losses that are not independent of each other, in place of `loss`.
+    pub loss_model: Option<LossModel>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38).
@@ -77,6 +80,13 @@ pub struct LinkSpec {
     pub queue: QueueSpec,
     /// What the port does beside queueing.
     pub scheme: SchemeSpec,
+}
+
+impl LinkSpec {
+    /// True if a packet may be lost on the wire.
+    pub fn loses(&self) -> bool {
+        self.loss > 0.0 || self.loss_model.is_some()
+    }
 }
 
 /// How fast a link transmits.
@@ -91,6 +101,8 @@ pub enum ChannelSpec {
         /// Where in it the run begins.
         offset: Span,
     },
+    /// By a token bucket.
+    Bucket(BucketSpec),
 }
 
 impl ChannelSpec {
@@ -99,6 +111,7 @@ impl ChannelSpec {
         match self {
             ChannelSpec::Constant(rate) => *rate,
             ChannelSpec::Trace { trace, .. } => trace.mean_rate(),
+            ChannelSpec::Bucket(bucket) => bucket.rate,
         }
     }
 }

@@ -185,7 +185,8 @@ fn two_traces_by_hand() {
 
 #[test]
 fn measured_traces() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/cellular");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("a folder above");
+    let folder = beside.join("shared/data/cellular");
     for name in ["2_campus_pedestrian.trace", "ATT-LTE-driving.down"] {
         let Ok(text) = std::fs::read_to_string(folder.join(name)) else {
             eprintln!("skipped: {name} is not at {}", folder.display());

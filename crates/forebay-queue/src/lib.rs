@@ -10,6 +10,7 @@ extern crate alloc;
 mod table;
 
 mod any;
+pub mod cell;
 pub mod codel;
 mod discipline;
 pub mod droptail;

@@ -114,6 +114,8 @@ disciplines! { $
         "A queue for each flow, served in turn, each under CoDel; new flows go first.";
     Pie pie: "pie", "PIE", "RFC 8033",
         "Marks or drops arrivals with a probability that a controller of the delay sets.";
+    Cell cell: "cell", "Cell", "doi:10.1109/VETECS.2000.851593",
+        "A queue for each user, served by proportional fairness or in turn.";
 }
 
 #[cfg(test)]

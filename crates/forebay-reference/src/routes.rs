@@ -264,6 +264,7 @@ fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference>
         let rate = match &link.channel {
             ChannelSpec::Constant(rate) => *rate,
             ChannelSpec::Trace { trace, .. } => trace.mean_rate(),
+            ChannelSpec::Bucket(bucket) => bucket.rate,
         };
         let (delay_s, bytes_per_s) = (seconds(link.delay), bytes_per_s(rate));
         vec![Epoch { from_s: 0.0, delay_s, bytes_per_s }]

@@ -6,7 +6,7 @@ use super::escape::html;
 use super::figures::{figure, four_digits, prefix, second_prefix};
 use super::look::Looks;
 use super::results::{Aggregate, Results, Run};
-use forebay_scenario::statistics::Interval;
+use forebay_metrics::statistics::Interval;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -128,7 +128,7 @@ impl Series {
 /// routers.
 fn utilisation(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     let mut links: BTreeMap<&String, f64> = BTreeMap::new();
-    for (link, share) in results.aggregate.iter().flat_map(|a| &a.utilisation) {
+    for (link, share) in results.aggregate.iter().flat_map(|a| &a.means.utilisation) {
         let most = links.entry(link).or_default();
         *most = most.max(share.mean);
     }
@@ -138,7 +138,7 @@ fn utilisation(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     links.sort_by(|a, b| b.1.total_cmp(&a.1));
     links.truncate(LINKS);
     let of = |(link, _): &(&String, f64)| {
-        let shares = || results.aggregate.iter().map(|a| a.utilisation.get(*link));
+        let shares = || results.aggregate.iter().map(|a| a.means.utilisation.get(*link));
         Row {
             label: link.to_string(),
             more: String::new(),
@@ -258,10 +258,11 @@ fn delay(
         let value = |name: &str| Some(of.get(&format!("{key}_{name}_ms"))?.mean * 1e-3);
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
-    let mixed = results.aggregate.iter().any(|a| a.by_class.len() > 1);
+    let mixed = results.aggregate.iter().any(|a| a.means.by_class.len() > 1);
     // A class that is a protocol of the page looks like it.
     let names = results.aggregate.iter().map(|a| a.name.as_str());
-    let classes = results.aggregate.iter().flat_map(|a| a.by_class.keys().map(String::as_str));
+    let classes =
+        results.aggregate.iter().flat_map(|a| a.means.by_class.keys().map(String::as_str));
     let looks = Looks::new(names.chain(classes));
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let mut push = |label: String, more: String, look: Look, values: Vec<Option<f64>>| {
@@ -269,12 +270,12 @@ fn delay(
                 rows.push(Row { label, more, look: Some(look), values, halves: Vec::new() });
             }
         };
-        if !mixed || aggregate.by_class.is_empty() {
-            let all = values(&aggregate.metrics);
+        if !mixed || aggregate.means.by_class.is_empty() {
+            let all = values(&aggregate.means.metrics);
             push(protocol.title.clone(), String::new(), Look::of(protocol), all);
             continue;
         }
-        for (class, metrics) in &aggregate.by_class {
+        for (class, metrics) in &aggregate.means.by_class {
             let known = results.aggregate.iter().find(|a| a.name == *class);
             let class = looks.of(class, known.map_or("", |a| a.title.as_str()));
             let of_run = match protocols.len() {
@@ -340,7 +341,7 @@ impl Axis {
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    forebay_scenario::statistics::mean(&values.collect::<Vec<f64>>())
+    forebay_metrics::statistics::mean(&values.collect::<Vec<f64>>())
 }
 
 /// The least of a few round numbers times a power of ten that is not below `value`: a quarter of

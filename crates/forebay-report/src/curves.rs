@@ -2,7 +2,7 @@
 //! reference they are.
 
 use super::results::{Results, Run};
-use forebay_scenario::statistics::quantile;
+use forebay_metrics::statistics::quantile;
 
 /// Most steps of a distribution; beyond them its quantiles in steps of 1/500 are drawn.
 const STEPS: usize = 500;

@@ -1,12 +1,11 @@
 //! `report.html`: what happened in the runs of a folder of results, on one page that needs nothing
 //! else.
 //!
-//! `metrics` names what is reported of a run. The way through the rest of the folder: `results` and
-//! `parquet_rows` read the files; `gather` sorts rows into lines, which `downsample` keeps short;
-//! `panels` says which lines stand together in a plot over time, `curves` and `charts` what is
-//! drawn over all runs; `data` turns them into JSON, `tables` the rest into HTML; `page` puts them
-//! together with the script. The script draws what it is given and knows no metric: a new plot is a
-//! few lines in `panels`.
+//! The way through the folder: `results` and `parquet_rows` read the files; `gather` sorts rows
+//! into lines, which `downsample` keeps short; `panels` says which lines stand together in a plot
+//! over time, `curves` and `charts` what is drawn over all runs; `data` turns them into JSON,
+//! `tables` the rest into HTML; `page` puts them together with the script. The script draws what it
+//! is given and knows no metric: a new plot is a few lines in `panels`.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
@@ -22,7 +21,6 @@ mod escape;
 mod figures;
 mod gather;
 mod look;
-mod metrics;
 mod page;
 mod panels;
 mod parquet_rows;
@@ -31,7 +29,7 @@ mod series;
 mod tables;
 
 pub use error::{MOST_FOLDERS, ReportError};
-pub use metrics::{
+pub use forebay_metrics::{
     ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
     Shown, Unit, labels, rows,
 };

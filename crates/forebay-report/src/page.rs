@@ -139,7 +139,9 @@ fn references(results: &Results, protocols: &[Protocol]) -> String {
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let Some(run) = results.runs_of(&aggregate.protocol).next() else { continue };
         let reference = &run.reference;
-        let mode = reference.mode.as_deref().map_or(String::new(), |mode| format!(", {mode}"));
+        // A run without a reference has no mode, or an empty one.
+        let mode = reference.mode.as_deref().filter(|mode| !mode.is_empty());
+        let mode = mode.map_or(String::new(), |mode| format!(", {mode}"));
         let why = reference.why.as_deref().filter(|why| !why.is_empty());
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         let text = format!("{}{mode}{why}", reference.kind);

@@ -1,11 +1,9 @@
 //! What a folder of results says in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
-use super::metrics::Means;
-use forebay_scenario::statistics::Interval;
+use forebay_metrics::Means;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -84,40 +82,8 @@ pub(super) struct Aggregate {
     pub completed: usize,
     #[serde(default)]
     pub skipped: usize,
-    pub drops: BTreeMap<String, Interval>,
-    pub metrics: BTreeMap<String, Interval>,
-    pub utilisation: BTreeMap<String, Interval>,
-    #[serde(default)]
-    pub ce_marks_by_link: BTreeMap<String, Interval>,
-    #[serde(default)]
-    pub by_class: BTreeMap<String, BTreeMap<String, Interval>>,
-    /// Of the reference: `afct_s`, `afct_ratio`.
-    #[serde(default)]
-    pub reference: BTreeMap<String, Interval>,
-}
-
-impl Means for Aggregate {
-    fn metric(&self, name: &str) -> Option<Interval> {
-        self.metrics.get(name).copied()
-    }
-    fn classes(&self) -> impl Iterator<Item = &str> {
-        self.by_class.keys().map(String::as_str)
-    }
-    fn of_class(&self, class: &str, name: &str) -> Option<Interval> {
-        self.by_class.get(class)?.get(name).copied()
-    }
-    fn reference(&self, name: &str) -> Option<Interval> {
-        self.reference.get(name).copied()
-    }
-    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.utilisation.iter().map(|(name, share)| (name.as_str(), *share))
-    }
-    fn marks(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.ce_marks_by_link.iter().map(|(name, marks)| (name.as_str(), *marks))
-    }
-    fn drops(&self) -> impl Iterator<Item = (&str, Interval)> {
-        self.drops.iter().map(|(reason, drops)| (reason.as_str(), *drops))
-    }
+    #[serde(flatten)]
+    pub means: Means<String>,
 }
 
 impl Results {

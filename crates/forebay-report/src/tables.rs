@@ -4,9 +4,9 @@ use super::charts::marker;
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{figure, prefix, second_prefix};
-use super::metrics::{Shown, Unit, labels};
 use super::results::Results;
-use forebay_scenario::statistics::Interval;
+use forebay_metrics::statistics::Interval;
+use forebay_metrics::{Shown, Unit, labels};
 use std::fmt::Write;
 
 /// A column per protocol, a row per metric that any protocol has.
@@ -17,7 +17,8 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         delivered_is_known: results.aggregate.iter().all(|a| a.completed == a.flows),
         one_link: false,
     };
-    for of in crate::metrics::rows(&results.aggregate, shown) {
+    let means: Vec<_> = results.aggregate.iter().map(|of| &of.means).collect();
+    for of in forebay_metrics::rows(&means, shown) {
         row(&mut rows, &html(&of.label), of.unit, &of.values);
     }
     // Flows that did not start are said apart.

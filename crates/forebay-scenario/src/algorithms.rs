@@ -5,8 +5,6 @@ use crate::protocol::Bundle;
 use crate::registry::{Chosen, Controllers, Line, first_line, lines};
 use forebay_cc::{AnyController, AnyFeedback, Entry, Init, ParamError, Spec, TABLE};
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 /// An algorithm that scenarios can name.
 #[derive(Clone, Copy, Debug)]
@@ -182,27 +180,4 @@ impl AlgorithmSpec {
             AlgorithmSpec::Registered(spec) => spec.chosen.params.clone(),
         }
     }
-}
-
-/// True if the table has an algorithm of that name.
-pub(crate) fn is_algorithm(name: &str) -> bool {
-    TABLE.iter().any(|entry| entry.name == name)
-}
-
-/// True if `name` can name a protocol or a class: lower-case letters, digits, `-`, 1 to 40 of them.
-pub(crate) fn is_name(name: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    (1..=40).contains(&name.len()) && name.bytes().all(plain)
-}
-
-/// `name`, kept as long as the process lives: each name once.
-pub(crate) fn kept(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(name) = names.get(name) {
-        return name;
-    }
-    let name: &'static str = String::leak(name.to_string());
-    names.insert(name);
-    name
 }

@@ -5,9 +5,7 @@ use super::network::Network;
 use super::source::Sources;
 use super::{Flow, Link, LinkDirection, Node, Scenario};
 use forebay_base::{NodeId, Rng, Span, Stream};
-use forebay_net::{
-    ChannelSpec, FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec,
-};
+use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec};
 use std::sync::Arc;
 
 impl Scenario {
@@ -28,7 +26,7 @@ impl Scenario {
         Ok(NetSpec {
             version: self.ip_version,
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
-            links: self.links.iter().flat_map(|link| self.directions(link, &network)).collect(),
+            links: self.directed_links(seed, &network),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
             events: self.events.clone(),
@@ -60,23 +58,30 @@ impl Scenario {
         }
     }
 
-    /// Both directions of a link, with what the protocols of the run need of it.
-    fn directions(&self, link: &Link, network: &Network) -> [LinkSpec; 2] {
+    fn directed_links(&self, seed: u64, network: &Network) -> Vec<LinkSpec> {
+        let numbered = (0..).step_by(2).zip(&self.links);
+        numbered.flat_map(|(id, link)| self.directions(link, (id, seed), network)).collect()
+    }
+
+    /// Both directions of a link, with what the protocols of the run need of it. `id` is the number
+    /// of the first.
+    fn directions(&self, link: &Link, (id, seed): (u64, u64), network: &Network) -> [LinkSpec; 2] {
         let room_bytes = network.mtu_room_bytes(link);
-        let one = |from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
+        let one = |id: u64, from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
             from,
             to,
-            channel: ChannelSpec::Constant(wire.rate),
+            channel: wire.channel.build(wire.rate, seed, id),
             delay: wire.delay,
             jitter: wire.jitter,
             reorder: wire.reorder,
             loss: wire.loss,
+            loss_model: wire.loss_model.clone(),
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
             queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
             scheme: network.scheme(from, wire),
         };
-        [one(link.a, link.b, &link.forward), one(link.b, link.a, &link.reverse)]
+        [one(id, link.a, link.b, &link.forward), one(id + 1, link.b, link.a, &link.reverse)]
     }
 
     fn flow(&self, flow: &Flow, id: u64, seed: u64, transport: usize) -> FlowSpec {

@@ -19,7 +19,8 @@ use std::path::Path;
 /// A column of a CSV file that a scenario may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvColumn {
-    /// The key of the scenario that names the file: `csv.links`, `csv.hosts`, `csv.flows`.
+    /// The key of the scenario that names the file: `csv.links`, `csv.hosts`, `csv.flows`; of a link
+    /// `schedule`.
     pub file: &'static str,
     /// Its name in the first line.
     pub name: &'static str,
@@ -60,6 +61,12 @@ columns! {
         "after": "in place of start_s: row (from 1 on) of an earlier flow of src, which it follows",
         "think_s": "may be empty: time from that end to the start, in seconds, or with unit",
         "class": "class of the flow in results; an empty cell: its protocol",
+    }
+    SCHEDULE_COLUMNS of "schedule" {
+        "at_s": "when, in seconds, or with unit: 1.5, 1500ms",
+        "rate_bps": "may be empty: new rate in bit/s, or with unit",
+        "delay_ns": "may be empty: new propagation delay in nanoseconds, or with unit",
+        "loss": "may be empty: new loss probability, 0.0 to 1.0",
     }
 }
 
@@ -281,6 +288,12 @@ impl Row<'_> {
         let inside = (0.0..=MAX_SPAN.as_secs_f64()).contains(&seconds);
         let span = inside.then(|| Span::from_secs_f64(seconds));
         span.ok_or_else(|| self.wrong(column, "0 s to 100 years"))
+    }
+    /// A probability.
+    pub fn probability(&self, column: usize) -> Result<f64, Fault> {
+        let number = self.text(column).parse::<f64>().ok();
+        let number = number.filter(|p| (0.0..=1.0).contains(p));
+        number.ok_or_else(|| self.wrong(column, "a probability from 0.0 to 1.0"))
     }
     /// A number of packets, 1 to 2^32 - 1.
     pub fn packets(&self, column: usize) -> Result<u64, Fault> {

@@ -173,6 +173,9 @@ pub enum Problem {
     /// A CSV file whose rows cannot be read.
     #[error("{0}")]
     Csv(String),
+    /// A file that is no delivery trace.
+    #[error("{0}")]
+    Trace(String),
     /// A file that cannot be used.
     #[error("cannot read `{path}`: {why}")]
     File {
@@ -193,7 +196,7 @@ impl Problem {
     fn texts(&mut self) -> Vec<(&mut String, usize)> {
         use Problem::{
             Conflict, Csv, Duplicate, File, MissingKey, NoFlows, NoRoute, NotAssignment,
-            OutOfRange, PacketTooLarge, Syntax, Unit, UnknownCell, UnknownKey, UnknownName,
+            OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell, UnknownKey, UnknownName,
             WrongType,
         };
         match self {
@@ -206,7 +209,7 @@ impl Problem {
             UnknownCell { prefix: a, cell: b } | NoRoute { from: a, to: b } => {
                 vec![(a, MOST_SHOWN), (b, MOST_SHOWN)]
             }
-            Conflict(text) | Csv(text) | PacketTooLarge { what: text, .. } => {
+            Conflict(text) | Csv(text) | Trace(text) | PacketTooLarge { what: text, .. } => {
                 vec![(text, MOST_SAID)]
             }
             File { path, why } => vec![(path, MOST_SAID), (why, MOST_SAID)],

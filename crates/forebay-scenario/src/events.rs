@@ -33,6 +33,8 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
         (Some(link), None, None) if changes => {
             let delay = event.delay.iter().try_for_each(topology::check_delay);
             let (link, ()) = both(topology.link(link), delay)?;
+            check_rate(event, &topology.links[link])?;
+            check_loss(event, &topology.links[link])?;
             Ok(link_events(event, link))
         }
         (Some(_), None, None) => {
@@ -60,15 +62,45 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
     }
 }
 
-fn link_events(event: &EventEntry, link: usize) -> Vec<NetEvent> {
-    let direction = event.direction.as_ref().map_or(Direction::Both, |at| at.value);
-    let sides: &[usize] = match direction {
+/// The directions of a link that an event is about: 0 forward, 1 reverse.
+fn sides(event: &EventEntry) -> &'static [usize] {
+    match event.direction.as_ref().map_or(Direction::Both, |at| at.value) {
         Direction::Forward => &[0],
         Direction::Reverse => &[1],
         Direction::Both => &[0, 1],
-    };
+    }
+}
+
+/// A link that follows a trace has no rate to set.
+fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
+    let Some(rate) = &event.rate else { return Ok(()) };
+    let directions = [&link.forward, &link.reverse];
+    match sides(event).iter().any(|&side| directions[side].channel.is_trace()) {
+        false => Ok(()),
+        true => {
+            let text = format!("the link `{}` follows a trace, which says its rate", link.name);
+            let hint = "name the other direction with `direction`, or give the link a `rate`";
+            Err(rate.fault(Problem::Conflict(text)).hint(hint))
+        }
+    }
+}
+
+/// A link with a table of losses has no probability to set.
+fn check_loss(event: &EventEntry, link: &Link) -> Result<(), Fault> {
+    let Some(loss) = &event.loss else { return Ok(()) };
+    let directions = [&link.forward, &link.reverse];
+    match sides(event).iter().any(|&side| directions[side].loss_model.is_some()) {
+        false => Ok(()),
+        true => {
+            let text = format!("the link `{}` has a table of losses, not a probability", link.name);
+            Err(loss.fault(Problem::Conflict(text)))
+        }
+    }
+}
+
+fn link_events(event: &EventEntry, link: usize) -> Vec<NetEvent> {
     let mut events = Vec::new();
-    for side in sides {
+    for side in sides(event) {
         let id = LinkId((2 * link + side) as u32);
         events.extend(event.rate.iter().map(|rate| NetEvent::Rate(id, rate.value)));
         events.extend(event.delay.iter().map(|delay| NetEvent::Delay(id, delay.value)));

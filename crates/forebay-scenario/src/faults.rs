@@ -303,7 +303,11 @@ fn lose_element(list: &str, item: &Item, lost: &mut Lost) {
     match list {
         "routers" => lost.any_node = true,
         "hosts" => {
-            match text("name") {
+            let alone = match &item.value {
+                Value::String(name) => Some(name.clone()),
+                _ => None,
+            };
+            match text("name").or(alone) {
                 Some(name) => lost.nodes.push(name),
                 None => lost.any_node = true,
             }

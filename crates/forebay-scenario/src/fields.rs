@@ -275,12 +275,12 @@ macro_rules! choices {
     ($(
         $(#[$meta:meta])*
         $vis:vis enum $name:ident {
-            $( $(#[doc = $doc:literal])* $variant:ident = $text:literal, )*
+            $( $(#[$of_variant:meta])* $variant:ident = $text:literal, )*
         }
     )*) => { $(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        $vis enum $name { $( $(#[doc = $doc])* $variant, )* }
+        $vis enum $name { $( $(#[$of_variant])* $variant, )* }
         impl Field for $name {
             fn read(item: &Item, key: &str) -> Result<Self, Fault> {
                 let names = [$($text),*];

@@ -1,6 +1,8 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::error::{Fault, Problem};
+use super::expect::ExpectEntry;
 use super::faults::all;
 use super::fields::{
     At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
@@ -8,14 +10,17 @@ use super::fields::{
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
 use super::life::{Before, LawOf, WriteTable};
+use super::losses::LossKey;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
+use super::schedules::ScheduleKey;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
+use std::ops::Deref;
 
 choices! {
     /// When the clock of a flow completion time starts.
@@ -112,8 +117,9 @@ sections! {
             router: Named<Routers>,
             /// The routers: names, or tables.
             routers: Vec<At<RouterEntry>>,
-            /// Hosts, or groups of hosts.
-            hosts: Vec<At<HostGroup>>,
+            /// Hosts, or groups of hosts: tables, or the names of hosts whose links are declared
+            /// under `links`.
+            hosts: Vec<At<HostEntry>>,
             /// Links.
             links: Vec<At<LinkEntry>>,
             /// Flows, or groups of flows.
@@ -122,6 +128,8 @@ sections! {
             events: Vec<At<EventEntry>>,
             /// Links, hosts and flows in CSV files.
             csv: CsvFiles,
+            /// What is expected of the results.
+            expect: Vec<At<ExpectEntry>>,
         }
     }
     /// What one direction of a link is like.
@@ -130,6 +138,18 @@ sections! {
         optional {
             /// Rate with unit, such as "10Mbit/s"; 1kbit/s to 400Gbit/s.
             rate: Rate,
+            /// In place of a rate: a file of delivery opportunities in mahimahi's format, relative
+            /// to the scenario file, or a table with `file` and `offset`.
+            trace: TraceKey,
+            /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
+            /// or a table with `name`, `length`, `scale` and `seed`.
+            generator: GeneratorKey,
+            /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
+            /// `peak`, all else at the rate.
+            bucket: BucketTable,
+            /// How rate, delay and loss change over time: a list of steps `{ at, rate, delay,
+            /// loss }`, or a CSV file with the columns at_s, rate_bps, delay_ns, loss.
+            schedule: ScheduleKey,
             /// Propagation delay with unit, such as "5ms"; at most "1000s".
             delay: Span,
             /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
@@ -137,11 +157,13 @@ sections! {
             jitter: Span,
             /// True: packets overtake others where an event lowers the delay; default false.
             reorder: bool,
-            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0.
-            loss: Probability,
+            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0. Or a table:
+            /// losses in bursts with `enter` and `leave`, or of `packets` by their numbers.
+            loss: LossKey,
             /// Longest IP packet in bytes; default 1500.
             mtu_bytes: u16,
-            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0.
+            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
+            /// link that follows a trace 4, as in mahimahi.
             overhead_bytes: u16,
             /// The queue in front of the link: a table, or its limit alone.
             queue: Queue,
@@ -566,6 +588,38 @@ impl Field for RouterEntry {
     }
 }
 
+/// A host or a group of hosts: a table, or the name of a host alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostEntry(pub HostGroup);
+
+impl Deref for HostEntry {
+    type Target = HostGroup;
+    fn deref(&self) -> &HostGroup {
+        &self.0
+    }
+}
+
+impl Field for HostEntry {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => HostGroup::read(item, key).map(HostEntry),
+            _ => {
+                let name = At::<String>::read(item, key);
+                let name = name.map_err(|fault| {
+                    or_also(fault, key, "a table such as { name = \"h\", attach = \"r\" }")
+                })?;
+                Ok(HostEntry(HostGroup { name, ..HostGroup::default() }))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        self.0.write()
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [String::schema(), HostGroup::schema()] })
+    }
+}
+
 /// Parameters of algorithms, by protocol; what they hold is the algorithm's business.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Protocols(pub Vec<ProtocolTable>);
@@ -666,8 +720,19 @@ impl LinkParams {
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
         };
+        // A rate or a trace of its own stands for all of the other.
+        let paced = self.rate.is_some() || self.trace.is_some() || self.generator.is_some();
+        let pace = if paced { self } else { other };
         LinkParams {
-            rate: self.rate.clone().or_else(|| other.rate.clone()),
+            rate: pace.rate.clone(),
+            trace: pace.trace.clone(),
+            generator: pace.generator.clone(),
+            // The bucket of another goes with a rate, not with a trace.
+            bucket: match self.trace.is_some() || self.generator.is_some() {
+                true => self.bucket.clone(),
+                false => self.bucket.clone().or_else(|| other.bucket.clone()),
+            },
+            schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
             reorder: self.reorder.clone().or_else(|| other.reorder.clone()),

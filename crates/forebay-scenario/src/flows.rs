@@ -11,7 +11,7 @@ use super::protocols::Names;
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
-use crate::algorithms::{is_name, kept};
+use crate::names::{is_name, kept};
 use forebay_base::{NodeId, Span, Time};
 use forebay_net::Law;
 use std::collections::BTreeSet;

@@ -8,8 +8,8 @@
 //! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
 //! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
 //! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp` (names resolved, groups expanded), at last `build` (what a driver
-//! runs).
+//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a
+//! driver runs).
 
 #![forbid(unsafe_code)]
 
@@ -17,9 +17,12 @@ mod algorithms;
 mod buffers;
 mod build;
 mod builtin;
+mod channels;
 mod csv;
 mod error;
 mod events;
+mod expect;
+mod expectation;
 mod faults;
 mod fields;
 mod file;
@@ -28,10 +31,12 @@ mod inrpp;
 mod item;
 mod life;
 mod link_names;
+mod losses;
 mod margin;
 pub mod memory_estimate;
 mod mtu_check;
 mod named;
+mod names;
 mod network;
 mod outline;
 mod protocol;
@@ -41,14 +46,16 @@ mod rcp;
 pub mod registry;
 mod routes;
 mod samples;
+mod schedules;
 mod schema;
 mod set;
 mod source;
-pub mod statistics;
 mod tcp;
 mod tcp_of;
 mod text;
 mod topology;
+pub mod trace_statistics;
+pub mod traces;
 mod traps;
 mod units;
 
@@ -58,10 +65,13 @@ mod tests;
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
+pub use channels::{Channel, GeneratedTrace, Offset, TraceFile};
 pub use csv::{CSV_COLUMNS, CsvColumn};
 pub use error::{Mistake, Place, Problem, ScenarioError};
+pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
-pub use forebay_net::{After, Law, Life, Writing};
+pub use forebay_metrics::statistics;
+pub use forebay_net::{After, Law, Life, LossModel, Writing};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
@@ -124,6 +134,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// What is expected of its results.
+    pub expect: Vec<Expectation>,
     /// What its CSV files hold that is not used, as sentences.
     pub unused: Vec<String>,
 }
@@ -157,8 +169,10 @@ pub struct Link {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkDirection {
-    /// Rate.
+    /// Rate; where it follows a trace, the mean.
     pub rate: Rate,
+    /// How it transmits.
+    pub channel: Channel,
     /// Propagation delay.
     pub delay: Span,
     /// Extra delay of each packet, uniform from 0 to this.
@@ -167,6 +181,8 @@ pub struct LinkDirection {
     pub reorder: bool,
     /// Probability that a packet is lost, 0.0 to 1.0.
     pub loss: f64,
+    /// Losses that are not independent, in place of that probability.
+    pub loss_model: Option<LossModel>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own.
@@ -257,6 +273,32 @@ impl Scenario {
         text::write(self)
     }
 
+    /// The delivery traces that are files, each once, in the order of links.
+    pub fn trace_files(&self) -> Vec<&TraceFile> {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut files: Vec<&TraceFile> = Vec::new();
+        for file in directions.filter_map(|direction| direction.channel.file()) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// The same scenario with other paths of its trace files.
+    #[must_use]
+    pub fn with_trace_paths(&self, path: impl Fn(&TraceFile) -> String) -> Scenario {
+        let mut scenario = self.clone();
+        for link in &mut scenario.links {
+            for direction in [&mut link.forward, &mut link.reverse] {
+                if let Channel::Trace(file) = &mut direction.channel {
+                    file.path = path(file);
+                }
+            }
+        }
+        scenario
+    }
+
     /// What a reader of its results should know: settings that are allowed and seldom meant.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
@@ -317,6 +359,8 @@ impl Scenario {
         !self.start_jitter.is_zero()
             || directions.into_iter().any(|direction| {
                 direction.loss > 0.0
+                    || direction.channel.is_random()
+                    || matches!(direction.loss_model, Some(LossModel::GilbertElliott { .. }))
                     || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
                     || direction.port.is_some()
@@ -435,7 +479,9 @@ fn read(
     let names = protocols::Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
-    let events = events::expand(&file, &topology, &mut faults);
+    let mut events = events::expand(&file, &topology, &mut faults);
+    events.extend(schedules::expand(&topology, (sources, base), &mut faults));
+    events.sort_by_key(|event| event.at);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
@@ -463,11 +509,13 @@ fn read(
         links: topology.links.clone(),
         flows,
         events,
+        expect: Vec::new(),
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
+    scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
     // Packets and caches have a size where all that they are made of is right.
     let lost = &topology.lost;
     let wrong = |faults: &Faults, keys: &[&str]| {

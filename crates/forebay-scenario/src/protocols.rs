@@ -5,7 +5,8 @@ use super::faults::{Faults, note};
 use super::fields::At;
 use super::file::{File, Param, ProtocolTable};
 use super::{Scenario, tcp};
-use crate::algorithms::{Algorithm, AlgorithmSpec, is_name, kept};
+use crate::algorithms::{Algorithm, AlgorithmSpec};
+use crate::names::{is_name, kept};
 use crate::protocol::Bundle;
 use forebay_cc::Spec;
 

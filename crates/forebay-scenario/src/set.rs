@@ -3,7 +3,7 @@
 //! A key is a dotted path. Where the path enters an array of tables, the next part is the name of
 //! an element (of a link also "a-b"), or its number from 0. Where it enters a queue whose limit
 //! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
-//! router. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! router or of a host. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
 use super::error::{Fault, Problem};
 use super::item::{Entry, Item, Value, parse_document};
@@ -64,15 +64,16 @@ fn step<'a>(
             Ok(&mut entries[index].item)
         }
         Value::Array(items) => {
+            let named_alone = matches!(key, "routers" | "hosts");
             let name = |item: &Item| match &item.value {
-                Value::String(name) if key == "routers" => Some(name.clone()),
+                Value::String(name) if named_alone => Some(name.clone()),
                 _ => name_of(item),
             };
             let names: Vec<String> = items.iter().map(|i| name(i).unwrap_or_default()).collect();
             let by_number = || part.parse().ok().filter(|&i: &usize| i < names.len());
             match names.iter().position(|n| n == part).or_else(by_number) {
                 Some(index) => {
-                    if key == "routers" && !last {
+                    if named_alone && !last {
                         spell_out(&mut items[index], "name");
                     }
                     Ok(&mut items[index])

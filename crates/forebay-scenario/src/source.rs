@@ -128,7 +128,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
     })
 }
 
-fn io_reason(error: &std::io::Error) -> String {
+pub(super) fn io_reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),

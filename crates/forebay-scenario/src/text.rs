@@ -1,15 +1,18 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::fields::{At, Field, Section};
 use super::file::{
-    File, FlowGroup, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols, Queue,
-    QueueTable, RouterEntry, RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
+    Queue, QueueTable, RouterEntry, RouterTable,
 };
+use super::losses::LossKey;
 use super::named::Named;
 use super::source::Loc;
-use super::units::{Bytes, GivenLimit, Probability, Seconds};
+use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
-    Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, inrpp, life, rcp, tcp, tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
+    tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_queue::Limit;
@@ -70,8 +73,10 @@ fn is_list(value: &toml::Value) -> bool {
 fn file(scenario: &Scenario) -> File {
     let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
-    let host =
-        |node: &super::Node| HostGroup { name: At::new(node.name.clone()), ..HostGroup::default() };
+    let host = |node: &super::Node| {
+        let name = At::new(node.name.clone());
+        HostEntry(HostGroup { name, ..HostGroup::default() })
+    };
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
@@ -97,6 +102,7 @@ fn file(scenario: &Scenario) -> File {
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
         csv: None,
+        expect: expect::describe(scenario),
     }
 }
 
@@ -146,11 +152,23 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
-        rate: some(wire.rate),
+        rate: (!wire.channel.is_trace()).then(|| At::new(wire.rate)),
+        trace: wire.channel.file().map(|file| At::new(TraceKey::describe(file))),
+        generator: match &wire.channel {
+            Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
+            _ => None,
+        },
+        bucket: match wire.channel {
+            Channel::Bucket { burst_bytes, peak } => {
+                some(BucketTable { burst: At::new(Bytes(burst_bytes)), peak: some(peak) })
+            }
+            _ => None,
+        },
+        schedule: None, // its steps are events
         delay: some(wire.delay),
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
-        loss: some(Probability(wire.loss)),
+        loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),

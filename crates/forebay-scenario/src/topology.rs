@@ -1,15 +1,20 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
+use super::channels::{TraceFiles, bucket_of};
 use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
-use super::file::{CsvFiles, File, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use super::file::{
+    CsvFiles, File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered,
+};
 use super::queues::queue_of;
+use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
+use super::traces::OPPORTUNITY_OVERHEAD_BYTES;
 use super::units::MAX_DELAY;
-use super::{Link, LinkDirection, Node};
+use super::{Channel, Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,6 +41,7 @@ pub(super) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
+    traces: TraceFiles,
     /// What is not here because it was declared wrongly.
     pub lost: Lost,
 }
@@ -48,7 +54,8 @@ pub(super) fn expand(
     lost: Lost,
     faults: &mut Faults,
 ) -> Topology {
-    let mut topology = Topology { lost, ..Topology::default() };
+    let traces = TraceFiles::new(base);
+    let mut topology = Topology { lost, traces, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -61,7 +68,7 @@ pub(super) fn expand(
         let router = router.as_ref().map(|at| at.value.resolve()).transpose();
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
-    let groups: &[At<HostGroup>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
         if file.csv.is_some() {
@@ -101,12 +108,13 @@ pub(super) fn expand(
     for group in made {
         faults.keep(topology.check_linked(group));
     }
+    topology.traces.notes().into_iter().for_each(|note| sources.note(note));
     topology
 }
 
 /// Refuse more hosts without an access link than all links have ends, before the first of them is
 /// made.
-fn check_ends(group: &At<HostGroup>, most: usize) -> Result<(), Fault> {
+fn check_ends(group: &At<HostEntry>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
         Some(count) if host.attach.is_none() && count.value as usize > most => {
@@ -210,7 +218,7 @@ impl Topology {
         Ok(id)
     }
 
-    fn add_hosts(&mut self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
         if let Some(count) = &host.count {
@@ -233,7 +241,7 @@ impl Topology {
     }
 
     /// The access links of a group.
-    fn attach(&mut self, group: &At<HostGroup>, defaults: &LinkParams) -> Result<(), Fault> {
+    fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
         let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
         for number in numbers(host.count.as_ref(), host.first.as_ref())? {
@@ -247,7 +255,7 @@ impl Topology {
     /// Where the access links of a group lead, and what they are like; None if it has none.
     fn access<'a>(
         &self,
-        group: &'a At<HostGroup>,
+        group: &'a At<HostEntry>,
         defaults: &LinkParams,
     ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
@@ -304,7 +312,7 @@ impl Topology {
         owner: &At<T>,
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
-        let wires = wires(params, reverse, defaults, owner);
+        let wires = wires(params, reverse, defaults, owner, &self.traces);
         match self.lost.has_key("link_defaults") {
             true => wires.map_err(Fault::missing_follows),
             false => wires,
@@ -312,7 +320,7 @@ impl Topology {
     }
 
     /// A host that is not attached must be the end of a link.
-    fn check_linked(&self, group: &At<HostGroup>) -> Result<(), Fault> {
+    fn check_linked(&self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         if host.attach.is_some() || self.lost.any_of_network() {
             return Ok(());
@@ -430,6 +438,7 @@ pub(super) fn numbers(
 pub(super) struct Origin {
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
+    pub schedule: Option<At<ScheduleKey>>,
 }
 
 /// One direction, and where its values stand. A group shares one.
@@ -444,47 +453,96 @@ fn wires<T>(
     reverse: Option<&At<LinkParams>>,
     defaults: &LinkParams,
     owner: &At<T>,
+    traces: &TraceFiles,
 ) -> Result<[Placed; 2], Fault> {
     let forward = params.or(defaults);
     let backward = match reverse {
         Some(at) => at.value.or(&forward),
         None => forward.clone(),
     };
-    both(wire(&forward, owner), wire(&backward, owner)).map(<[Placed; 2]>::from)
+    both(wire(&forward, owner, traces), wire(&backward, owner, traces)).map(<[Placed; 2]>::from)
 }
 
-fn wire<T>(params: &LinkParams, owner: &At<T>) -> Result<Placed, Fault> {
+fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Placed, Fault> {
     let missing = |key: &'static str, meaning: &str| {
         let problem = Problem::MissingKey { key, meaning: meaning.into() };
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
-    let rate = params.rate.as_ref().ok_or_else(|| missing("rate", "rate of the link"));
+    let pace = pace_of(params, traces, &missing);
     let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"));
     let delays = [params.delay.as_ref(), params.jitter.as_ref()].into_iter().flatten();
     let delays = all(delays.map(check_delay));
     // The limit is checked at any rate; without one there is no link.
-    let bps = rate.as_ref().map_or(Rate::mbps(1000), |rate| rate.value);
+    let bps = pace.as_ref().map_or(Rate::mbps(1000), |(rate, _)| *rate);
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
     let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
     let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
-    let ((rate, (delay, _)), ((queue, ()), port)) =
-        both(both(rate, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
+    let (((rate, channel), (delay, _)), ((queue, ()), port)) =
+        both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
+    let (loss, loss_model) = schedules::loss_of(params.loss.as_ref());
     let wire = LinkDirection {
-        rate: rate.value,
+        rate,
         delay: delay.value,
         jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
-        loss: params.loss.as_ref().map_or(0.0, |at| at.value.0),
+        loss,
+        loss_model,
         mtu_bytes: mtu.map_or(1500, |at| at.value),
-        overhead_bytes: params.overhead_bytes.as_ref().map_or(0, |at| at.value),
+        overhead_bytes: match (&params.overhead_bytes, &channel) {
+            (Some(at), _) => at.value,
+            (None, Channel::Constant | Channel::Bucket { .. }) => 0,
+            (None, Channel::Trace(_) | Channel::Generated(_)) => OPPORTUNITY_OVERHEAD_BYTES,
+        },
+        channel,
         queue,
         discipline,
         port,
     };
-    let origin = Rc::new(Origin { limit, mtu: mtu.map(At::place) });
+    let origin =
+        Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
+}
+
+/// How fast a link transmits: its rate, and by what.
+fn pace_of(
+    params: &LinkParams,
+    traces: &TraceFiles,
+    missing: &impl Fn(&'static str, &str) -> Fault,
+) -> Result<(Rate, Channel), Fault> {
+    if let Some(generator) = &params.generator {
+        let other = [params.trace.as_ref().map(At::place), params.bucket.as_ref().map(At::place)];
+        if let Some(other) = other.into_iter().flatten().next() {
+            let text = "a link has one of `generator`, `trace` and `bucket`";
+            return Err(other.fault(Problem::Conflict(text.into())));
+        }
+        params.rate.iter().for_each(|rate| traces.note_unused(rate, &generator.key));
+        let generated = generator.value.resolve()?;
+        return Ok((generated.rate(), Channel::Generated(generated)));
+    }
+    match (&params.rate, &params.trace) {
+        (_, Some(_)) if params.bucket.is_some() => {
+            let text = "a link has a token bucket or a trace, not both";
+            let bucket = params.bucket.as_ref().map(At::place).unwrap_or_default();
+            Err(bucket.fault(Problem::Conflict(text.into())))
+        }
+        (rate, Some(trace)) => {
+            rate.iter().for_each(|rate| traces.note_unused(rate, &trace.key));
+            let file = traces.open(trace)?;
+            Ok((file.trace.mean_rate(), Channel::Trace(file)))
+        }
+        (Some(rate), None) => {
+            let bytes = |at: &Option<At<u16>>| at.as_ref().map(|at| u64::from(at.value));
+            let mtu_bytes = bytes(&params.mtu_bytes).unwrap_or(1500);
+            let longest = mtu_bytes + bytes(&params.overhead_bytes).unwrap_or(0);
+            let bucket = params.bucket.as_ref();
+            let channel =
+                bucket.map(|bucket| bucket_of(bucket, rate.value, longest)).transpose()?;
+            Ok((rate.value, channel.unwrap_or(Channel::Constant)))
+        }
+        (None, None) => Err(missing("rate", "rate of the link")),
+    }
 }
 
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {

@@ -6,6 +6,7 @@ use super::fields::Field;
 use super::item::{Item, Value};
 use super::traps;
 use forebay_base::{IpVersion, Rate, Span};
+use forebay_metrics::{MetricDoc, Unit};
 use serde_json::{Value as Json, json};
 
 /// Longest time that a scenario may name: 100 years of 365.25 days.
@@ -133,6 +134,22 @@ fn read_units(item: &Item, key: &str, units: Units, expected: &'static str) -> R
     }
 }
 
+/// The value of a text with unit, in the unit that results have `metric` in; one without a unit
+/// takes no text.
+pub(super) fn in_unit_of(metric: &MetricDoc, item: &Item, key: &str) -> Result<f64, Fault> {
+    match metric.shown {
+        Unit::Seconds => {
+            let unit_ns = (metric.scale * 1e9).round();
+            Span::read(item, key).map(|span| span.as_nanos() as f64 / unit_ns)
+        }
+        Unit::BitsPerSecond => {
+            read_units(item, key, RATE_UNITS, RATE_EXPECTED).map(|bps| bps as f64)
+        }
+        Unit::Bytes => Bytes::read(item, key).map(|bytes| bytes.0 as f64),
+        Unit::Share | Unit::Plain | Unit::Count => Err(item.expected(key, "a number")),
+    }
+}
+
 fn unread(item: &Item, key: &str, expected: &'static str, text: &str, why: Unread) -> Fault {
     match why {
         Unread::NotANumber => item.expected(key, expected),
@@ -143,7 +160,7 @@ fn unread(item: &Item, key: &str, expected: &'static str, text: &str, why: Unrea
     }
 }
 
-fn range_fault(item: &Item, key: &str, expected: impl Into<String>) -> Fault {
+pub(super) fn range_fault(item: &Item, key: &str, expected: impl Into<String>) -> Fault {
     let found = match &item.value {
         Value::String(s) => s.clone(),
         Value::Integer(i) => i.to_string(),

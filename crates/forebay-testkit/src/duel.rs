@@ -12,6 +12,7 @@ use sawtooth::Pipe;
 
 /// Bytes of a full-sized packet on the wire: MSS and 52 bytes of headers, timestamps included.
 const PACKET_BYTES: u64 = 1500;
+const HEADER_BYTES: u64 = 52;
 /// How often the sender is asked whether it has lost: the resolution of [`Outcome::congestion_at`].
 const STEP: Span = Span::from_millis(2);
 
@@ -47,6 +48,10 @@ pub struct Outcome {
     pub congestion_at: Vec<Time>,
     /// Mean time that a packet waited at the bottleneck.
     pub wait: Span,
+    /// What a twentieth of the packets waited for at most, and at least.
+    pub wait_range: (Span, Span),
+    /// Retransmissions of all flows per packet that arrived, within the measured time.
+    pub loss: f64,
     /// Packets retransmitted by all flows over the whole run.
     pub retransmits: u64,
     /// Retransmission timeouts of all flows over the whole run.
@@ -72,6 +77,7 @@ struct Reading {
     busy: Span,
     waits: Histogram,
     received_bytes: Vec<u64>,
+    retransmits: u64,
 }
 
 impl Duel {
@@ -94,9 +100,18 @@ impl Duel {
         (self.buffer_bdp * self.rate.bytes_in(self.rtt) as f64) as u64
     }
 
-    /// Run it.
+    /// Run it. A flow alone is measured over whole cycles.
     pub fn run(&self) -> Outcome {
-        assert_eq!(u64::from(self.config.mss_bytes) + 52, PACKET_BYTES);
+        self.outcome(self.flows.len() == 1)
+    }
+    /// Run it, and measure all of the measured time: for flows without cycles of losses.
+    pub fn run_through(&self) -> Outcome {
+        self.outcome(false)
+    }
+
+    /// The run before it begins, and its bottleneck.
+    pub fn simulation(&self, options: Options) -> (Simulation, LinkId) {
+        assert_eq!(u64::from(self.config.mss_bytes) + HEADER_BYTES, PACKET_BYTES);
         let (mut world, hosts, bottleneck) =
             dumbbell(self.flows.len(), self.rate, self.rtt, self.buffer_bytes());
         let mut rng = Rng::new(self.seed, Stream::StartJitter, 0);
@@ -105,11 +120,16 @@ impl Duel {
             let index = world.transport(spec.name(), self.config, move |init| made.build(init));
             world.flow(pair, Time::from_nanos(rng.below(1_000_000_000)), None, index);
         }
-        let sim = Simulation::new(&world.spec, self.seed, Options::default());
-        self.measure(sim.expect("a sound network"), bottleneck)
+        let sim = Simulation::new(&world.spec, self.seed, options);
+        (sim.expect("a sound network"), bottleneck)
     }
 
-    fn measure(&self, mut sim: Simulation, bottleneck: LinkId) -> Outcome {
+    fn outcome(&self, whole_cycles: bool) -> Outcome {
+        let (sim, bottleneck) = self.simulation(Options::default());
+        self.measure(sim, bottleneck, whole_cycles)
+    }
+
+    fn measure(&self, mut sim: Simulation, bottleneck: LinkId, whole_cycles: bool) -> Outcome {
         let start = Time::ZERO + self.warm_up;
         let end = start + self.measured;
         assert_eq!(sim.run_until(start).unwrap(), Status::Running);
@@ -124,7 +144,7 @@ impl Duel {
                 seen = now_seen;
                 congestion_at.push(sim.now());
                 let reading = self.read(&sim, bottleneck);
-                if self.flows.len() == 1 && congestion_at.len() == 1 {
+                if whole_cycles && congestion_at.len() == 1 {
                     before = reading;
                 } else {
                     at_last_loss = Some(reading);
@@ -132,8 +152,8 @@ impl Duel {
             }
         }
         assert!(sim.conservation().holds(), "{:?}", sim.conservation());
-        let whole_cycles = at_last_loss.filter(|_| self.flows.len() == 1);
-        let after = whole_cycles.unwrap_or_else(|| self.read(&sim, bottleneck));
+        let at_end_of_cycle = at_last_loss.filter(|_| whole_cycles);
+        let after = at_end_of_cycle.unwrap_or_else(|| self.read(&sim, bottleneck));
         let senders = (0..self.flows.len() as u32).map(|f| sim.flow(FlowId(f)).sender);
         let (retransmits, timeouts) =
             senders.fold((0, 0), |(r, t), s| (r + s.retransmits, t + s.timeouts));
@@ -143,7 +163,9 @@ impl Duel {
     fn read(&self, sim: &Simulation, bottleneck: LinkId) -> Reading {
         let link = sim.link(bottleneck);
         let flows = 0..self.flows.len() as u32;
+        let retransmits = flows.clone().map(|f| sim.flow(FlowId(f)).sender.retransmits).sum();
         Reading {
+            retransmits,
             at: sim.now(),
             busy: link.busy(),
             waits: link.stats().waits,
@@ -159,10 +181,15 @@ fn recoveries(sim: &Simulation) -> u64 {
 fn between(before: &Reading, after: &Reading) -> Outcome {
     let seconds = after.at.since(before.at).as_secs_f64();
     let bytes = after.received_bytes.iter().zip(&before.received_bytes).map(|(a, b)| a - b);
+    let arrived = bytes.clone().sum::<u64>() as f64 / (PACKET_BYTES - HEADER_BYTES) as f64;
+    let waits = after.waits.since(&before.waits);
+    let quantile = |q| waits.quantile(q).unwrap_or(Span::ZERO);
     Outcome {
         utilisation: after.busy.saturating_sub(before.busy).as_secs_f64() / seconds,
         goodput_bps: bytes.map(|bytes| bytes as f64 * 8.0 / seconds).collect(),
-        wait: after.waits.since(&before.waits).mean().unwrap_or(Span::ZERO),
+        wait: waits.mean().unwrap_or(Span::ZERO),
+        wait_range: (quantile(0.05), quantile(0.95)),
+        loss: (after.retransmits - before.retransmits) as f64 / arrived,
         ..Outcome::default()
     }
 }

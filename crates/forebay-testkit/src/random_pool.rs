@@ -111,7 +111,7 @@ pub fn margin_bytes(spec: &NetSpec) -> u64 {
     let access = |host| spec.links.iter().find(|link| link.from == host).expect("hosts have links");
     let rate_of = |link: &LinkSpec| match link.channel {
         forebay_net::ChannelSpec::Constant(rate) => rate,
-        forebay_net::ChannelSpec::Trace { .. } => unreachable!("no traces here"),
+        _ => unreachable!("constant rates alone"),
     };
     let offered_bps: u64 = hosts.map(|host| rate_of(access(host)).bps()).sum();
     let way: u64 = spec

@@ -50,7 +50,7 @@ impl Machine {
     pub(super) fn inflight_at(&self, gain: f64) -> u64 {
         self.quantized(self.bdp_multiple(gain))
     }
-    fn max_inflight(&self) -> u64 {
+    pub(super) fn max_inflight(&self) -> u64 {
         let inflight = self.bdp_multiple(self.cwnd_gain).saturating_add(self.extra_acked());
         self.quantized(inflight)
     }

@@ -71,6 +71,8 @@ impl Recovery {
 /// "Saving State Upon Loss Recovery".
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
+    /// It is saved for the recovery at hand, or for the one that the losses of now begin.
+    saved: bool,
     /// The state that losses ended.
     pub(super) state: Option<State>,
     prior_cwnd: u64,
@@ -82,6 +84,7 @@ pub(super) struct Undo {
 impl Undo {
     pub(super) fn new() -> Undo {
         Undo {
+            saved: false,
             state: None,
             prior_cwnd: 0,
             bw_shortterm: 0,
@@ -165,6 +168,7 @@ impl Machine {
     /// "Probing for Bandwidth In ProbeBW", HandleLostPacket().
     pub(super) fn on_lost_packet(&mut self, now: Time, loss: &Loss) {
         self.inflight = loss.in_flight_bytes;
+        self.save_state();
         self.note_loss(now);
         let s = &mut self.signals;
         s.lost_ranges += u32::from(s.lost_number != Some(loss.number.wrapping_sub(1)));
@@ -183,7 +187,7 @@ impl Machine {
         }
     }
     /// Equation 8: how much was in flight where losses passed the threshold, within the packet.
-    fn inflight_at_loss(&self, bytes: u64, lost: u64, tx_in_flight: u64) -> u64 {
+    pub(super) fn inflight_at_loss(&self, bytes: u64, lost: u64, tx_in_flight: u64) -> u64 {
         let before = tx_in_flight.saturating_sub(bytes) as f64;
         let lost_before = lost.saturating_sub(bytes) as f64;
         let threshold = self.params.loss_thresh;
@@ -211,7 +215,6 @@ impl Machine {
         self.signals.is_loss_in_round = true;
         self.signals.loss_round_delivered = self.delivered;
         self.signals.noted_at = Some(now);
-        self.save_state();
     }
     /// An ACK up to `delivered` bytes is processed: if it has shown the first loss of a round, the
     /// round begins behind what it delivers.
@@ -245,31 +248,33 @@ impl Machine {
     pub(super) fn restore_cwnd(&mut self) {
         self.cwnd = self.cwnd.max(self.undo.prior_cwnd);
     }
+    /// Once for each recovery: a second time would save what its losses have left.
     fn save_state(&mut self) {
+        if core::mem::replace(&mut self.undo.saved, true) {
+            return;
+        }
         self.save_cwnd();
         self.undo.state = None;
         self.undo.bw_shortterm = self.signals.bw_shortterm;
         self.undo.inflight_shortterm = self.signals.inflight_shortterm;
         self.undo.inflight_longterm = self.cycle.inflight_longterm;
     }
-    /// The losses behind it have saved the state, if there were any in this round.
-    fn save_state_once(&mut self) {
-        if !self.signals.is_loss_in_round {
-            self.save_state();
-        }
-    }
     pub(super) fn enter_recovery(&mut self) {
-        self.save_state_once();
+        self.save_state();
         self.recovery = Recovery::Fast;
     }
     pub(super) fn leave_recovery(&mut self) {
-        self.recovery = Recovery::None;
-        self.restore_cwnd();
+        self.end_recovery();
         self.bound_cwnd();
+    }
+    fn end_recovery(&mut self) {
+        self.recovery = Recovery::None;
+        self.undo.saved = false;
+        self.restore_cwnd();
     }
     /// Equation 11.
     pub(super) fn on_timeout(&mut self) {
-        self.save_state_once();
+        self.save_state();
         self.recovery = Recovery::Timeout { until: None };
         self.cwnd = self.inflight + self.mss;
     }
@@ -279,15 +284,13 @@ impl Machine {
         let Recovery::Timeout { until } = &mut self.recovery else { return };
         let until = *until.get_or_insert(ack.snd_nxt);
         if ack.snd_una >= until {
-            self.recovery = Recovery::None;
-            self.restore_cwnd(); // the ACK goes on to bound it
+            self.end_recovery(); // the ACK goes on to bound the window
         }
     }
 
     /// "Handling a Spurious Loss Recovery".
     pub(super) fn undo_losses(&mut self) {
-        self.recovery = Recovery::None;
-        self.restore_cwnd();
+        self.end_recovery();
         self.signals.is_loss_in_round = false;
         self.full_pipe.reset(0);
         let s = &mut self.signals;

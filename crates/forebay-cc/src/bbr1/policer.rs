@@ -38,8 +38,8 @@ impl Policer {
     }
 
     /// An ACK, with bytes delivered and lost in total, and whether it starts a round, brings losses
-    /// and is limited by the application. True if the rate has been used long enough: ProbeBW begins
-    /// anew.
+    /// and is limited by the application. True if the rate has been used long enough: ProbeBW
+    /// begins anew.
     pub(super) fn on_ack(
         &mut self,
         now: Time,

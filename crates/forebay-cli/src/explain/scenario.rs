@@ -1,10 +1,12 @@
 //! A scenario: what it shows, and its network in few lines.
 
 use super::preset;
-use crate::terminal::{Estimate, Paint, Table, Unit, row, wrap};
+use crate::expect;
+use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Builtin, CSV_COLUMNS, CsvColumn, Flow, Law, LinkDirection, Scenario, Writing,
+    After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, LossModel, Scenario,
+    Writing,
 };
 use std::fmt::Write;
 
@@ -84,6 +86,9 @@ fn facts(scenario: &Scenario) -> String {
         });
         rows.extend(text.map(|text| ("Events", text)));
     }
+    let expected = scenario.expect.iter().map(expect::expected);
+    let labels = std::iter::once("Expects").chain(std::iter::repeat(""));
+    rows.extend(labels.zip(expected));
     let lines = rows.iter().map(|(label, value)| {
         let wrapped = wrap(value, 11);
         format!("{label:<11}{}", wrapped.trim_start())
@@ -121,9 +126,21 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 }
 
 fn direction(direction: &LinkDirection) -> Vec<String> {
-    let loss =
-        if direction.loss > 0.0 { format!("{} %", direction.loss * 100.0) } else { "-".into() };
+    let loss = match &direction.loss_model {
+        Some(LossModel::GilbertElliott { .. }) => "in bursts".into(),
+        Some(LossModel::List(numbers)) => format!("{} packets by number", numbers.len()),
+        None if direction.loss > 0.0 => format!("{} %", direction.loss * 100.0),
+        None => "-".into(),
+    };
     let bps = one(Unit::BitsPerSecond, direction.rate.bps() as f64);
+    let bps = match &direction.channel {
+        Channel::Constant => bps,
+        Channel::Trace(file) => format!("{}, {bps} on average", file.path),
+        Channel::Generated(generated) => {
+            format!("{}, {bps} on average", generated.profile.name)
+        }
+        Channel::Bucket { burst_bytes, .. } => format!("{bps}, bursts of {burst_bytes} bytes"),
+    };
     let queue = match direction.discipline.is_default() {
         true => direction.queue.to_string(),
         false => format!("{}, {}", direction.queue, direction.discipline),
@@ -195,10 +212,7 @@ fn span(span: Span) -> String {
 /// One value with its unit, without trailing zeros.
 fn one(unit: Unit, value: f64) -> String {
     let (name, cells) = row(unit, &[Some(Estimate { mean: value, half: None })]);
-    let digits = match cells[0].contains('.') {
-        true => cells[0].trim_end_matches('0').trim_end_matches('.'),
-        false => &cells[0],
-    };
+    let digits = trimmed(&cells[0]);
     format!("{digits} {name}")
 }
 

@@ -1,10 +1,12 @@
 //! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of
 //! it.
 
+mod junit;
 mod published;
 mod report;
 
 use crate::args::RunArgs;
+use crate::expect::{self, ranges};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::{Paint, Progress};
@@ -12,8 +14,9 @@ use forebay_base::LinkId;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureFilter, CaptureLimit, EventFilter, EventWriter, Missing, RunError, RunOptions, Store,
-    StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress, directed_links, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, Missing, RunError,
+    RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
+    directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -39,6 +42,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
+    args.junit.iter().try_for_each(|path| junit::check(path))?;
     let admission = admit(args, &scenario, available_bytes)?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
@@ -241,6 +245,9 @@ fn conclude(
         }
     }
     out.flush()?;
+    if let Some(path) = &args.junit {
+        junit::write(path, &junit::text(&summary, &scenario.protocols, error.as_ref()))?;
+    }
     if let Some((key, error)) = error {
         let what = format!("{} with seed {}: {error}", key.protocol, key.seed);
         return Err(match error {
@@ -250,8 +257,22 @@ fn conclude(
     }
     match cancelled {
         true => Err(Failure::Interrupted(missing(&summary.missing, wanted))),
-        false => Ok(()),
+        false => unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text))),
     }
+}
+
+/// How many expectations do not hold, and which, unless a person has just read it; None if all that
+/// were checked hold.
+fn unmet(summary: &Summary, with_list: bool) -> Option<String> {
+    let all = summary.expectations.iter();
+    let checked = all.clone().filter(|of| of.status != Status::Unchecked).count();
+    let failed: Vec<&ExpectationResult> = all.filter(|of| of.status == Status::Fails).collect();
+    let plural = if checked == 1 { "" } else { "s" };
+    let mut text = format!("{} of {checked} expectation{plural}", failed.len());
+    for of in failed.iter().filter(|_| with_list) {
+        text.push_str(&format!("\n  {}", expect::outcome(of)));
+    }
+    (!failed.is_empty()).then_some(text)
 }
 
 /// What an interrupted command did not do: seeds by protocol.
@@ -265,22 +286,6 @@ fn missing(missing: &[Missing], wanted: usize) -> String {
         text.push_str(&format!("\nmissing: {protocol} with seeds {seeds}"));
     }
     text
-}
-
-/// Numbers in order, as ranges: `1..3, 7`.
-fn ranges(numbers: &[u64]) -> String {
-    let mut texts = Vec::new();
-    let mut rest = numbers;
-    while let Some(&first) = rest.first() {
-        let run =
-            rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
-        texts.push(match run {
-            0 => first.to_string(),
-            _ => format!("{first}..{}", rest[run]),
-        });
-        rest = &rest[run + 1..];
-    }
-    texts.join(", ")
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! What a person reads after `forebay run`.
 
 use super::published::Published;
+use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, count, row, wrap};
 use forebay_lab::report::{Shown, labels, rows};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};
-use forebay_lab::{Aggregate, RunResult, Summary};
+use forebay_lab::{Aggregate, ExpectationResult, RunResult, Status, Summary};
 use std::fmt::Write;
 
 /// Tables of the results and of their cost, and notes. Writing to the string cannot fail.
@@ -27,6 +28,7 @@ pub fn text(
     let table = results(scenario, &summary.aggregate, published);
     let _ = write!(text, "\n{}", table.render(paint));
     let _ = write!(text, "\n{}", costs(&summary.runs, &summary.aggregate).render(paint));
+    text.push_str(&expectations(&summary.expectations, paint));
     if let Some(line) = reference(&summary.runs) {
         let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
     }
@@ -52,7 +54,8 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
         && aggregates.iter().all(|a| a.completed == a.flows);
     let shown = Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true };
-    for of in rows(aggregates, shown) {
+    let means: Vec<_> = aggregates.iter().map(|of| &of.means).collect();
+    for of in rows(&means, shown) {
         let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
@@ -70,6 +73,26 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         table.push(labels::COMPLETED, completed.chain(nothing).collect());
     }
     table
+}
+
+/// A line for each expectation under each protocol.
+fn expectations(all: &[ExpectationResult], paint: Paint) -> String {
+    let holding = all.iter().filter(|of| of.status == Status::Holds).count();
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\nexpectations: {holding} of {} hold\n", all.len());
+    for of in all {
+        let (word, line) = match of.status {
+            Status::Holds => (paint.green("holds"), expect::outcome(of)),
+            Status::Fails => (paint.red("FAILS"), expect::outcome(of)),
+            Status::Unchecked => (paint.dim("-    "), expect::outcome(of)),
+        };
+        let lines = wrap(&line, 9);
+        let _ = writeln!(text, "  {word}  {}", lines.trim());
+    }
+    text.push('\n');
+    text
 }
 
 /// A row per protocol: what its runs cost, and the hash of the first.

@@ -46,6 +46,23 @@ pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String
     (name, values.iter().map(cell).collect())
 }
 
+/// One value with its unit and all its digits, up to ten.
+pub fn exact(unit: Unit, value: f64) -> String {
+    let (name, scale) = scale(unit, value.abs(), value.abs());
+    let value = value * scale;
+    let whole = if value.abs() >= 1.0 { value.abs().log10().floor() as usize + 1 } else { 1 };
+    let decimals = 10usize.saturating_sub(whole);
+    format!("{} {name}", trimmed(&format!("{value:.decimals$}"))).trim_end().to_string()
+}
+
+/// A number without zeros at the end of its fraction.
+pub fn trimmed(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    }
+}
+
 /// The unit for values up to `largest`, and what to multiply them by. Times of which the smallest
 /// would be less than 0.01 have the next smaller unit.
 fn scale(unit: Unit, largest: f64, smallest: f64) -> (&'static str, f64) {
@@ -142,6 +159,18 @@ mod tests {
         assert_eq!(cells(Unit::Count, &[(312.25, Some(8.5))]), ("", texts(&["312.2 ± 8.5"])));
         assert_eq!(cells(Unit::Seconds, &[(0.0, None)]), ("ms", texts(&["0"])));
         assert_eq!(row(Unit::Plain, &[None]), ("", texts(&["-"])));
+    }
+
+    #[test]
+    fn an_exact_value_has_all_digits_that_were_written() {
+        assert_eq!(exact(Unit::Seconds, 2.4876), "2.4876 s");
+        assert_eq!(exact(Unit::Seconds, 0.0424), "42.4 ms");
+        assert_eq!(exact(Unit::Seconds, 0.0), "0 ms");
+        assert_eq!(exact(Unit::BitsPerSecond, 9_653_333.0), "9.653333 Mbit/s");
+        assert_eq!(exact(Unit::BitsPerSecond, 10e6), "10 Mbit/s");
+        assert_eq!(exact(Unit::Share, 0.97), "97 %");
+        assert_eq!(exact(Unit::Count, 120.0), "120");
+        assert_eq!(exact(Unit::Plain, 0.9), "0.9");
     }
 
     #[test]

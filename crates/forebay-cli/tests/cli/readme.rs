@@ -75,3 +75,13 @@ fn the_example_scenarios_run() {
         }
     }
 }
+
+#[test]
+fn what_the_page_shows_of_expectations_is_printed() {
+    let blocks = blocks("docs/scenarios.md", "text");
+    let shown = blocks.iter().find(|block| block.starts_with("expectations:")).expect("a block");
+    let set = "links.left-right.queue.limit=6kB";
+    let args = ["run", "checks/full-link", "--seeds", "5", "--set", set];
+    let printed = Desk::new().forebay(&args).stdout;
+    assert!(printed.contains(shown.trim_end()), "{printed}");
+}

@@ -98,3 +98,12 @@ fn folders_that_cannot_be_compared_are_wrong_input() {
     assert_eq!(desk.names(), names, "nothing was written");
     assert_eq!(fs::read(desk.path("mine.html")).expect("it stays"), b"my own page");
 }
+
+#[test]
+fn a_run_without_a_reference_says_why_there_is_none() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    desk.forebay(&["run", "small.toml", "--out", "results", "--no-reference"]).ok();
+    let page = fs::read_to_string(desk.path("results/report.html")).expect("a page");
+    assert!(page.contains("<p class=about>Reference: none (not asked for) for NewReno.</p>"));
+}

@@ -7,6 +7,7 @@
 //! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`] |
 //! | `series.parquet` | one row per sample of each run: `t_ns, entity, metric, value, unit` |
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
+//! | `channel-N.trace` | the delivery traces of files that links follow, for `scenario.toml` |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
 //!
 //! `scenario.toml` has version, seeds and trace hashes as comments, so that it can be run again.
@@ -29,8 +30,8 @@ pub(crate) use series::SeriesWriter;
 use crate::error::StoreError;
 use crate::summary::Summary;
 use forebay_report::{REPORT_NAME, write_report};
-use forebay_scenario::LinkNames;
-use forebay_scenario::Scenario;
+use forebay_scenario::traces::write_trace;
+use forebay_scenario::{LinkNames, Scenario, TraceFile};
 use place::{Existing, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -48,6 +49,15 @@ fn series_part(protocol: &str, seed: u64) -> String {
 
 fn capture_name(protocol: &str, seed: u64) -> String {
     format!("packets-{protocol}-{seed}.pcapng")
+}
+
+/// The name of the copy of a trace file, from 1 on.
+fn trace_name(number: usize) -> String {
+    format!("channel-{number}.trace")
+}
+
+fn is_trace(name: &str) -> bool {
+    name.starts_with("channel-") && name.ends_with(".trace")
 }
 
 impl Store {
@@ -88,7 +98,16 @@ impl Store {
         if summary.runs.is_empty() {
             return Ok(());
         }
-        self.write("scenario.toml", |out| write_scenario(out, scenario, summary))?;
+        let traces = scenario.trace_files();
+        for (n, file) in (1..).zip(&traces) {
+            self.write(&trace_name(n), |out| write_trace(&file.trace, out))?;
+        }
+        let beside = |file: &TraceFile| {
+            let place = traces.iter().position(|known| known.path == file.path);
+            trace_name(1 + place.expect("each file is among them"))
+        };
+        let copied = scenario.with_trace_paths(beside);
+        self.write("scenario.toml", |out| write_scenario(out, &copied, summary))?;
         self.write("summary.json", |out| {
             serde_json::to_writer_pretty(&mut *out, summary)?;
             out.write_all(b"\n")
@@ -104,7 +123,9 @@ impl Store {
         let whole =
             ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
         self.place.remove_others(|name| {
-            whole.contains(&name) || captures.iter().any(|capture| capture == name)
+            whole.contains(&name)
+                || is_trace(name)
+                || captures.iter().any(|capture| capture == name)
         })?;
         self.name_single_capture(&captures)?;
         self.place.settle()

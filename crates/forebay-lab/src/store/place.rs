@@ -187,7 +187,9 @@ fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
 }
 
 pub(super) fn is_own(name: &str) -> bool {
-    OWN_FILES.contains(&name) || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
+    OWN_FILES.contains(&name)
+        || super::is_trace(name)
+        || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
 }
 
 /// What is read of a summary.

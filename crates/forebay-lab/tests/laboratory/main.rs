@@ -15,6 +15,7 @@ mod results;
 mod stops;
 mod sweeps;
 mod threads;
+mod traces;
 mod tshark;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};

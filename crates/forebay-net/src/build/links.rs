@@ -1,7 +1,7 @@
 //! The links of a network: a [`FifoLink`] where nothing can cancel or change a departure, else a
 //! [`QueuedLink`].
 
-use crate::channel::{AnyChannel, ConstantRate, TraceChannel};
+use crate::channel::{AnyChannel, ConstantRate, TokenBucket, TraceChannel};
 use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
 use crate::look_ahead::{LookAheadPlan, changed_links};
 use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
@@ -29,7 +29,7 @@ pub(super) fn build_links(
         }
         let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
         let pipeline = Pipeline::new(scheme, discipline);
-        let steady = !all_queued && !changed[i] && link.loss == 0.0;
+        let steady = !all_queued && !changed[i] && !link.loses();
         AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
     };
     spec.links.iter().enumerate().map(build).collect()
@@ -58,9 +58,13 @@ fn queued_link(
         ChannelSpec::Trace { trace, offset } => {
             AnyChannel::Trace(TraceChannel::new(trace.clone(), *offset))
         }
+        ChannelSpec::Bucket(bucket) => AnyChannel::Bucket(TokenBucket::new(*bucket)),
     };
     let mut impairment =
         Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
     impairment.reorder = link.reorder;
+    if let Some(model) = &link.loss_model {
+        impairment = impairment.with_model(model);
+    }
     QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment, steady)
 }

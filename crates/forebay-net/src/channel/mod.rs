@@ -1,8 +1,12 @@
-//! Channels: when a transmitter may take a packet, and how long it transmits. Constant rates, and
-//! traces of delivery opportunities.
+//! Channels: when a transmitter may take a packet, and how long it transmits. Constant rates,
+//! traces of delivery opportunities, token buckets.
 
+mod bucket;
+mod cellular;
 mod trace;
 
+pub use bucket::{BucketSpec, TokenBucket};
+pub use cellular::{CHANNEL_PROFILES, ChannelModel, ChannelProfile, RadioLink};
 pub use trace::{DeliveryTrace, DeliveryTraceBuilder, TraceChannel, TraceError};
 
 use alloc::boxed::Box;
@@ -31,8 +35,8 @@ pub trait Channel: Send {
     fn transmit(&mut self, now: Time, bytes: u32) -> Time;
     /// The rate at `now`, for estimates and displays.
     fn rate(&self, now: Time) -> Rate;
-    /// Change the rate, if the channel has one to set. The packet in transmission keeps its end.
-    fn set_rate(&mut self, _rate: Rate) {}
+    /// Change the rate at `now`, if the channel has one to set. The packet in transmission keeps its end.
+    fn set_rate(&mut self, _now: Time, _rate: Rate) {}
 }
 
 /// A constant rate, exact over any number of packets.
@@ -54,7 +58,7 @@ impl Channel for ConstantRate {
     fn rate(&self, _: Time) -> Rate {
         self.0.rate()
     }
-    fn set_rate(&mut self, rate: Rate) {
+    fn set_rate(&mut self, _: Time, rate: Rate) {
         self.0.set_rate(rate);
     }
 }
@@ -65,6 +69,8 @@ pub enum AnyChannel {
     Constant(ConstantRate),
     /// A trace.
     Trace(TraceChannel),
+    /// A token bucket.
+    Bucket(TokenBucket),
     /// Brought from outside.
     Custom(Box<dyn Channel>),
 }
@@ -74,6 +80,7 @@ macro_rules! each {
         match $self {
             AnyChannel::Constant($c) => $call,
             AnyChannel::Trace($c) => $call,
+            AnyChannel::Bucket($c) => $call,
             AnyChannel::Custom($c) => $call,
         }
     };
@@ -98,7 +105,7 @@ impl Channel for AnyChannel {
     fn rate(&self, now: Time) -> Rate {
         each!(self, c => c.rate(now))
     }
-    fn set_rate(&mut self, rate: Rate) {
-        each!(self, c => c.set_rate(rate))
+    fn set_rate(&mut self, now: Time, rate: Rate) {
+        each!(self, c => c.set_rate(now, rate))
     }
 }

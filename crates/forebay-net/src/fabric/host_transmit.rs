@@ -16,7 +16,8 @@ fn keeps_full(slot: &Slot, now: Time) -> bool {
 
 impl<D: Driver> Fabric<D> {
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission,
-    /// one behind it; in front of a delivery trace, as many as its queue holds. `socket` is the one that something happened to.
+    /// one behind it; in front of a delivery trace, as many as its queue holds. `socket` is the one
+    /// that something happened to.
     pub(super) fn pump(&mut self, node: NodeId, socket: SocketId) {
         let mut changed = Some(socket);
         for port in 0..self.ports.links_of(node).len() as u16 {

@@ -13,7 +13,7 @@ mod waits;
 
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;
-pub use impairment::Impairment;
+pub use impairment::{Impairment, LossModel};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
 

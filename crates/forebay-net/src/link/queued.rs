@@ -74,7 +74,7 @@ impl QueuedLink {
         impairment: Impairment,
         steady: bool,
     ) -> QueuedLink {
-        assert!(!steady || impairment.loss == 0.0, "a steady link loses nothing");
+        assert!(!steady || impairment.is_lossless(), "a steady link loses nothing");
         pipeline.begin(channel.rate(Time::ZERO));
         QueuedLink {
             up: true,
@@ -402,7 +402,7 @@ impl QueuedLink {
     pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
         self.counting(cx, |link, cx| {
             link.pipeline.set_rate(rate, cx);
-            link.channel.set_rate(rate);
+            link.channel.set_rate(cx.now, rate);
             if link.opening.take().is_some() {
                 link.start(cx.now, cx); // by the opportunities that there are now
             }

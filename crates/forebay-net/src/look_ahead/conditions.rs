@@ -23,6 +23,8 @@ pub enum Refusal {
     Jitter,
     /// The link follows a delivery trace.
     Trace,
+    /// A token bucket is in front of it.
+    Bucket,
     /// Its port has a scheme.
     Scheme,
     /// Its queue is not drop-tail.
@@ -65,6 +67,7 @@ impl fmt::Display for Refusal {
             Refusal::Loss => write!(f, "it loses packets"),
             Refusal::Jitter => write!(f, "its delay varies"),
             Refusal::Trace => write!(f, "it follows a delivery trace"),
+            Refusal::Bucket => write!(f, "a token bucket is in front of it"),
             Refusal::Scheme => write!(f, "its port has a scheme"),
             Refusal::Discipline => write!(f, "its queue is not drop-tail"),
             Refusal::HoldsPackets(node) => write!(f, "router {} may hold packets for it", node.0),
@@ -136,10 +139,11 @@ impl LookAheadPlan {
             let departures = match (&link.channel, keepers[link.from.index()]) {
                 _ if general => Err(Refusal::General),
                 _ if refused(Guard::Unchanged, changed) => Err(Refusal::Changes),
-                _ if refused(Guard::Lossless, link.loss > 0.0) => Err(Refusal::Loss),
+                _ if refused(Guard::Lossless, link.loses()) => Err(Refusal::Loss),
                 _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Refusal::Jitter),
                 _ if refused(Guard::NoScheme, scheme) => Err(Refusal::Scheme),
                 (ChannelSpec::Trace { .. }, _) => Err(Refusal::Trace),
+                (ChannelSpec::Bucket(_), _) => Err(Refusal::Bucket),
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
                 (ChannelSpec::Constant(_), None) => Ok(()),
             };

@@ -421,15 +421,18 @@ impl<T> Cache<T> {
         max_wire_len: u16,
         holds: &mut impl Holds,
     ) -> Option<(FlowKey, Cached<T>)> {
-        // Each round a flow gains a quantum: it ends when the first of them has enough.
-        while let Some(slot) = self.first_for_detour(max_wire_len, holds) {
-            let served = self.serve(slot, holds);
+        // Each round a flow gains a quantum: it ends when the first of them has enough. Who has
+        // gone to the end of the round may be behind too many that may not: it stays with him then.
+        let first = self.first_for_detour(max_wire_len, holds)?;
+        let mut next = Some(first);
+        loop {
+            let served = self.serve(next.unwrap_or(first), holds);
             self.settle(holds);
             if served.is_some() {
                 return served;
             }
+            next = self.first_for_detour(max_wire_len, holds);
         }
-        None
     }
     /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
     fn serve(&mut self, slot: u32, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {

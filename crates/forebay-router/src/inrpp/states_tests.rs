@@ -155,3 +155,28 @@ fn every_state_of_a_small_interface_keeps_its_word_and_drains() {
     let states: usize = seen.0.values().map(Vec::len).sum();
     assert!(states > 30_000, "{states} states");
 }
+
+/// A flow that gains a quantum goes to the end of the round, there behind more flows that may take
+/// no detour than are looked at. It has a packet for the detour all the same.
+#[test]
+fn a_flow_that_may_take_a_detour_does_behind_many_that_may_not() {
+    let limits =
+        CacheLimits { low_bytes: 1_000_000, high_bytes: 2_000_000, total_bytes: 4_000_000 };
+    let settings = Settings { quantum_bytes: 1_500, ..Settings::default() };
+    let mut rng = Rng::new(7, Stream::Test, 3);
+    // A packet of more than a quantum, and of more than three.
+    for wire_len in [1_508, 5_000] {
+        let mut machine = Interface::new(limits, &settings);
+        for n in 0..60 {
+            let taggable = n == 10;
+            let (payload_len, seq, what) = (wire_len - 60, 0, n as u8);
+            let cached = Cached { echo: None, wire_len, payload_len, seq, taggable, what };
+            // Rounds that are not short: no flow is ahead of others.
+            machine.keep(Time::ZERO, flow(n, Class::Pooled), cached, 0, &mut rng);
+        }
+        assert!(machine.has_eligible_for_detour(wire_len));
+        let pulled = machine.pull_for_detour(Time::ZERO, wire_len, &mut rng);
+        assert_eq!(pulled.map(|(_, cached)| cached.what), Some(10));
+        assert!(!machine.has_eligible_for_detour(wire_len));
+    }
+}

@@ -34,8 +34,8 @@ pub(crate) enum GivenCache {
     Sizes(CacheTable),
 }
 
-const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \"8s\", or a table of low, high \
-     and total";
+const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \
+                              \"8s\", or a table of low, high and total";
 
 impl GivenCache {
     pub(super) fn is_margin(&self) -> bool {
@@ -357,12 +357,13 @@ impl Scenario {
             "inrpp: the cache of {name} has {room_bytes} bytes between high ({high_bytes}) and \
              total ({total_bytes}), and may need {bytes}: ({:.1} Mbit/s in - {:.1} Mbit/s out) x \
              ({:.1} ms round trip upstream + {:.1} ms between ACKs of a flow) + {flows} packets of \
-             {packet_bytes} bytes, and no more than the flows have: it may drop packets \
-             (inrpp.cache = \"margin\" takes these terms)",
+             {packet_bytes} bytes + {} bytes of first flights, and no more than the flows have: it \
+             may drop packets (inrpp.cache = \"margin\" takes these terms)",
             margin.in_bps as f64 / 1e6,
             margin.out_bps as f64 / 1e6,
             ms(margin.round_trip),
             ms(margin.ack_spacing),
+            margin.first_flights_bytes(),
         )
     }
 }

@@ -20,9 +20,10 @@ mod traffic;
 pub(crate) use admission::Size;
 pub use admission::{Admission, NotEnoughMemory, admit, check, check_outline};
 
-use forebay_net::{NetSpec, NodeKind};
+use forebay_net::{ChannelSpec, DeliveryTrace, LinkSpec, NetSpec, NodeKind};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use traffic::Traffic;
 
 /// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
@@ -119,7 +120,7 @@ impl MemoryEstimate {
             connections_bytes: paths * FLOW_BYTES + traffic.segments * SEGMENT_BYTES,
             routes_bytes: routes(spec) * ROUTE_BYTES * tables + links * ADDRESS_BYTES,
             queues_bytes: traffic.queued_packets * PACKET_BYTES,
-            network_bytes: nodes * NODE_BYTES + links * LINK_BYTES,
+            network_bytes: nodes * NODE_BYTES + links * LINK_BYTES + traces(spec),
             copies_bytes: parts * in_a_part,
         }
     }
@@ -198,6 +199,16 @@ impl From<MemoryEstimate> for RunMemory {
 /// MiB, to a tenth.
 pub fn mib(bytes: u64) -> f64 {
     (bytes as f64 / 1048576.0 * 10.0).round() / 10.0
+}
+
+/// Delivery traces, each once.
+fn traces(spec: &NetSpec) -> u64 {
+    let of = |link: &LinkSpec| match &link.channel {
+        ChannelSpec::Trace { trace, .. } => Some((Arc::as_ptr(trace), trace.memory_bytes())),
+        ChannelSpec::Constant(_) | ChannelSpec::Bucket(_) => None,
+    };
+    let traces: BTreeMap<*const DeliveryTrace, u64> = spec.links.iter().filter_map(of).collect();
+    traces.values().sum()
 }
 
 /// Entries of the table of next hops: one by router and attachment, a node at which hosts are

@@ -1,7 +1,6 @@
 //! The four kinds, and the lines of their tables.
 
 use super::{Kind, Line, Made, Make, Over};
-use crate::algorithms::is_algorithm;
 use crate::protocol::Bundle;
 use crate::{Problem, Scenario, inrpp, rcp};
 use forebay_base::{NodeId, ParamError};
@@ -75,7 +74,7 @@ impl Kind for Controllers {
         list_of(&LIST, Vec::new)
     }
     fn is_taken(name: &str) -> bool {
-        is_algorithm(name)
+        forebay_cc::TABLE.iter().any(|entry| entry.name == name)
     }
 }
 

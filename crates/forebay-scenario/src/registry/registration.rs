@@ -2,7 +2,7 @@
 
 use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes, first_line};
 use super::{Kind, Line, Made};
-use crate::algorithms::is_name;
+use crate::names::is_name;
 use crate::protocol::Bundle;
 use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError};

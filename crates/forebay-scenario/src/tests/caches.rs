@@ -36,9 +36,10 @@ fn each_cache_has_the_size_of_the_rule() {
     let scenario = with(&[]);
     assert!(scenario.inrpp.margin_rule && with(&["inrpp.cache=margin"]) == scenario);
     // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms. Two packets of 1500 bytes at 10 Mbit/s:
-    // 2.4 ms. 190e6 / 8 x 4.4 ms = 104 500 bytes, and two packets. S_low: 10 Mbit/s for the 14 ms
-    // from end to end and back, and 2.4 ms: 20 500 bytes.
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 104_500 + 3_000]);
+    // 2.4 ms. 190e6 / 8 x 4.4 ms = 104 500 bytes, two packets, and first flights of 46 packets each
+    // (332 500 bytes could come in a round trip of 14 ms). S_low: 10 Mbit/s for the 14 ms from end
+    // to end and back, and 2.4 ms: 20 500 bytes.
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 104_500 + 3_000 + 138_000]);
     // 10 Mbit/s in, 100 out: two packets. 14.24 ms of 100 Mbit/s: 178 000 bytes.
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     // No data come by: 10 s, as in the paper.
@@ -56,16 +57,16 @@ fn the_terms_follow_flows_and_events() {
     // Seven packets of each are all that comes.
     assert_eq!(margin(&["flows.0.bytes=10000"]), 2 * 7 * 1_500);
     // Flows that follow each other are there one at a time.
-    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 107_500);
+    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 245_500);
     // Two from each host: the hosts are no faster, but ACKs 4.8 ms apart.
     let twice = "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=1000000}, \
                  {src=\"s{}\", dst=\"d\", count=2, bytes=1000000}]";
-    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 68 / 10_000 + 6_000);
+    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 68 / 10_000 + 6_000 + 276_000);
     // The least rate out counts: 195 Mbit/s for 2 + 4.8 ms.
     let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
-    assert_eq!(margin(&[slower]), 165_750 + 3_000);
+    assert_eq!(margin(&[slower]), 165_750 + 3_000 + 138_000);
     // A slower link behind this one may hold it: 199 Mbit/s for 2 + 24 ms.
-    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 646_750 + 3_000);
+    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 646_750 + 3_000 + 138_000);
     // Who holds is one hop further up, behind a queue of 50 ms.
     let behind = [
         "routers=[\"far\", \"left\", \"right\"]",
@@ -75,11 +76,11 @@ fn the_terms_follow_flows_and_events() {
     ];
     let [_, high, total] = sizes(&with(&behind), 1, 1);
     // 90 Mbit/s for 2 + 50 + 2.4 ms.
-    assert_eq!(total - high, 612_000 + 3_000);
+    assert_eq!(total - high, 612_000 + 3_000 + 138_000);
     // A router that holds nothing is passed over: two links of 1 ms more, and its queue.
     let [_, high, total] =
         sizes(&with(&[&behind[..], &["inrpp.routers=[\"left\"]"]].concat()), 1, 1);
-    assert_eq!(total - high, 90_000_000 / 8 * 564 / 10_000 + 3_000);
+    assert_eq!(total - high, 90_000_000 / 8 * 564 / 10_000 + 3_000 + 138_000);
 }
 
 #[test]
@@ -91,7 +92,9 @@ fn detours_count_where_they_begin_and_where_they_end() {
         link_defaults = { rate = "10Mbit/s", delay = "1ms", queue = "50ms" }
         links = [{ a = "u", b = "v" }, { a = "u", b = "x" }, { a = "x", b = "v" }]
         hosts = [
-            { name = "a", attach = "u" }, { name = "b", attach = "v" }, { name = "c", attach = "x" },
+            { name = "a", attach = "u" },
+            { name = "b", attach = "v" },
+            { name = "c", attach = "x" },
         ]
         flows = [
             { src = "a", dst = "b", bytes = "1MB" }, { src = "c", dst = "b", bytes = "1MB" },
@@ -104,7 +107,8 @@ fn detours_count_where_they_begin_and_where_they_end() {
     // The port of u to v: 10 Mbit/s in and out. The flows meet at b: 2.4 ms between ACKs. 6 ms from
     // end to end, over 20 Mbit/s with the detour over x. That of x over u ends here: 10 Mbit/s more
     // than go out, until a probe (10 ms) says so.
-    let detour = 10_000_000 / 8 * 144 / 10_000;
+    // In a round trip of 6 ms 7 500 bytes of first flights come.
+    let detour = 10_000_000 / 8 * 144 / 10_000 + 7_500;
     assert_eq!(margin(&[], 0, 0), [21_000, detour + 1_500]);
     assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, 1_500]);
     assert_eq!(margin(&[], 2, 1), [21_000, detour + 1_500]);
@@ -121,7 +125,7 @@ fn one_router_may_have_other_sizes_than_the_others() {
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     let rule = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"margin\"}}, \"right\"]";
     let scenario = with(&[rule, "inrpp.cache=1MB"]);
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 148_500]);
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 286_500]);
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -131,14 +135,15 @@ fn a_stated_size_below_the_rule_is_told_with_its_terms() {
         |cache: &str| with(&["inrpp.detours=false", &format!("inrpp.cache={cache}")]).notes();
     assert_eq!(notes("margin"), [""; 0]);
     assert_eq!(notes("paper"), [""; 0]);
-    assert_eq!(notes("{high=\"42500B\", total=\"150kB\"}"), [""; 0], "107 500 bytes are enough");
+    assert_eq!(notes("{high=\"42500B\", total=\"288kB\"}"), [""; 0], "245 500 bytes are enough");
     // Thresholds that leave too little room.
     assert_eq!(
-        notes("{high=\"42501B\", total=\"150kB\"}"),
-        ["inrpp: the cache of `left` at `left-right` has 107499 bytes between high (42501) and \
-          total (150000), and may need 107500: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
-          trip upstream + 2.4 ms between ACKs of a flow) + 2 packets of 1500 bytes, and no more \
-          than the flows have: it may drop packets (inrpp.cache = \"margin\" takes these terms)"]
+        notes("{high=\"42501B\", total=\"288kB\"}"),
+        ["inrpp: the cache of `left` at `left-right` has 245499 bytes between high (42501) and \
+          total (288000), and may need 245500: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
+          trip upstream + 2.4 ms between ACKs of a flow) + 2 packets of 1500 bytes + 138000 bytes \
+          of first flights, and no more than the flows have: it may drop packets (inrpp.cache = \
+          \"margin\" takes these terms)"]
     );
     // Not one packet of each flow, at two ports.
     let below = |name: &str| {

@@ -303,3 +303,30 @@ fn flows_and_events_behind_the_end_are_noted() {
         ]
     );
 }
+
+#[test]
+fn hosts_with_nothing_but_a_name_are_strings() {
+    let text = r#"
+        hosts = ["a", { name = "b" }]
+        links = [{ a = "a", b = "b", rate = "1Mbit/s", delay = "1ms", queue = "9kB" }]
+        flows = [{ src = "a", dst = "b", bytes = 1 }]
+    "#;
+    let both = parse(text);
+    assert_eq!(both, parse(&text.replace("\"a\", {", "{ name = \"a\" }, {")));
+    assert_eq!(parse(&both.to_toml()), both);
+    // A string that a `--set` changes becomes a table.
+    let scenario = parse_with(text, &["hosts.a.count=1"]).unwrap_err().to_string();
+    assert!(scenario.contains("hosts[0].name: the name of a group holds \"{}\""), "{scenario}");
+    let wrong = |hosts: &str| parse_with(&text.replace("\"a\", {", hosts), &[]).unwrap_err();
+    let told = wrong("7, {").to_string();
+    let expected = "small.toml:2:18: hosts[0]: expected a string, or a table such as { name = \
+                    \"h\", attach = \"r\" }, found an integer (7)\n";
+    assert!(told.starts_with(expected), "{told}");
+    let told = wrong("\"a\", \"a\", {").to_string();
+    assert!(told.contains("hosts[1]: the node `a` is declared twice"), "{told}");
+    let told = wrong("\"a{}\", {").to_string();
+    assert!(
+        told.contains("hosts[0]: \"{}\" stands for a number, but there is no `count`"),
+        "{told}"
+    );
+}

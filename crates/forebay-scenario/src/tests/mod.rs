@@ -2,8 +2,10 @@
 
 mod buffers;
 mod caches;
+mod channels;
 mod errors;
 mod expansion;
+mod expect;
 mod files;
 mod lives;
 mod mutations;

@@ -228,31 +228,68 @@ fn restarted(router: usize) -> Lab {
     lab
 }
 
+/// What router 1 loses, 3 MB of 12, comes again over 10 Mbit/s while it sends 5. What was there
+/// does not count as sent again.
 #[test]
-#[ignore = "fails: who lost much, or heard nothing for seconds, comes back late"]
-fn faults_not_borne_yet() {
+fn a_restart_at_the_bottleneck() {
+    let expect = Expect { ratio: (0.9, 1.02), worst: 1.1, resent: 0.005, ..GOOD };
+    judge(vec![case("restart of router 1", restarted(1), expect)]);
+}
+#[test]
+fn a_restart_before_the_bottleneck() {
+    let expect = Expect { resent: 0.005, worst: 1.15, ..GOOD };
+    judge(vec![case("restart of router 0", restarted(0), expect)]);
+}
+
+fn lossy(cache_bytes: u64) -> Case {
+    let mut lab = tested(cache_bytes);
+    lab.world.spec.links[lab.links[1].index()].loss = 0.01;
+    // 1 % of the packets again, and one round trip for the last of them.
+    let expect = Expect { ratio: (0.98, 1.03), worst: 1.05, resent: 0.012, ..GOOD };
+    case(format!("1 % of data lost, {cache_bytes} B"), lab, expect)
+}
+fn outage(link: usize) -> Case {
+    let mut lab = tested(ROOMY);
+    let id = lab.links[link];
+    lab.both(4_000, id, NetEvent::Down);
+    lab.both(8_000, id, NetEvent::Up);
+    // A packet of each flow is sent again after a second of silence.
+    let expect = Expect { ratio: (0.7, 1.02), worst: 1.05, resent: 0.001, ..GOOD };
+    case(format!("link {link} fails for 4 s"), lab, expect)
+}
+
+#[test]
+fn losses_and_silences() {
+    judge(vec![lossy(1_000_000), outage(0)]);
+}
+
+#[test]
+#[ignore = "fails: the first loss of a flow is waited for as long as a late packet, 1.06 and 1.03"]
+fn first_losses() {
+    judge(vec![lossy(ROOMY), outage(1)]);
+}
+
+/// Caches of less than a round trip of the link: what comes between a request and its effect is
+/// lost, at each turn of the cache, but no more than a third of what is sent.
+#[test]
+fn chains_below_the_margin() {
     let mut cases = Vec::new();
-    for bytes in [1_000_000, ROOMY] {
-        let mut lab = tested(bytes);
-        lab.world.spec.links[lab.links[1].index()].loss = 0.01;
-        // 1 % of the packets again, and one round trip for the last of them.
-        let expect = Expect { ratio: (0.98, 1.03), worst: 1.05, resent: 0.012, ..GOOD };
-        cases.push(case(format!("1 % of data lost, {bytes} B"), lab, expect));
-    }
-    // What router 1 loses, 4 MB of 12, comes again over 10 Mbit/s while it sends 5.
-    for (router, ratio) in [(0, 1.02), (1, 1.1)] {
-        let expect = Expect { ratio: (0.9, ratio), worst: 1.15, resent: 0.35, ..GOOD };
-        cases.push(case(format!("restart of router {router}"), restarted(router), expect));
-    }
-    let expect = Expect { ratio: (0.8, 1.1), worst: 1.3, drops: 8_300, resent: 1.0 };
-    cases.push(case("caches of 15000 B", tested(15_000), expect));
-    for link in [0, 1] {
-        let mut lab = tested(ROOMY);
-        let link = lab.links[link];
-        lab.both(4_000, link, NetEvent::Down);
-        lab.both(8_000, link, NetEvent::Up);
-        let expect = Expect { ratio: (0.7, 1.02), worst: 1.05, resent: 0.01, ..GOOD };
-        cases.push(case(format!("link {} fails for 4 s", link.index() / 2), lab, expect));
+    let below = |drops, resent| Expect { ratio: (0.9, 1.1), worst: 1.2, drops, resent };
+    cases.push(case("caches of 15000 B", tested(15_000), below(1_000, 0.12)));
+    let rates: [&[u64]; 3] = [&[10, 5], &[20, 10, 5], &[5, 10, 5]];
+    for mbps in rates {
+        for (bytes, drops, resent) in [
+            (15_000, 2_200, 0.31),
+            (50_000, 1_500, 0.21),
+            (100_000, 700, 0.1),
+            (1_000_000, 270, 0.05),
+        ] {
+            for (count, size) in [(3, 3_000_000), (10, 1_000_000)] {
+                let lab = Lab::chain(mbps, bytes).flows(count, size, 10);
+                let name = format!("chain {mbps:?}, {bytes} B, {count} flows");
+                cases.push(case(name, lab, below(drops, resent)));
+            }
+        }
     }
     judge(cases);
 }
@@ -296,17 +333,26 @@ fn many_flows() {
     judge(cases);
 }
 
-/// 2 000 flows that last, 50 to a host: each has 5 kbit/s, a packet every 2.4 s.
+/// 2 000 flows that last, 50 to a host: each has 5 kbit/s, a packet every 2.4 s. The initial RTO is
+/// 1 s, round trips are up to 70 s.
 #[test]
-#[ignore = "fails: RTOs of 1 s under round trips of 10 s"]
 fn two_thousand_flows() {
-    let mut lab = Lab::chain(&[10], 12_500_000);
-    let ends: Vec<_> = (0..40).map(|_| lab.pair((0, 1), NEAR)).collect();
-    for i in 0..2_000 {
-        lab.world.flow(ends[i % 40], Time::from_millis(i as u64), Some(60_000), 0);
+    let mut cases = Vec::new();
+    // First flights and a packet of each: 10 MB, 1.3 MB on its way then, and 2.7 MB, less 2.3 MB
+    // that leave in the 1.8 s: 11.7 MB and what allowances add.
+    let below = Expect { ratio: (0.95, 1.05), worst: 1.2, drops: 700, resent: 0.009 };
+    let roomy = Expect { worst: 1.1, ..GOOD };
+    for (total_bytes, expect) in [(12_500_000, below), (16_000_000, roomy)] {
+        let (low_bytes, high_bytes) = (5_000_000, 10_000_000);
+        let mut lab = Lab::with(2, CacheLimits { low_bytes, high_bytes, total_bytes });
+        lab.join((0, 1), 10);
+        let ends: Vec<_> = (0..40).map(|_| lab.pair((0, 1), NEAR)).collect();
+        for i in 0..2_000 {
+            lab.world.flow(ends[i % 40], Time::from_millis(i as u64), Some(60_000), 0);
+        }
+        cases.push(case(format!("2 000 flows of 60 kB, {total_bytes} B"), lab, expect));
     }
-    let expect = Expect { ratio: (0.95, 1.05), worst: 1.1, drops: 0, resent: 0.001 };
-    judge(vec![case("2 000 flows of 60 kB", lab, expect)]);
+    judge(cases);
 }
 
 /// The router before the bottleneck of 10 Mbit/s, at it, or behind it is the only one that speaks
@@ -340,7 +386,6 @@ fn one_router_alone() {
 }
 
 #[test]
-#[ignore = "fails: learning that nobody holds costs more than CUBIC's losses"]
 fn one_router_elsewhere() {
     let cubic = alone(None, 1);
     let results =

@@ -126,7 +126,7 @@ pub struct Result {
     /// Packets dropped for want of room in caches, and in queues.
     pub cache_drops: u64,
     pub queue_drops: u64,
-    /// Packets sent again, of all sent.
+    /// Packets sent again, of all sent; those that a restart of a router took with it do not count.
     pub resent: f64,
 }
 
@@ -162,13 +162,14 @@ pub fn run(spec: &NetSpec, by_hand: Option<f64>) -> Result {
         resent += outcome.sender.retransmits;
         sent += outcome.received_bytes.div_ceil(1446);
     }
+    let lost = sim.drops().count(DropReason::NodeRestart);
     Result {
         ratio: sums.0 / sums.1,
         ratios,
         last_s,
         cache_drops: sim.drops().count(DropReason::CacheFull),
         queue_drops: sim.drops().count(DropReason::Full),
-        resent: resent as f64 / sent as f64,
+        resent: resent.saturating_sub(lost) as f64 / sent as f64,
     }
 }
 

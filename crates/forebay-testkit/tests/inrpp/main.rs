@@ -9,4 +9,5 @@ mod lab;
 mod latency;
 mod margin;
 mod named;
+mod provider;
 mod random;

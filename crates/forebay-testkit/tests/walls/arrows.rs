@@ -16,16 +16,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-transport", &["base", "wire", "cc"]),
     ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
-    ("forebay-scenario", &["base", "wire", "signal", "cc", "queue", "router", "transport", "net"]),
-    (
-        "forebay-reference",
-        &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "scenario"],
-    ),
-    ("forebay-report", &["base", "scenario"]),
+    ("forebay-metrics", &[]),
+    ("forebay-scenario", BELOW_SCENARIO),
+    ("forebay-reference", SCENARIO_AND_BELOW),
+    ("forebay-report", &["base", "metrics", "scenario"]),
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", LAB_AND_BELOW),
     ("forebay-testkit", LAB_AND_BELOW),
 ];
+
+/// The crates under `forebay-scenario`, and itself.
+const SCENARIO_AND_BELOW: &[&str] =
+    &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "metrics", "scenario"];
+const BELOW_SCENARIO: &[&str] = SCENARIO_AND_BELOW.split_last().expect("a list").1;
 
 /// The crates under `forebay-lab`, and itself.
 const LAB_AND_BELOW: &[&str] = &[
@@ -38,6 +41,7 @@ const LAB_AND_BELOW: &[&str] = &[
     "transport",
     "net",
     "sim",
+    "metrics",
     "scenario",
     "reference",
     "report",

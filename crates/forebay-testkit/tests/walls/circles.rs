@@ -17,11 +17,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         &["build", "fabric", "look_ahead"],
         "to mend: look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead",
     ),
-    (
-        "forebay-scenario",
-        &["algorithms", "registry"],
-        "to mend: the registry asks `algorithms` which names are taken",
-    ),
 ];
 
 /// Per module, the modules that it names.

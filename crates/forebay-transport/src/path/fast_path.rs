@@ -204,7 +204,8 @@ impl Path {
             return Some(self.send_ack(cx, arena)); // alone: it has options of its own
         }
         match self.next_step(cx.now, cx.config) {
-            NextStep::Segment(_) if self.fast.header_only => {
+            NextStep::Segment(pacing) if self.fast.header_only => {
+                debug_assert!(pacing.is_none(), "sending_moves_limits() says so");
                 return Some(self.send_fast_segment(cx.now, cx.counters));
             }
             NextStep::Segment(pacing) => return Some(self.send_segment(cx, arena, pacing)),

@@ -154,6 +154,12 @@ impl RttEstimator {
             self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.max_rto);
         }
     }
+    /// A floor is lower than before: the timeout by the samples alone.
+    pub(crate) fn lower_patient_rto(&mut self) {
+        if let Some(srtt) = self.srtt {
+            self.base = (srtt + self.rttvar * 4).max(self.min_rto).min(self.max_rto);
+        }
+    }
     /// The timer expired (5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;

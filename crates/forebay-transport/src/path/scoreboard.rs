@@ -398,6 +398,11 @@ impl Scoreboard {
         self.originals_from = at.map_or(self.nxt, |i| self.segments[i].start);
         at
     }
+    /// False if no original transmission is outstanding; true may be late.
+    #[inline]
+    pub(crate) fn has_originals(&self) -> bool {
+        self.originals_from.max(self.una) < self.nxt
+    }
     /// Index of the highest original transmission that is outstanding and lies wholly below
     /// `offset`.
     pub(crate) fn last_original_below(&self, offset: u64) -> Option<usize> {

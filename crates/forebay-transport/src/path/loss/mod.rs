@@ -5,7 +5,7 @@ mod packet_timer;
 mod patient;
 mod rack;
 
-pub(crate) use patient::{MIN_RTO, Patient};
+pub(crate) use patient::Patient;
 pub(crate) use rack::Rack;
 
 use super::rate::RateSampler;
@@ -172,7 +172,7 @@ impl Detector {
         match self {
             Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
-            Detector::Patient(patient) => patient.rack.is_due(board),
+            Detector::Patient(patient) => patient.is_due(board),
             Detector::PacketTimer { .. } => !board.is_empty(),
             Detector::TimeoutOnly => false,
         }
@@ -193,7 +193,7 @@ impl Detector {
     pub(crate) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) -> bool {
         match self {
             Detector::Rack(rack) => rack.on_run(rtt, newest, end),
-            Detector::Patient(patient) => patient.rack.on_run(rtt, newest, end),
+            Detector::Patient(patient) => patient.on_run(rtt, newest, end),
             Detector::DupThresh | Detector::PacketTimer { .. } | Detector::TimeoutOnly => {}
         }
         matches!(self, Detector::Patient(_))

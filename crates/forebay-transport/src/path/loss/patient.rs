@@ -5,26 +5,59 @@
 //! [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
 
 use super::{Evidence, Losses, Rack};
-use crate::path::scoreboard::{REPEATED, Scoreboard, Segment};
+use crate::path::scoreboard::{REPEATED, SACKED, Scoreboard, Segment};
 use forebay_base::{Span, Time};
 
 /// Lower bound on the RTO (RFC 6298 eq. 2.4), even if the configuration has a smaller one.
-pub(crate) const MIN_RTO: Span = Span::from_secs(1);
+const MIN_RTO: Span = Span::from_secs(1);
 /// How many reordering windows a packet may be late.
 const WINDOWS: u64 = 3;
+/// For so long at least a short hole may be a packet on a detour.
+const HOLE_WAIT: Span = Span::from_millis(200);
+/// A repair is waited for that many times as long as others took: where a cache fills at four times
+/// the rate of its link, round trips are four times as long one round trip later; and half as
+/// much more.
+const REPAIR_RTTS: u64 = 6;
+/// A hole of more segments than that may be what waits on another way: after a change of routes
+/// that is most of a cache.
+const SHORT_HOLE: usize = 3;
 
-/// RACK, and how late packets were.
+/// What was sent once is told from what was sent again: caches serve the latter first, so that it
+/// says nothing of the former.
 #[derive(Debug, Default)]
 pub(crate) struct Patient {
+    /// Of all transmissions.
     pub(super) rack: Rack,
     /// The largest delay with which a packet arrived after one that was sent later.
     late: Span,
+    /// The newest transmission known to have arrived of those sent once, and its RTT.
+    newest: u64,
+    rtt: Span,
+    /// Highest offset below which something sent once has arrived.
+    reached: u64,
+    /// Where `reached` stood when, while there were holes below.
+    round: Option<(u64, Time)>,
+    /// A packet was lost on this path, and not late: short holes are waited for less.
+    lossy: bool,
+    /// What packets that were sent again have taken, at most, less 1/64 for each later one.
+    repair_rtt: Option<Span>,
+    /// When one of them has arrived.
+    repaired_at: Time,
+    /// When something has arrived, and the longest time without while something was on its way,
+    /// less an eighth for each later one.
+    heard: Time,
+    gap: Option<Span>,
+    /// When something that was sent once has arrived.
+    heard_once: Time,
+    /// When the first segment was sent again because of a silence.
+    probed: Option<Time>,
+    floor: Span,
 }
 
 impl Patient {
     /// Keeps what `rack` knows of arrivals.
     pub(super) fn from_rack(rack: Rack) -> Patient {
-        Patient { rack, late: Span::ZERO }
+        Patient { reached: rack.fack(), rtt: rack.rtt(), rack, ..Patient::default() }
     }
 
     /// `s` has arrived; the arguments are those of [`Rack::on_arrival`].
@@ -36,26 +69,168 @@ impl Patient {
         echo_is_older: bool,
         min_rtt: Span,
     ) {
-        if !s.is(REPEATED) && self.rack.is_older(s) {
-            self.late = self.late.max(now.since(s.sent_at).saturating_sub(self.rack.rtt()));
+        let rtt = now.since(s.sent_at);
+        self.hear(now, s.sent_at);
+        if s.is(REPEATED) {
+            if !echo_is_older && rtt >= min_rtt {
+                let before = self.repair_rtt.map_or(Span::ZERO, |before| before.mul_div(63, 64));
+                self.repair_rtt = Some(before.max(rtt));
+                self.repaired_at = now;
+            }
+        } else {
+            self.heard_once = now;
+            self.reached = self.reached.max(s.end());
+            if s.number >= self.newest {
+                (self.newest, self.rtt) = (s.number, rtt);
+            } else {
+                self.late = self.late.max(rtt.saturating_sub(self.rtt));
+            }
         }
         self.rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
     }
+    /// See [`Rack::on_run`].
+    #[inline]
+    pub(super) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) {
+        (self.newest, self.rtt, self.reached) = (newest.0, rtt, end);
+        self.hear(newest.1 + rtt, newest.1);
+        self.heard_once = self.heard;
+        self.rack.on_run(rtt, newest, end);
+    }
+    #[inline]
+    fn hear(&mut self, now: Time, sent_at: Time) {
+        let gap = now.since(self.heard.max(sent_at));
+        self.heard = now;
+        self.gap = Some(self.gap.map_or(gap, |before| before.mul_div(7, 8).max(gap)));
+    }
 
-    /// max(RTO, RTT of the newest arrival + 3 W).
+    /// True if something sent once may be outstanding below what has arrived, or something sent
+    /// again.
+    #[inline]
+    pub(super) fn is_due(&self, board: &Scoreboard) -> bool {
+        board.has_repeats() || !board.none_before(0, self.reached)
+    }
+
+    /// max(RTO, RTT + 3 W).
     pub(crate) fn loss_delay(&self, evidence: &Evidence) -> Span {
         let srtt = evidence.srtt.unwrap_or(Span::ZERO);
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
-        evidence.rto.max(self.rack.rtt() + wnd * WINDOWS)
+        evidence.rto.max(self.rtt + wnd * WINDOWS)
+    }
+    /// The controller says that the RTO is no less than that.
+    pub(crate) fn set_floor(&mut self, floor: Span) {
+        self.floor = floor;
+    }
+    /// The RTO is no less than that.
+    pub(crate) fn rto_floor(&self) -> Span {
+        MIN_RTO.max(self.gap.unwrap_or(Span::ZERO) * 2).max(self.floor)
+    }
+    /// After how long without news the first segment is sent again, while nothing is known to be
+    /// lost; None: after the RTO. `repairs`: nothing is outstanding but what was sent again.
+    pub(crate) fn probe_wait(&self, repairs: bool) -> Option<Span> {
+        match repairs {
+            true => self.repair_rtt.map(|rtt| HOLE_WAIT.max(rtt * REPAIR_RTTS)),
+            false => self.gap.map(|gap| MIN_RTO.max(gap * 4).max(self.floor)),
+        }
+    }
+    /// There was a silence. If the first segment was sent again at the last one, and has arrived,
+    /// but nothing since that was sent once, the path holds nothing more that left before: when
+    /// that was.
+    pub(crate) fn on_silence(&mut self, now: Time) -> Option<Time> {
+        let before = self.probed.replace(now);
+        let gone = before.filter(|&at| self.heard_once < at && at < self.heard);
+        self.lossy |= gone.is_some();
+        gone
+    }
+    /// How long a short hole is waited for.
+    fn hole_wait(&self, evidence: &Evidence) -> Span {
+        let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
+        self.rack.widened(HOLE_WAIT.max(min_rtt / 4).max(self.late * 2))
+    }
+    /// How long a packet that was sent again is waited for.
+    fn repair_wait(&self, evidence: &Evidence) -> Span {
+        match self.repair_rtt {
+            Some(rtt) => HOLE_WAIT.max(rtt * REPAIR_RTTS),
+            None => self.loss_delay(evidence),
+        }
     }
 
     /// Declare what is overdue. Returns when to look again though no ACK comes.
     pub(super) fn detect(
-        &self,
+        &mut self,
         evidence: &Evidence,
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
-        self.rack.detect_after(self.loss_delay(evidence), evidence.now, board, losses)
+        let now = evidence.now;
+        let hole = self.detect_holes(evidence, board, losses);
+        let wait = self.repair_wait(evidence);
+        // Where nothing arrives at all, the timer looks after it. How long repairs take must be
+        // known, unless something has arrived that was sent later.
+        let known = self.repair_rtt.is_some();
+        let lost = |s: &Segment| {
+            // Of many the later ones wait for those before them.
+            let silent = known && self.repaired_at + wait <= now;
+            let news = (silent && self.heard >= s.sent_at + wait / 2) || self.rack.is_older(s);
+            s.sent_at + wait <= now && news
+        };
+        while let Some(at) = board.first_repeat().filter(|&at| lost(board.get(at))) {
+            losses.declare(board, at);
+        }
+        let repair = board.first_repeat().map(|at| board.get(at).sent_at + wait);
+        [hole, repair].into_iter().flatten().filter(|&due| due > now).min()
+    }
+    /// The same of what was sent once.
+    fn detect_holes(
+        &mut self,
+        evidence: &Evidence,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
+        let (now, reached) = (evidence.now, self.reached);
+        let (long, short) = (self.loss_delay(evidence), self.hole_wait(evidence));
+        let first = |board: &mut Scoreboard| {
+            board.first_original().filter(|&at| board.get(at).end() <= reached)
+        };
+        while let Some(at) = first(board).filter(|&at| board.get(at).sent_at + long <= now) {
+            self.lossy = true;
+            losses.declare(board, at);
+        }
+        if let Some((below, since)) = self.round
+            && since + short <= now
+        {
+            self.round = None;
+            declare_short_holes(board, below, losses);
+        }
+        let at = first(board)?;
+        let due = board.get(at).sent_at + long;
+        if !self.lossy {
+            return Some(due);
+        }
+        let (_, since) = *self.round.get_or_insert((reached, now));
+        Some(due.min(since + short))
+    }
+}
+
+/// Holes below `below` of a few segments are lost.
+fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'_>) {
+    let Some(mut at) = board.first_original() else { return };
+    let end = board.find(below);
+    while at < end {
+        let s = board.get(at);
+        if s.is(SACKED) {
+            let range = board.sacked().containing(s.start);
+            at = range.map_or(at + 1, |range| board.find(range.end).max(at + 1));
+            continue;
+        }
+        let open = (at..end).take_while(|&i| !board.get(i).is(SACKED)).count();
+        if open <= SHORT_HOLE {
+            for index in at..at + open {
+                let s = board.get(index);
+                if s.outstanding() && !s.is(REPEATED) {
+                    losses.declare(board, index);
+                }
+            }
+        }
+        at += open;
     }
 }

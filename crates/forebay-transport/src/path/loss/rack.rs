@@ -129,6 +129,10 @@ impl Rack {
     pub(super) fn is_older(&self, s: &Segment) -> bool {
         self.newest.is_some_and(|(number, _)| s.number < number)
     }
+    /// Highest offset known to have arrived.
+    pub(super) fn fack(&self) -> u64 {
+        self.fack
+    }
     /// A window as DSACKs have widened it.
     pub(super) fn widened(&self, window: Span) -> Span {
         window * self.reo_wnd_mult

@@ -279,6 +279,7 @@ impl LossRecovery {
         // window.
         let flight = self.flight_size(sender).saturating_sub(sender.board().sacked_bytes());
         let answered = self.is_answered(sender);
+        let again = self.is_after_timeout(sender);
         let questioned = first && self.episode.is_none() && !self.is_after_timeout(sender);
         if sender.board().get(0).is(SACKED) {
             sender.forget_sacks();
@@ -300,7 +301,12 @@ impl LossRecovery {
         if questioned {
             self.question_timeout(cx.now, sender);
         }
+        let probe = first && !again && matches!(self.detector, Detector::Patient(_));
         self.recovery_point = sender.nxt();
+        if probe {
+            cx.counters.tail_probes += 1;
+            return true; // the path may hold what was sent: nobody is told
+        }
         self.note_reduction(sender);
         let timeout = Timeout { flight_size_bytes: flight, first: first && !answered };
         sender.on_rto(cx.now, &timeout);
@@ -324,19 +330,23 @@ impl LossRecovery {
     fn mark_all_lost(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx.now, sender);
         let again = self.is_after_timeout(sender);
-        let loss_delay = match &self.detector {
+        let mut gone = Time::ZERO;
+        let loss_delay = match &mut self.detector {
             Detector::Rack(rack) => Some(rack.loss_delay(&evidence, sender.board())),
-            Detector::Patient(patient) => Some(patient.loss_delay(&evidence)),
+            Detector::Patient(patient) => {
+                gone = patient.on_silence(cx.now).unwrap_or(gone);
+                Some(patient.loss_delay(&evidence))
+            }
             _ => None,
         };
         let (board, mut losses) = sender.losses(cx.now, cx.counters);
         let count = match &self.detector {
-            Detector::Patient(_) if !again => 1, // the board is not empty
+            Detector::Patient(_) if !again && gone == Time::ZERO => 1, // the board is not empty
             _ => board.len(),
         };
         for index in 0..count {
             let s = board.get(index);
-            let old = loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
+            let old = s.sent_at < gone || loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
             if s.outstanding() && (index == 0 || old) {
                 losses.declare(board, index);
             }

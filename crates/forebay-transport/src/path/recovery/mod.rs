@@ -24,7 +24,7 @@ pub(crate) use prr::Prr;
 use super::Choice;
 use super::acks::AckSummary;
 use super::handshake::Negotiated;
-use super::loss::{Detector, Evidence, MIN_RTO};
+use super::loss::{Detector, Evidence};
 use super::receiver::Receiver;
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
@@ -129,6 +129,13 @@ impl LossRecovery {
         let controller = sender.controller();
         let policy = controller.loss_policy().unwrap_or(config.loss_policy);
         self.detector.adopt(policy, self.agreed.sack);
+        if let Detector::Patient(patient) = &mut self.detector {
+            let before = patient.rto_floor();
+            patient.set_floor(controller.rto_floor());
+            if patient.rto_floor() < before {
+                self.rtt.lower_patient_rto();
+            }
+        }
         self.raise_patient_rto();
         self.owner = controller.recovery_owner();
         if self.owner == RecoveryOwner::Controller
@@ -461,8 +468,8 @@ impl LossRecovery {
     }
     /// With [`LossPolicy::Patient`] the timeout is longer as well.
     fn raise_patient_rto(&mut self) {
-        if let Detector::Patient(_) = self.detector {
-            self.rtt.raise_patient_rto(MIN_RTO);
+        if let Detector::Patient(patient) = &self.detector {
+            self.rtt.raise_patient_rto(patient.rto_floor());
         }
     }
     /// An ACK acknowledged new data in order.

@@ -30,7 +30,19 @@ impl LossRecovery {
     /// 5.3).
     #[inline]
     pub(in crate::path) fn rearm_rto(&mut self, now: Time, sender: &Sender) {
-        self.rto_at = if sender.board().is_empty() { Time::MAX } else { now + self.rtt.rto() };
+        self.rto_at =
+            if sender.board().is_empty() { Time::MAX } else { now + self.timeout(sender) };
+    }
+    /// The retransmission timeout in force.
+    #[inline]
+    fn timeout(&self, sender: &Sender) -> Span {
+        match &self.detector {
+            Detector::Patient(patient) if self.retries == 0 => {
+                let repairs = sender.board().has_repeats() && !sender.board().has_originals();
+                patient.probe_wait(repairs).unwrap_or(Span::MAX).min(self.rtt.rto())
+            }
+            _ => self.rtt.rto(),
+        }
     }
     /// The peer opened its window: the path is alive.
     pub(in crate::path) fn on_window_open(&mut self, now: Time, sender: &Sender) {
@@ -96,7 +108,7 @@ impl LossRecovery {
         sender: &Sender,
         receiver: &Receiver,
     ) {
-        self.rto_at = if sender.board().is_empty() { Time::MAX } else { now + self.rtt.base() };
+        self.rearm_rto(now, sender);
         self.rearm_probe_fast(now, sender, receiver);
     }
 

@@ -1,6 +1,7 @@
 //! What people read of a metric.
 
-use super::Metrics;
+use super::{ClassMetrics, Metrics};
+use std::collections::BTreeMap;
 
 /// What a number counts. Whoever shows it chooses prefix and digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct MetricDoc {
     pub in_table: bool,
     /// True if results have it for each class of flows, too.
     pub by_class: bool,
+    /// True if it is a number for each directed link, by name; then it is not one number.
+    pub by_link: bool,
     /// True if the table and the report have a row of it for each class, where a run has several.
     pub class_row: bool,
     /// When its row is left out.
@@ -58,6 +61,7 @@ pub struct MetricDoc {
     /// Formula, what it counts and when, where a line does not say it; else empty.
     pub more: &'static str,
     number: fn(&Metrics) -> Option<f64>,
+    links: fn(&Metrics) -> Option<&BTreeMap<String, f64>>,
 }
 
 /// A metric with a row in the table, in the unit of results.
@@ -78,11 +82,13 @@ pub(super) const fn row(label: &'static str, shown: Unit, meaning: &'static str)
         scale,
         in_table,
         by_class,
+        by_link: false,
         class_row,
         hidden,
         meaning,
         more,
         number: |_| None,
+        links: |_| None,
     }
 }
 
@@ -101,6 +107,11 @@ impl MetricDoc {
         MetricDoc { unit: "ms", scale: 1e-3, ..self }
     }
 
+    /// It is a number for each directed link.
+    pub(super) const fn by_link(self) -> MetricDoc {
+        MetricDoc { by_link: true, ..self }
+    }
+
     /// The table has a row of it for each class of flows.
     pub(super) const fn class_row(self) -> MetricDoc {
         MetricDoc { class_row: true, ..self }
@@ -116,20 +127,36 @@ impl MetricDoc {
         name: &'static str,
         by_class: bool,
         number: fn(&Metrics) -> Option<f64>,
+        links: fn(&Metrics) -> Option<&BTreeMap<String, f64>>,
     ) -> MetricDoc {
         let label = if self.label.is_empty() { name } else { self.label };
-        MetricDoc { name, label, by_class, number, ..self }
+        MetricDoc { name, label, by_class, number, links, ..self }
     }
 
     /// In `metrics`; None if it is not one number, or has no value there.
     pub fn of(&self, metrics: &Metrics) -> Option<f64> {
         if self.in_table { (self.number)(metrics) } else { None }
     }
+
+    /// Of the flows of a class of `metrics`; None if classes do not have it, if there is no such
+    /// class, or if it has no value there.
+    pub fn of_class(&self, metrics: &Metrics, class: &str) -> Option<f64> {
+        let ClassMetrics { of_flows, .. } = *metrics.by_class.get(class)?;
+        if self.by_class { self.of(&Metrics { of_flows, ..Metrics::default() }) } else { None }
+    }
+
+    /// Of a directed link; None if links do not have it, or if there is no such link in `metrics`.
+    pub fn of_link(&self, metrics: &Metrics, link: &str) -> Option<f64> {
+        (self.links)(metrics)?.get(link).copied()
+    }
 }
 
-/// What may be one number.
+/// What may be one number, or one for each directed link.
 pub(super) trait Number {
     fn number(&self) -> Option<f64>;
+    fn by_link(&self) -> Option<&BTreeMap<String, f64>> {
+        None
+    }
 }
 
 impl Number for Option<f64> {
@@ -154,10 +181,19 @@ macro_rules! no_number {
     )*};
 }
 
-no_number!(usize, [f64; 2], Option<String>);
+no_number!(
+    usize,
+    [f64; 2],
+    Option<String>,
+    BTreeMap<String, u64>,
+    BTreeMap<String, ClassMetrics>
+);
 
-impl<K, V> Number for std::collections::BTreeMap<K, V> {
+impl Number for BTreeMap<String, f64> {
     fn number(&self) -> Option<f64> {
         None
+    }
+    fn by_link(&self) -> Option<&BTreeMap<String, f64>> {
+        Some(self)
     }
 }

@@ -23,10 +23,20 @@ macro_rules! metrics {
         ),*];
     };
     (@named flows $name:ident, $doc:expr) => {
-        $doc.named(stringify!($name), true, |m| Number::number(&m.of_flows.$name))
+        $doc.named(
+            stringify!($name),
+            true,
+            |m| Number::number(&m.of_flows.$name),
+            |m| Number::by_link(&m.of_flows.$name),
+        )
     };
     (@named run $name:ident, $doc:expr) => {
-        $doc.named(stringify!($name), false, |m| Number::number(&m.$name))
+        $doc.named(
+            stringify!($name),
+            false,
+            |m| Number::number(&m.$name),
+            |m| Number::by_link(&m.$name),
+        )
     };
     (@structs [$($flows:tt)*] [$($run:tt)*]
         flows $name:ident: $type:ty, $meaning:literal; $($rest:tt)*) => {
@@ -115,7 +125,8 @@ metrics! {
     run queue_delay_link: Option<String>,
         aside("", Plain, "the busiest in the window of the links that leave a router");
     run utilisation: BTreeMap<String, f64>,
-        aside("", Plain, "busy share of the window, each direction of links between routers")
+        aside("", Share, "busy share of the window, each direction of links between routers")
+            .by_link()
             .more(
                 "The row \"busiest link (NAME)\" of the table is one of them, in one direction: \
                  the one that is highest under any protocol. The report shows the busiest of each \
@@ -278,6 +289,29 @@ mod tests {
             "window_s",
         ];
         assert_eq!(alone, expected);
+    }
+
+    #[test]
+    fn a_metric_of_links_or_of_classes_is_found_there() {
+        let mut metrics = Metrics::default();
+        metrics.utilisation.insert("a-b".into(), 0.5);
+        let of_flows = FlowMetrics { afct_s: Some(2.0), ..FlowMetrics::default() };
+        metrics.by_class.insert("web".into(), ClassMetrics { flows: 1, of_flows });
+        let named = |name: &str| METRICS.iter().find(|metric| metric.name == name).unwrap();
+        let utilisation = named("utilisation");
+        assert_eq!(utilisation.of_link(&metrics, "a-b"), Some(0.5));
+        assert_eq!(utilisation.of_link(&metrics, "b-a"), None);
+        assert_eq!(utilisation.of(&metrics), None);
+        assert_eq!(named("afct_s").of_class(&metrics, "web"), Some(2.0));
+        assert_eq!(named("afct_s").of_class(&metrics, "bulk"), None);
+        assert_eq!(named("afct_s").of(&metrics), None);
+        assert_eq!(named("queue_delay_mean_ms").of_class(&metrics, "web"), None);
+        // What is said of each metric is what its type says.
+        for metric in METRICS {
+            let of_link = metric.of_link(&metrics, "a-b").is_some();
+            assert_eq!(metric.by_link, of_link, "{}", metric.name);
+            assert!(!(metric.by_link && metric.in_table), "{}", metric.name);
+        }
     }
 
     #[test]

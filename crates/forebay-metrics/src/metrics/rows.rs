@@ -4,25 +4,30 @@
 use super::doc::{Hidden, MetricDoc, Unit};
 use super::others::labels;
 use super::table::METRICS;
-use forebay_scenario::statistics::Interval;
-use std::collections::BTreeSet;
+use crate::statistics::Interval;
+use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The means over the runs of one protocol, by name.
-pub trait Means {
-    /// A metric.
-    fn metric(&self, name: &str) -> Option<Interval>;
-    /// The classes of flows.
-    fn classes(&self) -> impl Iterator<Item = &str>;
-    /// A metric of the flows of a class.
-    fn of_class(&self, class: &str, name: &str) -> Option<Interval>;
-    /// A number of the reference.
-    fn reference(&self, name: &str) -> Option<Interval>;
-    /// The share of time that directed links were busy.
-    fn utilisation(&self) -> impl Iterator<Item = (&str, Interval)>;
-    /// Packets marked with CE, by directed link.
-    fn marks(&self) -> impl Iterator<Item = (&str, Interval)>;
-    /// Packets dropped, by reason.
-    fn drops(&self) -> impl Iterator<Item = (&str, Interval)>;
+/// The means over the runs of one protocol, by name. Names are `&'static str` where runs are
+/// summed up, and `String` where results are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Means<Name: Ord> {
+    /// Number of drops, by reason.
+    pub drops: BTreeMap<Name, Interval>,
+    /// Metrics that are one number; one that no run has is absent.
+    pub metrics: BTreeMap<Name, Interval>,
+    /// The metrics that classes of flows have, by class and name.
+    #[serde(default)]
+    pub by_class: BTreeMap<String, BTreeMap<Name, Interval>>,
+    /// Utilisation by directed link.
+    pub utilisation: BTreeMap<String, Interval>,
+    /// Packets marked with CE, by directed link; links with none left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ce_marks_by_link: BTreeMap<String, Interval>,
+    /// Numbers of the reference: afct_s, afct_ratio, jain_goodput, goodput_bps.
+    #[serde(default)]
+    pub reference: BTreeMap<Name, Interval>,
 }
 
 /// What decides which rows say anything.
@@ -53,32 +58,29 @@ pub struct Row {
 }
 
 /// The rows of protocols with these means.
-pub fn rows<M: Means>(means: &[M], shown: Shown) -> Vec<Row> {
+pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Vec<Row> {
     let mut rows = Vec::new();
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
-        let values: Vec<_> = means.iter().map(|of| of.metric(metric.name)).collect();
+        let values: Vec<_> = means.iter().map(|of| of.metrics.get(metric.name).copied()).collect();
         if says_nothing(metric, &values, shown) {
             continue;
         }
         rows.push(Row::of(metric, metric.label.to_string(), values));
         if metric.name == "afct_s" {
-            let of = |name: &str| means.iter().map(|of| of.reference(name)).collect();
+            let of = |name: &str| means.iter().map(|of| of.reference.get(name).copied()).collect();
             rows.push(Row::new(labels::REFERENCE_AFCT, Unit::Seconds, of("afct_s")));
             rows.push(Row::new(labels::AFCT_RATIO, Unit::Plain, of("afct_ratio")));
         }
     }
     rows.extend(class_rows(means));
     rows.push(busiest(means, shown.one_link));
-    for link in
-        means.iter().flat_map(|of| of.marks()).map(|(link, _)| link).collect::<BTreeSet<_>>()
-    {
-        let of = |of: &M| of.marks().find(|(name, _)| *name == link).map(|(_, marks)| marks);
-        rows.push(Row::new(&labels::marks(link), Unit::Count, means.iter().map(of).collect()));
+    for link in means.iter().flat_map(|of| of.ce_marks_by_link.keys()).collect::<BTreeSet<_>>() {
+        let values = means.iter().map(|of| of.ce_marks_by_link.get(link).copied()).collect();
+        rows.push(Row::new(&labels::marks(link), Unit::Count, values));
     }
-    let dropped = means.iter().flat_map(|of| of.drops()).filter(|(_, drops)| drops.mean > 0.0);
-    for reason in dropped.map(|(reason, _)| reason).collect::<BTreeSet<_>>() {
-        let of = |of: &M| of.drops().find(|(name, _)| *name == reason).map(|(_, drops)| drops);
-        let values = means.iter().map(of).collect();
+    let dropped = means.iter().flat_map(|of| &of.drops).filter(|(_, drops)| drops.mean > 0.0);
+    for reason in dropped.map(|(reason, _)| reason.borrow()).collect::<BTreeSet<_>>() {
+        let values = means.iter().map(|of| of.drops.get(reason).copied()).collect();
         rows.push(Row::new(&labels::drops(reason), Unit::Count, values));
     }
     rows.retain(|row| row.values.iter().any(Option::is_some));
@@ -95,14 +97,15 @@ fn says_nothing(metric: &MetricDoc, values: &[Option<Interval>], shown: Shown) -
 }
 
 /// Of each class of flows, one class after the other; none where no run has more than one class.
-fn class_rows<M: Means>(means: &[M]) -> Vec<Row> {
-    if means.iter().all(|of| of.classes().count() < 2) {
+fn class_rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>]) -> Vec<Row> {
+    if means.iter().all(|of| of.by_class.len() < 2) {
         return Vec::new();
     }
-    let classes: BTreeSet<&str> = means.iter().flat_map(|of| of.classes()).collect();
+    let classes: BTreeSet<&String> = means.iter().flat_map(|of| of.by_class.keys()).collect();
     let shown = || METRICS.iter().filter(|metric| metric.class_row);
     let row = |class: &str, metric: &MetricDoc| {
-        let values = means.iter().map(|of| of.of_class(class, metric.name)).collect();
+        let values =
+            means.iter().map(|of| of.by_class.get(class)?.get(metric.name).copied()).collect();
         let label = labels::of_class(metric.label, class);
         Row { name: "", ..Row::of(metric, label, values) }
     };
@@ -111,21 +114,22 @@ fn class_rows<M: Means>(means: &[M]) -> Vec<Row> {
 }
 
 /// The utilisation of the busiest link. Of equals the first in the order of protocols and names.
-fn busiest<M: Means>(means: &[M], one_link: bool) -> Row {
-    let most = |links: &mut dyn Iterator<Item = (String, Interval)>| {
-        links.reduce(|a, b| if b.1.mean > a.1.mean { b } else { a })
-    };
-    let links = |of: &M| {
-        of.utilisation().map(|(name, share)| (name.to_string(), share)).collect::<Vec<_>>()
-    };
-    let all = || means.iter().flat_map(links);
-    let link = if one_link { most(&mut all()).map(|(name, _)| name) } else { None };
-    let value = |of: &M| match &link {
-        Some(link) => of.utilisation().find(|(name, _)| name == link).map(|(_, share)| share),
-        None => most(&mut links(of).into_iter()).map(|(_, share)| share),
+fn busiest<Name: Ord>(means: &[&Means<Name>], one_link: bool) -> Row {
+    let all = || means.iter().flat_map(|of| &of.utilisation);
+    let link = if one_link { all().reduce(busier).map(|(name, _)| name) } else { None };
+    let value = |of: &&Means<Name>| match link {
+        Some(link) => of.utilisation.get(link).copied(),
+        None => of.utilisation.iter().reduce(busier).map(|(_, share)| *share),
     };
     let values = means.iter().map(value).collect();
-    Row::new(&labels::busiest_link(link.as_deref()), Unit::Share, values)
+    Row::new(&labels::busiest_link(link.map(String::as_str)), Unit::Share, values)
+}
+
+/// The name and the utilisation of a link.
+type Link<'a> = (&'a String, &'a Interval);
+
+fn busier<'a>(first: Link<'a>, second: Link<'a>) -> Link<'a> {
+    if second.1.mean > first.1.mean { second } else { first }
 }
 
 impl Row {

@@ -1,0 +1,162 @@
+//! `--junit FILE`: whether runs and expectations succeeded, as the XML that CI systems show.
+//!
+//! The elements are those of Jenkins' schema that others read too: `testsuites`, `testsuite`,
+//! `testcase`, and in it `failure`, `error` or `skipped`. A suite is a scenario; a case is an
+//! expectation under a protocol, and for each protocol that its runs came to their end.
+
+use crate::expect;
+use crate::failure::Failure;
+use forebay_lab::{ExpectationResult, RunError, RunKey, Status, Summary};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Errors if a file cannot be made at `path`, so that no run is in vain.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let wrong = |what: &str| Failure::input(format!("--junit: {}: {what}", path.display()));
+    if path.is_dir() {
+        return Err(wrong("expected a file, found a folder"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(wrong("its folder is not there"));
+    }
+    if path.file_name().is_none() {
+        return Err(wrong("expected the name of a file"));
+    }
+    Ok(())
+}
+
+/// Write the file, beside and renamed.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|error: io::Error| {
+        // The error that is told is the first one.
+        let _ = fs::remove_file(&partial);
+        Failure::run(format!("--junit: cannot write {}: {error}", path.display()))
+    })
+}
+
+/// What a case came to.
+enum Verdict {
+    Passed,
+    Failed(String),
+    Error(String),
+    Skipped(String),
+}
+
+struct Case {
+    protocol: String,
+    name: String,
+    /// Wall-clock time of the runs, in seconds.
+    time_s: f64,
+    verdict: Verdict,
+}
+
+/// The file of the results of a scenario under `protocols`. Writing to the string cannot fail.
+pub fn text(
+    summary: &Summary,
+    protocols: &[&'static str],
+    error: Option<&(RunKey, RunError)>,
+) -> String {
+    let of_runs = protocols.iter().map(|protocol| runs(summary, protocol, error));
+    let cases: Vec<Case> = of_runs.chain(summary.expectations.iter().map(case)).collect();
+    let count = |is: fn(&Verdict) -> bool| cases.iter().filter(|case| is(&case.verdict)).count();
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        cases.len(),
+        count(|verdict| matches!(verdict, Verdict::Failed(_))),
+        count(|verdict| matches!(verdict, Verdict::Error(_))),
+        count(|verdict| matches!(verdict, Verdict::Skipped(_))),
+        cases.iter().map(|case| case.time_s).sum::<f64>(),
+    );
+    let suite = escaped(&summary.scenario);
+    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_string();
+    let _ = writeln!(text, "<testsuites name=\"forebay\" {counts}>");
+    let _ = writeln!(text, "  <testsuite name=\"{suite}\" {counts}>");
+    for Case { protocol, name, time_s, verdict } in &cases {
+        let (class, name) = (escaped(protocol), escaped(name));
+        let _ = write!(
+            text,
+            "    <testcase classname=\"{suite}.{class}\" name=\"{name}\" time=\"{time_s:.3}\""
+        );
+        let inner = match verdict {
+            Verdict::Passed => {
+                text.push_str("/>\n");
+                continue;
+            }
+            Verdict::Failed(why) => {
+                format!("failure type=\"expectation\" message=\"{}\"", escaped(why))
+            }
+            Verdict::Error(why) => format!("error type=\"run\" message=\"{}\"", escaped(why)),
+            Verdict::Skipped(why) => format!("skipped message=\"{}\"", escaped(why)),
+        };
+        let _ = writeln!(text, ">\n      <{inner}/>\n    </testcase>");
+    }
+    text.push_str("  </testsuite>\n</testsuites>\n");
+    text
+}
+
+/// That the runs under a protocol came to their end.
+fn runs(summary: &Summary, protocol: &str, error: Option<&(RunKey, RunError)>) -> Case {
+    let mine = summary.runs.iter().filter(|run| run.protocol == protocol);
+    let missing = summary.missing.iter().filter(|run| run.protocol == protocol).count();
+    let verdict = match error.filter(|(key, _)| key.protocol == protocol) {
+        Some((key, error)) => Verdict::Error(format!("seed {}: {error}", key.seed)),
+        None if missing > 0 => Verdict::Skipped(format!("{missing} runs are missing")),
+        None => Verdict::Passed,
+    };
+    let time_s = mine.map(|run| run.wall_s).sum();
+    Case { protocol: protocol.to_string(), name: "runs".to_string(), time_s, verdict }
+}
+
+fn case(of: &ExpectationResult) -> Case {
+    let outcome = || expect::outcome(of);
+    let verdict = match of.status {
+        Status::Holds => Verdict::Passed,
+        Status::Fails => Verdict::Failed(outcome()),
+        Status::Unchecked => Verdict::Skipped(outcome()),
+    };
+    Case { protocol: of.protocol.clone(), name: expect::title(of), time_s: 0.0, verdict }
+}
+
+/// As an attribute in double quotes. XML 1.0 has no way to write most control characters; and a
+/// reader turns a line feed into a space unless it is written as a number.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_an_attribute_that_reads_back() {
+        let text = "a < b && \"c\" > 'd'\n\ttab \r cr µ 中 \u{1f30a}";
+        let document = format!("<e v=\"{}\"/>", escaped(text));
+        let read = roxmltree::Document::parse(&document).unwrap();
+        assert_eq!(read.root_element().attribute("v"), Some(text));
+        // What XML cannot say is replaced.
+        let document = format!("<e v=\"{}\"/>", escaped("a\0b\u{1b}[31mc\u{ffff}"));
+        let read = roxmltree::Document::parse(&document).unwrap();
+        assert_eq!(read.root_element().attribute("v"), Some("a\u{fffd}b\u{fffd}[31mc\u{fffd}"));
+    }
+}

@@ -1,0 +1,15 @@
+//! Metrics by name: what each is, in which unit, and which rows of a table have it; and the
+//! statistics over flows and seeds.
+//!
+//! It knows no scenario and no simulation: `forebay-scenario` looks up the metrics that
+//! expectations name, `forebay-lab` computes them, `forebay-report` and the command show them.
+
+#![forbid(unsafe_code)]
+
+mod metrics;
+pub mod statistics;
+
+pub use metrics::{
+    ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
+    Shown, Unit, labels, rows,
+};
