@@ -305,6 +305,7 @@ impl Scenario {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());
         notes.extend(self.late_notes());
+        notes.extend(queues::notes(self));
         notes
     }
 
