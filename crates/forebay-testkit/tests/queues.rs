@@ -1,5 +1,6 @@
 //! Disciplines in whole runs: what RFC 8290 and RFC 8289 promise, and equal hashes however the run
 //! is computed. docs/queues.md has these figures.
+#![allow(clippy::print_stdout)] // the figures
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
