@@ -53,7 +53,7 @@ fn wrong_input_is_told_and_leaves_nothing() {
         (&["convert", "bad.csv", "x.trace"], "`bad.csv` line 3: expected times that rise"),
         (&["convert", "empty.csv", "x.trace"], "`empty.csv`: there are no rows"),
         (&["convert", "a", "b"], "one of the two files is rates over time"),
-        (&["generate", "sprout", "--out", "no/x"], "cannot create `no/x`"),
+        (&["generate", "sprout", "--out", "no/x"], "cannot write `no/x`"),
         (&["generate", "sprout", "--out", "."], "is not the name of a file"),
         (&["generate", "cty"], "possible values: campus-stationary"),
         (&["generate", "sprout", "--scale", "0"], "expected a number above 0"),
