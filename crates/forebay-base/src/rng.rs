@@ -32,6 +32,8 @@ pub enum Stream {
     Application = 11,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
+    /// A generator of delivery traces.
+    Channel = 21,
 }
 
 /// A deterministic random generator, the same on every machine.

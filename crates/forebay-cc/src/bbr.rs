@@ -22,10 +22,10 @@
 //!    `min(bdp, cwnd, 63 SMSS) / SMSS` rounds; Refill after a round; Up as Startup, or when losses
 //!    pass 2 % ("ProbeBW");
 //! 8. losses above 2 % of what was in flight in Refill and Up: `inflight_longterm = max(inflight at
-//!    the packet where they pass it, 0.7 min(bdp, cwnd))`. Of a packet with `before` bytes in flight
-//!    before it and `lost` of them lost that is `before + (0.02 before - lost) / 0.98` ("Probing
-//!    for Bandwidth In ProbeBW"). The next probe stops as soon as it reaches that volume, and if
-//!    that is clean another one follows at once ("Precautionary Bandwidth Probing");
+//!    the packet where they pass it, 0.7 min(bdp, cwnd))`. Of a packet with `before` bytes in
+//!    flight before it and `lost` of them lost that is `before + (0.02 before - lost) / 0.98`
+//!    ("Probing for Bandwidth In ProbeBW"). The next probe stops as soon as it reaches that volume,
+//!    and if that is clean another one follows at once ("Precautionary Bandwidth Probing");
 //! 9. elsewhere, at the end of each round with a loss: `bw_shortterm = max(bw_latest, 0.7
 //!    bw_shortterm)`, the same for inflight; forgotten in Refill ("When not Probing for
 //!    Bandwidth");
@@ -39,7 +39,8 @@
 //! short-term model. An ACK whose rate sample is too short to mean anything tells nothing of
 //! rounds, as in Linux. What losses change is saved before the first of a recovery, and not again
 //! with the first of each round: undo would give back what they left. SACK is taken for granted
-//! (without it the draft takes every loss for too much). Volumes are whole bytes.
+//! (without it the draft takes every loss for too much). In Drain inflight_longterm does not bound
+//! the window, as in the draft's code and against its table. Volumes are whole bytes.
 
 mod control;
 pub(crate) mod filters;

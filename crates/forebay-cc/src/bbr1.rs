@@ -297,9 +297,10 @@ impl Machine {
         self.conserves &= !self.rounds.start;
         let limited = self.is_limited(sample);
         self.run_policer(now, lost > 0, limited);
-        self.max_bw.advance_to(self.rounds.count);
         let bw = bandwidth(sample);
         if !limited || bw >= self.max_bw.max() {
+            // Rounds without a sample that counts (ProbeRTT) make nobody forget.
+            self.max_bw.advance_to(self.rounds.count);
             self.max_bw.add(bw);
         }
     }

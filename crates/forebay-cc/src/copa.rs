@@ -22,8 +22,9 @@
 //! 8. default mode: delta = 0.5. Competitive mode: `1 / delta += 1` per round trip, and half of it
 //!    after a loss, once per round trip, but 2 at least (section 2.2).
 //!
-//! In the mean a flow alone keeps `1.25 / delta` segments queued; the queue swings between 0 and
-//! `2.5 / delta` within 5 round trips (section 3). N flows: `N / delta` at the target.
+//! It asks for an ACK for each packet. In the mean a flow alone keeps `1.25 / delta` segments
+//! queued; the queue swings between 0 and `2.5 / delta` within 5 round trips (section 3). N flows:
+//! `N / delta` at the target.
 //!
 //! Differs from the paper in: a step against the direction of v begins with v = 1 at once (mvfst),
 //! not at the end of the round trip, or a large v would empty the path; v is at most `delta cwnd`,
@@ -36,8 +37,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, Loss, Observed, RecoveryOwner, RttView, Sent, Tag,
-    Timeout,
+    Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
+    Sent, Tag, Timeout,
 };
 use crate::extreme::{End, Extreme};
 use crate::require::require;
@@ -371,6 +372,11 @@ impl Controller for Copa {
         self.velocity = Velocity::new(self.cwnd);
         self.rtts.standing.clear();
         self.settle();
+    }
+
+    /// As the authors' receiver: behind an ACK for two packets a queue is never seen empty.
+    fn ack_policy(&self) -> Option<AckPolicy> {
+        Some(AckPolicy::EveryPacket)
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {

@@ -32,8 +32,9 @@
 //!
 //! Differs from the paper in: the transport is TCP with SACK and not UDT; an interval lasts from
 //! its first packet to the first of the next one, so that x is exact; an interval in which the
-//! application had nothing to send is repeated, and nothing is doubled after one with less than
-//! half of its data; r is never below 2 MSS / RTT. The code's jump to the rate of arrivals above
+//! application had nothing to send is repeated; start waits with doubling while the result of the
+//! interval before the last is open, and after an interval with less than half of its data; r is
+//! never below 2 MSS / RTT. The code's jump to the rate of arrivals above
 //! 200 Mbit/s is left out.
 
 use crate::ParamError;
@@ -60,9 +61,11 @@ const RELEASED_START_BPS: f64 = 2e6;
 const FIRST_RTT: Span = Span::from_millis(100);
 /// Packet times by which the next interval may begin late without the application being the cause.
 const LATE_PACKETS: u64 = 4;
-/// Intervals that are waited for at most: of an older one, what is not known to have arrived counts
-/// as lost.
-const MOST_INTERVALS: usize = 64;
+/// Intervals that are waited for at most: of an older one, what is known by then counts. A
+/// retransmission on suspicion (RFC 8985 section 7.3) leaves the fate of the first packet open.
+const MOST_INTERVALS: usize = 16;
+/// Intervals of start that may be open: the results of one come with the next (section 3.1).
+const OPEN_STARTS: usize = 2;
 
 /// Whose rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -282,7 +285,13 @@ impl Pcc {
                     Rules::Paper => least_bps,
                     Rules::Released => RELEASED_START_BPS,
                 };
-                (last.map_or(first, |(bps, fed)| if fed { 2.0 * bps } else { bps }), Role::Start)
+                match last {
+                    None => (first, Role::Start),
+                    Some((bps, true)) if state.intervals.len() < OPEN_STARTS => {
+                        (2.0 * bps, Role::Start)
+                    }
+                    Some((bps, _)) => (bps, Role::Hold),
+                }
             }
             Phase::Deciding { up, begun, .. } if *begun < up.len() => {
                 let index = *begun;
@@ -458,7 +467,8 @@ impl Pcc {
                     return;
                 }
                 let oldest = &mut state.intervals[0];
-                oldest.lost_bytes += oldest.open * self.mss_bytes;
+                let unknown = oldest.open * self.mss_bytes;
+                oldest.sent_bytes = oldest.sent_bytes.saturating_sub(unknown);
             }
             let oldest = state.intervals.pop_front().expect("there is more than one");
             state.first += 1;
@@ -650,18 +660,33 @@ mod tests {
     fn start_doubles_and_goes_back_to_the_last_rate_that_was_better() {
         for (params, first) in [(Params::default(), 0.2336), (released(), 2.0)] {
             let (mut pcc, mut now) = (pcc(params, 1), NOW);
+            let known = |pcc: &mut Pcc, tag, now| {
+                let (bytes, rtt) = (MSS as u32, Some(ms(100)));
+                let packet = Delivered { tag, number: 0, bytes, sent_at: NOW, rtt };
+                (0..30).for_each(|_| pcc.on_delivered(now, &packet));
+                pcc.on_ack(now, &ack(MSS));
+            };
+            // Each is known in the next one; the packets of one interval have one tag.
+            let mut before = None;
             for doubled in [1.0, 2.0, 4.0, 8.0] {
                 assert!((mbps(&pcc) - doubled * first).abs() < 1e-5, "{doubled}: {}", mbps(&pcc));
-                (0..30 * doubled as u64).for_each(|_| _ = pcc.on_sent(now, &sent(false)));
+                let mut tag = Tag(0);
+                (0..30 * doubled as u64).for_each(|_| tag = pcc.on_sent(now, &sent(false)));
+                if let Some(before) = before.replace(tag) {
+                    (0..8).for_each(|_| known(&mut pcc, before, now));
+                }
                 pass(&mut pcc, &mut now);
             }
-            pass(&mut pcc, &mut now);
-            assert!((mbps(&pcc) - 16.0 * first).abs() < 1e-5, "without data: {}", mbps(&pcc));
-            pcc.on_result(Role::Start, 2e6, 2.0);
-            pcc.on_result(Role::Start, 4e6, 4.0);
+            // The last one stays open: one more is doubled, the next is not.
+            for doubled in [16.0, 16.0, 16.0] {
+                assert!((mbps(&pcc) - doubled * first).abs() < 1e-5, "{doubled}: {}", mbps(&pcc));
+                (0..500).for_each(|_| _ = pcc.on_sent(now, &sent(false)));
+                pass(&mut pcc, &mut now);
+            }
             assert_eq!(pcc.phase(), "starting");
-            pcc.on_result(Role::Start, 8e6, 3.9);
-            assert_eq!((pcc.phase(), pcc.state.kept_bps), ("decision", 4e6));
+            pcc.on_result(Role::Start, 8e6, -1.0);
+            assert_eq!(pcc.phase(), "decision");
+            assert!((pcc.state.kept_bps / 1e6 - 4.0 * first).abs() < 1e-5, "of the one before");
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files
     Schema,
+    /// Show, generate and convert delivery traces of links
+    Channel(ChannelArgs),
     /// Measure the speed: CPU time per packet-hop on fixed scenarios
     Bench(BenchArgs),
 }
@@ -202,6 +204,115 @@ pub struct BenchArgs {
 
 fn benches() -> clap::builder::PossibleValuesParser {
     forebay_lab::BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>().into()
+}
+
+#[derive(Debug, Args)]
+pub struct ChannelArgs {
+    #[command(subcommand)]
+    pub command: ChannelCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ChannelCommand {
+    /// Print what traces are like, and plot them
+    Show(ShowArgs),
+    /// Write the trace of a model, in mahimahi's format
+    Generate(GenerateArgs),
+    /// Rates over time (CSV) to a delivery trace, or back
+    Convert(ConvertArgs),
+}
+
+/// How a model is run.
+#[derive(Clone, Debug, Args)]
+pub struct ChannelSource {
+    /// Length of a generated trace in seconds
+    #[arg(long, value_name = "N", default_value = "300", value_parser = seconds())]
+    pub seconds: u32,
+    /// The rate is so many times that of the model
+    #[arg(long, value_name = "X", default_value = "1", value_parser = scale)]
+    pub scale: f64,
+    /// Seed of a generated trace
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay channel show city-driving --plot city.svg
+  forebay channel show lte.down city-driving       side by side
+
+Rates are those of 1500-byte packets. A burst is milliseconds in a row that have
+opportunities. Variation is the standard deviation over the mean; autocorrelation
+is that of the rate over 100 ms.")]
+pub struct ShowArgs {
+    /// Files in mahimahi's format, or models (see `forebay channel generate --help`)
+    #[arg(required = true, num_args = 1..=6, value_name = "TRACE")]
+    pub traces: Vec<String>,
+    /// Write plots to this file (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub source: ChannelSource,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay channel generate city-driving --out city.down
+  forebay channel generate city-driving --scale 0.25 --seed 2 --out city.up")]
+pub struct GenerateArgs {
+    /// The model
+    #[arg(value_parser = channel_models(), value_name = "MODEL")]
+    pub name: String,
+    /// Write to this file; without it to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub source: ChannelSource,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay channel convert lte.down lte.csv --bin-ms 100    for `schedule = \"lte.csv\"`
+  forebay channel convert rates.csv rates.trace            columns at_s, rate_bps")]
+pub struct ConvertArgs {
+    /// A delivery trace, or rates over time (a name that ends with .csv)
+    pub from: PathBuf,
+    /// The other of the two
+    pub to: PathBuf,
+    /// Rates of a trace are means over so many ms
+    #[arg(long, value_name = "N", default_value = "100", value_parser = bin_ms())]
+    pub bin_ms: u64,
+    /// The last rate holds until then; default: as long as the one before it
+    #[arg(long, value_name = "SECONDS")]
+    pub end_s: Option<f64>,
+}
+
+/// Names of channel models.
+pub fn channel_names() -> Vec<&'static str> {
+    forebay_lab::scenario::traces::CHANNEL_PROFILES.iter().map(|profile| profile.name).collect()
+}
+
+fn channel_models() -> clap::builder::PossibleValuesParser {
+    let value = |profile: &forebay_lab::scenario::traces::ChannelProfile| {
+        clap::builder::PossibleValue::new(profile.name).help(profile.summary)
+    };
+    forebay_lab::scenario::traces::CHANNEL_PROFILES.iter().map(value).collect::<Vec<_>>().into()
+}
+
+fn seconds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=3600)
+}
+
+fn bin_ms() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=3_600_000)
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = text.parse().ok().filter(|scale: &f64| *scale > 0.0 && *scale <= 100.0);
+    scale.ok_or_else(|| "expected a number above 0, at most 100".to_string())
 }
 
 /// Seeds in the order asked for; never empty.

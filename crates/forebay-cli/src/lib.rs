@@ -11,6 +11,7 @@
 mod args;
 mod bench;
 mod catalogue;
+mod channel;
 mod expect;
 mod explain;
 mod failure;
@@ -73,6 +74,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Schema => schema::schema(&mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
+        Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
     }?;
     out.flush()?;

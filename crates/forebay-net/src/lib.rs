@@ -22,8 +22,8 @@ mod workload;
 
 pub use build::{Network, Node, PortTable};
 pub use channel::{
-    AnyChannel, BucketSpec, Channel, ConstantRate, DeliveryTrace, DeliveryTraceBuilder,
-    TokenBucket, TraceChannel, TraceError,
+    AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
+    DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;

@@ -4,10 +4,10 @@ use super::error::{Fault, Problem};
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
 use super::item::{Item, Value};
 use super::text::shown;
-use super::traces::{self, TraceFileError};
-use super::units::Bytes;
+use super::traces::{self, OPPORTUNITY_BYTES, TraceFileError};
+use super::units::{Bytes, Number};
 use forebay_base::{Rate, Rng, Span, Stream};
-use forebay_net::{BucketSpec, ChannelSpec, DeliveryTrace};
+use forebay_net::{BucketSpec, CHANNEL_PROFILES, ChannelProfile, ChannelSpec, DeliveryTrace};
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,8 @@ pub enum Channel {
     Constant,
     /// By a delivery trace of a file.
     Trace(TraceFile),
+    /// By a trace that is generated for each seed.
+    Generated(GeneratedTrace),
     /// By a token bucket that its rate fills.
     Bucket {
         /// Bytes that the bucket holds.
@@ -41,6 +43,32 @@ pub struct TraceFile {
     pub offset: Offset,
 }
 
+/// A delivery trace that a run generates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeneratedTrace {
+    /// The model.
+    pub profile: &'static ChannelProfile,
+    /// Length in s, after which it repeats.
+    pub seconds: u32,
+    /// The rate is so many times that of the profile.
+    pub scale: f64,
+    /// Its seed; None: drawn for each seed of a run and each direction of a link.
+    pub seed: Option<u64>,
+}
+
+impl GeneratedTrace {
+    /// The mean rate that it is scaled to, with the overhead of mahimahi.
+    pub fn rate(&self) -> Rate {
+        let bytes = f64::from(OPPORTUNITY_BYTES) / 1500.0;
+        Rate::clamped((self.profile.rate_mbps() * self.scale * bytes * 1e6) as u64)
+    }
+    /// The trace of a seed.
+    pub fn generate(&self, seed: u64) -> Arc<DeliveryTrace> {
+        let trace = self.profile.generate(seed, self.seconds, self.scale, OPPORTUNITY_BYTES);
+        Arc::new(trace.expect("there is an opportunity at the end of a trace"))
+    }
+}
+
 /// Where in a trace a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
@@ -55,17 +83,30 @@ impl Channel {
     pub fn file(&self) -> Option<&TraceFile> {
         match self {
             Channel::Trace(file) => Some(file),
-            Channel::Constant | Channel::Bucket { .. } => None,
+            Channel::Constant | Channel::Generated(_) | Channel::Bucket { .. } => None,
         }
+    }
+    /// True if it says the rate at all times, and events cannot.
+    pub(super) fn is_trace(&self) -> bool {
+        matches!(self, Channel::Trace(_) | Channel::Generated(_))
     }
     /// True if the seed makes a difference.
     pub(super) fn is_random(&self) -> bool {
-        matches!(self, Channel::Trace(TraceFile { offset: Offset::Random, .. }))
+        match self {
+            Channel::Trace(file) => file.offset == Offset::Random,
+            Channel::Generated(generated) => generated.seed.is_none(),
+            Channel::Constant | Channel::Bucket { .. } => false,
+        }
     }
     /// What a run with `seed` builds for the directed link `link`.
     pub(super) fn build(&self, rate: Rate, seed: u64, link: u64) -> ChannelSpec {
         match self {
             Channel::Constant => ChannelSpec::Constant(rate),
+            Channel::Generated(generated) => {
+                let drawn = || Rng::new(seed, Stream::Channel, link).next_u64();
+                let trace = generated.generate(generated.seed.unwrap_or_else(drawn));
+                ChannelSpec::Trace { trace, offset: Span::ZERO }
+            }
             &Channel::Bucket { burst_bytes, peak } => {
                 ChannelSpec::Bucket(BucketSpec { rate, burst_bytes, peak })
             }
@@ -84,6 +125,23 @@ impl Channel {
 }
 
 sections! {
+    /// A generated delivery trace.
+    pub struct GeneratorTable {
+        required {
+            /// The model: a name that `forebay channel generate --help` lists.
+            name: String,
+        }
+        optional {
+            /// Length in whole seconds, with unit, after which it repeats: "1s" to "3600s"; default
+            /// "300s".
+            length: Span,
+            /// The rate is so many times that of the model: above 0, at most 100; default 1. The
+            /// measured ways up have 0.22 to 0.25 of the ways down.
+            scale: Number,
+            /// Its own seed; without it, each seed of a run and each direction has another trace.
+            seed: u32,
+        }
+    }
     /// A token bucket.
     pub struct BucketTable {
         required {
@@ -164,6 +222,77 @@ impl Field for TraceKey {
     }
 }
 
+/// A generator: its name, or a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GeneratorKey(pub GeneratorTable);
+
+impl Field for GeneratorKey {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => GeneratorTable::read(item, key).map(GeneratorKey),
+            Value::String(_) => {
+                let name = At::read(item, key)?;
+                Ok(GeneratorKey(GeneratorTable { name, ..GeneratorTable::default() }))
+            }
+            _ => {
+                let expected = "a name such as \"city-driving\", or a table such as { name = \
+                                \"city-driving\", scale = 0.25 }";
+                Err(item.expected(key, expected))
+            }
+        }
+    }
+    fn write(&self) -> toml::Value {
+        self.0.write()
+    }
+    fn schema() -> Json {
+        let names: Vec<&str> = CHANNEL_PROFILES.iter().map(|profile| profile.name).collect();
+        json!({ "anyOf": [{ "enum": names }, GeneratorTable::schema()] })
+    }
+}
+
+impl GeneratorKey {
+    /// The keys of a generated trace.
+    pub fn describe(generated: &GeneratedTrace) -> GeneratorKey {
+        let GeneratedTrace { profile, seconds, scale, seed } = *generated;
+        GeneratorKey(GeneratorTable {
+            name: At::new(profile.name.to_string()),
+            length: Some(At::new(Span::from_secs(seconds.into()))),
+            scale: Some(At::new(Number(scale))),
+            seed: seed.map(|seed| At::new(seed as u32)),
+        })
+    }
+    /// What the keys say.
+    pub fn resolve(&self) -> Result<GeneratedTrace, Fault> {
+        let GeneratorTable { name, length, scale, seed } = &self.0;
+        let profile = ChannelProfile::find(&name.value).ok_or_else(|| {
+            let problem = Problem::UnknownName { kind: "generator", name: name.value.clone() };
+            name.fault(problem).suggest(&name.value, CHANNEL_PROFILES.iter().map(|p| p.name))
+        })?;
+        const SECOND_NS: u64 = 1_000_000_000;
+        let whole = |at: &At<Span>| {
+            let ns = at.value.as_nanos();
+            let fits = ns.is_multiple_of(SECOND_NS) && (1..=3_600).contains(&(ns / SECOND_NS));
+            let (found, expected) = (shown(&at.value), "whole seconds, 1s to 3600s".to_string());
+            let seconds = (ns / SECOND_NS) as u32;
+            if fits { Ok(seconds) } else { Err(at.fault(Problem::OutOfRange { found, expected })) }
+        };
+        let scaled = |at: &At<Number>| match at.value.0 > 0.0 && at.value.0 <= 100.0 {
+            true => Ok(at.value.0),
+            false => {
+                let (found, expected) =
+                    (at.value.0.to_string(), "above 0, at most 100".to_string());
+                Err(at.fault(Problem::OutOfRange { found, expected }))
+            }
+        };
+        Ok(GeneratedTrace {
+            profile,
+            seconds: length.as_ref().map(whole).transpose()?.unwrap_or(300),
+            scale: scale.as_ref().map(scaled).transpose()?.unwrap_or(1.0),
+            seed: seed.as_ref().map(|at| u64::from(at.value)),
+        })
+    }
+}
+
 impl TraceKey {
     /// The keys of a trace.
     pub fn describe(file: &TraceFile) -> TraceKey {
@@ -187,8 +316,8 @@ impl TraceFiles {
         TraceFiles { base: base.to_path_buf(), ..TraceFiles::default() }
     }
     /// A rate stands beside a trace.
-    pub fn note_unused(&self, rate: &At<Rate>, trace: &At<TraceKey>) {
-        let note = format!("{} is not used: {} says the rate", rate.key, trace.key);
+    pub fn note_unused(&self, rate: &At<Rate>, trace: &str) {
+        let note = format!("{} is not used: {trace} says the rate", rate.key);
         self.unused.borrow_mut().insert(note);
     }
     /// What a reader of the results should know.

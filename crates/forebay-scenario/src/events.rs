@@ -6,7 +6,7 @@ use super::fields::At;
 use super::file::{Direction, EventEntry, File, LinkState, RouteEntry};
 use super::topology::{self, Topology};
 use super::units::Probability;
-use super::{Channel, Link, Node};
+use super::{Link, Node};
 use forebay_base::{LinkId, NodeId, Time};
 use forebay_net::{EventSpec, NetEvent};
 
@@ -75,7 +75,7 @@ fn sides(event: &EventEntry) -> &'static [usize] {
 fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(rate) = &event.rate else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| matches!(directions[side].channel, Channel::Trace(_))) {
+    match sides(event).iter().any(|&side| directions[side].channel.is_trace()) {
         false => Ok(()),
         true => {
             let text = format!("the link `{}` follows a trace, which says its rate", link.name);

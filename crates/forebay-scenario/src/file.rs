@@ -1,6 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
-use super::channels::{BucketTable, TraceKey};
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
 use super::faults::all;
@@ -141,6 +141,9 @@ sections! {
             /// In place of a rate: a file of delivery opportunities in mahimahi's format, relative
             /// to the scenario file, or a table with `file` and `offset`.
             trace: TraceKey,
+            /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
+            /// or a table with `name`, `length`, `scale` and `seed`.
+            generator: GeneratorKey,
             /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
             /// `peak`, all else at the rate.
             bucket: BucketTable,
@@ -717,17 +720,17 @@ impl LinkParams {
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
         };
-        // A rate or a trace of its own stands for either of the other.
-        let paced = self.rate.is_some() || self.trace.is_some();
-        let (rate, trace) =
-            if paced { (&self.rate, &self.trace) } else { (&other.rate, &other.trace) };
+        // A rate or a trace of its own stands for all of the other.
+        let paced = self.rate.is_some() || self.trace.is_some() || self.generator.is_some();
+        let pace = if paced { self } else { other };
         LinkParams {
-            rate: rate.clone(),
-            trace: trace.clone(),
+            rate: pace.rate.clone(),
+            trace: pace.trace.clone(),
+            generator: pace.generator.clone(),
             // The bucket of another goes with a rate, not with a trace.
-            bucket: match (&self.bucket, &self.trace) {
-                (None, None) => other.bucket.clone(),
-                (mine, _) => mine.clone(),
+            bucket: match self.trace.is_some() || self.generator.is_some() {
+                true => self.bucket.clone(),
+                false => self.bucket.clone().or_else(|| other.bucket.clone()),
             },
             schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),

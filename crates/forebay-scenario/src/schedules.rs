@@ -1,6 +1,7 @@
 //! How a link changes over time: the key `schedule` of links, a list or a CSV file. Each step is an
 //! event of the network, so packets do not overtake others where a step lowers the delay.
 
+use super::LinkDirection;
 use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, both};
@@ -10,7 +11,6 @@ use super::losses::LossKey;
 use super::source::Sources;
 use super::topology::{Topology, check_delay};
 use super::units::Probability;
-use super::{Channel, LinkDirection};
 use forebay_base::{LinkId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
 use serde_json::{Value as Json, json};
@@ -121,7 +121,7 @@ impl Step {
 /// A link that follows a trace has no rate to set, and one with a loss model no probability.
 fn check(schedule: &At<ScheduleKey>, steps: &[Step], link: &LinkDirection) -> Result<(), Fault> {
     let conflict = |text: &str| Err(schedule.fault(Problem::Conflict(text.into())));
-    if matches!(link.channel, Channel::Trace(_)) && steps.iter().any(|step| step.rate.is_some()) {
+    if link.channel.is_trace() && steps.iter().any(|step| step.rate.is_some()) {
         return conflict("it sets the rate of a link that follows a trace");
     }
     if link.loss_model.is_some() && steps.iter().any(|step| step.loss.is_some()) {

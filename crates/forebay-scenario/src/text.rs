@@ -1,6 +1,6 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
-use super::channels::{BucketTable, TraceKey};
+use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::fields::{At, Field, Section};
 use super::file::{
     File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
@@ -152,8 +152,12 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
-        rate: wire.channel.file().is_none().then(|| At::new(wire.rate)),
+        rate: (!wire.channel.is_trace()).then(|| At::new(wire.rate)),
         trace: wire.channel.file().map(|file| At::new(TraceKey::describe(file))),
+        generator: match &wire.channel {
+            Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
+            _ => None,
+        },
         bucket: match wire.channel {
             Channel::Bucket { burst_bytes, peak } => {
                 some(BucketTable { burst: At::new(Bytes(burst_bytes)), peak: some(peak) })

@@ -143,6 +143,7 @@ fn probe_rtt_is_four_segments_for_200_ms() {
     let start = feed.now;
     while feed.bbr.phase() == "probe-rtt" {
         feed.round(FULL_BPS / 25, 4);
+        assert_eq!(feed.bbr.machine.bw(), FULL_BPS, "its rates do not count");
     }
     assert!((ms(240)..=ms(290)).contains(&feed.now.since(start)));
     assert!(feed.cwnd() > 100, "the window from before");

@@ -136,6 +136,9 @@ fn direction(direction: &LinkDirection) -> Vec<String> {
     let bps = match &direction.channel {
         Channel::Constant => bps,
         Channel::Trace(file) => format!("{}, {bps} on average", file.path),
+        Channel::Generated(generated) => {
+            format!("{}, {bps} on average", generated.profile.name)
+        }
         Channel::Bucket { burst_bytes, .. } => format!("{bps}, bursts of {burst_bytes} bytes"),
     };
     let queue = match direction.discipline.is_default() {

@@ -227,3 +227,20 @@ fn the_closed_forms_of_the_built_in_scenarios_hold() {
     let done = Desk::new().forebay(&small);
     assert_eq!((done.code, done.stderr.as_str()), (1, "failed: 2 of 3 expectations\n"));
 }
+
+/// The test cases of draft-ietf-ccwg-bbr. What senders go through is tested in forebay-testkit.
+#[test]
+fn what_the_scenarios_of_bbr_expect_holds() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../forebay-scenario/scenarios/bbr");
+    let files = fs::read_dir(folder).expect("the folder of the scenarios");
+    let names: Vec<_> = files.map(|file| file.expect("an entry").path()).collect();
+    assert_eq!(names.len(), 23);
+    for name in names {
+        let stem = name.file_stem().expect("a name").to_str().expect("plain letters");
+        let name = format!("bbr/{stem}");
+        let done = Desk::new().forebay(&["run", &name, "--json", "--seeds", "3"]).ok();
+        let json = done.json();
+        let all = json["expectations"].as_array().expect("an array");
+        assert!(!all.is_empty() && all.iter().all(|of| of["status"] == "holds"), "{name}: {all:?}");
+    }
+}

@@ -274,3 +274,47 @@ fn bad_schedules_are_refused() {
     let trace = "trace = \"x.trace\"\nschedule = [{ at = \"1s\", rate = \"1Mbit/s\" }]";
     said(trace, "1\n", "links[0].schedule: it sets the rate of a link that follows a trace");
 }
+
+#[test]
+fn a_generator_gives_each_seed_and_direction_a_trace() {
+    let keys = "generator = { name = \"highway-driving\", length = \"20s\", scale = 0.5 }";
+    let desk = folder(keys, b"1\n");
+    let scenario = load(&desk, &["events=[]", "start_jitter=0s"]).expect("loads");
+    let link = &scenario.links[0].forward;
+    // 15 Mbit/s of 1500 bytes, halved, in opportunities of 1504.
+    assert_eq!((link.rate.bps(), link.overhead_bytes), (7_520_000, 4));
+    assert!(scenario.is_random());
+    let count = |seed, link| trace_of(&scenario, seed, link).expect("a trace").0;
+    assert_eq!(count(1, 0), count(1, 0));
+    assert!(count(1, 0) != count(1, 1) && count(1, 0) != count(2, 0));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    let set = ["events=[]", "start_jitter=0s", "links.0.generator.seed=7"];
+    let fixed = load(&desk, &set).expect("loads");
+    assert!(!fixed.is_random());
+    assert_eq!(trace_of(&fixed, 1, 0), trace_of(&fixed, 2, 1));
+}
+
+#[test]
+fn bad_generators_are_refused() {
+    for (keys, said) in [
+        ("generator = \"city-drivin\"", "there is no generator `city-drivin`"),
+        ("generator = \"city-drivin\"", "did you mean `city-driving`?"),
+        (
+            "generator = { name = \"sprout\", length = \"1500ms\" }",
+            "generator.length: `1500ms` is out of range: expected whole seconds, 1s to 3600s",
+        ),
+        (
+            "generator = { name = \"sprout\", scale = 0 }",
+            "generator.scale: `0` is out of range: expected above 0, at most 100",
+        ),
+        (
+            "generator = \"sprout\"\ntrace = \"x.trace\"",
+            "links[0].trace: a link has one of `generator`, `trace` and `bucket`",
+        ),
+        ("generator = \"sprout\"", "events[0].rate: the link `left-right` follows a trace"),
+    ] {
+        let desk = folder(keys, b"1\n");
+        let message = load(&desk, &["events.0.rate=1Mbit/s"]).expect_err("refused");
+        assert!(message.contains(said), "{message}");
+    }
+}

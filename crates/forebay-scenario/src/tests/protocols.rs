@@ -469,7 +469,8 @@ fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later(
     let error = parse_with(SMALL, &[&slow[..], &[routers]].concat()).expect_err("too small");
     assert_eq!(
         error.to_string().lines().next().unwrap(),
-        "small.toml:1:1: protocols: `1250 bytes` is out of range: expected a full-sized packet (1500 \
-         bytes) or more, and low < high < total, in the cache of `left` at `left-right` (1kbit/s)"
+        "small.toml:1:1: protocols: `1250 bytes` is out of range: expected a full-sized packet \
+         (1500 bytes) or more, and low < high < total, in the cache of `left` at `left-right` \
+         (1kbit/s)"
     );
 }

@@ -1,11 +1,12 @@
 //! A scenario is run, and the first flow is looked at every millisecond.
 
-use forebay_base::{FlowId, LinkId, Span, Time};
+use forebay_base::{FlowId, Span};
 use forebay_scenario::{LoadOptions, Scenario};
 use forebay_sim::{Options, Simulation};
 use forebay_transport::Role;
 
-/// What the sender of the first flow shows at a time.
+/// What the sender of the first flow shows at a time. Volumes are in segments, and 0 where there is
+/// no bound.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     pub at_s: f64,
@@ -21,7 +22,6 @@ pub struct Sample {
     pub srtt_s: f64,
     pub delivered: u64,
     pub lost: u64,
-    pub queue: u64,
 }
 
 pub struct Trace {
@@ -31,11 +31,11 @@ pub struct Trace {
 const STEP: Span = Span::from_millis(1);
 
 impl Trace {
-    pub fn of(text: &str, protocol: &str) -> Trace {
-        let options = LoadOptions::default();
-        let scenario = Scenario::parse(text, "test.toml", &options).expect("a sound scenario");
-        let spec = scenario.build(protocol, 1).expect("it builds");
-        let end = scenario.until.map_or(Time::from_secs(60), |until| until);
+    /// Of the built-in scenario of that name.
+    pub fn of(name: &str) -> Trace {
+        let scenario = Scenario::load(name, &LoadOptions::default()).expect("a sound scenario");
+        let spec = scenario.build("bbr", 1).expect("it builds");
+        let end = scenario.until.expect("it says how long it runs");
         let mut sim = Simulation::new(&spec, 1, Options::default()).expect("a sound network");
         let mut samples = Vec::new();
         while sim.now() < end {
@@ -46,6 +46,46 @@ impl Trace {
             }
         }
         Trace { samples }
+    }
+}
+
+impl Trace {
+    /// The phases in order.
+    pub fn phases(&self) -> Vec<&'static str> {
+        let mut phases: Vec<_> = self.samples.iter().map(|s| s.phase).collect();
+        phases.dedup();
+        phases
+    }
+    /// The first sample of which `holds` is true.
+    pub fn find(&self, holds: impl Fn(&Sample) -> bool) -> &Sample {
+        self.samples.iter().find(|s| holds(s)).expect("it happens")
+    }
+    /// The first sample of a phase.
+    pub fn first(&self, phase: &str) -> &Sample {
+        self.find(|s| s.phase == phase)
+    }
+    /// The first sample after the first visit of a phase.
+    pub fn after(&self, phase: &str) -> &Sample {
+        let start = self.first(phase).at_s;
+        self.find(|s| s.at_s > start && s.phase != phase)
+    }
+    /// The sample of a time.
+    pub fn at(&self, at_s: f64) -> &Sample {
+        self.find(|s| s.at_s >= at_s - 1e-9)
+    }
+    /// Each time in a phase.
+    pub fn visits(&self, phase: &str) -> Vec<&[Sample]> {
+        let runs = self.samples.chunk_by(|a, b| a.phase == b.phase);
+        runs.filter(|run| run[0].phase == phase).collect()
+    }
+    /// The phase is always followed by that one.
+    pub fn follows(&self, phase: &str, next: &str) -> bool {
+        let phases = self.phases();
+        phases.windows(2).all(|pair| pair[0] != phase || pair[1] == next)
+    }
+    /// It holds for all samples between two times.
+    pub fn all(&self, from_s: f64, to_s: f64, holds: impl Fn(&Sample) -> bool) -> bool {
+        self.samples.iter().filter(|s| (from_s..to_s).contains(&s.at_s)).all(holds)
     }
 }
 
@@ -61,7 +101,6 @@ fn look(sim: &Simulation) -> Option<Sample> {
         srtt_s: view.srtt.map_or(0.0, |srtt| srtt.as_secs_f64()),
         delivered: view.delivered_bytes,
         lost: view.lost_bytes,
-        queue: sim.link(LinkId(0)).queue_bytes(),
         ..Sample::default()
     };
     connection.observe(0, &mut |seen| match seen.name {

@@ -1,10 +1,10 @@
 //! NewReno and CUBIC, alone and against each other, beside the closed forms of
 //! `forebay_testkit::duel::sawtooth`; and those that look at delay (`delay`).
 //!
-//! `short.txt`, `full.txt` and their like beside this file are what a run must print. Measured values are
-//! rounded so that they show the science and not the scheduling of single packets. A change of
-//! behaviour shows in the diff of these files; a change for the worse fails the tolerances below
-//! even with new files.
+//! `short.txt`, `full.txt` and their like beside this file are what a run must print. Measured
+//! values are rounded so that they show the science and not the scheduling of single packets. A
+//! change of behaviour shows in the diff of these files; a change for the worse fails the
+//! tolerances below even with new files.
 
 mod alone;
 mod delay;
@@ -110,8 +110,9 @@ fn those_that_look_at_delay_keep_their_queues() {
     let alone = grid(&[(10, 20), (10, 100)], &[1.0, 4.0]);
     let mut pairs = grid(&[(10, 20)], &[1.0, 4.0]);
     pairs.extend(grid(&[(10, 100)], &[1.0]));
-    let length = delay::Length { warm_up: 200.0, measured: 200.0 };
-    table::compare("delay-short.txt", &delay::table(&alone, &pairs, &length));
+    let length = delay::Length { warm_up: 200.0, warm_up_s: 10.0, measured: 200.0, seeds: 3 };
+    let text = format!("{}\n{}", delay::alone(&alone, &length), delay::pairs(&pairs, &length));
+    table::compare("delay-short.txt", &text);
 }
 
 #[test]
@@ -119,10 +120,20 @@ fn those_that_look_at_delay_have_one_trace() {
     delay::hashes_agree();
 }
 
+const DELAY_BUFFERS: &[f64] = &[0.5, 1.0, 2.0, 4.0, 8.0];
+const DELAY_LENGTH: delay::Length =
+    delay::Length { warm_up: 100.0, warm_up_s: 50.0, measured: 100.0, seeds: 1 };
+
 #[test]
-#[ignore = "the whole grid: 20 minutes of CPU time with --release"]
-fn those_that_look_at_delay_keep_their_queues_on_the_whole_grid() {
-    let nets = grid(NETS, &[0.5, 1.0, 2.0, 4.0, 8.0]);
-    let length = delay::Length { warm_up: 300.0, measured: 400.0 };
-    table::compare("delay-full.txt", &delay::table(&nets, &nets, &length));
+#[ignore = "the whole grid, alone: minutes with --release"]
+fn alone_those_that_look_at_delay_keep_their_queues_everywhere() {
+    let text = delay::alone(&grid(NETS, DELAY_BUFFERS), &DELAY_LENGTH);
+    table::compare("delay-alone.txt", &text);
+}
+
+#[test]
+#[ignore = "the whole grid of pairs: a quarter of an hour with --release"]
+fn pairs_of_those_that_look_at_delay_have_their_shares_everywhere() {
+    let text = delay::pairs(&grid(NETS, DELAY_BUFFERS), &DELAY_LENGTH);
+    table::compare("delay-pairs.txt", &text);
 }

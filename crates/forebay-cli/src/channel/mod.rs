@@ -1,0 +1,144 @@
+//! `forebay channel`: what a delivery trace is like, traces from models, and other formats.
+
+mod convert;
+mod plot;
+
+use crate::args::{ChannelArgs, ChannelCommand, ChannelSource, GenerateArgs, ShowArgs};
+use crate::failure::Failure;
+use crate::terminal::{Paint, Table};
+use forebay_lab::scenario::GeneratedTrace;
+use forebay_lab::scenario::trace_statistics::TraceStatistics;
+use forebay_lab::scenario::traces::{
+    ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
+};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Do one of the three.
+pub fn channel(args: &ChannelArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    match &args.command {
+        ChannelCommand::Show(args) => show(args, out, paint),
+        ChannelCommand::Generate(args) => generate(args, out),
+        ChannelCommand::Convert(args) => convert::convert(args, out),
+    }
+}
+
+/// The trace of a file, or of a model.
+fn load(name: &str, source: &ChannelSource) -> Result<Arc<DeliveryTrace>, Failure> {
+    match ChannelProfile::find(name) {
+        Some(profile) if !Path::new(name).exists() => {
+            let ChannelSource { seconds, scale, seed } = *source;
+            Ok(GeneratedTrace { profile, seconds, scale, seed: None }.generate(seed))
+        }
+        _ => read_trace(Path::new(name)).map(Arc::new).map_err(|error| {
+            let no_file = matches!(error, TraceFileError::Io { .. });
+            match no_file && !name.contains(['/', '.']) {
+                true => Failure::input(format!(
+                    "{error}\nhint: a file, or one of {}",
+                    crate::args::channel_names().join(", ")
+                )),
+                false => Failure::input(error),
+            }
+        }),
+    }
+}
+
+fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let traces = args.traces.iter().map(|name| load(name, &args.source));
+    let traces: Vec<Arc<DeliveryTrace>> = traces.collect::<Result<_, _>>()?;
+    let statistics: Vec<TraceStatistics> =
+        traces.iter().map(|trace| TraceStatistics::of(trace)).collect();
+    if let Some(path) = &args.plot {
+        let named: Vec<(&str, &DeliveryTrace)> =
+            args.traces.iter().map(String::as_str).zip(traces.iter().map(AsRef::as_ref)).collect();
+        put(path, |file| file.write_all(plot::svg(&named).as_bytes()))?;
+    }
+    if args.json {
+        let named: serde_json::Map<String, serde_json::Value> = args
+            .traces
+            .iter()
+            .zip(&statistics)
+            .map(|(name, of)| (name.clone(), serde_json::json!(of)))
+            .collect();
+        writeln!(out, "{}", serde_json::Value::Object(named))?;
+        return Ok(());
+    }
+    let mut table = Table::new(args.traces.iter().map(|name| plot::short(name)).collect());
+    for (label, value) in ROWS {
+        table.push(*label, statistics.iter().map(value).collect());
+    }
+    write!(out, "{}", table.render(paint))?;
+    if let Some(path) = &args.plot {
+        writeln!(out, "{}", path.display())?;
+    }
+    Ok(())
+}
+
+/// A line of the table: what it is called, and its value.
+type StatisticRow = (&'static str, fn(&TraceStatistics) -> String);
+
+/// The lines of the table.
+const ROWS: &[StatisticRow] = &[
+    ("length [s]", |of| three(of.seconds)),
+    ("opportunities", |of| of.opportunities.to_string()),
+    ("mean rate [Mbit/s]", |of| three(of.mean_mbps)),
+    ("rate over 1 s, 5 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[0])),
+    ("rate over 1 s, 50 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[1])),
+    ("rate over 1 s, 95 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[2])),
+    ("variation over 20 ms", |of| three(of.cv_20ms)),
+    ("variation over 100 ms", |of| three(of.cv_100ms)),
+    ("variation over 1 s", |of| three(of.cv_1s)),
+    ("autocorrelation, 100 ms", |of| three(of.autocorrelation_100ms)),
+    ("autocorrelation, 1 s", |of| three(of.autocorrelation_1s)),
+    ("autocorrelation, 10 s", |of| three(of.autocorrelation_10s)),
+    ("burst, mean [packets]", |of| three(of.burst[0])),
+    ("burst, 50 % [packets]", |of| three(of.burst[1])),
+    ("burst, 95 % [packets]", |of| three(of.burst[2])),
+    ("between bursts, mean [ms]", |of| three(of.gap_ms[0])),
+    ("between bursts, 50 % [ms]", |of| three(of.gap_ms[1])),
+    ("between bursts, 95 % [ms]", |of| three(of.gap_ms[2])),
+    ("empty windows of 20 ms [%]", |of| three(of.empty_20ms * 100.0)),
+    ("silences above 200 ms [1/min]", |of| three(of.silences_per_minute)),
+];
+
+/// To three places, without zeros at the end.
+fn three(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let trace = load(&args.name, &args.source)?;
+    match &args.out {
+        Some(path) => {
+            put(path, |file| write_trace(&trace, file))?;
+            writeln!(out, "{}", path.display())?;
+            Ok(())
+        }
+        None => Ok(write_trace(&trace, out)?),
+    }
+}
+
+/// Write a file beside its place, and rename it. Nothing is left if that fails.
+fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
+    let Some(name) = path.file_name() else {
+        return Err(Failure::input(format!("`{}` is not the name of a file", path.display())));
+    };
+    let beside: PathBuf =
+        path.with_file_name(format!("{}.partial-{}", name.to_string_lossy(), std::process::id()));
+    let failed = |what: &str, error: io::Error| {
+        Failure::input(format!("cannot {what} `{}`: {error}", path.display()))
+    };
+    if path.is_dir() {
+        return Err(Failure::input(format!("cannot write `{}`: it is a folder", path.display())));
+    }
+    let mut file = File::create(&beside).map_err(|error| failed("create", error))?;
+    let written = content(&mut file).and_then(|()| file.sync_all());
+    written.and_then(|()| fs::rename(&beside, path)).map_err(|error| {
+        // What cannot be removed has "partial" in its name.
+        let _ = fs::remove_file(&beside);
+        failed("write", error)
+    })
+}

@@ -1,0 +1,190 @@
+//! Plots of delivery traces, as SVG: the rate over time, and how rates, bursts and gaps are
+//! distributed.
+
+use forebay_lab::scenario::trace_statistics::{bins, samples};
+use forebay_lab::scenario::traces::DeliveryTrace;
+use std::fmt::Write;
+
+/// Of Okabe and Ito: told apart also by those who do not see all colours.
+const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const WIDTH: f64 = 1_000.0;
+const MARGIN: f64 = 62.0;
+/// Most points of a line.
+const POINTS: usize = 1_500;
+
+/// A plot within the page: where, its axes and its lines.
+struct Panel {
+    /// Left, top, width and height of what the axes enclose.
+    place: (f64, f64, f64, f64),
+    title: String,
+    axes: (String, String),
+    lines: Vec<Vec<(f64, f64)>>,
+    /// The horizontal axis is logarithmic.
+    log: bool,
+}
+
+/// The plots of traces with their names.
+pub(super) fn svg(traces: &[(&str, &DeliveryTrace)]) -> String {
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} 640\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+    );
+    for (i, (name, _)) in traces.iter().enumerate() {
+        let (x, colour) = (MARGIN + 180.0 * i as f64, COLOURS[i % COLOURS.len()]);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "<path d=\"M{x} 20h22\" stroke=\"{colour}\" stroke-width=\"3\"/>\
+             <text x=\"{}\" y=\"24\">{}</text>",
+            x + 28.0,
+            escaped(&short(name))
+        );
+    }
+    panels(traces).iter().for_each(|panel| panel.draw(&mut text));
+    text.push_str("</svg>\n");
+    text
+}
+
+fn panels(traces: &[(&str, &DeliveryTrace)]) -> Vec<Panel> {
+    let each = |line: &dyn Fn(&DeliveryTrace) -> Vec<(f64, f64)>| {
+        traces.iter().map(|(_, trace)| line(trace)).collect()
+    };
+    let third = (WIDTH - 20.0) / 3.0;
+    let place = |n: f64| (MARGIN + n * third, 400.0, third - MARGIN - 10.0, 180.0);
+    let shares = "share of samples below".to_string();
+    let below = |n, title: &str, axis: &str, log, lines| Panel {
+        place: place(n),
+        title: title.into(),
+        axes: (axis.into(), shares.clone()),
+        lines,
+        log,
+    };
+    vec![
+        Panel {
+            place: (MARGIN, 60.0, WIDTH - MARGIN - 20.0, 260.0),
+            title: "Rate over 1 s".into(),
+            axes: ("time [s]".into(), "Mbit/s".into()),
+            lines: each(&rate_over_time),
+            log: false,
+        },
+        below(
+            0.0,
+            "Rate over 100 ms",
+            "Mbit/s",
+            false,
+            each(&|trace| {
+                distribution(bins(trace, 100).into_iter().map(|count| count * 0.12).collect())
+            }),
+        ),
+        below(1.0, "Packets in a burst", "packets", true, each(&|t| distribution(samples(t).0))),
+        below(2.0, "From burst to burst", "ms", true, each(&|t| distribution(samples(t).1))),
+    ]
+}
+
+fn rate_over_time(trace: &DeliveryTrace) -> Vec<(f64, f64)> {
+    let rates = bins(trace, 1_000);
+    let line = rates.iter().enumerate().map(|(s, count)| (s as f64 + 0.5, count * 0.012));
+    line.step_by(rates.len().div_ceil(POINTS).max(1)).collect()
+}
+
+/// Values against the share of those not above.
+fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let n = values.len().max(1);
+    let step = n.div_ceil(POINTS / 5).max(1);
+    let line = values.iter().enumerate().map(|(i, &x)| (x, (i + 1) as f64 / n as f64));
+    let mut line: Vec<(f64, f64)> = line.step_by(step).collect();
+    line.extend(values.last().map(|&x| (x, 1.0)));
+    line
+}
+
+impl Panel {
+    fn draw(&self, text: &mut String) {
+        let (left, top, width, height) = self.place;
+        let points = || self.lines.iter().flatten();
+        let most_x = points().fold(1e-9, |most: f64, p| most.max(p.0));
+        let most_y = nice(points().fold(1e-9, |most: f64, p| most.max(p.1)));
+        let (from_x, to_x) = if self.log { (1.0, nice(most_x.max(2.0))) } else { (0.0, most_x) };
+        let along = |x: f64| match self.log {
+            true => (x.max(from_x).ln() - from_x.ln()) / (to_x.ln() - from_x.ln()),
+            false => x / to_x,
+        };
+        let at = |(x, y): (f64, f64)| (left + width * along(x), top + height * (1.0 - y / most_y));
+        let _ = writeln!(
+            text,
+            "<text x=\"{left}\" y=\"{}\" font-weight=\"bold\">{}</text>\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">{}</text>\
+             <text transform=\"translate({} {})rotate(-90)\" text-anchor=\"middle\" \
+             fill=\"#555\">{}</text>",
+            top - 10.0,
+            self.title,
+            left + width / 2.0,
+            top + height + 38.0,
+            self.axes.0,
+            left - 44.0,
+            top + height / 2.0,
+            self.axes.1
+        );
+        for y in (0..=4).map(|n| most_y * f64::from(n) / 4.0) {
+            let (_, down) = at((from_x, y));
+            let _ = writeln!(
+                text,
+                "<path d=\"M{left} {down:.1}h{width}\" stroke=\"#ddd\"/><text x=\"{}\" \
+                 y=\"{:.1}\" text-anchor=\"end\" fill=\"#555\">{}</text>",
+                left - 6.0,
+                down + 4.0,
+                super::three(y)
+            );
+        }
+        for x in self.ticks(from_x, to_x) {
+            let (right, _) = at((x, 0.0));
+            let _ = writeln!(
+                text,
+                "<path d=\"M{right:.1} {}v5\" stroke=\"#555\"/><text x=\"{right:.1}\" y=\"{}\" \
+                 text-anchor=\"middle\" fill=\"#555\">{}</text>",
+                top + height,
+                top + height + 19.0,
+                super::three(x)
+            );
+        }
+        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+            let points: Vec<String> =
+                line.iter().map(|&p| at(p)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+            let _ = writeln!(
+                text,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" \
+                 stroke-width=\"1.5\" stroke-linejoin=\"round\"/>",
+                points.join(" ")
+            );
+        }
+    }
+    fn ticks(&self, from: f64, to: f64) -> Vec<f64> {
+        if self.log {
+            let tens = (0..9).map(|n| 10f64.powi(n));
+            return tens.filter(|&x| (from..=to).contains(&x)).collect();
+        }
+        let step = nice(to / 6.0);
+        (0..20).map(|n| f64::from(n) * step).take_while(|&x| x <= to * 1.001).collect()
+    }
+}
+
+/// A round number, at least `value`.
+fn nice(value: f64) -> f64 {
+    let ten = 10f64.powf(value.log10().floor());
+    [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0]
+        .into_iter()
+        .map(|n| n * ten)
+        .find(|&n| n >= value)
+        .unwrap_or(value)
+}
+
+/// The last part of a path, of a length that the legend has room for.
+pub(super) fn short(name: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.chars().take(20).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
