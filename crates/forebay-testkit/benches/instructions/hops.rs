@@ -95,7 +95,7 @@ fn s2_hops(options: Options) -> u64 {
     hops(&s2(), options, Time::from_millis(400), Time::from_millis(500))
 }
 
-/// With this discipline at the bottleneck alone; drop-tail too is served packet by packet there.
+/// S2 with this discipline at the bottleneck alone. `hop/s2` has drop-tail there.
 fn s2_queue_hops(discipline: &'static str) -> u64 {
     let (from, until) = (Time::from_millis(400), Time::from_millis(500));
     hops(&s2_with(Some(discipline)), Options::default(), from, until)
@@ -135,7 +135,6 @@ pub fn benches() -> Vec<Bench> {
         }),
         Bench::new("hop/s2-binary", move || s2_hops(binary())),
         Bench::new("hop/s2-queued", move || s2_hops(queued())),
-        Bench::new("hop/s2-event", || s2_queue_hops("droptail")),
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
         Bench::new("hop/rcp", rcp_hops),
