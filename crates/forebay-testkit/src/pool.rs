@@ -45,7 +45,7 @@ pub fn transport(world: &mut World, name: &str, config: TcpConfig) -> usize {
 /// Let all flows so far be INRPP flows whose senders are notified on data.
 pub fn notify_on_data(world: &mut World) {
     let params = forebay_cc::inrpp::Params { notify_on_data: true, ..Default::default() };
-    let transport = transport_of(world, "inrpp with notices", Spec::Inrpp(params), config());
+    let transport = transport_of(world, "inrpp", Spec::Inrpp(params), config());
     world.spec.flows.iter_mut().for_each(|flow| flow.transport = transport);
 }
 

@@ -245,6 +245,7 @@ impl Inrpp {
     }
     /// A packet of `flow` leaves through `port`, or on a detour from there: what is asked there is
     /// told by its notice, if it has one.
+    #[inline]
     fn notify(
         &mut self,
         port: PortId,
@@ -252,13 +253,22 @@ impl Inrpp {
         packet: &mut Packet,
         cx: &mut NodeContext<'_>,
     ) {
+        if self.noticed && flow.class() == Class::Pooled {
+            self.write_notice(port, flow, packet, cx);
+        }
+    }
+    fn write_notice(
+        &mut self,
+        port: PortId,
+        flow: FlowKey,
+        packet: &mut Packet,
+        cx: &mut NodeContext<'_>,
+    ) {
         let interface = &mut self.ports[port.index()].interface;
-        if !self.noticed || !interface.tells() || flow.class() != Class::Pooled {
+        if interface.state() == State::Push {
             return;
         }
-        let cold = packet.cold_part(cx.arena);
-        let notice = cold.and_then(|cold| Notice::find(&cold.tcp_options));
-        let Some(Notice(notice)) = notice else { return };
+        let Some(Notice(notice)) = notice_of(packet, cx.arena) else { return };
         let written = Notice(interface.on_notice(cx.now, flow, notice));
         written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
     }
@@ -296,9 +306,13 @@ impl Inrpp {
         let taggable = has_room_for_tag(&packet, cx.arena);
         let payload_len = packet.payload_len();
         let seq = packet.tcp_fields().map_or(0, |tcp| tcp.seq);
+        let notice = if self.noticed { notice_of(&packet, cx.arena) } else { None };
         let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
+        if let Some(Notice(notice)) = notice {
+            out.interface.note(flow, notice);
+        }
         let reason = match flow.class() {
             Class::Plain => DropReason::Full,
             Class::Pooled | Class::Tagged => DropReason::CacheFull,
@@ -362,6 +376,10 @@ impl Inrpp {
     fn is_message(packet: &Packet) -> bool {
         packet.kind() == Kind::Opaque && packet.dst() == detour::ALL_ROUTERS
     }
+}
+
+fn notice_of(packet: &Packet, arena: &Arena) -> Option<Notice> {
+    packet.cold_part(arena).and_then(|cold| Notice::find(&cold.tcp_options))
 }
 
 /// Put the tag on, replace it, or take it off.

@@ -492,3 +492,24 @@ fn acks_by_another_way_with_notices_on_data() {
     }
     judge(cases);
 }
+
+/// What they do not need does no harm: alone, and beside flows that routers hold.
+#[test]
+fn notices_on_data_where_acks_come_back_the_same_way() {
+    let mut cases = Vec::new();
+    for mixed in [false, true] {
+        let chain = |bytes| Lab::chain(&[20, 10, 5], bytes).flows(4, 3_000_000, 10);
+        for (name, mut lab) in [
+            ("chain of 20-10-5", chain(ROOMY)),
+            ("chain of 20-10-5, 20 MB", chain(4 * ROOMY)),
+            ("lot of 3", lot(3, ROOMY, 2_900)),
+        ] {
+            notify_on_data(&mut lab.world);
+            let held = lab.world.spec.flows.iter_mut().step_by(2).filter(|_| mixed);
+            held.for_each(|flow| flow.transport = 0);
+            let which = if mixed { "every other flow" } else { "all" };
+            cases.push(case(format!("{name}, notices: {which}"), lab, GOOD));
+        }
+    }
+    judge(cases);
+}
