@@ -503,10 +503,9 @@ fn notices_on_data_where_acks_come_back_the_same_way() {
         let (low_bytes, high_bytes) = (2_000_000, 4_000_000);
         let chain = |total_bytes| {
             let mut lab = Lab::with(4, CacheLimits { low_bytes, high_bytes, total_bytes });
-            [20, 10, 5]
-                .into_iter()
-                .enumerate()
-                .for_each(|(i, mbps)| drop(lab.join((i, i + 1), mbps)));
+            for (i, mbps) in [20, 10, 5].into_iter().enumerate() {
+                lab.join((i, i + 1), mbps);
+            }
             lab.flows(4, 3_000_000, 10)
         };
         let below = Expect { drops: 200, resent: 0.025, ..GOOD };
