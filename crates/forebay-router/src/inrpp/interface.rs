@@ -331,8 +331,8 @@ impl<T> Interface<T> {
     }
     /// A packet of `flow` leaves over this interface with the notice that those before it on its
     /// way have written: what it carries on. Whoever hears it is the sender, who paces all of its
-    /// way: so the stricter one counts, and what the newest packet of the flow says. What this interface has written itself, before the link
-    /// had no room for the packet, is written anew.
+    /// way: so the stricter one counts, and what the newest packet of the flow says. What this
+    /// interface has written itself, before the link had no room for the packet, is written anew.
     pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
         let newest = self.cache.noted(flow).unwrap_or(notice);
         let notice = BackPressure { routers: notice.routers, ..newest };
