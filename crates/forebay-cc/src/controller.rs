@@ -249,14 +249,31 @@ pub enum LossPolicy {
     TimeoutOnly,
     /// RACK (RFC 8985 section 6) for paths that hold packets for seconds and bring them out of
     /// order (INRPP, doi:10.1109/TNET.2021.3128384, which disables fast retransmit for the
-    /// reordering of its detours). No number of duplicate ACKs and no tail loss probe. A packet is
-    /// lost if one sent later has arrived, and `max(RTO, RTT of that one + 3 W)` has passed since
-    /// it was sent; W is a quarter of the smoothed RTT (more after each DSACK, as in RFC 8985), or
-    /// what a packet was late behind a later one, if that is more, and at most the smoothed RTT.
-    /// The RTO is 1 s or more (RFC 6298 eq. 2.4) and at least 5/4 of the smoothed RTT, starts anew
-    /// with every ACK that brings news and every retransmission, is backed off until an ACK
-    /// advances (and not until a sample, which may not come for long), and takes only the first
-    /// packet for lost; a second one before recovery is over takes all that are as old as that.
+    /// reordering of its detours). No number of duplicate ACKs and no tail loss probe.
+    ///
+    /// - Sent once: lost if something further on that was sent once has arrived, and
+    ///   `max(RTO, RTT of that one + 3 W)` has passed since it was sent. W is a quarter of the
+    ///   smoothed RTT (more after each DSACK, as in RFC 8985), or what a packet was late behind a
+    ///   later one, if that is more, and at most the smoothed RTT.
+    /// - A hole of at most 3 segments is lost `max(1 s, min RTT / 4, 2 x the longest lateness)`
+    ///   after something further on has arrived, if at most an eighth of what has arrived out of
+    ///   order is missing; once a packet of the path was lost, whatever is missing, and with 200 ms
+    ///   instead of 1 s. More after each DSACK.
+    /// - Sent again, which caches serve first: lost after max(200 ms, 6 x the longest time that
+    ///   others took), less 1/64 for each that arrives, if something sent later has arrived, or if
+    ///   no other has arrived for as long and something has; before one has arrived, after the time
+    ///   of what was sent once.
+    /// - RTO: 1 s or more (RFC 6298 eq. 2.4), at least 5/4 of the smoothed RTT, twice the longest
+    ///   time without an arrival, and [`Controller::rto_floor`]. It starts anew with every ACK that
+    ///   brings news and every retransmission, and is backed off until an ACK advances (and not
+    ///   until a sample, which may not come for long). The first one takes only the first packet
+    ///   for lost, and the controller is not told; another before recovery is over takes all that
+    ///   are as old as the first rule asks, if anything has arrived since the last: a path that
+    ///   does not answer may be down, and still hold them.
+    /// - Silence: after max(1 s, 4 x the longest time without an arrival,
+    ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
+    ///   timer expires before the RTO. If the packet that the last one sent again has arrived, and
+    ///   nothing since that was sent once, all that left before it is lost.
     Patient,
 }
 

@@ -226,7 +226,7 @@ pub enum ChannelCommand {
 #[derive(Clone, Debug, Args)]
 pub struct ChannelSource {
     /// Length of a generated trace in seconds
-    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, value_name = "N", default_value = "300", value_parser = seconds())]
     pub seconds: u32,
     /// The rate is so many times that of the model
     #[arg(long, value_name = "X", default_value = "1", value_parser = scale)]
@@ -283,7 +283,7 @@ pub struct ConvertArgs {
     /// The other of the two
     pub to: PathBuf,
     /// Rates of a trace are means over so many ms
-    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = bin_ms())]
     pub bin_ms: u64,
     /// The last rate holds until then; default: as long as the one before it
     #[arg(long, value_name = "SECONDS")]
@@ -300,6 +300,14 @@ fn channel_models() -> clap::builder::PossibleValuesParser {
         clap::builder::PossibleValue::new(profile.name).help(profile.summary)
     };
     forebay_lab::scenario::traces::CHANNEL_PROFILES.iter().map(value).collect::<Vec<_>>().into()
+}
+
+fn seconds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=3600)
+}
+
+fn bin_ms() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=3_600_000)
 }
 
 fn scale(text: &str) -> Result<f64, String> {

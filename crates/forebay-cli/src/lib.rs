@@ -17,6 +17,7 @@ mod explain;
 mod failure;
 mod interrupt;
 mod list;
+mod output;
 mod pages;
 mod report;
 mod reproduce;

@@ -113,6 +113,13 @@ impl Aggregate {
                 utilisation.entry(link.clone()).or_default().push(share);
             }
         }
+        // A link that a run does not list marked nothing in it.
+        let marking = runs.iter().flat_map(|run| run.metrics.ce_marks_by_link.keys());
+        let marks = marking.collect::<std::collections::BTreeSet<_>>().into_iter().map(|link| {
+            let of =
+                |run: &&RunResult| run.metrics.ce_marks_by_link.get(link).copied().unwrap_or(0);
+            (link.clone(), runs.iter().map(|run| of(run) as f64).collect())
+        });
         // A reason that a run does not list dropped nothing in it.
         let reasons = runs.iter().flat_map(|run| run.drops.keys()).copied();
         let drops = reasons.collect::<std::collections::BTreeSet<_>>().into_iter().map(|reason| {
@@ -131,15 +138,18 @@ impl Aggregate {
                 metrics: intervals(values),
                 by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
                 utilisation: intervals(utilisation),
+                ce_marks_by_link: intervals(marks),
                 reference: intervals(reference),
             },
         }
     }
     /// The same run again and again is no sample: its spread says nothing.
     fn drop_intervals(&mut self) {
-        let Means { drops, metrics, by_class, utilisation, reference } = &mut self.means;
+        let Means { drops, metrics, by_class, utilisation, ce_marks_by_link, reference } =
+            &mut self.means;
         let named = [drops, metrics, reference].into_iter().chain(by_class.values_mut());
-        let values = named.flat_map(BTreeMap::values_mut).chain(utilisation.values_mut());
+        let of_links = utilisation.values_mut().chain(ce_marks_by_link.values_mut());
+        let values = named.flat_map(BTreeMap::values_mut).chain(of_links);
         values.for_each(|interval| interval.ci95 = None);
     }
 }

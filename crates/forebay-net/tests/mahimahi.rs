@@ -3,6 +3,8 @@
 //! The oracle is written from what mm-link does (link_queue.cc, `rationalize`; Netravali et al.,
 //! USENIX ATC 2015), one opportunity after the other and in bytes: no code is shared.
 
+#![allow(clippy::print_stderr)] // what is skipped, and the numbers beside each other
+
 use forebay_base::{
     Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rng, Span, Stream, TcpFields, Time,
 };

@@ -271,8 +271,8 @@ mod tests {
         }
     }
 
-    /// T rises to R (1 - exp(-t / tc)). A user who comes when another has had all, at T = R, has all
-    /// until both have R / 2, after tc ln 2: its T rises as that of the other falls.
+    /// T rises to R (1 - exp(-t / tc)). A user who comes when another has had all, at T = R, has
+    /// all until both have R / 2, after tc ln 2: its T rises as that of the other falls.
     #[test]
     fn who_comes_late_has_all_for_tc_ln_2() {
         let mut law = ProportionalFair::new(TC);

@@ -17,10 +17,12 @@
 //! the next departure: its packets wait for the packet in transmission and those of other new flows
 //! alone.
 //!
-//! Differs from the RFC in: bytes are those of IP packets without link headers. Differs from Linux
-//! in: CoDel's rule about one MTU looks at the queue of the flow, theirs at all of them; drops by
-//! rule 5 do not raise CoDel's count; memory is bytes of packets, theirs those of buffers. The
-//! pieces of fragmented packets have a queue for each pair of hosts.
+//! Differs from the RFC in: bytes are those of IP packets without link headers, so the quantum is
+//! 1500 for its 1514: with 14 bytes more a queue would send two packets in its first turn, and a
+//! sparse flow wait for both. Differs from Linux in: CoDel's rule about one MTU looks at the queue
+//! of the flow, theirs at all of them; drops by rule 5 do not raise CoDel's count; memory is bytes
+//! of packets, theirs those of buffers. The pieces of fragmented packets have a queue for each pair
+//! of hosts.
 
 use crate::codel::{Control, Setting, Source, check_times};
 use crate::discipline::{Discipline, Overflow};
@@ -41,9 +43,9 @@ mod tests;
 pub struct Params {
     /// Number of queues, 1 to 65536. RFC 8290 section 5.2.1: 1024.
     pub flows: u32,
-    /// Q: bytes that a queue may send in a turn, 64 to 1 000 000. RFC 8290 section 5.2.2: 1514, the
-    /// MTU of Ethernet with its header. Below the MTU small packets gain: some turns are needed for
-    /// a long one.
+    /// Q: bytes that a queue may send in a turn, 64 to 1 000 000; 0: the MTU of the link. RFC 8290
+    /// section 5.2.2: 1514, the MTU of Ethernet and its header, which is not counted here. Below
+    /// the MTU small packets gain: some turns are needed for a long one.
     pub quantum_bytes: u32,
     /// CoDel's target in ms, above 0 and at most 10 000. RFC 8290 section 5.2.3: 5.
     pub target_ms: f64,
@@ -62,7 +64,7 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             flows: 1024,
-            quantum_bytes: 1514,
+            quantum_bytes: 0,
             target_ms: 5.0,
             interval_ms: 100.0,
             ecn: true,
@@ -79,8 +81,8 @@ impl Params {
         if !(1..=1 << 16).contains(&self.flows) {
             return error("flows", "1 to 65536");
         }
-        if !(64..=1_000_000).contains(&self.quantum_bytes) {
-            return error("quantum_bytes", "64 to 1000000");
+        if self.quantum_bytes != 0 && !(64..=1_000_000).contains(&self.quantum_bytes) {
+            return error("quantum_bytes", "64 to 1000000; 0: the MTU of the link");
         }
         if self.memory_bytes < 1500 {
             return error("memory_bytes", "1500 or more");
@@ -273,11 +275,15 @@ impl FqCodel {
     /// Empty queues of a port.
     pub fn new(params: &Params, mut init: PortInit) -> FqCodel {
         let Params { target_ms, interval_ms, ecn, .. } = *params;
+        let quantum = match params.quantum_bytes {
+            0 => init.mtu_bytes.into(),
+            bytes => bytes as i32, // at most a million
+        };
         FqCodel {
             slab: Slab::EMPTY,
             new: Order::EMPTY,
             old: Order::EMPTY,
-            quantum: params.quantum_bytes as i32, // at most a million
+            quantum,
             salt: init.rng.next_u64(),
             setting: Setting::new(target_ms, interval_ms, ecn, init.mtu_bytes),
             flows: (0..params.flows).map(|_| Flow::empty()).collect(),

@@ -271,7 +271,7 @@ impl GeneratorKey {
         const SECOND_NS: u64 = 1_000_000_000;
         let whole = |at: &At<Span>| {
             let ns = at.value.as_nanos();
-            let fits = ns % SECOND_NS == 0 && (1..=3_600).contains(&(ns / SECOND_NS));
+            let fits = ns.is_multiple_of(SECOND_NS) && (1..=3_600).contains(&(ns / SECOND_NS));
             let (found, expected) = (shown(&at.value), "whole seconds, 1s to 3600s".to_string());
             let seconds = (ns / SECOND_NS) as u32;
             if fits { Ok(seconds) } else { Err(at.fault(Problem::OutOfRange { found, expected })) }

@@ -19,8 +19,8 @@ use std::path::Path;
 /// A column of a CSV file that a scenario may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvColumn {
-    /// The key of the scenario that names the file: `csv.links`, `csv.hosts`, `csv.flows`; of a link
-    /// `schedule`.
+    /// The key of the scenario that names the file: `csv.links`, `csv.hosts`, `csv.flows`; of a
+    /// link `schedule`.
     pub file: &'static str,
     /// Its name in the first line.
     pub name: &'static str,

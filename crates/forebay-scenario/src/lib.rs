@@ -39,6 +39,7 @@ mod named;
 mod names;
 mod network;
 mod outline;
+mod pace;
 mod protocol;
 mod protocols;
 mod queues;
@@ -304,6 +305,7 @@ impl Scenario {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());
         notes.extend(self.late_notes());
+        notes.extend(queues::notes(self));
         notes
     }
 
@@ -478,9 +480,7 @@ fn read(
     let names = protocols::Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
-    let mut events = events::expand(&file, &topology, &mut faults);
-    events.extend(schedules::expand(&topology, (sources, base), &mut faults));
-    events.sort_by_key(|event| event.at);
+    let events = all_events((&file, &topology), (sources, base), &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
@@ -531,6 +531,18 @@ fn read(
         }
     }
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
+}
+
+/// Events and schedules, in order of time.
+fn all_events(
+    (file, topology): (&File, &topology::Topology),
+    (sources, base): (&mut Sources, &Path),
+    faults: &mut Faults,
+) -> Vec<EventSpec> {
+    let mut events = events::expand(file, topology, faults);
+    events.extend(schedules::expand(topology, (sources, base), faults));
+    events.sort_by_key(|event| event.at);
+    events
 }
 
 /// The description, which is printed as it stands: lines and tabs, but nothing that a terminal

@@ -1,4 +1,4 @@
-//! The queue of a link: its limit in bytes or packets, and its discipline.
+//! The queue of a link: its limit in bytes or packets, its discipline, and what is odd about them.
 
 use super::error::{Fault, Problem};
 use super::faults::both;
@@ -8,6 +8,7 @@ use super::named;
 use super::registry::{Chosen, Disciplines, lines};
 use super::text::shown;
 use super::units::GivenLimit;
+use super::{LinkDirection, Scenario};
 use forebay_base::{Rate, Span};
 use forebay_queue::Limit;
 use std::sync::Arc;
@@ -65,4 +66,40 @@ fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Re
         }
         _ => Ok(queue),
     }
+}
+
+/// What is allowed and seldom meant: a turn shorter than a packet (RFC 8290 section 5.2.2), and ECN
+/// where nothing marks.
+pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
+    let mut notes = Vec::new();
+    let short = scenario.links.iter().filter_map(|link| {
+        let both = [&link.forward, &link.reverse];
+        let (bytes, mtu) = both.into_iter().find_map(short_quantum)?;
+        Some((&link.name, bytes, mtu))
+    });
+    let short: Vec<_> = short.collect();
+    if let Some((name, bytes, mtu)) = short.first() {
+        let turns = (i64::from(*mtu) + bytes - 1) / bytes;
+        let more = match short.len() {
+            1 => String::new(),
+            links => format!("; the same is true of {} more links", links - 1),
+        };
+        notes.push(format!(
+            "links.{name}: quantum_bytes = {bytes} is below the MTU of {mtu} bytes: a full packet \
+             takes {turns} turns{more}"
+        ));
+    }
+    let ecn = scenario.tcp.ecn || scenario.tcp_of.iter().any(|(_, tcp)| tcp.ecn);
+    let plain = |wire: &LinkDirection| wire.discipline.is_default() && wire.port.is_none();
+    if ecn && scenario.links.iter().all(|link| plain(&link.forward) && plain(&link.reverse)) {
+        let discipline = lines::<Disciplines>()[0].name;
+        notes.push(format!("tcp.ecn is on, but each queue is {discipline}, which marks nothing"));
+    }
+    notes
+}
+
+/// The quantum and the MTU of a direction whose queue has turns shorter than a packet.
+fn short_quantum(wire: &LinkDirection) -> Option<(i64, u16)> {
+    let quantum = wire.discipline.params.get("quantum_bytes")?.as_integer()?;
+    (quantum > 0 && quantum < wire.mtu_bytes.into()).then_some((quantum, wire.mtu_bytes))
 }

@@ -1,6 +1,6 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
-use super::channels::{TraceFiles, bucket_of};
+use super::channels::TraceFiles;
 use super::csv;
 use super::error::{Fault, Problem};
 use super::faults::{Faults, Lost, all, both};
@@ -8,13 +8,13 @@ use super::fields::At;
 use super::file::{
     CsvFiles, File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered,
 };
+use super::pace::{overhead_bytes, pace_of};
 use super::queues::queue_of;
 use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
-use super::traces::OPPORTUNITY_OVERHEAD_BYTES;
 use super::units::MAX_DELAY;
-use super::{Channel, Link, LinkDirection, Node};
+use super::{Link, LinkDirection, Node};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -490,11 +490,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         loss,
         loss_model,
         mtu_bytes: mtu.map_or(1500, |at| at.value),
-        overhead_bytes: match (&params.overhead_bytes, &channel) {
-            (Some(at), _) => at.value,
-            (None, Channel::Constant | Channel::Bucket { .. }) => 0,
-            (None, Channel::Trace(_) | Channel::Generated(_)) => OPPORTUNITY_OVERHEAD_BYTES,
-        },
+        overhead_bytes: overhead_bytes(params, &channel),
         channel,
         queue,
         discipline,
@@ -503,46 +499,6 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
     let origin =
         Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
-}
-
-/// How fast a link transmits: its rate, and by what.
-fn pace_of(
-    params: &LinkParams,
-    traces: &TraceFiles,
-    missing: &impl Fn(&'static str, &str) -> Fault,
-) -> Result<(Rate, Channel), Fault> {
-    if let Some(generator) = &params.generator {
-        let other = [params.trace.as_ref().map(At::place), params.bucket.as_ref().map(At::place)];
-        if let Some(other) = other.into_iter().flatten().next() {
-            let text = "a link has one of `generator`, `trace` and `bucket`";
-            return Err(other.fault(Problem::Conflict(text.into())));
-        }
-        params.rate.iter().for_each(|rate| traces.note_unused(rate, &generator.key));
-        let generated = generator.value.resolve()?;
-        return Ok((generated.rate(), Channel::Generated(generated)));
-    }
-    match (&params.rate, &params.trace) {
-        (_, Some(_)) if params.bucket.is_some() => {
-            let text = "a link has a token bucket or a trace, not both";
-            let bucket = params.bucket.as_ref().map(At::place).unwrap_or_default();
-            Err(bucket.fault(Problem::Conflict(text.into())))
-        }
-        (rate, Some(trace)) => {
-            rate.iter().for_each(|rate| traces.note_unused(rate, &trace.key));
-            let file = traces.open(trace)?;
-            Ok((file.trace.mean_rate(), Channel::Trace(file)))
-        }
-        (Some(rate), None) => {
-            let bytes = |at: &Option<At<u16>>| at.as_ref().map(|at| u64::from(at.value));
-            let mtu_bytes = bytes(&params.mtu_bytes).unwrap_or(1500);
-            let longest = mtu_bytes + bytes(&params.overhead_bytes).unwrap_or(0);
-            let bucket = params.bucket.as_ref();
-            let channel =
-                bucket.map(|bucket| bucket_of(bucket, rate.value, longest)).transpose()?;
-            Ok((rate.value, channel.unwrap_or(Channel::Constant)))
-        }
-        (None, None) => Err(missing("rate", "rate of the link")),
-    }
 }
 
 fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {

@@ -1,5 +1,6 @@
 //! Delivery traces in files, in the format of mahimahi's mm-link: a whole number of milliseconds in
-//! each line, none below the one before it, the last above 0. Each is an opportunity for 1504 bytes.
+//! each line, none below the one before it, the last above 0. Each is an opportunity for 1504
+//! bytes.
 //!
 //! A file is read in pieces of 64 KiB, and its trace takes 12 bytes for each different millisecond:
 //! what is held grows with the time that a trace spans, not with its length.

@@ -4,6 +4,8 @@
 //! 12 % (20 ms), 15 % (100 ms) and 20 % (1 s), autocorrelation 0.12, median burst 1, mean gap 15 %;
 //! the mean of eight seeds of 300 s.
 
+#![allow(clippy::print_stderr)] // what is skipped, and the numbers beside each other
+
 use forebay_net::ChannelProfile;
 use forebay_scenario::trace_statistics::TraceStatistics;
 use forebay_scenario::traces::{OPPORTUNITY_BYTES, read_trace};
@@ -61,7 +63,6 @@ fn generators_are_like_measured_channels() {
         }
         let measured = read_trace(&folder.join(file)).expect("a good trace");
         let measured = TraceStatistics::of(&measured);
-        eprintln!("{measured:?}");
         let (measured, found) = (row(&measured), generated(name));
         eprintln!("{name}\n  found    {found:.3?}\n  measured {measured:.3?}");
         // The measured traces are clipped at the load that was offered: the mean is a parameter.

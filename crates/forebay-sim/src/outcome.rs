@@ -18,6 +18,8 @@ pub struct FlowOutcome {
     pub received_bytes: u64,
     /// The sender's counts.
     pub sender: Counters,
+    /// Packets that came to the receiver with CE, while ECN was in use.
+    pub ce_received: u64,
     /// For how long the receive window, and the send buffer, held back new data that the congestion
     /// window had room for.
     pub held_back: [Span; 2],
@@ -50,6 +52,7 @@ impl FlowOutcome {
         if let Some(server) = server {
             let progress = server.progress();
             outcome.received_bytes = progress.received_bytes;
+            outcome.ce_received = server.counters().ce_received;
             if progress.stream_complete {
                 outcome.completed_at = progress.last_byte_at.or(progress.established_at);
             }

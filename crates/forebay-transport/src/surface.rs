@@ -96,6 +96,8 @@ pub struct Counters {
     pub acks: u64,
     /// Packets received with data that was there already.
     pub duplicates_received: u64,
+    /// ECN: packets received with CE while ECN is in use.
+    pub ce_received: u64,
     /// ECN: responses to ECE.
     pub ecn_responses: u64,
     /// For how long data waited for the peer's window while the congestion window had room. Valid

@@ -249,11 +249,64 @@ fn repair(rtt: u64) -> (u64, u64) {
 #[test]
 fn a_loss_is_repaired_once_and_after_the_patience() {
     // No variation; the first loss of the path. RTT 600 ms: RTO 1 s; 600 + 3 x 600 / 4 = 1050 ms.
-    // RTT 4 s: RTO 5 s; 4000 + 3 x 1000 = 7000 ms, but after 4500 ms and a second of silence it is
-    // sent again. RTT 500 ms: RTO 1 s; 875 ms.
+    // RTT 4 s: RTO 5 s; 4000 + 3 x 1000 = 7000 ms, but 401 alone is missing: a second after eight
+    // behind it have arrived it is lost. RTT 500 ms: RTO 1 s; 875 ms.
     assert_eq!(repair(500), (1000, 1));
     assert_eq!(repair(600), (1050, 1));
-    assert_eq!(repair(4000), (5500, 1));
+    assert_eq!(repair(4000), (5008, 1));
+}
+
+#[test]
+fn on_a_path_that_has_lost_a_packet_a_short_hole_is_waited_for_200_ms() {
+    // RTT 600 ms, no variation. 401 left at 0, each later one 1 ms after the one before. 401, 801
+    // and 811 to 814 are lost; 811 to 814 are more than 3.
+    let (mut bench, start) = settled(ms(600));
+    bench.signal = signal(Ask::Nothing, 0);
+    let mut sent = Vec::new();
+    for last in 402..=901 {
+        sent.extend(bench.advance_to(start + ms(600 + last - 401)));
+        let from = [815, 802, 402].into_iter().find(|&from| from <= last);
+        if last != 801 && !(811..=814).contains(&last) {
+            sent.extend(bench.sack(400, &[(from.expect("402 is the first"), last)]));
+        }
+    }
+    sent.extend(bench.advance_to(start + ms(1500)));
+    let again = |number: u64| -> Vec<u64> {
+        let label = format!("R{number}");
+        let of = sent.iter().filter(|s| s.label == label);
+        of.map(|s| s.at.since(start).as_millis()).collect()
+    };
+    // 600 + 3 x 600 / 4 = 1050 ms after it left, as the first one. Then the path is known to lose.
+    assert_eq!(again(401), [1050]);
+    assert_eq!(again(801), [1250], "not 400 + 1050");
+    assert_eq!(again(811), [410 + 1050], "the others may be on another way");
+    assert_eq!(again(814), [413 + 1050]);
+    assert_eq!(bench.conn.counters().retransmits, 6);
+}
+
+#[test]
+fn what_left_before_a_repair_that_arrives_alone_is_lost_at_the_second_silence() {
+    // The first silence sends 2 again, and nothing else. When it has arrived, either nothing comes
+    // behind it, and the next silence takes 3 to 9 for lost; or 5 does, which left before it, so
+    // that the path may hold 6 to 9, and the next silence asks for what is below 5 alone.
+    for (holds, again) in [(false, "R3 R4 R5 R6 R7 R8 R9"), (true, "R3 R4")] {
+        let mut bench = lab(9).client();
+        bench.open();
+        bench.signal = signal(Ask::Nothing, 0);
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9");
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.ack(1)), "");
+        assert_eq!(data(&bench.advance(ms(999))), "");
+        assert_eq!(data(&bench.advance(ms(1))), "R2");
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.ack(2)), "");
+        if holds {
+            assert_eq!(data(&bench.sack(2, &[(5, 5)])), "");
+        }
+        let silence = bench.advance(ms(1_000));
+        assert_eq!(data(&silence), again);
+    }
 }
 
 const ACCESS: Rate = Rate::mbps(40);
@@ -427,5 +480,5 @@ fn an_ack_that_advances_ends_the_back_off() {
     // R1 has arrived, and nothing behind it: everything is lost, not the first segment alone.
     assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");
     assert_eq!(data(&bench.advance(ms(1999))), "");
-    assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");
+    assert_eq!(data(&bench.advance(ms(1))), "R2", "one packet, for as long as nothing answers");
 }

@@ -5,15 +5,16 @@ mod plot;
 
 use crate::args::{ChannelArgs, ChannelCommand, ChannelSource, GenerateArgs, ShowArgs};
 use crate::failure::Failure;
+use crate::output;
 use crate::terminal::{Paint, Table};
 use forebay_lab::scenario::GeneratedTrace;
 use forebay_lab::scenario::trace_statistics::TraceStatistics;
 use forebay_lab::scenario::traces::{
     ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
 };
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Do one of the three.
@@ -65,7 +66,7 @@ fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failu
         writeln!(out, "{}", serde_json::Value::Object(named))?;
         return Ok(());
     }
-    let mut table = Table::new(args.traces.clone());
+    let mut table = Table::new(args.traces.iter().map(|name| plot::short(name)).collect());
     for (label, value) in ROWS {
         table.push(*label, statistics.iter().map(value).collect());
     }
@@ -121,24 +122,10 @@ fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
     }
 }
 
-/// Write a file beside its place, and rename it. Nothing is left if that fails.
 fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
-    let Some(name) = path.file_name() else {
-        return Err(Failure::input(format!("`{}` is not the name of a file", path.display())));
-    };
-    let beside: PathBuf =
-        path.with_file_name(format!("{}.partial-{}", name.to_string_lossy(), std::process::id()));
-    let failed = |what: &str, error: io::Error| {
-        Failure::input(format!("cannot {what} `{}`: {error}", path.display()))
-    };
     if path.is_dir() {
         return Err(Failure::input(format!("cannot write `{}`: it is a folder", path.display())));
     }
-    let mut file = File::create(&beside).map_err(|error| failed("create", error))?;
-    let written = content(&mut file).and_then(|()| file.sync_all());
-    written.and_then(|()| fs::rename(&beside, path)).map_err(|error| {
-        // What cannot be removed has "partial" in its name.
-        let _ = fs::remove_file(&beside);
-        failed("write", error)
-    })
+    output::put(path, content)
+        .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", path.display())))
 }

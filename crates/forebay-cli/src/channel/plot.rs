@@ -169,14 +169,18 @@ impl Panel {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `value`.
+/// A round number, at least `value`.
 fn nice(value: f64) -> f64 {
     let ten = 10f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * ten).find(|&n| n >= value).unwrap_or(value)
+    [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0]
+        .into_iter()
+        .map(|n| n * ten)
+        .find(|&n| n >= value)
+        .unwrap_or(value)
 }
 
 /// The last part of a path, of a length that the legend has room for.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     last.chars().take(20).collect()
 }

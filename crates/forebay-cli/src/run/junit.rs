@@ -6,11 +6,11 @@
 
 use crate::expect;
 use crate::failure::Failure;
+use crate::output;
 use forebay_lab::{ExpectationResult, RunError, RunKey, Status, Summary};
 use std::fmt::Write;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 
 /// Errors if a file cannot be made at `path`, so that no run is in vain.
 pub fn check(path: &Path) -> Result<(), Failure> {
@@ -28,17 +28,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Write the file, beside and renamed.
+/// Write the file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error: io::Error| {
-        // The error that is told is the first one.
-        let _ = fs::remove_file(&partial);
-        Failure::run(format!("--junit: cannot write {}: {error}", path.display()))
-    })
+    output::put(path, |file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::run(format!("--junit: cannot write {}: {error}", path.display())))
 }
 
 /// What a case came to.

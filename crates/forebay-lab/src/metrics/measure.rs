@@ -151,6 +151,8 @@ pub(crate) fn flows_of(
             retransmits: outcome.sender.retransmits,
             lost_packets: outcome.sender.lost_packets,
             timeouts: outcome.sender.timeouts,
+            ce_received: outcome.ce_received,
+            ecn_responses: outcome.sender.ecn_responses,
             held_by_receive_window: held_share(&outcome, 0, simulation.now()),
             held_by_send_buffer: held_share(&outcome, 1, simulation.now()),
             end: end_name(&outcome),
@@ -239,6 +241,8 @@ fn of_flows(
         goodput_bps: rate_bps(delivered_bytes, window),
         delivered_bytes,
         retransmits: sum(|f| f.retransmits),
+        ce_received: sum(|f| f.ce_received),
+        ecn_responses: sum(|f| f.ecn_responses),
         timeouts: sum(|f| f.timeouts),
         ..delays
     }
@@ -265,6 +269,9 @@ fn put_links(
     let busy = |i: usize| {
         seconds(simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0))
     };
+    let marks = |i: usize| simulation.link(LinkId(i as u32)).stats().marked;
+    let marked = all().into_iter().map(|i| (names.of(i).to_string(), marks(i)));
+    metrics.ce_marks_by_link = marked.filter(|(_, marks)| *marks > 0).collect();
     let window = seconds(simulation.now().since(mark.at));
     if window > 0.0 {
         let shares = between.iter().map(|&i| (names.of(i).to_string(), busy(i) / window));

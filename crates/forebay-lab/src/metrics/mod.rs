@@ -48,6 +48,10 @@ pub struct FlowResult {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Packets that came to the receiver with CE; none without ECN.
+    pub ce_received: u64,
+    /// Reductions of the sender's window because of an ECN echo.
+    pub ecn_responses: u64,
     /// Share of the flow's life, from its handshake to completion or the end of the run, in which
     /// the receive window alone held back new data: the congestion window had room. 0.0 to 1.0;
     /// None without a handshake.

@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 21] {
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 23] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
@@ -50,6 +50,8 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 21] {
         ("retransmits", counts(|f| f.retransmits)),
         ("lost_packets", counts(|f| f.lost_packets)),
         ("timeouts", counts(|f| f.timeouts)),
+        ("ce_received", counts(|f| f.ce_received)),
+        ("ecn_responses", counts(|f| f.ecn_responses)),
         ("held_by_receive_window", reals(|f| f.held_by_receive_window)),
         ("held_by_send_buffer", reals(|f| f.held_by_send_buffer)),
         ("end", texts(|f| f.end)),

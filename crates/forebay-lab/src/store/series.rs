@@ -10,12 +10,12 @@
 //!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
 //!   Of each path `cc.NAME`, whatever its controller publishes, in the unit that it gives;
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
-//!   waits there: `queue_bytes`. From the first packet on what the scheme of the port publishes, as
-//!   RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row or lies between
-//!   two routers `transmitted_bytes`, on the wire since the start, headers and per-packet overhead
-//!   included, at each sample at which it has grown. Beside the first of those `rate_bps`, the rate
-//!   of the link, and again when it has changed; once `queue_limit_bytes`, of a limit in packets
-//!   that many of the MTU, and in that case `queue_limit_packets`;
+//!   waits there: `queue_bytes`. From the first packet on what the scheme and the discipline of the
+//!   port publish, as RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row
+//!   or lies between two routers `transmitted_bytes`, on the wire since the start, headers and
+//!   per-packet overhead included, at each sample at which it has grown. Beside the first of those
+//!   `rate_bps`, the rate of the link, and again when it has changed; once `queue_limit_bytes`, of
+//!   a limit in packets that many of the MTU, and in that case `queue_limit_packets`;
 //! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
 //!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
 //!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
@@ -58,7 +58,7 @@ pub(crate) struct SeriesWriter {
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
     names_of_series: Names,
     rows: Rows,
-    /// What the scheme of a port publishes at a sample, kept for its memory.
+    /// What scheme and discipline of a port publish at a sample, kept for its memory.
     published: Vec<(&'static str, f64)>,
 }
 
@@ -102,7 +102,7 @@ struct Port {
     rate: Option<Rate>,
     /// Something has waited there.
     queued: bool,
-    /// Its scheme has published a number.
+    /// Its scheme or its discipline has published a number.
     published: bool,
     /// It is an interface of an INRPP router that has left P.
     pooled: bool,
@@ -150,7 +150,7 @@ impl Names {
         self.published(PUBLISHED, name, unit)
     }
 
-    /// The number of the series that the scheme of a port publishes: in the table, or outside.
+    /// The number of the series that a scheme or a discipline publishes: in the table, or outside.
     fn of_scheme(&mut self, name: &'static str) -> u32 {
         let known = Series::by_name(name.as_bytes());
         known.map_or_else(|| self.published("", name, ""), |series| series as u32)

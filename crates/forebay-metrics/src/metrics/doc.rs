@@ -181,7 +181,13 @@ macro_rules! no_number {
     )*};
 }
 
-no_number!(usize, [f64; 2], Option<String>, BTreeMap<String, ClassMetrics>);
+no_number!(
+    usize,
+    [f64; 2],
+    Option<String>,
+    BTreeMap<String, u64>,
+    BTreeMap<String, ClassMetrics>
+);
 
 impl Number for BTreeMap<String, f64> {
     fn number(&self) -> Option<f64> {

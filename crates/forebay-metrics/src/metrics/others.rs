@@ -82,6 +82,10 @@ pub mod labels {
     }
 
     /// Packets dropped for `reason`.
+    pub fn marks(link: &str) -> String {
+        format!("CE marks ({link})")
+    }
+    /// Packets dropped for a reason.
     pub fn drops(reason: &str) -> String {
         format!("drops ({reason})")
     }

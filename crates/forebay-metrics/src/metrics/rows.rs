@@ -22,6 +22,9 @@ pub struct Means<Name: Ord> {
     pub by_class: BTreeMap<String, BTreeMap<Name, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
+    /// Packets marked with CE, by directed link; links with none left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ce_marks_by_link: BTreeMap<String, Interval>,
     /// Numbers of the reference: afct_s, afct_ratio, jain_goodput, goodput_bps.
     #[serde(default)]
     pub reference: BTreeMap<Name, Interval>,
@@ -71,6 +74,10 @@ pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Ve
     }
     rows.extend(class_rows(means));
     rows.push(busiest(means, shown.one_link));
+    for link in means.iter().flat_map(|of| of.ce_marks_by_link.keys()).collect::<BTreeSet<_>>() {
+        let values = means.iter().map(|of| of.ce_marks_by_link.get(link).copied()).collect();
+        rows.push(Row::new(&labels::marks(link), Unit::Count, values));
+    }
     let dropped = means.iter().flat_map(|of| &of.drops).filter(|(_, drops)| drops.mean > 0.0);
     for reason in dropped.map(|(reason, _)| reason.borrow()).collect::<BTreeSet<_>>() {
         let values = means.iter().map(|of| of.drops.get(reason).copied()).collect();

@@ -181,10 +181,27 @@ metrics! {
         row("retransmits", Count, "retransmitted packets with payload, whole run").class_row();
     flows timeouts: u64,
         row("timeouts", Count, "retransmission timeouts, whole run");
+    flows ce_received: u64,
+        row("CE received", Count,
+            "packets that came to receivers with CE, whole run; shown where there are any")
+            .hidden(Hidden::Zero)
+            .more(
+                "Of flows that use ECN: it is in use where both ends have tcp.ecn (RFC 3168 \
+                 section 6.1.1). A packet that is marked and lost later counts in ce_marks alone; \
+                 a mark on an ACK is not looked at.",
+            );
+    flows ecn_responses: u64,
+        row("ECN responses", Count,
+            "reductions of senders because of an ECN echo, whole run; shown where there are any")
+            .hidden(Hidden::Zero)
+            .more("At most one in a round trip, however many packets were marked.");
     run ce_marks: u64,
         row("CE marks", Count,
             "packets in which queues set CE, whole run; its row is shown where there are any")
             .hidden(Hidden::Zero);
+    run ce_marks_by_link: BTreeMap<String, u64>,
+        aside("", Count, "of these, those of the queue of each link; links with none left out")
+            .more("The table has a row \"CE marks (NAME)\" for each of them, the report as well.");
     run window_s: [f64; 2],
         aside("", Seconds, "the window: first start or measure_from_s, to the end of the run");
 }
@@ -264,6 +281,7 @@ mod tests {
         let expected = [
             "by_class",
             "ce_marks",
+            "ce_marks_by_link",
             "queue_delay_link",
             "queue_delay_mean_ms",
             "queue_delay_p95_ms",

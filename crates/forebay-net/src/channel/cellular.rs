@@ -18,8 +18,8 @@
 //!    correlation 0.25 with z of the burst before. A TTI carries `tti_bytes` at most, the rest
 //!    follows in the next. What is short of an opportunity of 1500 bytes is carried.
 //!
-//! Sprout's process (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 3.1): Poisson arrivals at
-//! a rate that is a Brownian motion of 200 packets/s per root second between 0 and 1000; at 0 it
+//! Sprout's process (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 3.1): Poisson arrivals
+//! at a rate that is a Brownian motion of 200 packets/s per root second between 0 and 1000; at 0 it
 //! stays until an exponential time of 1 s is over.
 //!
 //! Differs from 3GPP channel models in: a single tap, whose branches stand for the averaging over

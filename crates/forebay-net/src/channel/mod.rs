@@ -35,7 +35,8 @@ pub trait Channel: Send {
     fn transmit(&mut self, now: Time, bytes: u32) -> Time;
     /// The rate at `now`, for estimates and displays.
     fn rate(&self, now: Time) -> Rate;
-    /// Change the rate at `now`, if the channel has one to set. The packet in transmission keeps its end.
+    /// Change the rate at `now`, if the channel has one to set. The packet in transmission keeps
+    /// its end.
     fn set_rate(&mut self, _now: Time, _rate: Rate) {}
 }
 

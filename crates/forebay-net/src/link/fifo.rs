@@ -208,7 +208,7 @@ impl FifoLink {
         // All others started when they came.
         waits.record_zeros(self.packets - waits.count() - waiting);
         let (packets, bytes, busy) = (self.packets, self.bytes, self.busy);
-        LinkStats { packets, bytes, busy, waits, lost: 0 }
+        LinkStats { packets, bytes, busy, waits, marked: 0, lost: 0 }
     }
     /// See [`crate::AnyLink::busy`]. Transmission time after `now` does not count.
     pub fn busy(&self, now: Time) -> Span {

@@ -96,6 +96,18 @@ impl QueuedLink {
         }
     }
 
+    /// Do something, and count the marks that the port sets meanwhile as those of this link.
+    #[inline(always)]
+    fn counting<R>(
+        &mut self,
+        cx: &mut PortContext<'_>,
+        act: impl FnOnce(&mut Self, &mut PortContext<'_>) -> R,
+    ) -> R {
+        let before = cx.drops.ce_marks();
+        let result = act(self, cx);
+        self.stats.marked += cx.drops.ce_marks() - before;
+        result
+    }
     /// See [`crate::AnyLink::offer_since`].
     pub fn offer(
         &mut self,
@@ -103,8 +115,17 @@ impl QueuedLink {
         queued_at: Time,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
+        self.counting(cx, |link, cx| link.take(packet, queued_at, cx))
+    }
+    #[inline(always)]
+    fn take(
+        &mut self,
+        packet: Packet,
+        queued_at: Time,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
         // A transmission that ends now is over: the order of events at one instant must not matter.
-        self.on_transmitter(cx);
+        self.advance(cx);
         if self.takes_at_once(cx.now) {
             if self.transparent {
                 self.transmit(packet, queued_at, (cx.now, cx.now), cx);
@@ -215,6 +236,10 @@ impl QueuedLink {
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as
     /// of its time: a driver that wakes late must not make the link slower.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
+        self.counting(cx, QueuedLink::advance);
+    }
+    #[inline]
+    fn advance(&mut self, cx: &mut PortContext<'_>) {
         loop {
             if !self.transparent || self.opening.is_some() {
                 self.do_due(cx);
@@ -375,11 +400,13 @@ impl QueuedLink {
 
     /// The rate changes; the packet in transmission keeps its own.
     pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
-        self.pipeline.set_rate(rate, cx);
-        self.channel.set_rate(cx.now, rate);
-        if self.opening.take().is_some() {
-            self.start(cx.now, cx); // by the opportunities that there are now
-        }
+        self.counting(cx, |link, cx| {
+            link.pipeline.set_rate(rate, cx);
+            link.channel.set_rate(cx.now, rate);
+            if link.opening.take().is_some() {
+                link.start(cx.now, cx); // by the opportunities that there are now
+            }
+        });
     }
     /// The delay changes for packets that leave from now on. If it falls, they arrive together with
     /// the last one before them, or overtake it if the link reorders.
@@ -413,7 +440,7 @@ impl QueuedLink {
     /// The link works again.
     pub fn heal(&mut self, cx: &mut PortContext<'_>) {
         self.up = true;
-        self.start(cx.now, cx);
+        self.counting(cx, |link, cx| link.start(cx.now, cx));
     }
     /// Give up everything queued, for `reason`; what is in transmission goes on.
     pub fn clear_queue(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {

@@ -14,6 +14,8 @@ pub struct LinkStats {
     pub busy: Span,
     /// How long packets waited before transmission, counted when it starts.
     pub waits: Histogram,
+    /// Packets in which the port set CE.
+    pub marked: u64,
     /// Packets lost on the wire or in transmission: by loss or because the link went down.
     pub lost: u64,
 }

@@ -233,3 +233,18 @@ fn bad_input_is_told_word_by_word() {
          the flow (3s)\n  34 | stop = \"2s\"\n     |        ^^^^"
     );
 }
+
+/// RFC 8290 section 5.2.2: a quantum below the MTU is allowed, and said; so is ECN with drop-tail
+/// alone.
+#[test]
+fn a_short_quantum_and_ecn_without_marks_are_noted() {
+    let notes = |set: &[&str]| parse_with(SMALL, set).unwrap().notes();
+    let fq = "links.left-right.queue={ discipline = \"fq-codel\", limit = \"100packets\" }";
+    assert_eq!(notes(&[fq, "tcp.ecn=true"]), [""; 0]);
+    let short = fq.replace("limit", "quantum_bytes = 300, limit");
+    let found = notes(&[&short]);
+    let words = "quantum_bytes = 300 is below the MTU of 1500 bytes: a full packet takes 5 turns";
+    assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+    let found = notes(&["tcp.ecn=true"]);
+    assert_eq!(found, ["tcp.ecn is on, but each queue is droptail, which marks nothing"]);
+}

@@ -5,11 +5,12 @@ use crate::harness::{Bench, counted_section};
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{AckPolicy, AnyController, Init, Spec};
 use forebay_net::{QueueSpec, SchemeSpec};
-use forebay_queue::{Limit, RcpPortParams};
+use forebay_queue::{DISCIPLINES, Limit, RcpPortParams};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::pool::{self, TEXT};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, TcpConfig};
+use std::sync::Arc;
 
 /// Run until `from` uncounted, then until `until`.
 fn hops(world: &World, options: Options, from: Time, until: Time) -> u64 {
@@ -65,10 +66,21 @@ fn s1_hops(options: Options) -> u64 {
 
 /// S2: a hundred flows without end share 1 Gbit/s.
 fn s2() -> World {
+    s2_with(None)
+}
+
+/// S2 with this discipline in front of the link between the routers; None: drop-tail, as the rest.
+fn s2_with(discipline: Option<&'static str>) -> World {
     let mut world = World::new();
     let wide = |ms| link(Rate::mbps(1_000), Span::from_millis(ms), 2_500_000);
     let (left, right) = (world.router("left"), world.router("right"));
-    world.join(left, right, wide(8));
+    let mut there = wide(8);
+    if let Some(name) = discipline {
+        let entry = DISCIPLINES.iter().find(|entry| entry.name == name).expect("in the table");
+        let make = Arc::new(|init| (entry.spec)().build(init));
+        there.queue = QueueSpec::Custom(Limit::Bytes(2_500_000), make);
+    }
+    world.join_with(left, right, there, wide(8));
     let transport = world.transport("newreno", config(), newreno);
     for i in 0..100 {
         let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
@@ -81,6 +93,12 @@ fn s2() -> World {
 
 fn s2_hops(options: Options) -> u64 {
     hops(&s2(), options, Time::from_millis(400), Time::from_millis(500))
+}
+
+/// S2 with this discipline at the bottleneck alone. `hop/s2` has drop-tail there.
+fn s2_queue_hops(discipline: &'static str) -> u64 {
+    let (from, until) = (Time::from_millis(400), Time::from_millis(500));
+    hops(&s2_with(Some(discipline)), Options::default(), from, until)
 }
 
 /// The dumbbell of the INRPP paper with all three flows on, a detour in use and back-pressure.
@@ -117,6 +135,8 @@ pub fn benches() -> Vec<Bench> {
         }),
         Bench::new("hop/s2-binary", move || s2_hops(binary())),
         Bench::new("hop/s2-queued", move || s2_hops(queued())),
+        Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
+        Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
         Bench::new("hop/rcp", rcp_hops),
         Bench::new("hop/inrpp", inrpp_hops),
     ]

@@ -12,8 +12,8 @@ use forebay_queue::{
 const RATE: Rate = Rate::mbps(1_000);
 /// Time of a full packet at that rate.
 const STEP: Span = Span::from_micros(12);
-/// Packets that wait.
-const WAITING: u32 = 16;
+/// Packets that wait: below the thresholds of all disciplines.
+const WAITING: u32 = 4;
 const BEFORE: u64 = 5_000;
 const OPERATIONS: u64 = 20_000;
 

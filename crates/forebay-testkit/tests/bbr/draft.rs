@@ -10,22 +10,13 @@ fn payload(mbps: f64) -> f64 {
 }
 const MARGIN: f64 = 0.99;
 
-macro_rules! trace {
-    ($name:literal) => {
-        Trace::of(
-            include_str!(concat!("../../../forebay-scenario/scenarios/bbr/", $name, ".toml")),
-            "bbr",
-        )
-    };
-}
-
 fn near(value: f64, expected: f64, tolerance: f64) -> bool {
     (value - expected).abs() <= tolerance * expected
 }
 
 #[test]
 fn startup_plateau() {
-    let trace = trace!("startup-plateau");
+    let trace = Trace::of("bbr/startup-plateau");
     assert_eq!(trace.phases()[..2], ["startup", "drain"]);
     let exit = trace.first("drain");
     assert!(near(exit.bw, payload(100.0), 0.02) && exit.lost == 0, "{exit:?}");
@@ -37,7 +28,7 @@ fn startup_plateau() {
 
 #[test]
 fn startup_loss_app_limited() {
-    let trace = trace!("startup-loss-app-limited");
+    let trace = Trace::of("bbr/startup-loss-app-limited");
     assert!(trace.all(0.0, 3.0, |s| s.phase == "startup"));
     let exit = trace.find(|s| s.phase != "startup");
     // Losses are known after a round trip, and recovery lasts for one.
@@ -47,7 +38,7 @@ fn startup_loss_app_limited() {
 
 #[test]
 fn drain_inflight() {
-    let trace = trace!("drain-inflight");
+    let trace = Trace::of("bbr/drain-inflight");
     let drain: Vec<_> = trace.samples.iter().filter(|s| s.phase == "drain").collect();
     let gain = drain[0].pacing_bps / drain[0].bw / MARGIN;
     assert!(near(gain, 0.5, 0.001), "{gain}");
@@ -60,7 +51,7 @@ fn drain_inflight() {
 #[test]
 fn drain_time() {
     // By 10 %, as the draft has it, the queue drains: 0.5 is less than 0.9.
-    let trace = trace!("drain-time");
+    let trace = Trace::of("bbr/drain-time");
     let (start, end) = (trace.first("drain"), trace.after("drain"));
     let bdp = end.bw * end.min_rtt_s / 8.0 / 1448.0;
     assert!(end.phase == "down" && end.in_flight > 1.5 * bdp, "{end:?}");
@@ -71,7 +62,7 @@ fn drain_time() {
 
 #[test]
 fn up_plateau() {
-    let trace = trace!("up-plateau");
+    let trace = Trace::of("bbr/up-plateau");
     for up in trace.visits("up") {
         let (first, last) = (&up[0], &up[up.len() - 1]);
         // Three rounds of the queue that it builds; 1.25 and 2 BDP in flight.
@@ -86,7 +77,7 @@ fn up_plateau() {
 
 #[test]
 fn up_loss_app_limited() {
-    let trace = trace!("up-loss-app-limited");
+    let trace = Trace::of("bbr/up-loss-app-limited");
     assert_eq!(trace.at(8.0).phase, "up");
     let exit = trace.find(|s| s.at_s > 8.0 && s.phase != "up");
     assert!(exit.at_s < 8.5 && exit.lost > 0, "{exit:?}");
@@ -95,7 +86,7 @@ fn up_loss_app_limited() {
 
 #[test]
 fn up_app_limited() {
-    let trace = trace!("up-app-limited");
+    let trace = Trace::of("bbr/up-app-limited");
     let last = trace.visits("up").pop().expect("an Up without end");
     let (first, end) = (&last[0], &last[last.len() - 1]);
     assert!(end.at_s > 9.4 && end.at_s - first.at_s > 50.0 * end.srtt_s, "{first:?}");
@@ -103,13 +94,13 @@ fn up_app_limited() {
 
 #[test]
 fn startup_app_limited() {
-    let trace = trace!("startup-app-limited");
+    let trace = Trace::of("bbr/startup-app-limited");
     assert_eq!(trace.phases(), ["startup"]);
 }
 
 #[test]
 fn down_inflight() {
-    let trace = trace!("down-inflight");
+    let trace = Trace::of("bbr/down-inflight");
     let visits = trace.visits("down");
     assert!(visits.len() >= 3);
     for down in visits {
@@ -128,7 +119,7 @@ fn down_inflight() {
 
 #[test]
 fn down_max_time() {
-    let trace = trace!("down-max-time");
+    let trace = Trace::of("bbr/down-max-time");
     let down = &trace.visits("down")[0];
     let (first, last) = (&down[0], &down[down.len() - 1]);
     assert!(first.at_s < 2.2, "the event must come in it: {first:?}");
@@ -140,7 +131,7 @@ fn down_max_time() {
 
 #[test]
 fn probe_rtt() {
-    let trace = trace!("probe-rtt");
+    let trace = Trace::of("bbr/probe-rtt");
     let probe = &trace.visits("probe-rtt")[0];
     let before = trace.at(probe[0].at_s - 0.005);
     assert!(probe[0].min_rtt_s > 3.0 * before.min_rtt_s, "the sample that replaces it is inflated");
@@ -155,7 +146,7 @@ fn probe_rtt() {
 
 #[test]
 fn idle_skips_probe_rtt() {
-    let trace = trace!("idle-skips-probe-rtt");
+    let trace = Trace::of("bbr/idle-skips-probe-rtt");
     assert!(trace.all(6.0, 15.9, |s| s.in_flight == 0.0), "the flow is idle");
     assert!(!trace.phases().contains(&"probe-rtt"), "{:?}", trace.phases());
     // It goes on at the rate of before.
@@ -165,7 +156,7 @@ fn idle_skips_probe_rtt() {
 
 #[test]
 fn aggregation_startup() {
-    let trace = trace!("aggregation-startup");
+    let trace = Trace::of("bbr/aggregation-startup");
     let exit = trace.first("drain");
     assert!(near(exit.bw, payload(100.0), 0.02), "{exit:?}");
     let bdp = exit.bw * exit.min_rtt_s / 8.0 / 1448.0;
@@ -174,7 +165,7 @@ fn aggregation_startup() {
 
 #[test]
 fn aggregation_cruise() {
-    let trace = trace!("aggregation-cruise");
+    let trace = Trace::of("bbr/aggregation-cruise");
     for cruise in trace.visits("cruise") {
         let last = &cruise[cruise.len() - 1];
         let bdp = last.bw * last.min_rtt_s / 8.0 / 1448.0;
@@ -185,7 +176,7 @@ fn aggregation_cruise() {
 
 #[test]
 fn sub_packet_bdp() {
-    let trace = trace!("sub-packet-bdp");
+    let trace = Trace::of("bbr/sub-packet-bdp");
     let settled: Vec<_> = trace.samples.iter().filter(|s| s.at_s > 5.0).collect();
     assert!(settled.iter().all(|s| s.cwnd >= 4.0));
     let s = settled[settled.len() - 1];
@@ -195,7 +186,7 @@ fn sub_packet_bdp() {
 
 #[test]
 fn rate_up_10x() {
-    let trace = trace!("rate-up-10x");
+    let trace = Trace::of("bbr/rate-up-10x");
     let up = trace.find(|s| s.at_s > 5.0 && s.phase == "up");
     let full = trace.find(|s| s.bw >= 0.98 * payload(100.0));
     // 1, 2, 4 .. segments a round: 68 and 2^n - 1 must pass 333, the new BDP, so n = 9; a round of
@@ -214,7 +205,7 @@ fn rate_up_10x() {
 
 #[test]
 fn rate_down_10x() {
-    let trace = trace!("rate-down-10x");
+    let trace = Trace::of("bbr/rate-down-10x");
     let lowest = trace.samples.iter().filter(|s| (5.0..7.0).contains(&s.at_s)).map(|s| s.bw);
     let lowest = lowest.fold(f64::MAX, f64::min);
     assert!(lowest <= 0.71 * payload(100.0), "the short-term model adapts first: {lowest}");
@@ -226,7 +217,7 @@ fn rate_down_10x() {
 
 #[test]
 fn policer() {
-    let trace = trace!("policer");
+    let trace = Trace::of("bbr/policer");
     let (half, end) = (trace.at(10.0), trace.at(19.9));
     let lost = (end.lost - half.lost) as f64 / (end.delivered - half.delivered) as f64;
     assert!(lost < 0.01, "{lost}");
@@ -237,7 +228,7 @@ fn policer() {
 
 #[test]
 fn spurious_recovery() {
-    let trace = trace!("spurious-recovery");
+    let trace = Trace::of("bbr/spurious-recovery");
     let (before, after) = (trace.at(3.0), trace.at(3.15));
     assert!(before.lost == 0 && after.lost > 0, "{after:?}");
     assert_eq!((after.longterm, after.shortterm), (0.0, 0.0), "nothing is left of it");
@@ -246,7 +237,7 @@ fn spurious_recovery() {
 
 #[test]
 fn spurious_rto() {
-    let trace = trace!("spurious-rto");
+    let trace = Trace::of("bbr/spurious-rto");
     let before = trace.at(3.0);
     let timeout = trace.find(|s| s.at_s > 3.0 && s.cwnd <= 1.0);
     assert!((4.0..4.2).contains(&timeout.at_s), "a second after it was armed: {timeout:?}");
@@ -257,7 +248,7 @@ fn spurious_rto() {
 
 #[test]
 fn probe_rtt_in_startup() {
-    let trace = trace!("probe-rtt-in-startup");
+    let trace = Trace::of("bbr/probe-rtt-in-startup");
     assert_eq!(trace.phases(), ["startup", "probe-rtt", "startup"]);
     let probe = &trace.visits("probe-rtt")[0];
     assert!((10.0..10.2).contains(&probe[0].at_s), "{:?}", probe[0]);
@@ -265,7 +256,7 @@ fn probe_rtt_in_startup() {
 
 #[test]
 fn up_loss_longterm() {
-    let trace = trace!("up-loss-longterm");
+    let trace = Trace::of("bbr/up-loss-longterm");
     let before = trace.at(1.94);
     assert!(before.phase == "up" && before.longterm > 0.0, "{before:?}");
     let exit = trace.find(|s| s.at_s > 1.95 && s.phase != "up");
@@ -276,7 +267,7 @@ fn up_loss_longterm() {
 
 #[test]
 fn refill_app_limited() {
-    let trace = trace!("refill-app-limited");
+    let trace = Trace::of("bbr/refill-app-limited");
     let refill = &trace.visits("refill")[0];
     let (first, last) = (&refill[0], &refill[refill.len() - 1]);
     // The last segment waits for its delayed ACK.

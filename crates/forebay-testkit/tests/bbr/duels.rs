@@ -23,6 +23,7 @@
 //!   Mbit/s and 100 ms. No more than 98 % for BBR in the mean.
 //!
 //! Pairs of one kind, which start within a second of each other, have 20 to 80 % each.
+#![allow(clippy::print_stdout)] // the table
 
 use forebay_base::{Rate, Span};
 use forebay_cc::Spec;

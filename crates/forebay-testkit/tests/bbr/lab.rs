@@ -31,10 +31,10 @@ pub struct Trace {
 const STEP: Span = Span::from_millis(1);
 
 impl Trace {
-    pub fn of(text: &str, protocol: &str) -> Trace {
-        let options = LoadOptions::default();
-        let scenario = Scenario::parse(text, "test.toml", &options).expect("a sound scenario");
-        let spec = scenario.build(protocol, 1).expect("it builds");
+    /// Of the built-in scenario of that name.
+    pub fn of(name: &str) -> Trace {
+        let scenario = Scenario::load(name, &LoadOptions::default()).expect("a sound scenario");
+        let spec = scenario.build("bbr", 1).expect("it builds");
         let end = scenario.until.expect("it says how long it runs");
         let mut sim = Simulation::new(&spec, 1, Options::default()).expect("a sound network");
         let mut samples = Vec::new();

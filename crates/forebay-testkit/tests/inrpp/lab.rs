@@ -126,7 +126,8 @@ pub struct Result {
     /// Packets dropped for want of room in caches, and in queues.
     pub cache_drops: u64,
     pub queue_drops: u64,
-    /// Packets sent again, of all sent; those that a restart of a router took with it do not count.
+    /// Packets sent again, of all sent; those that a restart of a router or a link that failed took
+    /// with it do not count.
     pub resent: f64,
 }
 
@@ -162,7 +163,7 @@ pub fn run(spec: &NetSpec, by_hand: Option<f64>) -> Result {
         resent += outcome.sender.retransmits;
         sent += outcome.received_bytes.div_ceil(1446);
     }
-    let lost = sim.drops().count(DropReason::NodeRestart);
+    let lost = sim.drops().count(DropReason::NodeRestart) + sim.drops().count(DropReason::LinkDown);
     Result {
         ratio: sums.0 / sums.1,
         ratios,

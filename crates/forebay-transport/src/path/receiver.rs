@@ -165,7 +165,9 @@ impl Receiver {
         if ecn {
             // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
             self.echo_congestion &= !segment.is(TcpFlags::CWR);
-            self.echo_congestion |= segment.ecn == Ecn::Ce;
+            let marked = segment.ecn == Ecn::Ce;
+            self.echo_congestion |= marked;
+            counters.ce_received += u64::from(marked);
         }
         let arrival = self.ranges.accept(start, end, edge);
         let expected = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;

@@ -1,6 +1,6 @@
-//! RACK with a long reordering window, for networks that store packets for seconds and reorder
-//! them:
-//! [`LossPolicy::Patient`].
+//! [`LossPolicy::Patient`], for networks that store packets for seconds and reorder them: RACK with
+//! a long reordering window for what was sent once; a short wait for short holes on a path that has
+//! lost a packet; a wait of its own for what was sent again; and what silences tell.
 //!
 //! [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
 
@@ -14,6 +14,11 @@ const MIN_RTO: Span = Span::from_secs(1);
 const WINDOWS: u64 = 3;
 /// For so long at least a short hole may be a packet on a detour.
 const HOLE_WAIT: Span = Span::from_millis(200);
+/// The same on a path that has lost no packet so far: some detours are later by more.
+const FIRST_HOLE_WAIT: Span = MIN_RTO;
+/// It is waited for less than others only if so many times as much has arrived out of order as is
+/// missing.
+const FEW: u64 = 8;
 /// A repair is waited for that many times as long as others took: where a cache fills at four times
 /// the rate of its link, round trips are four times as long one round trip later; and half as
 /// much more.
@@ -21,6 +26,17 @@ const REPAIR_RTTS: u64 = 6;
 /// A hole of more segments than that may be what waits on another way: after a change of routes
 /// that is most of a cache.
 const SHORT_HOLE: usize = 3;
+
+/// What a silence tells beside the first packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Silence {
+    /// Something has arrived since the last one: the path answers, and what it has not brought may
+    /// be lost. Of one that does not answer nothing is known.
+    pub answered: bool,
+    /// What left before that is lost: what the last silence sent again has arrived, but nothing
+    /// since that was sent once, so that the path holds nothing more of before.
+    pub gone: Time,
+}
 
 /// What was sent once is told from what was sent again: caches serve the latter first, so that it
 /// says nothing of the former.
@@ -37,7 +53,7 @@ pub(crate) struct Patient {
     reached: u64,
     /// Where `reached` stood when, while there were holes below.
     round: Option<(u64, Time)>,
-    /// A packet was lost on this path, and not late: short holes are waited for less.
+    /// A packet was lost on this path: short holes are waited for less.
     lossy: bool,
     /// What packets that were sent again have taken, at most, less 1/64 for each later one.
     repair_rtt: Option<Span>,
@@ -132,19 +148,25 @@ impl Patient {
             false => self.gap.map(|gap| MIN_RTO.max(gap * 4).max(self.floor)),
         }
     }
-    /// There was a silence. If the first segment was sent again at the last one, and has arrived,
-    /// but nothing since that was sent once, the path holds nothing more that left before: when
-    /// that was.
-    pub(crate) fn on_silence(&mut self, now: Time) -> Option<Time> {
-        let before = self.probed.replace(now);
-        let gone = before.filter(|&at| self.heard_once < at && at < self.heard);
+    /// There was a silence, and the first segment is sent again.
+    pub(crate) fn on_silence(&mut self, now: Time) -> Silence {
+        let before = self.probed.replace(now).filter(|&at| at < self.heard);
+        let gone = before.filter(|&at| self.heard_once < at);
         self.lossy |= gone.is_some();
-        gone
+        Silence { answered: before.is_some(), gone: gone.unwrap_or(Time::ZERO) }
     }
-    /// How long a short hole is waited for.
-    fn hole_wait(&self, evidence: &Evidence) -> Span {
+    /// How long a short hole is waited for; None: as any other. Where many are missing and none was
+    /// lost before, nothing says that the path keeps their order.
+    fn hole_wait(&self, evidence: &Evidence, board: &Scoreboard) -> Option<Span> {
+        let sacked = board.sacked_bytes();
+        let below =
+            if board.is_empty() { 0 } else { self.reached.saturating_sub(board.get(0).start) };
+        if !self.lossy && below.saturating_sub(sacked) * FEW > sacked {
+            return None;
+        }
         let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
-        self.rack.widened(HOLE_WAIT.max(min_rtt / 4).max(self.late * 2))
+        let least = if self.lossy { HOLE_WAIT } else { FIRST_HOLE_WAIT };
+        Some(self.rack.widened(least.max(min_rtt / 4).max(self.late * 2)))
     }
     /// How long a packet that was sent again is waited for.
     fn repair_wait(&self, evidence: &Evidence) -> Span {
@@ -187,7 +209,7 @@ impl Patient {
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
         let (now, reached) = (evidence.now, self.reached);
-        let (long, short) = (self.loss_delay(evidence), self.hole_wait(evidence));
+        let long = self.loss_delay(evidence);
         let first = |board: &mut Scoreboard| {
             board.first_original().filter(|&at| board.get(at).end() <= reached)
         };
@@ -196,25 +218,23 @@ impl Patient {
             losses.declare(board, at);
         }
         if let Some((below, since)) = self.round
-            && since + short <= now
+            && self.hole_wait(evidence, board).is_some_and(|wait| since + wait <= now)
         {
             self.round = None;
-            declare_short_holes(board, below, losses);
+            self.lossy |= declare_short_holes(board, below, losses);
         }
         let at = first(board)?;
         let due = board.get(at).sent_at + long;
-        if !self.lossy {
-            return Some(due);
-        }
+        let Some(short) = self.hole_wait(evidence, board) else { return Some(due) };
         let (_, since) = *self.round.get_or_insert((reached, now));
         Some(due.min(since + short))
     }
 }
 
-/// Holes below `below` of a few segments are lost.
-fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'_>) {
-    let Some(mut at) = board.first_original() else { return };
-    let end = board.find(below);
+/// Holes below `below` of a few segments are lost. True if there are any.
+fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'_>) -> bool {
+    let Some(mut at) = board.first_original() else { return false };
+    let (end, mut any) = (board.find(below), false);
     while at < end {
         let s = board.get(at);
         if s.is(SACKED) {
@@ -228,9 +248,11 @@ fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'
                 let s = board.get(index);
                 if s.outstanding() && !s.is(REPEATED) {
                     losses.declare(board, index);
+                    any = true;
                 }
             }
         }
         at += open;
     }
+    any
 }

@@ -324,26 +324,25 @@ impl LossRecovery {
 
     /// With RACK: the first segment and what is old enough. With [`LossPolicy::Patient`] the path
     /// may still hold the others: the first segment, and at the next timeout what is old enough,
-    /// too. Otherwise: everything that is outstanding.
+    /// too, if anything has arrived meanwhile. Otherwise: everything that is outstanding.
     ///
     /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
     fn mark_all_lost(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx.now, sender);
         let again = self.is_after_timeout(sender);
-        let mut gone = Time::ZERO;
+        let mut silence = None;
         let loss_delay = match &mut self.detector {
             Detector::Rack(rack) => Some(rack.loss_delay(&evidence, sender.board())),
             Detector::Patient(patient) => {
-                gone = patient.on_silence(cx.now).unwrap_or(gone);
+                silence = Some(patient.on_silence(cx.now));
                 Some(patient.loss_delay(&evidence))
             }
             _ => None,
         };
         let (board, mut losses) = sender.losses(cx.now, cx.counters);
-        let count = match &self.detector {
-            Detector::Patient(_) if !again && gone == Time::ZERO => 1, // the board is not empty
-            _ => board.len(),
-        };
+        let gone = silence.map_or(Time::ZERO, |silence| silence.gone);
+        let first_alone = silence.is_some_and(|s| gone == Time::ZERO && !(again && s.answered));
+        let count = if first_alone { 1 } else { board.len() }; // the board is not empty
         for index in 0..count {
             let s = board.get(index);
             let old = s.sent_at < gone || loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
