@@ -32,8 +32,8 @@
 //! where more than 30 % of the segments of two round trips, and more than 20, are lost (authors'
 //! code), since a queue that is always full looks like a path without one; srtt is the transport's,
 //! with a gain of 1/8 (authors' code: 1/16); a timeout, for which the paper has no rule, leaves 2
-//! segments (mvfst). In the authors' code a direction is that of most steps of a round trip, and v
-//! doubles from the second one on; `double_after = 1` has the latter.
+//! segments (mvfst); an ECN echo changes nothing. In the authors' code a direction is that of most
+//! steps of a round trip, and v doubles from the second one on; `double_after = 1` has the latter.
 
 use crate::ParamError;
 use crate::controller::{
