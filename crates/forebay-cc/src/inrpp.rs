@@ -45,11 +45,16 @@
 //!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
 //!     what is late within 300 ms; if it does not, the flow is one of CUBIC, as in 8.
 //!
+//! 11. With `notify_on_data` the requests come by way of the receiver, whatever way its ACKs take:
+//!     data carry an empty notice instead of the echo, the routers that they pass overwrite it, and
+//!     what the receiver returns is heard as what stands on an ACK otherwise. No router holds the
+//!     flow: the sender alone paces it.
+//!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7 to 10; pause and allowances; the closed loop ends in the ramp, and
+//! Differs from the paper in: 7 to 11; pause and allowances; the closed loop ends in the ramp, and
 //! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
 //! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
@@ -65,7 +70,9 @@ use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::require::require;
 use alloc::boxed::Box;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
-use forebay_signal::inrpp::{Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce};
+use forebay_signal::inrpp::{
+    Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce, Notice, Returned,
+};
 use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
@@ -107,11 +114,15 @@ pub struct Params {
     /// turn in a full cache, behind a packet of each other flow, waits for no longer than the cache
     /// is deep: 10 s by default.
     pub held_rto_s: u32,
+    /// True if routers write their requests on data, which the receiver returns on its ACKs: for
+    /// paths whose ACKs come back by another way. Takes 10 bytes of a data packet instead of 8.
+    /// Routers then hold nothing of the flow for those downstream. Not in the paper.
+    pub notify_on_data: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_credits: 2, switch_acks: 8, held_rto_s: 10 }
+        Params { max_credits: 2, switch_acks: 8, held_rto_s: 10, notify_on_data: false }
     }
 }
 
@@ -236,14 +247,20 @@ pub struct Inrpp {
     nonce: Option<Nonce>,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
-    /// The echo of `nonce`, ready to be stamped.
-    echo: OptionList,
+    /// The echo of `nonce`, or an empty notice, ready to be stamped.
+    stamp: OptionList,
     tcp: Box<Tcp>,
 }
 
 fn echo_of(nonce: Option<Nonce>) -> OptionList {
     let mut options = OptionList::EMPTY;
     Echo(nonce).push(&mut options).expect("8 bytes fit into 40");
+    options
+}
+
+fn empty_notice() -> OptionList {
+    let mut options = OptionList::EMPTY;
+    Notice::default().push(&mut options).expect("10 bytes fit into 40");
     options
 }
 
@@ -263,8 +280,17 @@ impl Inrpp {
             before_timeout: None,
             nonce: None,
             held_rto: None,
-            echo: echo_of(None),
+            stamp: if params.notify_on_data { empty_notice() } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
+        }
+    }
+
+    /// What an ACK brings, by the way that the flow uses: rule 11.
+    #[inline]
+    fn signal(&self, options: &OptionList) -> Option<BackPressure> {
+        match self.params.notify_on_data {
+            true => Returned::find(options).map(|Returned(signal)| signal),
+            false => BackPressure::find(options),
         }
     }
 
@@ -280,7 +306,9 @@ impl Inrpp {
         let nonce = signal.nonce.filter(|_| signal.ask != Ask::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
-            self.echo = echo_of(nonce);
+            if !self.params.notify_on_data {
+                self.stamp = echo_of(nonce);
+            }
         }
         if nonce.is_some() {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
@@ -398,7 +426,7 @@ impl Controller for Inrpp {
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
-        if let Some(signal) = options.and_then(BackPressure::find) {
+        if let Some(signal) = options.and_then(|options| self.signal(options)) {
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
         }
@@ -420,7 +448,7 @@ impl Controller for Inrpp {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        let signal = ack.options.and_then(BackPressure::find);
+        let signal = ack.options.and_then(|options| self.signal(options));
         if let Some(signal) = signal {
             self.hear(now, signal, ack.prior_in_flight_bytes);
         }
@@ -507,12 +535,12 @@ impl Controller for Inrpp {
     }
 
     fn option_bytes(&self) -> u16 {
-        ECHO_BYTES
+        if self.params.notify_on_data { BACK_PRESSURE_BYTES } else { ECHO_BYTES }
     }
 
     #[inline]
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
-        Stamp { options: Some(self.echo), ..Stamp::default() }
+        Stamp { options: Some(self.stamp), ..Stamp::default() }
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -549,16 +577,20 @@ impl Controller for Inrpp {
 
 /// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
 /// INRPP, for routers to overwrite. Beside timestamps (10 bytes of 40) and this (10) an ACK has
-/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37.
+/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37. A
+/// sender whose data carry notices has the last of them on each ACK instead: as long, and 39 with a
+/// notice in place of the echo.
 pub struct InrppReceiver {
     /// A packet of the peer carried the echo option.
     peer_speaks: bool,
+    /// What the last notice of the peer says; None: its data carry none.
+    noticed: Option<BackPressure>,
 }
 
 impl InrppReceiver {
     /// A receiver that has seen no packet yet.
     pub fn new(_params: &Params) -> InrppReceiver {
-        InrppReceiver { peer_speaks: false }
+        InrppReceiver { peer_speaks: false, noticed: None }
     }
 }
 
@@ -567,8 +599,11 @@ impl Feedback for InrppReceiver {
         false
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if !self.peer_speaks {
-            self.peer_speaks = datagram.options.and_then(Echo::find).is_some();
+        let Some(options) = datagram.options else { return AckDemand::Policy };
+        if self.noticed.is_some() || !self.peer_speaks {
+            // Pure ACKs carry none: the last word stands.
+            self.noticed = Notice::find(options).map(|Notice(last)| last).or(self.noticed);
+            self.peer_speaks |= self.noticed.is_some() || Echo::find(options).is_some();
         }
         AckDemand::Policy
     }
@@ -576,9 +611,13 @@ impl Feedback for InrppReceiver {
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
-        if self.peer_speaks && options.len() + usize::from(BACK_PRESSURE_BYTES) <= MAX_OPTION_BYTES
-        {
-            BackPressure::default().push(options).expect("the room was computed");
+        let length = options.len() + usize::from(BACK_PRESSURE_BYTES);
+        if self.peer_speaks && length <= MAX_OPTION_BYTES {
+            let pushed = match self.noticed {
+                Some(last) => Returned(last).push(options),
+                None => BackPressure::default().push(options),
+            };
+            pushed.expect("the room was computed");
         }
     }
 }
@@ -1035,5 +1074,46 @@ mod tests {
         full.push(kind::SACK, &[0; 29]).unwrap();
         receiver.fill(NOW, &mut full);
         assert_eq!(full.len(), 31, "31 + 10 do not fit into 40");
+    }
+
+    /// Rule 11.
+    #[test]
+    fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
+        let params = Params { notify_on_data: true, ..Params::default() };
+        let mut inrpp = Inrpp::new(&params, init(10));
+        let mut receiver = InrppReceiver::new(&Params::default());
+        let next =
+            NextPacket { number: 0, syn: true, retransmission: false, payload_bytes: MSS as u32 };
+        let stamp = inrpp.stamp(NOW, &next).options.unwrap();
+        assert_eq!(Notice::find(&stamp), Some(Notice::default()));
+        assert_eq!(stamp.len(), usize::from(inrpp.option_bytes()));
+        // The routers that the data pass write, the receiver returns the last word on all its ACKs.
+        let mut returned = |on_data: Option<BackPressure>| {
+            let mut data = stamp;
+            let written = on_data.is_some_and(|signal| Notice(signal).overwrite(&mut data));
+            receiver.on_datagram(NOW, &datagram(Some(&data).filter(|_| written)));
+            let mut ack = OptionList::EMPTY;
+            receiver.fill(NOW, &mut ack);
+            assert_eq!(BackPressure::find(&ack), None, "routers that ACKs pass have no part in it");
+            ack
+        };
+        let syn_ack = returned(Some(signal(Ask::Nothing, 2, 0)));
+        inrpp.on_established(NOW, &ack(0).rtt, Some(&syn_ack));
+        assert_eq!((phase(&inrpp), inrpp.loss_policy()), ("open", Some(LossPolicy::Patient)));
+        for (on_data, phase_then) in [
+            (Some(signal(Ask::SlowDown, 2, 7)), "closed"),
+            (None, "closed"),
+            (Some(signal(Ask::Pause, 2, 7)), "closed"),
+            (Some(allowing(Ask::Cancel, 5)), "ramp"),
+        ] {
+            let options = returned(on_data);
+            inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+            assert_eq!(phase(&inrpp), phase_then, "{on_data:?}");
+            let stamp = inrpp.stamp(NOW, &next).options.unwrap();
+            assert_eq!(Notice::find(&stamp), Some(Notice::default()), "always empty");
+        }
+        // What a router writes on ACKs is about data of another way.
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 9));
+        assert_eq!(phase(&inrpp), "ramp");
     }
 }

@@ -15,11 +15,12 @@
 //! flow's last link delivers is bounded all the same.
 //!
 //! Max-min is about payload: two flows on one full link get the same goodput, though their headers
-//! differ. It is strict: a flow whose ACKs share a full link with the data of others has no more
-//! than they.
+//! differ. Where the ACKs of a flow meet the data of others, they take the room that they need, and
+//! data shares what is left; if they need more of a full link than a data flow has, the reference is
+//! "approx".
 //!
 //! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events),
-//! `max_min` and `cluster` (rates), `known` (what has been worked out before).
+//! `two_way`, `max_min` and `cluster` (rates), `known` (what has been worked out before).
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ mod outcome;
 mod packet_cost;
 mod routes;
 mod sharing;
+mod two_way;
 
 use forebay_scenario::Algorithm;
 

@@ -20,6 +20,8 @@ pub struct Use {
     pub weight: f64,
     /// Those of them that may take a detour instead, headers of the link not counted; 0 for none.
     pub detourable: f64,
+    /// True if these are ACKs only: they limit their flow only on a link without data.
+    pub acks: bool,
 }
 
 /// Two links that may carry what belongs on one.

@@ -107,10 +107,11 @@ pub fn fluid_reference(
     let starts_s = starts.at_s.into_inner();
     let mut reference = measure(wanted, (&setting, &starts_s), &served, horizon);
     reference.mode = mode_name(spec, &modes);
-    (reference.kind, reference.why) = match (served.exact, setting.averaged) {
-        (false, _) => ("approx", "the solver failed at times: some rates are too low"),
-        (true, true) => ("approx", "links that follow a trace count with their mean rate"),
-        (true, false) => ("exact", ""),
+    (reference.kind, reference.why) = match setting.approximate {
+        _ if !served.exact => ("approx", "the solver failed at times: some rates are too low"),
+        "" if served.crowded => ("approx", "ACKs take more of a link than the data of others"),
+        "" => ("exact", ""),
+        why => ("approx", why),
     };
     Ok(Some(reference))
 }

@@ -28,8 +28,8 @@ pub(super) struct Setting {
     pub fluid: Fluid,
     /// By transport.
     pub costs: Vec<PacketCost>,
-    /// A link has no constant rate, and counts with its mean.
-    pub averaged: bool,
+    /// Why the fluid is not what the links carry; empty if it is.
+    pub approximate: &'static str,
     routes: Vec<Route>,
     epochs: Vec<Vec<Epoch>>,
     overhead_bytes: Vec<f64>,
@@ -63,7 +63,7 @@ impl Setting {
                 ..Fluid::default()
             },
             costs,
-            averaged: spec.links.iter().any(|l| matches!(l.channel, ChannelSpec::Trace { .. })),
+            approximate: approximate(spec),
             routes: Vec::new(),
             epochs,
             overhead_bytes: spec.links.iter().map(|l| f64::from(l.overhead_bytes)).collect(),
@@ -172,20 +172,21 @@ impl Setting {
 
     fn uses(&self, spec: &NetSpec, route: &Route, transport: usize, pooled: bool) -> Vec<Use> {
         let cost = &self.costs[transport];
-        let mut sums: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
+        let mut sums: BTreeMap<u32, Use> = BTreeMap::new();
+        let none = |link: LinkId| Use { link: link.0, weight: 0.0, detourable: 0.0, acks: true };
         for &link in &route.there {
-            let sum = sums.entry(link.0).or_default();
-            sum[0] += cost.data_weight(self.overhead_bytes[link.index()]);
+            let sum = sums.entry(link.0).or_insert(none(link));
+            sum.acks = false;
+            sum.weight += cost.data_weight(self.overhead_bytes[link.index()]);
             if pooled && between_routers(spec, link) {
-                sum[1] += cost.data_weight(0.0);
+                sum.detourable += cost.data_weight(0.0);
             }
         }
         for &link in &route.back {
             let ack = cost.ack_weight(self.overhead_bytes[link.index()]);
-            sums.entry(link.0).or_default()[0] += ack;
+            sums.entry(link.0).or_insert(none(link)).weight += ack;
         }
-        let used = |(link, [weight, detourable]): (u32, [f64; 2])| Use { link, weight, detourable };
-        sums.into_iter().map(used).collect()
+        sums.into_values().collect()
     }
 
     /// Detours u-x-v of every link u-v between routers, x a router next to both.
@@ -223,6 +224,18 @@ impl Setting {
             }
         }
         detours
+    }
+}
+
+/// Why the fluid of `spec` is not what its links carry; empty if it is.
+fn approximate(spec: &NetSpec) -> &'static str {
+    let any = |is: fn(&ChannelSpec) -> bool| spec.links.iter().any(|link| is(&link.channel));
+    if any(|channel| matches!(channel, ChannelSpec::Trace { .. })) {
+        "links that follow a trace count with their mean rate"
+    } else if any(|channel| matches!(channel, ChannelSpec::Bucket(_))) {
+        "links with a token bucket count with their rate, without bursts"
+    } else {
+        ""
     }
 }
 

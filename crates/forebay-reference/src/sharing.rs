@@ -4,7 +4,8 @@
 //! departure is known exactly. Flows that share a route have the same rate: each route has one
 //! clock of bytes served, and a flow leaves when it has advanced by what the flow needs.
 
-use super::max_min::{Demand, Detour, MaxMin, Use};
+use super::max_min::{Demand, Detour, Use};
+use super::two_way::TwoWay;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -76,6 +77,9 @@ pub struct Served {
     pub end_s: f64,
     /// False if the solver failed at times: then some rates were lower than they could be.
     pub exact: bool,
+    /// True if ACKs at times took more of a full link than the data of others there: then flows had
+    /// less than the links of their data allow.
+    pub crowded: bool,
 }
 
 /// Served bytes closer than this, relative, are the same.
@@ -136,7 +140,7 @@ impl RouteFlows {
 
 struct Clock<'a> {
     fluid: &'a Fluid,
-    solver: MaxMin,
+    solver: TwoWay,
     capacity: Vec<f64>,
     routes: Vec<RouteFlows>,
     /// The routes that have flows, in order of their numbers.
@@ -247,7 +251,7 @@ impl<'a> Clock<'a> {
         let flows = fluid.flows.len();
         Clock {
             fluid,
-            solver: MaxMin::new(fluid.capacity.len(), fluid.detours.clone()),
+            solver: TwoWay::new(fluid.capacity.len(), &fluid.detours, &fluid.routes),
             capacity: fluid.capacity.clone(),
             routes: fluid.routes.iter().map(|_| RouteFlows::default()).collect(),
             busy: Vec::new(),
@@ -380,6 +384,7 @@ impl<'a> Clock<'a> {
         self.served.bytes = (0..self.entry.len()).map(|flow| self.served_now(flow)).collect();
         self.served.end_s = self.now_s;
         self.served.exact = !self.solver.degraded();
+        self.served.crowded = self.solver.crowded();
         self.served
     }
 }

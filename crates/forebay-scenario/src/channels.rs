@@ -372,7 +372,7 @@ pub(super) fn bucket_of(
 fn fault(file: &At<String>, error: TraceFileError) -> Fault {
     match error {
         TraceFileError::Io { path, why, .. } => {
-            let hint = format!("give the file with --set {}=PATH", file.key);
+            let hint = format!("give the file with --set {}=PATH", file.set_path());
             file.fault(Problem::File { path, why }).hint(hint)
         }
         error => file.fault(Problem::Trace(error.to_string())),

@@ -114,7 +114,7 @@ pub(super) fn open(
     let text = read_text(&full).map_err(|fault| Fault {
         loc: Some(path.loc),
         key: path.key.clone(),
-        hint: Some(format!("give the file with --set {}=PATH", path.key)),
+        hint: Some(format!("give the file with --set {}=PATH", path.set_path())),
         ..fault
     })?;
     let shown = full.display().to_string();

@@ -60,6 +60,10 @@ impl<T> At<T> {
     pub fn fault(&self, problem: Problem) -> Fault {
         Fault::at(self.loc, self.key.clone(), problem)
     }
+    /// Its key as `--set` has it: `links.0.trace` for `links[0].trace`.
+    pub fn set_path(&self) -> String {
+        self.key.replace('[', ".").replace(']', "")
+    }
 }
 
 impl<T: Field> Field for At<T> {

@@ -28,7 +28,7 @@ pub struct TraceStatistics {
     pub autocorrelation_1s: f64,
     /// The same at a distance of 10 s.
     pub autocorrelation_10s: f64,
-    /// 5 %, 50 % and 95 % quantiles of the rate over 1 s, in Mbit/s.
+    /// 5 %, 50 % and 95 % quantiles of the rate over 1 s, in Mbit/s; of a shorter trace its mean.
     pub quantiles_1s_mbps: [f64; 3],
     /// Share of windows of 20 ms without an opportunity.
     pub empty_20ms: f64,
@@ -47,7 +47,7 @@ impl TraceStatistics {
         let seconds = trace.period().as_secs_f64();
         let mbps = |bin_s: f64| move |count: f64| count * PACKET_BYTES * 8e-6 / bin_s;
         let (tens, hundreds, whole) = (bins(trace, 20), bins(trace, 100), bins(trace, 1_000));
-        let seconds_mbps: Vec<f64> = whole.iter().copied().map(mbps(1.0)).collect();
+        let seconds_mbps: Vec<f64> = whole.iter().copied().map(mbps(seconds.min(1.0))).collect();
         let Bursts { sizes, gaps_ms, silences } = Bursts::of(trace);
         let empty = tens.iter().filter(|&&count| count == 0.0).count();
         TraceStatistics {
@@ -164,6 +164,13 @@ mod tests {
         assert_eq!((found.seconds, found.mean_mbps, found.cv_20ms), (10.0, 12.0, 0.0));
         assert_eq!((found.quantiles_1s_mbps, found.burst[0]), ([12.0; 3], 10_000.0));
         assert_eq!((found.autocorrelation_100ms, found.silences_per_minute), (0.0, 0.0));
+    }
+
+    /// A period of 250 ms has one window, which is as long as it is.
+    #[test]
+    fn a_trace_shorter_than_a_second_has_its_mean_rate() {
+        let found = TraceStatistics::of(&trace(1..=250));
+        assert_eq!((found.mean_mbps, found.quantiles_1s_mbps), (12.0, [12.0; 3]));
     }
 
     /// Four opportunities each 10 ms in every other second of ten: rates 4.8 and 0 Mbit/s, so CV 1

@@ -121,6 +121,9 @@ impl Lines {
     }
     fn end_line(&mut self) -> Result<(), String> {
         let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
+        // Editors put a byte order mark before the first number.
+        let marked = line.strip_prefix("\u{feff}".as_bytes()).filter(|_| self.before == 0);
+        let line = marked.unwrap_or(line);
         let ms = milliseconds(line)?;
         self.builder.push(Span::from_millis(ms)).map_err(|error| match error {
             TraceError::NotInOrder { .. } => {

@@ -462,7 +462,7 @@ impl Field for Probability {
         json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 })
     }
     fn stand_in() -> Option<Self> {
-        Some(Probability(0.0))
+        Some(Probability(0.5)) // some have to be above 0
     }
 }
 

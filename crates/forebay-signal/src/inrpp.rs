@@ -4,6 +4,8 @@
 //! back-pressure  TCP option, every ACK   253 10  ExID(2)  ask and allowance(1) routers(1) nonce(4)
 //! echo           TCP option, every data  253  8  ExID(2)  nonce(4)
 //! detour tag     IPv4 option             158  8  budget(1) 0  next hop(4)
+//! notice         TCP option, data        253 10  ExID(2)  as back-pressure
+//! returned       TCP option, ACK         253 10  ExID(2)  as back-pressure
 //! ```
 //!
 //! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format
@@ -11,6 +13,10 @@
 //! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
 //! first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC
 //! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
+//!
+//! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
+//! echo. The routers that the data passes overwrite it, and the receiver returns the last one on
+//! its ACKs, where no router reads or changes it, instead of an empty back-pressure option.
 
 use forebay_base::{OptionError, OptionList, kind};
 
@@ -18,13 +24,18 @@ use forebay_base::{OptionError, OptionList, kind};
 pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;
 /// ExID of the echo option.
 pub const ECHO_EX_ID: u16 = 0xF0B2;
+/// ExID of the notice on data.
+pub const NOTICE_EX_ID: u16 = 0xF0B3;
+/// ExID of the notice that a receiver returns.
+pub const RETURNED_EX_ID: u16 = 0xF0B4;
 /// Kind of the IPv4 option with the detour tag.
 pub const DETOUR_KIND: u8 = 158;
 /// Length of the detour tag on the wire, in bytes.
 pub const DETOUR_TAG_BYTES: u16 = 8;
 /// Length of the echo option on the wire, in bytes.
 pub const ECHO_BYTES: u16 = 8;
-/// Length of the back-pressure option on the wire, in bytes.
+/// Length of the back-pressure option on the wire, in bytes; that of a notice, and of one that is
+/// returned.
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
 /// The largest allowance that the option holds: so many packets or more.
@@ -109,6 +120,26 @@ impl BackPressure {
     pub fn overwrite(self, options: &mut OptionList) -> bool {
         options.overwrite_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
+    /// What a sender hears that two interfaces ask: the stricter of both, with the smaller
+    /// allowance; of equals this one. A pause is stricter than a slow-down, this than an allowance,
+    /// and any of them than a cancellation. The count of routers is that of this one.
+    #[must_use]
+    pub fn stricter(self, other: BackPressure) -> BackPressure {
+        let rank = |one: BackPressure| match (one.ask, one.allowance) {
+            (Ask::Pause, _) => 4,
+            (Ask::SlowDown, _) => 3,
+            (Ask::Nothing, 1..) => 2,
+            (Ask::Cancel, _) => 1,
+            (Ask::Nothing, 0) => 0,
+        };
+        let strict = if rank(other) > rank(self) { other } else { self };
+        let allowance = match (strict.ask, self.allowance, other.allowance) {
+            (Ask::SlowDown | Ask::Pause, ..) => 0,
+            (_, 0, one) | (_, one, 0) => one,
+            (_, one, other) => one.min(other),
+        };
+        BackPressure { allowance, routers: self.routers, ..strict }
+    }
     fn data(self) -> [u8; 6] {
         let ask = match self.ask {
             Ask::Nothing => 0,
@@ -142,19 +173,71 @@ impl Echo {
     }
 }
 
-/// [`BackPressure::find`] and [`Echo::find`] in one walk: what a router looks for in every packet.
+/// The notice of a data packet: its sender speaks INRPP, and hears what routers ask by this way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Notice(pub BackPressure);
+
+impl Notice {
+    /// Append the option. Errors if it does not fit.
+    pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(NOTICE_EX_ID, &self.0.data())
+    }
+    /// The option, if it is there and well formed.
+    #[inline]
+    pub fn find(options: &OptionList) -> Option<Notice> {
+        BackPressure::read(options.find_experiment(NOTICE_EX_ID)?).map(Notice)
+    }
+    /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    pub fn overwrite(self, options: &mut OptionList) -> bool {
+        options.overwrite_experiment(NOTICE_EX_ID, &self.0.data())
+    }
+}
+
+/// The notice that came last, on the ACK that returns it to the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Returned(pub BackPressure);
+
+impl Returned {
+    /// Append the option. Errors if it does not fit.
+    pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(RETURNED_EX_ID, &self.0.data())
+    }
+    /// The option, if it is there and well formed.
+    #[inline]
+    pub fn find(options: &OptionList) -> Option<Returned> {
+        BackPressure::read(options.find_experiment(RETURNED_EX_ID)?).map(Returned)
+    }
+}
+
+/// What a router looks for in every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// See [`BackPressure::find`].
+    pub back_pressure: Option<BackPressure>,
+    /// See [`Echo::find`].
+    pub echo: Option<Echo>,
+    /// See [`Notice::find`].
+    pub notice: Option<Notice>,
+}
+
+/// All that a router looks for, in one walk.
 #[inline]
-pub fn find_both(options: &OptionList) -> (Option<BackPressure>, Option<Echo>) {
-    let (mut back_pressure, mut echo) = (None, None);
+pub fn find_all(options: &OptionList) -> Found {
+    let (mut back_pressure, mut echo, mut notice) = (None, None, None);
     for option in options.iter().filter(|option| option.kind == kind::EXPERIMENT) {
         let Some((ex_id, data)) = option.data.split_first_chunk::<2>() else { continue };
         match u16::from_be_bytes(*ex_id) {
             BACK_PRESSURE_EX_ID => _ = back_pressure.get_or_insert(data),
             ECHO_EX_ID => _ = echo.get_or_insert(data),
+            NOTICE_EX_ID => _ = notice.get_or_insert(data),
             _ => {}
         }
     }
-    (back_pressure.and_then(BackPressure::read), echo.and_then(Echo::read))
+    Found {
+        back_pressure: back_pressure.and_then(BackPressure::read),
+        echo: echo.and_then(Echo::read),
+        notice: notice.and_then(BackPressure::read).map(Notice),
+    }
 }
 
 /// A router under the number that its neighbours know it by, as in a link-state protocol.
@@ -243,36 +326,92 @@ mod tests {
     /// Of two options the first counts, well formed or not; others stand anywhere between.
     #[test]
     fn one_walk_finds_what_two_would() {
-        let parts: [(u16, &[u8]); 6] = [
+        let parts: [(u16, &[u8]); 8] = [
             (BACK_PRESSURE_EX_ID, &[1, 2, 0, 0, 0, 7]),
             (BACK_PRESSURE_EX_ID, &[7, 0, 0, 0, 0, 0]),
             (ECHO_EX_ID, &[0, 0, 0, 5]),
             (ECHO_EX_ID, &[0]),
             (ECHO_EX_ID, &[0, 0, 0, 0]),
-            (0x1234, &[]),
+            (NOTICE_EX_ID, &[1, 2, 0, 0, 0, 7]),
+            (NOTICE_EX_ID, &[0; 5]),
+            (RETURNED_EX_ID, &[1, 2, 0, 0, 0, 9]),
         ];
         let first = |list: &[(u16, &[u8])], ex_id| {
             list.iter().find(|(id, _)| *id == ex_id).map(|&(_, data)| data.to_vec())
         };
         for pick in 0..parts.len().pow(3) {
-            let list = [parts[pick % 6], parts[pick / 6 % 6], parts[pick / 36]];
+            let list = [parts[pick % 8], parts[pick / 8 % 8], parts[pick / 64]];
             let mut options = OptionList::EMPTY;
             options.push(5, &[0; 4]).unwrap();
             list.iter().for_each(|(id, data)| options.push_experiment(*id, data).unwrap());
-            let back_pressure = match first(&list, BACK_PRESSURE_EX_ID).as_deref() {
-                Some([1, ..]) => {
-                    let nonce = Nonce::new(7);
-                    Some(BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce })
-                }
-                _ => None,
-            };
+            let nonce = Nonce::new(7);
+            let slow = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce };
+            let is_slow =
+                |ex_id| first(&list, ex_id).is_some_and(|data| data == [1, 2, 0, 0, 0, 7]);
+            let back_pressure = is_slow(BACK_PRESSURE_EX_ID).then_some(slow);
+            let notice = is_slow(NOTICE_EX_ID).then_some(Notice(slow));
             let echo = match first(&list, ECHO_EX_ID).as_deref() {
                 Some([0, 0, 0, last]) => Some(Echo(Nonce::new(u32::from(*last)))),
                 _ => None,
             };
-            assert_eq!(find_both(&options), (back_pressure, echo), "{list:?}");
-            let alone = (BackPressure::find(&options), Echo::find(&options));
-            assert_eq!(alone, (back_pressure, echo), "{list:?}");
+            let all = Found { back_pressure, echo, notice };
+            assert_eq!(find_all(&options), all, "{list:?}");
+            let (back_pressure, echo) = (BackPressure::find(&options), Echo::find(&options));
+            let alone = Found { back_pressure, echo, notice: Notice::find(&options) };
+            assert_eq!(alone, all, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn a_notice_and_its_return_are_options_of_their_own() {
+        let nonce = Nonce::new(0x0102_0304);
+        let option = BackPressure { ask: Ask::Nothing, allowance: 5, routers: 3, nonce };
+        let mut data = OptionList::EMPTY;
+        Notice::default().push(&mut data).unwrap();
+        assert!(Notice(option).overwrite(&mut data));
+        assert_eq!(data.as_bytes(), [253, 10, 0xF0, 0xB3, 5 << 2, 3, 1, 2, 3, 4]);
+        assert_eq!((Notice::find(&data), Returned::find(&data)), (Some(Notice(option)), None));
+        let mut ack = OptionList::EMPTY;
+        Returned(option).push(&mut ack).unwrap();
+        assert_eq!(ack.as_bytes(), [253, 10, 0xF0, 0xB4, 5 << 2, 3, 1, 2, 3, 4]);
+        assert_eq!(Returned::find(&ack), Some(Returned(option)));
+        assert_eq!(find_all(&ack), Found::default(), "routers do not read it");
+        assert!(!Notice(option).overwrite(&mut ack), "nor change it");
+    }
+
+    /// What each of two interfaces asks, what the sender hears, and whose name it has.
+    #[test]
+    fn of_two_requests_the_stricter_one_is_heard() {
+        let of = |name: u32, (ask, allowance): (Ask, u8)| BackPressure {
+            ask,
+            allowance,
+            routers: name as u8,
+            nonce: Nonce::new(name).filter(|_| (ask, allowance) != (Ask::Nothing, 0)),
+        };
+        let (nothing, slow, pause) = ((Ask::Nothing, 0), (Ask::SlowDown, 0), (Ask::Pause, 0));
+        let allowed = |packets| (Ask::Nothing, packets);
+        let over = |packets| (Ask::Cancel, packets);
+        for (one, other, heard, name) in [
+            (nothing, nothing, nothing, None),
+            (nothing, over(3), over(3), Some(2)),
+            (over(3), over(2), over(2), Some(1)),
+            (over(3), allowed(4), allowed(3), Some(2)),
+            (allowed(2), allowed(4), allowed(2), Some(1)),
+            (allowed(4), allowed(2), allowed(2), Some(1)),
+            (allowed(2), slow, slow, Some(2)),
+            (over(2), slow, slow, Some(2)),
+            (slow, slow, slow, Some(1)),
+            (slow, pause, pause, Some(2)),
+            (pause, nothing, pause, Some(1)),
+        ] {
+            let both = of(1, one).stricter(of(2, other));
+            assert_eq!((both.ask, both.allowance), heard, "{one:?} and {other:?}");
+            assert_eq!((both.nonce.map(Nonce::get), both.routers), (name, 1), "{one:?}, {other:?}");
+            let back = of(2, other).stricter(of(1, one));
+            assert_eq!((back.ask, back.allowance), heard, "the other way round");
+            let mut options = OptionList::EMPTY;
+            both.push(&mut options).unwrap();
+            assert_eq!(BackPressure::find(&options), Some(both), "it is well formed");
         }
     }
 }

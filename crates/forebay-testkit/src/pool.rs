@@ -39,6 +39,17 @@ pub fn config() -> TcpConfig {
 /// Add the algorithm of that name with its receiver half.
 pub fn transport(world: &mut World, name: &str, config: TcpConfig) -> usize {
     let spec = Spec::by_name(name).expect("an algorithm of the table");
+    transport_of(world, name, spec, config)
+}
+
+/// Let all flows so far be INRPP flows whose senders are notified on data.
+pub fn notify_on_data(world: &mut World) {
+    let params = forebay_cc::inrpp::Params { notify_on_data: true, ..Default::default() };
+    let transport = transport_of(world, "inrpp", Spec::Inrpp(params), config());
+    world.spec.flows.iter_mut().for_each(|flow| flow.transport = transport);
+}
+
+fn transport_of(world: &mut World, name: &str, spec: Spec, config: TcpConfig) -> usize {
     let receiver = spec.clone();
     world.transport_with(
         name,

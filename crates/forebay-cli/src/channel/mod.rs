@@ -84,10 +84,10 @@ type StatisticRow = (&'static str, fn(&TraceStatistics) -> String);
 const ROWS: &[StatisticRow] = &[
     ("length [s]", |of| three(of.seconds)),
     ("opportunities", |of| of.opportunities.to_string()),
-    ("mean rate [Mbit/s]", |of| three(of.mean_mbps)),
-    ("rate over 1 s, 5 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[0])),
-    ("rate over 1 s, 50 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[1])),
-    ("rate over 1 s, 95 % [Mbit/s]", |of| three(of.quantiles_1s_mbps[2])),
+    ("mean rate [Mbit/s]", |of| rate(of.mean_mbps)),
+    ("rate over 1 s, 5 % [Mbit/s]", |of| rate(of.quantiles_1s_mbps[0])),
+    ("rate over 1 s, 50 % [Mbit/s]", |of| rate(of.quantiles_1s_mbps[1])),
+    ("rate over 1 s, 95 % [Mbit/s]", |of| rate(of.quantiles_1s_mbps[2])),
     ("variation over 20 ms", |of| three(of.cv_20ms)),
     ("variation over 100 ms", |of| three(of.cv_100ms)),
     ("variation over 1 s", |of| three(of.cv_1s)),
@@ -107,7 +107,19 @@ const ROWS: &[StatisticRow] = &[
 /// To three places, without zeros at the end.
 fn three(value: f64) -> String {
     let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_string(),
+        text => text.to_string(),
+    }
+}
+
+/// The same, but a rate that three places would make 0 has two digits.
+fn rate(mbps: f64) -> String {
+    if mbps >= 0.001 || mbps <= 0.0 {
+        return three(mbps);
+    }
+    let places = (1.0 - mbps.log10().floor()) as usize;
+    format!("{mbps:.places$}").trim_end_matches('0').to_string()
 }
 
 fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
@@ -128,4 +140,16 @@ fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result
     }
     output::put(path, content)
         .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_has_no_sign_and_what_is_not_zero_is_not_shown_as_zero() {
+        assert_eq!([-0.0, -0.0001, 0.5, -0.25].map(three), ["0", "0", "0.5", "-0.25"]);
+        let rates = [0.0, 0.00024, 0.0009, 0.001, 4.0, 2.4064].map(rate);
+        assert_eq!(rates, ["0", "0.00024", "0.0009", "0.001", "4", "2.406"]);
+    }
 }

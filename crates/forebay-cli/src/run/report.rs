@@ -81,7 +81,14 @@ fn expectations(all: &[ExpectationResult], paint: Paint) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut text = format!("\nexpectations: {holding} of {} hold\n", all.len());
+    let unchecked = all.iter().filter(|of| of.status == Status::Unchecked).count();
+    let mut text = match (all.len() - unchecked, unchecked) {
+        (checked, 0) => format!("\nexpectations: {holding} of {checked} hold\n"),
+        (0, unchecked) => format!("\nexpectations: {unchecked} not checked\n"),
+        (checked, unchecked) => {
+            format!("\nexpectations: {holding} of {checked} hold, {unchecked} not checked\n")
+        }
+    };
     for of in all {
         let (word, line) = match of.status {
             Status::Holds => (paint.green("holds"), expect::outcome(of)),

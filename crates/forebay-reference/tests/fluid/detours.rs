@@ -9,11 +9,11 @@ pub fn detour(link: u32, legs: [u32; 2]) -> Detour {
 }
 
 fn free(link: u32) -> Use {
-    Use { link, weight: 1.0, detourable: 1.0 }
+    Use { link, weight: 1.0, detourable: 1.0, acks: false }
 }
 
 fn bound(link: u32) -> Use {
-    Use { link, weight: 1.0, detourable: 0.0 }
+    Use { link, weight: 1.0, detourable: 0.0, acks: false }
 }
 
 fn assert_rates(capacity: &[f64], detours: Vec<Detour>, routes: &[Vec<Use>], expected: &[f64]) {

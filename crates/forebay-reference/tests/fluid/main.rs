@@ -4,6 +4,7 @@
 mod detours;
 mod oracle;
 mod random;
+mod scenarios;
 mod share;
 mod shares_by_hand;
 

@@ -15,7 +15,7 @@ fn one_link(capacity: f64, weight: f64, flows: &[(f64, f64)]) -> Fluid {
     };
     Fluid {
         capacity: vec![capacity],
-        routes: vec![vec![Use { link: 0, weight, detourable: 0.0 }]],
+        routes: vec![vec![Use { link: 0, weight, detourable: 0.0, acks: false }]],
         flows: flows.iter().map(flow).collect(),
         ..Fluid::default()
     }
@@ -67,7 +67,7 @@ fn three_downloads_with_headers() {
 #[test]
 fn two_ways_of_ten_are_one_of_twenty() {
     for k in [1.0, 1496.0 / 1446.0] {
-        let used = |link, detourable| Use { link, weight: k, detourable };
+        let used = |link, detourable| Use { link, weight: k, detourable, acks: false };
         let flow = |i| FluidFlow {
             from_s: f64::from(i),
             until_s: f64::INFINITY,
@@ -145,4 +145,41 @@ fn flows_that_stop_and_flows_that_follow() {
         close(done.expect("served"), wanted, 1e-12);
     }
     assert_eq!(served.bytes, [25.0, 30.0, 10.0]);
+}
+
+/// Endless flows between two ends: on link 0 `there` of them have their data, on link 1 one. Data
+/// costs 1.05 of a byte on its link, the ACKs 0.02 on the other.
+fn both_ways(capacity: [f64; 2], there: usize) -> Served {
+    let route = |data, acks| {
+        let data = Use { link: data, weight: 1.05, detourable: 0.0, acks: false };
+        vec![data, Use { link: acks, weight: 0.02, detourable: 0.0, acks: true }]
+    };
+    let flow = |route| FluidFlow { from_s: 0.0, until_s: f64::INFINITY, bytes: None, route };
+    let mut flows = vec![flow(0); there];
+    flows.push(flow(1));
+    let routes = vec![route(0, 1), route(1, 0)];
+    let fluid = Fluid { capacity: capacity.to_vec(), routes, flows, ..Fluid::default() };
+    serve(&fluid, Horizon { from_s: 0.0, until_s: 1.0 })
+}
+
+/// Three flows of rate x one way and one of rate y the other, 10 per second each way: 3.15 x + 0.02
+/// y = 10 and 1.05 y + 0.06 x = 10.
+#[test]
+fn a_flow_alone_has_what_the_acks_of_the_others_leave() {
+    let served = both_ways([10.0; 2], 3);
+    let [x, y] = [10.3, 30.9].map(|over| over / 3.3063);
+    served.bytes.iter().zip([x, x, x, y]).for_each(|(&found, by_hand)| close(found, by_hand, 1e-9));
+    assert!(served.exact && !served.crowded);
+}
+
+/// 95 per second that a link of 100 could carry need 1.9 of the slow link for their ACKs: more than
+/// it has, and all rise to 1 / 1.07. Without data on it the slow link says 1 / 0.02.
+#[test]
+fn acks_that_need_more_than_data_has_are_told() {
+    let served = both_ways([1.0, 100.0], 1);
+    served.bytes.iter().for_each(|&found| close(found, 1.0 / 1.07, 1e-9));
+    assert!(served.crowded);
+    let served = both_ways([1.0, 100.0], 0);
+    close(served.bytes[0], 50.0, 1e-9);
+    assert!(!served.crowded);
 }

@@ -4,7 +4,7 @@ use crate::close;
 use forebay_reference::{Demand, MaxMin, Use};
 
 fn plain(link: u32) -> Use {
-    Use { link, weight: 1.0, detourable: 0.0 }
+    Use { link, weight: 1.0, detourable: 0.0, acks: false }
 }
 
 /// Rates of flows that load each of their links with what they deliver.
@@ -66,8 +66,8 @@ fn flows_of_one_way_share_it_as_flows_of_their_own_do() {
 fn acks_load_the_way_back() {
     let route = |there, back| {
         [
-            Use { link: there, weight: 1.05, detourable: 0.0 },
-            Use { link: back, weight: 0.02, detourable: 0.0 },
+            Use { link: there, weight: 1.05, detourable: 0.0, acks: false },
+            Use { link: back, weight: 0.02, detourable: 0.0, acks: false },
         ]
     };
     let routes = [route(0, 1), route(1, 0)];

@@ -18,7 +18,7 @@ use super::lists::{Linked, Links, List, NONE, Ranks};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use forebay_base::seq_lt;
-use forebay_signal::inrpp::Nonce;
+use forebay_signal::inrpp::{BackPressure, Nonce};
 
 /// A packet in a cache; `T` is what the owner of the cache stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,8 @@ struct Queue<T> {
     rank: Links,
     /// It is listed by length for less than this; 0: it is not listed.
     below_bytes: u64,
+    /// The notice of the packet that came last.
+    noticed: Option<BackPressure>,
 }
 
 /// The links of turns.
@@ -236,6 +238,17 @@ impl<T> Cache<T> {
         }
         at == Some(0)
     }
+    /// The packet of `flow` that came last has this notice.
+    pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
+        if let Some(slot) = self.find(flow) {
+            self.queue_mut(slot).noticed = Some(notice);
+        }
+    }
+    /// The notice of the packet that came last, where packets of `flow` wait.
+    pub fn noted(&self, flow: FlowKey) -> Option<BackPressure> {
+        let queue = self.queue(self.find(flow)?);
+        queue.noticed.filter(|_| queue.bytes > 0)
+    }
     /// List a flow by its length.
     #[inline(never)]
     fn rank(&mut self, slot: u32) {
@@ -272,6 +285,7 @@ impl<T> Cache<T> {
             turn: Links::default(),
             rank: Links::default(),
             below_bytes: 0,
+            noticed: None,
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,

@@ -324,6 +324,23 @@ impl<T> Interface<T> {
         }
         self.write(now, flow, option)
     }
+    /// A packet of `flow` that was kept came with this notice: it is passed on with the next one of
+    /// the flow that leaves, for the packet itself may wait for seconds.
+    pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
+        self.cache.note(flow, notice);
+    }
+    /// A packet of `flow` leaves over this interface with the notice that those before it on its
+    /// way have written: what it carries on. Whoever hears it is the sender, who paces all of its
+    /// way: so the stricter one counts, and what the newest packet of the flow says. What this
+    /// interface has written itself, before the link had no room for the packet, is written anew.
+    pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
+        let newest = self.cache.noted(flow).unwrap_or(notice);
+        let notice = BackPressure { routers: notice.routers, ..newest };
+        let own = notice.nonce.is_some() && notice.nonce == self.nonce;
+        let none = BackPressure { routers: notice.routers, ..BackPressure::default() };
+        let before = if own { none } else { notice };
+        before.stricter(self.write(now, flow, BackPressure::default()))
+    }
     /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
     fn write(&mut self, now: Time, flow: FlowKey, option: BackPressure) -> BackPressure {
         match (self.state, option.ask, option.nonce) {

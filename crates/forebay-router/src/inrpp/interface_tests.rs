@@ -106,6 +106,50 @@ fn the_states_follow_the_thresholds_with_hysteresis() {
     assert_eq!(b.state(), State::BackPressure, "7 packets again");
 }
 
+/// What data carry on that leave, worked out as what ACKs are told; of what others on their way
+/// have written the stricter stands.
+#[test]
+fn a_notice_says_what_an_ack_would_and_the_stricter_of_two_stands() {
+    let mut b = Bench::new();
+    let none = BackPressure { routers: 2, ..BackPressure::default() };
+    let tell = |b: &mut Bench, at, n, notice| b.interface.on_notice(ms(at), flow(n), notice);
+    let theirs = |ask, allowance| BackPressure { allowance, ..asks(ask, 77) };
+    (0..6).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    assert_eq!(tell(&mut b, 0, 1, none), none, "S&D asks nothing");
+    b.put(ms(0), 2, 0);
+    let told = tell(&mut b, 1, 1, none);
+    assert_eq!((told.ask, told.allowance, told.routers), (Ask::Pause, 0, 2));
+    let nonce = told.nonce.expect("an alias");
+    let slow = theirs(Ask::SlowDown, 0);
+    assert_eq!(
+        tell(&mut b, 1, 1, slow),
+        BackPressure { routers: 1, ..told },
+        "a pause is stricter"
+    );
+    b.pull(ms(2)).unwrap();
+    // Flow 3 has nothing here, and S is S_high: there is room for one packet.
+    let allowed = tell(&mut b, 1, 3, none);
+    assert_eq!((allowed.ask, allowed.allowance, allowed.nonce), (Ask::Nothing, 1, Some(nonce)));
+    assert_eq!(tell(&mut b, 1, 3, slow), slow, "stricter than an allowance");
+    assert_eq!(tell(&mut b, 1, 3, theirs(Ask::Cancel, 9)), BackPressure { routers: 1, ..allowed });
+    let more = tell(&mut b, 1, 3, theirs(Ask::Nothing, 9));
+    assert_eq!((more.allowance, more.ask), (1, Ask::Nothing), "the smaller allowance");
+    (0..4).for_each(|_| assert!(b.pull(ms(3)).is_some()));
+    assert_eq!(b.state(), State::Disable);
+    assert_eq!(tell(&mut b, 4, 1, slow), slow, "who asks is not taken back by who asks no more");
+    let over = tell(&mut b, 4, 2, told);
+    assert_eq!((over.ask, over.nonce), (Ask::Cancel, Some(nonce)), "its own word is written anew");
+    assert!(over.allowance >= 1);
+    // What came last goes first: here the packets of flow 1 wait, each with its own notice.
+    let mut b = Bench::new();
+    (0..3).for_each(|_| drop(b.put(ms(5), 1, 0)));
+    b.interface.note(flow(1), slow);
+    b.pull(ms(5)).unwrap();
+    assert_eq!(tell(&mut b, 5, 1, none), BackPressure { routers: 2, ..slow });
+    b.interface.note(flow(1), BackPressure::default());
+    assert_eq!(tell(&mut b, 5, 1, slow), BackPressure { routers: 1, ..BackPressure::default() });
+}
+
 #[test]
 fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
     let mut b = Bench::new();

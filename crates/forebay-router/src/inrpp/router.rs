@@ -17,7 +17,8 @@ use forebay_base::{
     Rng, Span, TcpFlags, Time,
 };
 use forebay_signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, RouterId, find_both,
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Found, Nonce, Notice, RouterId,
+    find_all,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
@@ -52,12 +53,14 @@ struct Port {
 #[derive(Clone, Copy)]
 struct Signals {
     back_pressure: Option<BackPressure>,
+    /// That of a packet with a notice is empty: no router holds it for another one.
     echo: Option<Echo>,
+    notice: Option<Notice>,
     tag: Option<DetourTag>,
 }
 
 impl Signals {
-    const NONE: Signals = Signals { back_pressure: None, echo: None, tag: None };
+    const NONE: Signals = Signals { back_pressure: None, echo: None, notice: None, tag: None };
 
     #[inline]
     fn of(packet: &Packet, arena: &Arena) -> Signals {
@@ -65,8 +68,9 @@ impl Signals {
         if packet.kind() != Kind::Tcp {
             return Signals::NONE;
         }
-        let (back_pressure, echo) = find_both(&cold.tcp_options);
-        Signals { back_pressure, echo, tag: DetourTag::find(&cold.ip_options) }
+        let Found { back_pressure, echo, notice } = find_all(&cold.tcp_options);
+        let echo = if notice.is_some() { Some(Echo(None)) } else { echo };
+        Signals { back_pressure, echo, notice, tag: DetourTag::find(&cold.ip_options) }
     }
 }
 
@@ -78,6 +82,8 @@ pub struct Inrpp {
     /// The ports that lead to routers, in order: few of many.
     routers: Vec<(RouterId, PortId)>,
     detours: Detours,
+    /// A packet with a notice has come: those that leave are looked at for one.
+    noticed: bool,
     rng: Rng,
     /// No interface has a deadline before this.
     wake: Option<Time>,
@@ -128,6 +134,7 @@ impl Inrpp {
             ports: (0..).zip(ports).map(port).collect(),
             routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
+            noticed: false,
             rng,
             wake: None,
             outbox: Vec::new(),
@@ -229,12 +236,49 @@ impl Inrpp {
         }
     }
 
+    /// A packet with a notice has come.
+    fn count_in(&mut self, Notice(notice): Notice, packet: &mut Packet, arena: &mut Arena) {
+        self.noticed = true;
+        let counted = BackPressure { routers: notice.routers.saturating_add(1), ..notice };
+        let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
+        debug_assert!(there, "it was read from there");
+    }
+    /// A packet of `flow` leaves through `port`, or on a detour from there: what is asked there is
+    /// told by its notice, if it has one.
+    #[inline]
+    fn notify(
+        &mut self,
+        port: PortId,
+        flow: FlowKey,
+        packet: &mut Packet,
+        cx: &mut NodeContext<'_>,
+    ) {
+        if self.noticed && flow.class() == Class::Pooled {
+            self.write_notice(port, flow, packet, cx);
+        }
+    }
+    fn write_notice(
+        &mut self,
+        port: PortId,
+        flow: FlowKey,
+        packet: &mut Packet,
+        cx: &mut NodeContext<'_>,
+    ) {
+        let interface = &mut self.ports[port.index()].interface;
+        if interface.state() == State::Push {
+            return;
+        }
+        let Some(Notice(notice)) = notice_of(packet, cx.arena) else { return };
+        let written = Notice(interface.on_notice(cx.now, flow, notice));
+        written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
+    }
+
     /// A packet that leaves through `port`, if it need not wait.
     fn pass(
         &mut self,
         port: PortId,
         (flow, echo): (FlowKey, Option<Nonce>),
-        packet: Packet,
+        mut packet: Packet,
         cx: &mut NodeContext<'_>,
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
@@ -242,6 +286,7 @@ impl Inrpp {
         if !out.interface.passes(flow, echo) {
             return self.keep(port, (flow, echo), packet, cx);
         }
+        self.notify(port, flow, &mut packet, cx);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
         Verdict::Forward(port, packet)
     }
@@ -261,9 +306,13 @@ impl Inrpp {
         let taggable = has_room_for_tag(&packet, cx.arena);
         let payload_len = packet.payload_len();
         let seq = packet.tcp_fields().map_or(0, |tcp| tcp.seq);
+        let notice = if self.noticed { notice_of(&packet, cx.arena) } else { None };
         let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
+        if let Some(Notice(notice)) = notice {
+            out.interface.note(flow, notice);
+        }
         let reason = match flow.class() {
             Class::Plain => DropReason::Full,
             Class::Pooled | Class::Tagged => DropReason::CacheFull,
@@ -286,7 +335,8 @@ impl Inrpp {
             return Some(packet);
         }
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
-        let packet = cached.what;
+        let mut packet = cached.what;
+        self.notify(port, flow, &mut packet, cx);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
         self.after(port, cx);
         self.wake_detours(port, cx);
@@ -311,6 +361,7 @@ impl Inrpp {
         let wire_len = packet.wire_len();
         self.detours.sent(cx.now, port, wire_len);
         self.detours.charge(cx.now, primary, port, wire_len);
+        self.notify(primary, flow, &mut packet, cx);
         self.after(primary, cx);
         Some(packet)
     }
@@ -325,6 +376,10 @@ impl Inrpp {
     fn is_message(packet: &Packet) -> bool {
         packet.kind() == Kind::Opaque && packet.dst() == detour::ALL_ROUTERS
     }
+}
+
+fn notice_of(packet: &Packet, arena: &Arena) -> Option<Notice> {
+    packet.cold_part(arena).and_then(|cold| Notice::find(&cold.tcp_options))
 }
 
 /// Put the tag on, replace it, or take it off.
@@ -410,11 +465,18 @@ impl Forwarding for Inrpp {
         if let Some(option) = signals.back_pressure {
             self.on_ack(in_port, option, &mut packet, cx);
         }
+        if let Some(notice) = signals.notice {
+            self.count_in(notice, &mut packet, cx.arena);
+        }
         let (port, tagged) = match self.way(&mut packet, signals.tag, cx) {
             Ok(way) => way,
             Err(reason) => return Verdict::Drop(packet, reason),
         };
         if is_express(&packet) {
+            if signals.notice.is_some() {
+                let flow = FlowKey::of(&packet, Class::Pooled);
+                self.notify(port, flow, &mut packet, cx);
+            }
             self.detours.sent(cx.now, port, packet.wire_len());
             return Verdict::Forward(port, packet);
         }

@@ -93,6 +93,7 @@ fn line_ends_of_windows_and_a_last_line_without_end_are_read() {
     let of = |text: &str| parse_trace(text.as_bytes(), "x").expect("a good trace");
     assert_eq!(of("0\r\n5\r\n5\r\n20\r\n"), of(FILE));
     assert_eq!(of("0\n5\n5\n20"), of(FILE));
+    assert_eq!(of("\u{feff}0\n5\n5\n20"), of(FILE), "a byte order mark before the first");
     let mut written = Vec::new();
     write_trace(&of(FILE), &mut written).expect("written");
     assert_eq!(String::from_utf8(written).as_deref(), Ok(FILE));
@@ -132,7 +133,10 @@ fn bad_traces_are_refused_with_their_line() {
 fn files_that_are_not_there_and_rates_of_traces_are_refused() {
     let missing = load(&folder("trace = \"y.trace\"", b"1\n"), &[]).expect_err("no such file");
     assert!(missing.contains("cannot read `y.trace`: there is no such file"), "{missing}");
-    assert!(missing.contains("hint: give the file with --set links[0].trace=PATH"), "{missing}");
+    assert!(missing.contains("hint: give the file with --set links.0.trace=PATH"), "{missing}");
+    let keys = "rate = \"9Mbit/s\"\nschedule = \"y.csv\"";
+    let missing = load(&folder(keys, b"1\n"), &[]).expect_err("no such file");
+    assert!(missing.contains("hint: give the file with --set links.0.schedule=PATH"), "{missing}");
     let keys = "trace = { offset = \"1s\" }";
     let wrong = load(&folder(keys, b"1\n"), &[]).expect_err("no file");
     assert!(wrong.contains("the key `file` is missing"), "{wrong}");
@@ -220,6 +224,8 @@ fn bad_buckets_and_losses_are_refused() {
         &format!("{rate}loss = {{ enter = 0.1, leave = 1.5 }}"),
         "links[0].loss.leave: `1.5` is out of range: expected 0.0 to 1.0",
     );
+    let message = channel_message(&format!("{rate}loss = {{ enter = 2, leave = 0.5 }}"));
+    assert_eq!(message.matches("links[0].loss.enter: ").count(), 1, "{message}");
     let table = "links[0].loss: a table of losses has `enter` and `leave`, or `packets`";
     said(&format!("{rate}loss = {{ enter = 0.1 }}"), table);
     said(

@@ -341,6 +341,14 @@ fn parameters_of_algorithms() {
         found.starts_with("small.toml:34:8: protocol.cubic.beta: invalid type: string"),
         "{found}"
     );
+    let head = "bytes = 10000\n[protocol.inrpp]\n";
+    let expected = lines(&[
+        "small.toml:34:18: protocol.inrpp.notify_on_data: invalid type: string \"on\", expected a \
+         boolean",
+        "  34 | notify_on_data = \"on\"",
+        "     |                  ^^^^",
+    ]);
+    assert_eq!(message("bytes = 10000", &format!("{head}notify_on_data = \"on\"")), expected);
     let found = message("bytes = 10000", "bytes = 10000\n[protocol.cubik]");
     assert!(
         found.starts_with("small.toml:33:11: protocol.cubik: there is no protocol `cubik`"),

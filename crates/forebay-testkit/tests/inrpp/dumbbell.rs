@@ -59,6 +59,29 @@ fn completion_times_are_those_of_processor_sharing_over_both_ways() {
     }
 }
 
+/// The same with requests on data: 4 bytes more of header.
+#[test]
+fn notices_on_data_change_completion_times_by_less_than_a_hundredth() {
+    for cache in [FIGURES, TEXT] {
+        let (mut dumbbell, mut without) = simulate(cache, near());
+        finish(&mut without);
+        pool::notify_on_data(&mut dumbbell.world);
+        let spec = &dumbbell.world.spec;
+        let mut with = Simulation::new(spec, 1, Options::default()).expect("sound");
+        finish(&mut with);
+        let asked = with.interface(dumbbell.links[1]).expect("it pools").first_entered();
+        assert!(asked[State::BackPressure as usize].is_some(), "there is something to tell");
+        // The mean, and the last flow: with the small caches shares of single flows differ more.
+        let mean = |fcts: &[f64]| fcts.iter().sum::<f64>() / fcts.len() as f64;
+        let last = |fcts: &[f64]| fcts.iter().copied().fold(0.0, f64::max);
+        let (with, without) = (fcts(&with), fcts(&without));
+        for (name, of) in [("mean", &mean as &dyn Fn(&[f64]) -> f64), ("last", &last)] {
+            let ratio = of(&with) / of(&without);
+            assert!((ratio - 1.0).abs() < 0.01, "{cache:?}: {name} {ratio}");
+        }
+    }
+}
+
 /// What has come over the last link of a flow.
 fn arrived_bytes(sim: &Simulation, dumbbell: &Dumbbell, flow: u32) -> u64 {
     let dst = dumbbell.world.spec.flows[flow as usize].dst;

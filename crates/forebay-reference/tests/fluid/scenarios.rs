@@ -1,0 +1,91 @@
+//! From a scenario to its reference, against closed forms.
+
+use crate::close;
+use forebay_base::Time;
+use forebay_reference::{Reference, Wanted, fluid_reference};
+use forebay_scenario::{FctClock, LoadOptions, Scenario};
+
+/// A link of 10 Mbit/s with three senders on the left of it and one on the right. Packets of 1500
+/// bytes carry 1448; there is an ACK of 52 bytes for two.
+const BOTH_WAYS: &str = r#"start_jitter = "0s"
+routers = ["a", "b"]
+[tcp]
+mss_bytes = 1448
+[link_defaults]
+delay = "5ms"
+queue = "50ms"
+[[links]]
+a = "a"
+b = "b"
+rate = "10Mbit/s"
+[[hosts]]
+name = "s{}"
+count = 4
+attach = "a"
+rate = "1Gbit/s"
+[[hosts]]
+name = "t{}"
+count = 4
+attach = "b"
+rate = "1Gbit/s"
+[[flows]]
+src = "s{}"
+dst = "t{}"
+count = 3
+bytes = 1448000
+[[flows]]
+src = "t3"
+dst = "s3"
+bytes = 1448000
+"#;
+
+fn reference(set: &[&str]) -> Reference {
+    let set = set.iter().map(ToString::to_string).collect();
+    let scenario = Scenario::parse(BOTH_WAYS, "x.toml", &LoadOptions { set, base: None });
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let wanted = Wanted {
+        spec: &scenario.build("cubic", 1).expect("builds"),
+        seed: 1,
+        from: Time::ZERO,
+        until: Time::MAX,
+        clock: FctClock::Established,
+    };
+    fluid_reference(&wanted, &mut |_| true).expect("builds").expect("nobody stops it")
+}
+
+/// 1000 packets each. Both ways have 1.25e6 / 1526 packets per second, with 26 bytes of ACKs for
+/// each packet of the other way: the flow alone is done after 1.2208 s, and 1000 of the 3000 others
+/// as well. These then have 2000 left without ACKs beside them. The last byte is 15 ms and two times
+/// 12 us on its way.
+#[test]
+fn a_flow_against_three_has_its_own_way_for_itself() {
+    let found = reference(&[]);
+    assert_eq!((found.kind, found.why), ("exact", ""));
+    let others_s = 1.2208 + 2000.0 * 1500.0 / 1.25e6 + 0.015024;
+    for (fct, by_hand) in found.per_flow_fct_s.iter().zip([others_s, others_s, others_s, 1.235824])
+    {
+        close(fct.expect("completes"), by_hand, 1e-9);
+    }
+}
+
+#[test]
+fn a_link_with_a_token_bucket_makes_it_approximate() {
+    let found = reference(&["links.0.bucket={ burst = 30000 }"]);
+    let why = "links with a token bucket count with their rate, without bursts";
+    assert_eq!((found.kind, found.why), ("approx", why));
+}
+
+/// A flow alone: 1000 packets need 1.2 s. SYN and its answer, 60 bytes, take 30.09792 ms; a tenth of
+/// the rate from 1 s on makes ten times of what is left then.
+#[test]
+fn a_schedule_of_rates_is_served_exactly() {
+    let alone = "flows=[{ src = \"s0\", dst = \"t3\", bytes = 1448000 }]";
+    let slow = "links.0.schedule=[{ at = \"1s\", rate = \"1Mbit/s\" }]";
+    let served_s = 1.0 - 0.03009792;
+    let slower = served_s + 10.0 * (1.2 - served_s);
+    for (set, by_hand) in [(&[alone][..], 1.2), (&[alone, slow], slower)] {
+        let found = reference(set);
+        assert_eq!((found.kind, found.why), ("exact", ""));
+        close(found.afct_s.expect("completes"), by_hand + 0.015024, 1e-9);
+    }
+}
