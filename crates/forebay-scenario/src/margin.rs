@@ -6,21 +6,21 @@
 //! has one upstream link and no ACKs to wait for):
 //!
 //! ```text
-//! margin = (rates in - rate out) x (round trip + ACK spacing)
-//!          + one packet per flow + first flights
+//! margin = (rates in - rate out) x (round trip upstream + longest round trip + ACK spacing)
+//!          + one packet per flow
 //! ```
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
 //!   hosts behind it can send, and with detours that end here.
 //! * **Rate out**: of the port, or of a slower link behind it, for whose sake the port may be held.
-//! * **Round trip**: to the nearest node upstream that can hold, a router of the kind or the
+//! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or the
 //!   sender, with what already waits in the queues between; the longest of all flows.
-//! * **ACK spacing**: a round of all flows at the narrowest link from the port on. A flow hears
-//!   nothing between two of its ACKs.
-//!
-//! * **First flights**: what flows send before any ACK of theirs has passed, if they begin when the
-//!   port is about to ask. Not in the paper. No more than comes in during the round trip of the
-//!   longest path, and none where no more comes in than leaves.
+//! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
+//!   SYN-ACK, of a flow that has nothing on the way passes just before the port asks: what it lets
+//!   go comes a round trip upstream later, and the first ACK that carries the request when that has
+//!   gone to its receiver and the ACK has come back. Until then the sender is in open loop.
+//! * **ACK spacing**: a round of all flows at the narrowest link from the port on, in which the
+//!   first packet of those waits for its turn.
 //!
 //! No more comes than the flows have to send. Flows that follow each other between the same hosts
 //! count as one, all others as if they were there at once. Routes are those at the start; of rates
@@ -38,9 +38,6 @@ use forebay_net::NetEvent;
 use forebay_queue::Limit;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a sender may send before its first ACK: the window of a SYN-ACK, which is not scaled (RFC
-/// 7323 section 2.2).
-const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// The most of a queue that counts in a round trip: a longer one is not there to be filled.
 const LONGEST_QUEUE: Span = Span::from_secs(1);
 /// Of the backlog at which a port asks, one in so many packets is one of a flow.
@@ -70,30 +67,21 @@ pub(super) struct Margin {
     pub ack_spacing: Span,
     pub flows: u64,
     pub packet_bytes: u64,
-    /// What they send before their first ACKs.
-    flights_bytes: u64,
     /// All that the flows have to send.
     data_bytes: u64,
     /// Of the port with its detours.
     pooled_bps: u64,
     /// Round trip of the longest path.
-    path: Span,
+    pub path: Span,
 }
 
 impl Margin {
     /// The room above the backlog at which the port asks.
     pub fn bytes(&self) -> u64 {
-        let until_effect = bytes_in(self.excess_bps(), self.round_trip + self.ack_spacing);
+        let excess_bps = self.in_bps.saturating_sub(self.out_bps);
+        let until_effect = bytes_in(excess_bps, self.round_trip + self.path + self.ack_spacing);
         let packets = self.flows.saturating_mul(self.packet_bytes);
-        let all = until_effect.saturating_add(packets).saturating_add(self.first_flights_bytes());
-        all.min(self.data_bytes).max(self.packet_bytes)
-    }
-    fn excess_bps(&self) -> u64 {
-        self.in_bps.saturating_sub(self.out_bps)
-    }
-    /// First flights.
-    pub fn first_flights_bytes(&self) -> u64 {
-        self.flights_bytes.min(bytes_in(self.excess_bps(), self.path))
+        until_effect.saturating_add(packets).min(self.data_bytes).max(self.packet_bytes)
     }
     /// The backlog at which it asks: see the module.
     pub fn high_bytes(&self) -> u64 {
@@ -158,8 +146,6 @@ struct Between {
     all: u64,
     /// At once, of those that are held.
     held: u64,
-    /// What those send before their first ACKs.
-    flights_bytes: u64,
     /// What those have to send.
     data_bytes: u64,
 }
@@ -180,8 +166,6 @@ fn between(flows: &[Flow], waiting: &Waiting<'_>) -> BTreeMap<(NodeId, NodeId), 
         if (waiting.held)(flow) {
             pair.held += u64::from(!followed);
             let packets = flow.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(payload_bytes.max(1)));
-            let flight = FIRST_FLIGHT_BYTES.div_ceil(payload_bytes.max(1)).min(packets);
-            pair.flights_bytes += flight * packet_bytes * u64::from(!followed);
             let bytes = packets.saturating_mul(packet_bytes);
             pair.data_bytes = pair.data_bytes.saturating_add(bytes);
         }
@@ -275,7 +259,6 @@ fn add(
         port.margin.ack_spacing = port.margin.ack_spacing.max(spacing);
         port.margin.path = port.margin.path.max(round_trip);
         port.margin.flows += path.flows.held;
-        port.margin.flights_bytes += path.flows.flights_bytes;
         port.margin.data_bytes = port.margin.data_bytes.saturating_add(path.flows.data_bytes);
         let feeder = port.feeders.entry(path.links[k - 1]).or_insert_with(|| Some(BTreeMap::new()));
         if let Some(hosts) = feeder {
@@ -293,7 +276,6 @@ impl Port {
             ack_spacing: Span::ZERO,
             flows: 0,
             packet_bytes,
-            flights_bytes: 0,
             data_bytes: 0,
             pooled_bps: wire.most_bps,
             path: Span::ZERO,

@@ -35,11 +35,10 @@ fn sizes(scenario: &Scenario, node: usize, port: usize) -> [u64; 3] {
 fn each_cache_has_the_size_of_the_rule() {
     let scenario = with(&[]);
     assert!(scenario.inrpp.margin_rule && with(&["inrpp.cache=margin"]) == scenario);
-    // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms. Two packets of 1500 bytes at 10 Mbit/s:
-    // 2.4 ms. 190e6 / 8 x 4.4 ms = 104 500 bytes, two packets, and first flights of 46 packets each
-    // (332 500 bytes could come in a round trip of 14 ms). S_low: 10 Mbit/s for the 14 ms from end
-    // to end and back, and 2.4 ms: 20 500 bytes.
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 104_500 + 3_000 + 138_000]);
+    // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms; from end to end and back: 14 ms. Two
+    // packets of 1500 bytes at 10 Mbit/s: 2.4 ms. 190e6 / 8 x 18.4 ms = 437 000 bytes, and two
+    // packets. S_low: 10 Mbit/s for 14 and 2.4 ms: 20 500 bytes.
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 437_000 + 3_000]);
     // 10 Mbit/s in, 100 out: two packets. 14.24 ms of 100 Mbit/s: 178 000 bytes.
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     // No data come by: 10 s, as in the paper.
@@ -57,16 +56,16 @@ fn the_terms_follow_flows_and_events() {
     // Seven packets of each are all that comes.
     assert_eq!(margin(&["flows.0.bytes=10000"]), 2 * 7 * 1_500);
     // Flows that follow each other are there one at a time.
-    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 245_500);
+    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 440_000);
     // Two from each host: the hosts are no faster, but ACKs 4.8 ms apart.
     let twice = "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=1000000}, \
                  {src=\"s{}\", dst=\"d\", count=2, bytes=1000000}]";
-    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 68 / 10_000 + 6_000 + 276_000);
-    // The least rate out counts: 195 Mbit/s for 2 + 4.8 ms.
+    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 208 / 10_000 + 6_000);
+    // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms.
     let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
-    assert_eq!(margin(&[slower]), 165_750 + 3_000 + 138_000);
-    // A slower link behind this one may hold it: 199 Mbit/s for 2 + 24 ms.
-    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 646_750 + 3_000 + 138_000);
+    assert_eq!(margin(&[slower]), 507_000 + 3_000);
+    // A slower link behind this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms.
+    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 995_000 + 3_000);
     // Who holds is one hop further up, behind a queue of 50 ms.
     let behind = [
         "routers=[\"far\", \"left\", \"right\"]",
@@ -75,12 +74,33 @@ fn the_terms_follow_flows_and_events() {
         "hosts=[{name=\"s{}\", count=2, attach=\"far\"}, {name=\"d\", attach=\"right\"}]",
     ];
     let [_, high, total] = sizes(&with(&behind), 1, 1);
-    // 90 Mbit/s for 2 + 50 + 2.4 ms.
-    assert_eq!(total - high, 612_000 + 3_000 + 138_000);
+    // 90 Mbit/s for 2 + 50 + 16 + 2.4 ms.
+    assert_eq!(total - high, 792_000 + 3_000);
     // A router that holds nothing is passed over: two links of 1 ms more, and its queue.
     let [_, high, total] =
         sizes(&with(&[&behind[..], &["inrpp.routers=[\"left\"]"]].concat()), 1, 1);
-    assert_eq!(total - high, 90_000_000 / 8 * 564 / 10_000 + 3_000 + 138_000);
+    assert_eq!(total - high, 90_000_000 / 8 * 724 / 10_000 + 3_000);
+}
+
+/// A long path: the longest round trip counts beside that to those who hold.
+#[test]
+fn what_comes_before_a_flow_that_was_silent_hears_of_it_counts() {
+    let long = [
+        "routers=[\"far\", \"left\", \"right\"]",
+        "links=[{a=\"far\", b=\"left\", rate=\"50Mbit/s\", delay=\"150ms\"}, \
+          {a=\"left\", b=\"right\", rate=\"10Mbit/s\", delay=\"150ms\"}]",
+        "hosts=[{name=\"s{}\", count=2, attach=\"far\"}, {name=\"d\", attach=\"right\"}]",
+        "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=20000000}]",
+    ];
+    let [low, high, total] = sizes(&with(&long), 1, 1);
+    // A SYN-ACK that passes `left` just before it asks is at the host after 151 ms, and what that
+    // sends at `left` 151 ms later, after 50 ms more in a full queue. It goes to its receiver, and
+    // its ACK to `far`, in a round trip of 604 ms in all, after 2.4 ms of waiting for its turn. What
+    // `far` does then is seen after 150 ms: what comes is at most 40 Mbit/s for 300 + 50 + 604 + 2.4
+    // ms, 4 782 000 bytes. Without the longest round trip it is 1 762 000.
+    assert_eq!(total - high, 4_782_000 + 3_000);
+    // 10 Mbit/s for 606.4 ms.
+    assert_eq!([low, high], [758_000, 1_516_000]);
 }
 
 #[test]
@@ -107,8 +127,8 @@ fn detours_count_where_they_begin_and_where_they_end() {
     // The port of u to v: 10 Mbit/s in and out. The flows meet at b: 2.4 ms between ACKs. 6 ms from
     // end to end, over 20 Mbit/s with the detour over x. That of x over u ends here: 10 Mbit/s more
     // than go out, until a probe (10 ms) says so.
-    // In a round trip of 6 ms 7 500 bytes of first flights come.
-    let detour = 10_000_000 / 8 * 144 / 10_000 + 7_500;
+    // 12 ms, 6 ms, and 2.4 ms.
+    let detour = 10_000_000 / 8 * 204 / 10_000;
     assert_eq!(margin(&[], 0, 0), [21_000, detour + 1_500]);
     assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, 1_500]);
     assert_eq!(margin(&[], 2, 1), [21_000, detour + 1_500]);
@@ -125,7 +145,7 @@ fn one_router_may_have_other_sizes_than_the_others() {
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     let rule = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"margin\"}}, \"right\"]";
     let scenario = with(&[rule, "inrpp.cache=1MB"]);
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 286_500]);
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 481_000]);
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -135,15 +155,15 @@ fn a_stated_size_below_the_rule_is_told_with_its_terms() {
         |cache: &str| with(&["inrpp.detours=false", &format!("inrpp.cache={cache}")]).notes();
     assert_eq!(notes("margin"), [""; 0]);
     assert_eq!(notes("paper"), [""; 0]);
-    assert_eq!(notes("{high=\"42500B\", total=\"288kB\"}"), [""; 0], "245 500 bytes are enough");
+    assert_eq!(notes("{high=\"42500B\", total=\"482500B\"}"), [""; 0], "440 000 bytes are enough");
     // Thresholds that leave too little room.
     assert_eq!(
-        notes("{high=\"42501B\", total=\"288kB\"}"),
-        ["inrpp: the cache of `left` at `left-right` has 245499 bytes between high (42501) and \
-          total (288000), and may need 245500: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
-          trip upstream + 2.4 ms between ACKs of a flow) + 2 packets of 1500 bytes + 138000 bytes \
-          of first flights, and no more than the flows have: it may drop packets (inrpp.cache = \
-          \"margin\" takes these terms)"]
+        notes("{high=\"42501B\", total=\"482500B\"}"),
+        ["inrpp: the cache of `left` at `left-right` has 439999 bytes between high (42501) and \
+          total (482500), and may need 440000: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
+          trip upstream + 14.0 ms longest round trip of a flow + 2.4 ms between its ACKs) + 2 \
+          packets of 1500 bytes, and no more than the flows have: it may drop packets (inrpp.cache \
+          = \"margin\" takes these terms)"]
     );
     // Not one packet of each flow, at two ports.
     let below = |name: &str| {

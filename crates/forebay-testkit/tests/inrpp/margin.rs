@@ -149,3 +149,23 @@ fn crowds() {
     (0..100).for_each(|i| text.flow((0, 1), 2 * i, 100_000));
     judge("100 flows of 100 kB", &text);
 }
+
+/// Paths of 40 to 620 ms and back, hosts of 1 Gbit/s: most of what the hosts send is under way
+/// before the first ACK of it comes by.
+#[test]
+fn long_paths() {
+    for (delay_ms, bytes) in [(5, 2_000_000), (85, 1_000_000), (150, 2_000_000)] {
+        let mut text = Text::chain(&[50, 10]);
+        (0..10).for_each(|i| text.flow((0, 2), 100 * i, bytes));
+        // That of links between routers; hosts keep 5 ms.
+        let links = format!("rate = \"50Mbit/s\"\ndelay = \"{delay_ms}ms\"");
+        text.text = text.text.replace("rate = \"50Mbit/s\"", &links);
+        let links = format!("rate = \"10Mbit/s\"\ndelay = \"{delay_ms}ms\"");
+        text.text = text.text.replace("rate = \"10Mbit/s\"", &links);
+        text.text = text.text.replace("rate = \"40Mbit/s\"", "rate = \"1Gbit/s\"");
+        let result = run(&text.spec(), None);
+        show(&format!("50-10 Mbit/s, {delay_ms} ms, 10 flows of {bytes} bytes"), &result);
+        assert_eq!((result.cache_drops, result.queue_drops), (0, 0), "{delay_ms} ms");
+        assert!((0.95..=1.05).contains(&result.ratio), "{delay_ms} ms: {result:?}");
+    }
+}
