@@ -35,8 +35,8 @@
 //! application had nothing to send is repeated; start waits with doubling while the result of the
 //! interval before the last is open, and after an interval with less than half of its data; r is
 //! never below 2 MSS / RTT, with the smoothed RTT. Start ends at the highest rate of arrivals that
-//! an interval of it has shown, by the clock of its ACKs, if that is below 0.8 of the rate before: a
-//! deep buffer takes all that start sends. After an interval in which less than 0.8 of what its
+//! an interval of it has shown, by the clock of its ACKs, if that is below 0.8 of the rate before:
+//! a deep buffer takes all that start sends. After an interval in which less than 0.8 of what its
 //! rate allows has left, and 10 packets or more and more than twice the knee were lost, r falls to
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
 //! same and utility tells nothing. The code's jump to the rate of arrivals above
