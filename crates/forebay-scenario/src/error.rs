@@ -285,15 +285,18 @@ impl Fault {
     pub fn hint(self, hint: impl Into<String>) -> Fault {
         Fault { hint: Some(hint.into()), ..self }
     }
-    /// Suggest the nearest of `names`, or list them if they are few and none is near.
+    /// Suggest the nearest of `names`, or list them, the first ones if they are many, if none is
+    /// near.
     pub fn suggest<'a>(self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
         let names: Vec<&str> = names.into_iter().collect();
         match nearest(name, &names) {
             Some(near) => self.hint(format!("did you mean `{near}`?")),
-            None if !names.is_empty() && names.len() <= 40 => {
-                self.hint(format!("one of: {}", names.join(", ")))
+            None if names.is_empty() => self,
+            None if names.len() <= 40 => self.hint(format!("one of: {}", names.join(", "))),
+            None => {
+                let first = names[..10].join(", ");
+                self.hint(format!("one of: {first}, and {} more", names.len() - 10))
             }
-            None => self,
         }
     }
     /// As an error.

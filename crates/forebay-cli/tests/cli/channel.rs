@@ -54,7 +54,7 @@ fn wrong_input_is_told_and_leaves_nothing() {
         (&["convert", "empty.csv", "x.trace"], "`empty.csv`: there are no rows"),
         (&["convert", "a", "b"], "one of the two files is rates over time"),
         (&["generate", "sprout", "--out", "no/x"], "cannot write `no/x`"),
-        (&["generate", "sprout", "--out", "."], "is not the name of a file"),
+        (&["generate", "sprout", "--out", "."], "cannot write `.`: it is a folder"),
         (&["generate", "cty"], "possible values: campus-stationary"),
         (&["generate", "sprout", "--scale", "0"], "expected a number above 0"),
     ] {
