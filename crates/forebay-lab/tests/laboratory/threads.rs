@@ -1,14 +1,14 @@
 //! The number of threads does not show in a result: every built-in scenario, and what a run says of
 //! its threads.
 
-use forebay_base::Span;
+use forebay_base::{Span, Time};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
 use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
 use serde_json::Value;
 
 /// Scenarios that would run longer, in simulated time behind the start of their window, are cut
-/// short.
+/// short. So is the time before it.
 const LONGEST: Span = Span::from_secs(1);
 
 /// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is
@@ -23,10 +23,12 @@ fn short(name: &str) -> Option<Scenario> {
         Scenario::load(name, &options).unwrap_or_else(|error| panic!("{error}"))
     };
     let whole = load(Vec::new());
+    let from = whole.measure_from.min(Time::ZERO + LONGEST);
     match whole.until {
-        Some(until) if until > whole.measure_from + LONGEST => {
-            let until_s = (whole.measure_from + LONGEST).as_secs_f64();
-            Some(load(vec![format!("until_s={until_s}")]))
+        Some(until) if until > from + LONGEST => {
+            let (from_s, until_s) = (from.as_secs_f64(), (from + LONGEST).as_secs_f64());
+            let set = [format!("until_s={until_s}"), format!("measure_from_s={from_s}")];
+            Some(load(set.into()))
         }
         _ => Some(whole),
     }
