@@ -16,8 +16,8 @@
 //!
 //! Max-min is about payload: two flows on one full link get the same goodput, though their headers
 //! differ. Where the ACKs of a flow meet the data of others, they take the room that they need, and
-//! data shares what is left; if they need more of a full link than a data flow has, the reference is
-//! "approx".
+//! data shares what is left; if they need more of a full link than a data flow has, the reference
+//! is "approx".
 //!
 //! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events),
 //! `two_way`, `max_min` and `cluster` (rates), `known` (what has been worked out before).

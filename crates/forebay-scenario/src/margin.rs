@@ -13,8 +13,8 @@
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
 //!   hosts behind it can send, and with detours that end here.
 //! * **Rate out**: of the port, or of a slower link behind it, for whose sake the port may be held.
-//! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or the
-//!   sender, with what already waits in the queues between; the longest of all flows.
+//! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
+//!   the sender, with what already waits in the queues between; the longest of all flows.
 //! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
 //!   SYN-ACK, of a flow that has nothing on the way passes just before the port asks: what it lets
 //!   go comes a round trip upstream later, and the first ACK that carries the request when that has

@@ -55,8 +55,8 @@ fn reference(set: &[&str]) -> Reference {
 
 /// 1000 packets each. Both ways have 1.25e6 / 1526 packets per second, with 26 bytes of ACKs for
 /// each packet of the other way: the flow alone is done after 1.2208 s, and 1000 of the 3000 others
-/// as well. These then have 2000 left without ACKs beside them. The last byte is 15 ms and two times
-/// 12 us on its way.
+/// as well. These then have 2000 left without ACKs beside them. The last byte is 15 ms and two
+/// times 12 us on its way.
 #[test]
 fn a_flow_against_three_has_its_own_way_for_itself() {
     let found = reference(&[]);
@@ -75,8 +75,8 @@ fn a_link_with_a_token_bucket_makes_it_approximate() {
     assert_eq!((found.kind, found.why), ("approx", why));
 }
 
-/// A flow alone: 1000 packets need 1.2 s. SYN and its answer, 60 bytes, take 30.09792 ms; a tenth of
-/// the rate from 1 s on makes ten times of what is left then.
+/// A flow alone: 1000 packets need 1.2 s. SYN and its answer, 60 bytes, take 30.09792 ms; a tenth
+/// of the rate from 1 s on makes ten times of what is left then.
 #[test]
 fn a_schedule_of_rates_is_served_exactly() {
     let alone = "flows=[{ src = \"s0\", dst = \"t3\", bytes = 1448000 }]";

@@ -95,9 +95,9 @@ fn what_comes_before_a_flow_that_was_silent_hears_of_it_counts() {
     let [low, high, total] = sizes(&with(&long), 1, 1);
     // A SYN-ACK that passes `left` just before it asks is at the host after 151 ms, and what that
     // sends at `left` 151 ms later, after 50 ms more in a full queue. It goes to its receiver, and
-    // its ACK to `far`, in a round trip of 604 ms in all, after 2.4 ms of waiting for its turn. What
-    // `far` does then is seen after 150 ms: what comes is at most 40 Mbit/s for 300 + 50 + 604 + 2.4
-    // ms, 4 782 000 bytes. Without the longest round trip it is 1 762 000.
+    // its ACK to `far`, in a round trip of 604 ms in all, after 2.4 ms of waiting for its turn.
+    // What `far` does then is seen after 150 ms: what comes is at most 40 Mbit/s for 300 + 50 +
+    // 604 + 2.4 ms, 4 782 000 bytes. Without the longest round trip it is 1 762 000.
     assert_eq!(total - high, 4_782_000 + 3_000);
     // 10 Mbit/s for 606.4 ms.
     assert_eq!([low, high], [758_000, 1_516_000]);
