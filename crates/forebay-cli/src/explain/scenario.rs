@@ -141,9 +141,10 @@ fn direction(direction: &LinkDirection) -> Vec<String> {
         }
         Channel::Bucket { burst_bytes, .. } => format!("{bps}, bursts of {burst_bytes} bytes"),
     };
+    // Its parameters are in the file; a column of them would be wider than a terminal.
     let queue = match direction.discipline.is_default() {
         true => direction.queue.to_string(),
-        false => format!("{}, {}", direction.queue, direction.discipline),
+        false => format!("{}, {}", direction.queue, direction.discipline.name()),
     };
     vec![bps, span(direction.delay), queue, loss]
 }
