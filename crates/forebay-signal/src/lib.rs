@@ -10,4 +10,5 @@
 #![forbid(unsafe_code)]
 
 pub mod inrpp;
+pub mod kickass;
 pub mod rcp;

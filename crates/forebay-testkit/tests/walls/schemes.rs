@@ -23,6 +23,7 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-report/src/panels.rs",           // the same, drawn
         ],
     ),
+    ("kickass", &["crates/forebay-signal/src/lib.rs"]),
     (
         "inrpp",
         &[
