@@ -31,7 +31,7 @@
 
 use crate::port::{PortContext, PortInit};
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
-use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time, normal};
 use forebay_signal::rcp::Request;
 
 /// What a port publishes: R, in bit/s.
@@ -192,7 +192,7 @@ impl RcpPort {
             asleep: true,
         };
         port.bound_rate();
-        let deviation = FIRST_INTERVAL_DEVIATION * normal(&mut rng);
+        let deviation = FIRST_INTERVAL_DEVIATION * deviations(&mut rng);
         let first_s = port.interval().as_secs_f64() * (1.0 + deviation);
         port.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
         port
@@ -319,12 +319,9 @@ impl PortScheme for RcpPort {
     }
 }
 
-/// A draw from the normal distribution, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958,
-/// doi:10.1214/aoms/1177706645).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
-    let draw = radius * libm::cos(2.0 * core::f64::consts::PI * rng.unit());
-    draw.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+/// A normal draw, cut off at [`MOST_DEVIATIONS`].
+fn deviations(rng: &mut Rng) -> f64 {
+    normal(rng.above_zero(), rng.unit()).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
 }
 
 #[cfg(test)]
