@@ -269,24 +269,11 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Parallel;
-    use forebay_reference::Reference;
     use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
-    use forebay_scenario::memory_estimate::RunMemory;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
         RunResult {
-            protocol: protocol.to_string(),
-            seed,
-            trace_hash: format!("{seed:016x}"),
-            events: 0,
-            packet_hops: 0,
-            wall_s: 0.0,
-            cpu_s: 0.0,
-            parallel: Parallel::default(),
-            memory: RunMemory::default(),
-            ended_s: 1.0,
             flows: 3,
             completed: 3 * usize::from(afct_s.is_some()),
             drops: [("full", drops)]
@@ -298,9 +285,7 @@ mod tests {
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },
-            per_flow: Vec::new(),
-            interfaces: Vec::new(),
-            reference: Reference::none(""),
+            ..RunResult::example(protocol, seed)
         }
     }
 

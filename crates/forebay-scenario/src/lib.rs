@@ -196,6 +196,18 @@ pub struct LinkDirection {
     pub port: Option<Arc<Chosen<Schemes>>>,
 }
 
+impl LinkDirection {
+    /// True if events and schedules may set its rate: where it follows a trace, the trace says it.
+    pub(crate) fn takes_rate(&self) -> bool {
+        !self.channel.is_trace()
+    }
+
+    /// True if events and schedules may set its probability of loss: a table of losses has none.
+    pub(crate) fn takes_loss(&self) -> bool {
+        self.loss_model.is_none()
+    }
+}
+
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
