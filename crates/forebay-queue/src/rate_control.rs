@@ -4,7 +4,7 @@
 //!
 //! Equations have the numbers that they have at the head of `rcp.rs`.
 
-use forebay_base::{Rate, Rng, Span, Time};
+use forebay_base::{Rate, Rng, Span, Time, normal};
 
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;
@@ -150,7 +150,7 @@ impl RateControl {
             asleep: true,
         };
         port.bound_rate();
-        let deviation = FIRST_INTERVAL_DEVIATION * normal(rng);
+        let deviation = FIRST_INTERVAL_DEVIATION * deviations(rng);
         let first_s = port.interval().as_secs_f64() * (1.0 + deviation);
         port.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
         port
@@ -264,10 +264,7 @@ impl RateControl {
     }
 }
 
-/// A draw from the normal distribution, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958,
-/// doi:10.1214/aoms/1177706645).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
-    let draw = radius * libm::cos(2.0 * core::f64::consts::PI * rng.unit());
-    draw.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+/// A normal draw, cut off at [`MOST_DEVIATIONS`].
+fn deviations(rng: &mut Rng) -> f64 {
+    normal(rng.above_zero(), rng.unit()).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
 }
