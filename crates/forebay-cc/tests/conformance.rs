@@ -562,6 +562,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn wants_paws(&self) -> bool {
+        self.note("wants_paws");
+        false
+    }
     fn fill(&mut self, _now: Time, _options: &mut OptionList) {
         self.note("fill");
     }
@@ -655,6 +659,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
         DatagramView { payload_bytes: 0, wire_len: 0, ecn, options: None, in_order: true };
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
     assert!(any.clocks_acks());
+    assert!(!any.wants_paws());
     any.fill(now, &mut OptionList::EMPTY.clone());
     assert_eq!(any.next_timeout(), Some(LATER));
     assert_eq!(any.on_timer(now), AckDemand::Now);
