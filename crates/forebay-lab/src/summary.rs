@@ -159,6 +159,14 @@ fn skipped(run: &RunResult) -> usize {
     run.per_flow.iter().filter(|flow| flow.end == "skipped").count()
 }
 
+/// Of these, those that are no spare ones.
+fn stopped(scenario: &Scenario, run: &RunResult) -> usize {
+    let counts = |flow: &&FlowResult| {
+        flow.end == "skipped" && !scenario.flows[flow.id as usize - 1].is_spare()
+    };
+    run.per_flow.iter().filter(counts).count()
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -187,10 +195,12 @@ fn notes(
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
         let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
         let skipped = of.skipped;
-        if skipped > 0 {
+        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
+        let stopped: usize = mine.map(|run| stopped(scenario, run)).sum();
+        if stopped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {skipped} of {flows} flows did not start: the one before them ended when \
+                "{name}: {stopped} of {flows} flows did not start: the one before them ended when \
                  they had to `stop`"
             ));
         }
