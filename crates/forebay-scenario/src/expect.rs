@@ -58,8 +58,8 @@ sections! {
             /// Comparison: "<", "<=", ">", ">=", "==", or "within" for two values.
             op: Op,
             /// What the metric is compared with. A number in the unit that its name ends in, or a
-            /// string with unit such as "50ms", of a share "90%"; with "within" the lower and the upper end,
-            /// [low, high].
+            /// string with unit such as "50ms", of a share "90%"; with "within" the lower and the
+            /// upper end, [low, high].
             value: Expected,
         }
         optional {
