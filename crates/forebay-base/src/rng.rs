@@ -30,6 +30,8 @@ pub enum Stream {
     Discipline = 10,
     /// An application: when it thinks, when it writes.
     Application = 11,
+    /// What the maker of forged packets does not know.
+    Forgery = 12,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
     /// A generator of delivery traces.
