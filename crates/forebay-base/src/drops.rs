@@ -43,6 +43,8 @@ reasons! {
     CacheFull => "cache_full",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
+    /// A middlebox on the link passes no fragments.
+    Middlebox => "middlebox",
     /// Reassembly gave up: a missing piece, a conflict, or too many datagrams at once.
     Reassembly => "reassembly",
     /// The bytes could not be parsed.

@@ -511,6 +511,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss,
         loss_model,
+        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: overhead_bytes(params, &channel),
         channel,

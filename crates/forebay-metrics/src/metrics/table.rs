@@ -203,6 +203,20 @@ metrics! {
         aside("", Count, "of these, those of the queue of each link; links with none left out")
             .by_link(OfLinks::All)
             .more("The table has a row \"CE marks (NAME)\" for each of them, the report as well.");
+    run options_stripped: u64,
+        row("options stripped", Count,
+            "TCP options that middleboxes overwrote, whole run; shown where there are any")
+            .hidden(Hidden::Zero);
+    run df_set: u64,
+        row("DF set", Count,
+            "packets in which middleboxes set DF, whole run; shown where there are any")
+            .hidden(Hidden::Zero);
+    run pieces_joined: u64,
+        row("pieces joined", Count,
+            "pieces that middleboxes made part of a whole datagram, whole run; shown where there \
+             are any")
+            .hidden(Hidden::Zero)
+            .more("One less for each datagram than it had pieces.");
     run window_s: [f64; 2],
         aside("", Seconds, "the window: first start or measure_from_s, to the end of the run");
 }
