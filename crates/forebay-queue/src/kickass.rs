@@ -60,7 +60,7 @@ use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use fallback::{Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, split_ipv4};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -272,13 +272,13 @@ impl PortScheme for KickAssPort {
         let code = self.draw(&packet, least, cx.arena);
         let lead_bytes = cut::lead_bytes(&packet, code, self.params.least_bytes, cx.arena);
         let Some(lead_bytes) = lead_bytes else { return packet };
-        match split_ipv4(packet, IPV4_HEADER_BYTES + lead_bytes, cx.arena) {
+        match cut_ipv4(packet, lead_bytes, cx.arena) {
             Ok((lead, tail)) => {
                 behind.push(tail);
                 self.pieces += 1;
                 lead
             }
-            Err(packet) => packet,
+            Err(uncut) => uncut.packet,
         }
     }
     fn next_timeout(&self) -> Option<Time> {

@@ -149,6 +149,48 @@ fn what_is_cut_and_what_is_not() {
     assert_eq!(arena.live(), 0);
 }
 
+/// An IPv4 packet of a protocol that nobody here speaks, with `flags` (DF 0x4000, MF 0x2000 and the
+/// offset in units of 8 bytes) and options.
+fn foreign(flags: u16, options: &[u8], payload: usize, arena: &mut Arena) -> Packet {
+    let header = 20 + options.len();
+    let mut bytes = alloc::vec![0; header + payload];
+    bytes[0] = 0x40 | (header / 4) as u8;
+    bytes[4..6].copy_from_slice(&77_u16.to_be_bytes());
+    bytes[6..8].copy_from_slice(&flags.to_be_bytes());
+    bytes[9] = 17;
+    bytes[20..header].copy_from_slice(options);
+    let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+    let ends = (Addr(1), Addr(2));
+    let mut packet = Packet::opaque(IpVersion::V4, ends, None, cold, arena);
+    packet.set_dont_fragment(flags & 0x4000 != 0);
+    packet
+}
+
+/// Codes count what stands behind the IP header and its options.
+#[test]
+fn foreign_packets_are_cut_as_any_other() {
+    let arena = &mut Arena::default();
+    let mut port = Port::new(KickAssPortParams::paper());
+    port.say_bps(15e6); // 640 bytes
+    let mut payloads = |flags, options: &[u8], payload: usize, port: &mut Port| {
+        let packet = foreign(flags, options, payload, arena);
+        let out = port.leave(packet, arena);
+        let of = |packet: &Packet| packet.wire_len() - packet.ip_header_len(arena);
+        let payloads: Vec<u16> = out.iter().map(of).collect();
+        out.into_iter().for_each(|packet| arena.free(packet));
+        payloads
+    };
+    assert_eq!(payloads(0, &[], 1480, &mut port), [640, 840]);
+    assert_eq!(payloads(0, &[0x94, 4, 0, 0], 1476, &mut port), [640, 836]);
+    assert_eq!(payloads(0x4000, &[], 1480, &mut port), [1480], "DF");
+    assert_eq!(payloads(0, &[], 1479, &mut port), [1479], "1499 bytes");
+    // Pieces of them.
+    assert_eq!(payloads(0x2000, &[], 880, &mut port), [640, 240]);
+    assert_eq!(payloads(0x2000, &[], 640, &mut port), [640]);
+    assert_eq!(payloads(110, &[], 1480, &mut port), [1480], "a tail");
+    assert_eq!(arena.live(), 0);
+}
+
 #[test]
 fn packets_that_are_too_short_for_the_code_do_not_come_whole() {
     let arena = &mut Arena::default();
