@@ -13,6 +13,7 @@ use super::life::{Before, LawOf, WriteTable};
 use super::losses::LossKey;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::reassembly::ReassemblyTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::schedules::ScheduleKey;
 use super::source::Loc;
@@ -108,6 +109,8 @@ sections! {
             inrpp: InrppTable,
             /// Ports of routers under RCP.
             rcp: RcpTable,
+            /// How hosts put pieces of datagrams together again.
+            reassembly: ReassemblyTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
@@ -230,6 +233,8 @@ sections! {
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
+            /// What differs from `reassembly` at the top.
+            reassembly: ReassemblyTable,
         }
         flatten params: LinkParams,
     }

@@ -44,6 +44,7 @@ mod protocol;
 mod protocols;
 mod queues;
 mod rcp;
+mod reassembly;
 pub mod registry;
 mod routes;
 mod samples;
@@ -86,7 +87,7 @@ use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{EventSpec, NetEvent};
+use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use registry::{Chosen, Disciplines, Routers, Schemes};
@@ -124,6 +125,8 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
+    /// How hosts put pieces of datagrams together again.
+    pub reassembly: ReassemblyLimits,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -150,6 +153,8 @@ pub struct Node {
     pub is_host: bool,
     /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
     pub router: Option<Arc<Chosen<Routers>>>,
+    /// How a host puts pieces of datagrams together again; None: as the scenario says.
+    pub reassembly: Option<ReassemblyLimits>,
 }
 
 /// A link between two nodes.
@@ -503,6 +508,7 @@ fn read(
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
+        reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),

@@ -11,6 +11,7 @@ mod lives;
 mod mutations;
 mod network;
 mod protocols;
+mod reassembly;
 mod together;
 mod variants;
 
