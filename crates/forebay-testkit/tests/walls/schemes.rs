@@ -23,7 +23,14 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-report/src/panels.rs",           // the same, drawn
         ],
     ),
-    ("kickass", &["crates/forebay-signal/src/lib.rs"]),
+    (
+        "kickass",
+        &[
+            "crates/forebay-cc/src/lib.rs",
+            "crates/forebay-cc/src/table.rs",
+            "crates/forebay-signal/src/lib.rs",
+        ],
+    ),
     (
         "inrpp",
         &[
