@@ -15,17 +15,20 @@
 //! 4. silence: no code for more than a round trip, 50 ms and 4 packets, though at least 4 packets
 //!    that might have been cut were acknowledged: TCP mode with `cwnd = ssthresh = R srtt`, until a
 //!    code comes (section II-C2);
-//! 5. loss, a timeout or an ECN echo: TCP mode, with the back-off of TCP. A code brings KA mode back
-//!    only when TCP has come as far: `cwnd / srtt >= R` (section II-C3). Silence after that is as in
-//!    4;
+//! 5. loss, a timeout or an ECN echo: TCP mode, with the back-off of TCP. A code brings KA mode
+//!    back only when TCP has come as far: `cwnd / srtt >= R` (section II-C3). Silence after that is
+//!    as in 4;
 //! 6. the lowest code, where both ends take it so: TCP mode as in 4, at once;
-//! 7. once a code was seen, a full-sized packet is cut short and DF set every max(100 ms, 8 packets):
-//!    600 to 611 bytes tell routers the RTT (section II-B2);
+//! 7. once a code was seen, a full-sized packet is cut short and DF set every max(100 ms, 8
+//!    packets): 600 to 611 bytes tell routers the RTT (section II-B2);
 //! 8. after a pause longer than max(1 s, 3 srtt), a flow begins anew.
+//!
+//! After a deep fall of R the window of 3 lets nothing leave until most of what was sent before has
+//! arrived.
 //!
 //! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
 //! flight among them; on 2 in TCP mode once a code was seen. It saves pieces: a cut costs 20 bytes
-//! (38 more on Ethernet), and a packet in two pieces is lost twice as often.
+//! (58 on Ethernet), and a packet in two pieces is lost twice as often.
 //!
 //! Guards, each a parameter: see [`Params`].
 //!
