@@ -175,39 +175,23 @@ fn without_value(of: &Expectation, runs: &[&RunResult], absent: &[u64]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Parallel;
-    use forebay_reference::Reference;
     use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
-    use forebay_scenario::memory_estimate::RunMemory;
 
     /// A run whose flows took so long; one of the class "web" twice that.
     fn run(seed: u64, afct_s: Option<f64>) -> RunResult {
         let of = |afct_s| FlowMetrics { afct_s, ..FlowMetrics::default() };
         let web = ClassMetrics { flows: 1, of_flows: of(afct_s.map(|afct_s| 2.0 * afct_s)) };
         RunResult {
-            protocol: "cubic".to_string(),
-            seed,
-            trace_hash: String::new(),
-            events: 0,
-            packet_hops: 0,
-            wall_s: 0.0,
-            cpu_s: 0.0,
-            parallel: Parallel::default(),
-            memory: RunMemory::default(),
-            ended_s: 1.0,
             flows: 2,
             completed: 2,
-            drops: [].into(),
             metrics: Metrics {
                 of_flows: of(afct_s),
                 by_class: [("web".to_string(), web)].into(),
                 utilisation: [("a-b".to_string(), 0.1 * seed as f64)].into(),
                 ..Metrics::default()
             },
-            per_flow: Vec::new(),
-            interfaces: Vec::new(),
-            reference: Reference::none(""),
+            ..RunResult::example("cubic", seed)
         }
     }
 

@@ -159,6 +159,14 @@ fn skipped(run: &RunResult) -> usize {
     run.per_flow.iter().filter(|flow| flow.end == "skipped").count()
 }
 
+/// Of these, those that are no spare ones.
+fn stopped(scenario: &Scenario, run: &RunResult) -> usize {
+    let counts = |flow: &&FlowResult| {
+        flow.end == "skipped" && !scenario.flows[flow.id as usize - 1].is_spare()
+    };
+    run.per_flow.iter().filter(counts).count()
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -187,10 +195,12 @@ fn notes(
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
         let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
         let skipped = of.skipped;
-        if skipped > 0 {
+        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
+        let stopped: usize = mine.map(|run| stopped(scenario, run)).sum();
+        if stopped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {skipped} of {flows} flows did not start: the one before them ended when \
+                "{name}: {stopped} of {flows} flows did not start: the one before them ended when \
                  they had to `stop`"
             ));
         }
@@ -269,24 +279,11 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Parallel;
-    use forebay_reference::Reference;
     use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
-    use forebay_scenario::memory_estimate::RunMemory;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
         RunResult {
-            protocol: protocol.to_string(),
-            seed,
-            trace_hash: format!("{seed:016x}"),
-            events: 0,
-            packet_hops: 0,
-            wall_s: 0.0,
-            cpu_s: 0.0,
-            parallel: Parallel::default(),
-            memory: RunMemory::default(),
-            ended_s: 1.0,
             flows: 3,
             completed: 3 * usize::from(afct_s.is_some()),
             drops: [("full", drops)]
@@ -298,9 +295,7 @@ mod tests {
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },
-            per_flow: Vec::new(),
-            interfaces: Vec::new(),
-            reference: Reference::none(""),
+            ..RunResult::example(protocol, seed)
         }
     }
 

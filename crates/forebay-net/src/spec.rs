@@ -196,6 +196,10 @@ impl FlowSpec {
     pub fn stop(&self) -> Option<Time> {
         self.life.as_ref()?.stop
     }
+    /// True if it is no lack that it has not started when the run ends.
+    pub fn is_spare(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.spare)
+    }
     /// How its application writes; None: all it has at once.
     pub fn write(&self) -> Option<Writing> {
         self.life.as_ref()?.write

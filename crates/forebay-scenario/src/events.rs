@@ -71,13 +71,13 @@ fn sides(event: &EventEntry) -> &'static [usize] {
     }
 }
 
-/// A link that follows a trace has no rate to set.
+/// Errors if it sets the rate of a link that takes none.
 fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(rate) = &event.rate else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| directions[side].channel.is_trace()) {
-        false => Ok(()),
-        true => {
+    match sides(event).iter().all(|&side| directions[side].takes_rate()) {
+        true => Ok(()),
+        false => {
             let text = format!("the link `{}` follows a trace, which says its rate", link.name);
             let hint = "name the other direction with `direction`, or give the link a `rate`";
             Err(rate.fault(Problem::Conflict(text)).hint(hint))
@@ -85,13 +85,13 @@ fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     }
 }
 
-/// A link with a table of losses has no probability to set.
+/// Errors if it sets the loss probability of a link that takes none.
 fn check_loss(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(loss) = &event.loss else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| directions[side].loss_model.is_some()) {
-        false => Ok(()),
-        true => {
+    match sides(event).iter().all(|&side| directions[side].takes_loss()) {
+        true => Ok(()),
+        false => {
             let text = format!("the link `{}` has a table of losses, not a probability", link.name);
             Err(loss.fault(Problem::Conflict(text)))
         }

@@ -1,5 +1,6 @@
 //! `[[expect]]`: what a scenario expects of its results, from the keys of the file and back.
 
+use super::Scenario;
 use super::error::{Fault, Problem};
 use super::expectation::{Bound, Expectation, Over};
 use super::faults::{Faults, Lost, all, both};
@@ -13,7 +14,6 @@ use super::protocols::Names;
 use super::source::is_unseen;
 use super::text::shown;
 use super::units::{Number, in_unit_of, range_fault};
-use super::{Flow, Scenario};
 use forebay_metrics::{METRICS, MetricDoc, Unit};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -371,8 +371,7 @@ impl Expectation {
 impl Scenario {
     /// The classes of flows in runs under `protocol`.
     fn classes<'a>(&'a self, protocol: &'a str) -> BTreeSet<&'a str> {
-        let class = |flow: &Flow| flow.class.or(flow.protocol);
-        self.flows.iter().map(|flow| class(flow).unwrap_or(protocol)).collect()
+        self.flows.iter().flat_map(|flow| flow.classes(protocol)).collect()
     }
 
     /// The directed links whose utilisation results have, by name: those between routers; all if

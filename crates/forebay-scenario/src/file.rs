@@ -9,12 +9,13 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
-use super::life::{Before, LawOf, WriteTable};
+use super::life::{Before, LawOf, Rounds, WriteTable};
 use super::losses::LossKey;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::schedules::ScheduleKey;
+use super::sizes::SizeOf;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
@@ -230,6 +231,9 @@ sections! {
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
+            /// Each next host of the group has so much more delay on its access link, in both
+            /// directions, with unit; default "0s".
+            delay_step: Span,
         }
         flatten params: LinkParams,
     }
@@ -250,14 +254,16 @@ sections! {
             count: u32,
             /// Number of the first flow of the group; default 0.
             first: u32,
-            /// When the SYN is sent, with unit; default "0s".
-            start: Span,
+            /// When the SYN is sent, with unit or as a law that is drawn for each flow; default "0s".
+            start: LawOf,
             /// Each next flow of the group starts later by this, with unit; default "0s".
             every: Span,
-            /// Bytes to send: a number, or a string with unit.
-            bytes: Bytes,
-            /// Full-sized packets to send.
-            packets: u32,
+            /// Bytes to send: a number, a string with unit, or a law that is drawn for each flow:
+            /// `{ exponential = "1MB", most = "20MB" }`.
+            bytes: SizeOf<Bytes>,
+            /// Full-sized packets to send, or a law that is drawn for each flow: `{ pareto = 1.8,
+            /// mean = 100, most = 2000 }`.
+            packets: SizeOf<u32>,
             /// True: sends until the end of the run, or until it stops.
             endless: bool,
             /// When the application writes no more, with unit: what it has written is delivered,
@@ -274,13 +280,20 @@ sections! {
             /// default "0s".
             think: LawOf,
             /// So many flows one after the other, with `think` between them, in place of each;
-            /// default 1.
-            rounds: u32,
+            /// default 1. Or "until-end": as many as there is time for.
+            rounds: Rounds,
+            /// True: the flow is no less complete for not having started at the end of the run;
+            /// flows of `rounds = "until-end"` are so from the second on.
+            spare: bool,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
             /// Class of the flow: results have all metrics of flows for each class, too. Default:
             /// its protocol.
             class: String,
+            /// Classes by size: the largest size of each class but the last, in full-sized packets.
+            /// [10, 100] makes the classes "1-10", "11-100" and "over-100", behind `class` and a
+            /// hyphen if that is given.
+            size_classes: Vec<u32>,
         }
     }
     /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a

@@ -50,6 +50,7 @@ mod samples;
 mod schedules;
 mod schema;
 mod set;
+mod sizes;
 mod source;
 mod tcp;
 mod tcp_of;
@@ -80,6 +81,7 @@ pub use protocol::{Bundle, ReferenceMode};
 pub use protocols::ProtocolSpec;
 pub use registry::{NoParams, RegisterError, Registration};
 pub use schema::schema;
+pub use sizes::{SizeClasses, SizeForm, SizeLaw};
 
 use error::Fault;
 use faults::{Faults, Lost};
@@ -196,8 +198,20 @@ pub struct LinkDirection {
     pub port: Option<Arc<Chosen<Schemes>>>,
 }
 
+impl LinkDirection {
+    /// True if events and schedules may set its rate: where it follows a trace, the trace says it.
+    pub(crate) fn takes_rate(&self) -> bool {
+        !self.channel.is_trace()
+    }
+
+    /// True if events and schedules may set its probability of loss: a table of losses has none.
+    pub(crate) fn takes_loss(&self) -> bool {
+        self.loss_model.is_none()
+    }
+}
+
 /// A flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Host that opens and sends.
     pub src: NodeId,
@@ -206,14 +220,20 @@ pub struct Flow {
     /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows
     /// another.
     pub start: Time,
-    /// Bytes to send; None: without end.
+    /// What is drawn for each flow and added to its start.
+    pub start_law: Option<Law>,
+    /// Bytes to send, of a size that is drawn the most; None: without end.
     pub bytes: Option<u64>,
+    /// The law of its size, if that is drawn.
+    pub size_law: Option<SizeLaw>,
     /// What its application does beside writing all that at the start; None of most flows.
     pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
     /// Its class in results; None: its protocol.
     pub class: Option<&'static str>,
+    /// Classes by size, in place of that.
+    pub by_size: Option<Arc<SizeClasses>>,
 }
 
 impl Flow {
@@ -224,6 +244,17 @@ impl Flow {
     /// True if nothing but the end of the run ends it.
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && !self.stops()
+    }
+    /// True if it is no lack that it has not started when the run ends.
+    pub fn is_spare(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.spare)
+    }
+    /// The classes that it may have under a run's `protocol`.
+    pub(crate) fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
+        match &self.by_size {
+            Some(classes) => classes.names.clone(),
+            None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
+        }
     }
 }
 
@@ -370,6 +401,7 @@ impl Scenario {
             || self.router.is_some()
             || self.nodes.iter().any(|node| node.router.is_some())
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
+            || self.flows.iter().any(|flow| flow.start_law.is_some() || flow.size_law.is_some())
     }
 }
 

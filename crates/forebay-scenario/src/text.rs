@@ -12,9 +12,10 @@ use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
     Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
-    tcp, tcp_of,
+    sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
+use forebay_net::Law;
 use forebay_queue::Limit;
 use std::fmt::Write;
 
@@ -180,13 +181,16 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
     let mut group = FlowGroup {
         src: At::new(src),
         dst: At::new(dst),
-        start: some(flow.start.since(Time::ZERO)),
-        bytes: flow.bytes.map(|bytes| At::new(Bytes(bytes))),
-        endless: flow.bytes.is_none().then(|| At::new(true)),
+        start: some(life::LawOf(match flow.start_law {
+            None => Law::Constant(flow.start.since(Time::ZERO)),
+            Some(law) => law,
+        })),
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
         class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
+    let size = (flow.bytes, flow.size_law.as_ref());
+    sizes::describe(size, flow.by_size.as_deref(), &mut group);
     if let Some(life) = &flow.life {
         life::describe(life, &mut group);
     }

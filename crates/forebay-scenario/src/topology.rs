@@ -221,6 +221,11 @@ impl Topology {
     fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
+        if let (Some(at), None) = (&host.delay_step, host.count.as_ref().and(host.attach.as_ref()))
+        {
+            let text = "`delay_step` is of a group of hosts with `count` and `attach`";
+            return Err(at.fault(Problem::Conflict(text.into())));
+        }
         if let Some(count) = &host.count {
             if !host.name.value.contains("{}") {
                 let text =
@@ -243,10 +248,13 @@ impl Topology {
     /// The access links of a group.
     fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
-        let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
-        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+        let Some((router, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
+        for (i, number) in (0..).zip(numbers(host.count.as_ref(), host.first.as_ref())?) {
             let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
+            if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
+                step_delay(&mut wires, at, i)?;
+            }
             self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
         }
         Ok(())
@@ -445,6 +453,20 @@ pub(super) struct Origin {
 struct Placed {
     wire: LinkDirection,
     origin: Rc<Origin>,
+}
+
+/// More delay in both directions of the access link of host number `i` of a group.
+fn step_delay(wires: &mut [Placed; 2], step: &At<Span>, i: u64) -> Result<(), Fault> {
+    for placed in wires {
+        let delay = placed.wire.delay + step.value;
+        if delay > MAX_DELAY {
+            let found = format!("delay of host {i}: {}", shown(&delay));
+            let expected = "at most 1000s on a link".to_string();
+            return Err(step.fault(Problem::OutOfRange { found, expected }));
+        }
+        placed.wire.delay = delay;
+    }
+    Ok(())
 }
 
 /// Both directions of a link whose table is `owner`.

@@ -25,7 +25,8 @@ pub struct FlowOutcome {
     pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
-    /// It never starts: it follows another flow, and its start would be at or after its stop.
+    /// It never starts: it follows another flow, and its start would be at or after its stop; or it
+    /// is a spare one that has not started so far.
     pub skipped: bool,
     /// Why and when the sender's end ended.
     pub ended: Option<(EndCause, Time)>,

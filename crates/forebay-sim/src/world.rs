@@ -276,10 +276,11 @@ impl Simulation {
     }
     /// The result of a flow so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
-        let src = self.workload().flows()[flow.index()].src;
-        let skipped = self.fabric_of(src).is_skipped(flow);
+        let spec = &self.workload().flows()[flow.index()];
+        let skipped = self.fabric_of(spec.src).is_skipped(flow);
         let connection = |role| self.connection(flow, role);
         let (client, server) = (connection(Role::Client), connection(Role::Server));
+        let skipped = skipped || spec.is_spare() && client.is_none();
         FlowOutcome::new(self.now, skipped, client, server)
     }
     /// One-way delays of data packets so far, for flows with this transport: from when a socket

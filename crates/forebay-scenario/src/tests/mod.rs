@@ -11,6 +11,7 @@ mod lives;
 mod mutations;
 mod network;
 mod protocols;
+mod sizes;
 mod together;
 mod variants;
 
