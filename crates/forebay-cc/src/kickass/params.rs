@@ -84,6 +84,11 @@ pub struct Params {
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
     /// false.
     pub watch_df: Option<bool>,
+    /// For experiments: the receiver reports codes that are this much larger (if below 0, smaller)
+    /// than those that came, -181 to 181; each step is 6.4 % of the rate.
+    pub lie_codes: i16,
+    /// For experiments: the receiver takes the offer and never reports.
+    pub mute: bool,
 }
 
 impl Params {
@@ -99,6 +104,7 @@ impl Params {
         let multiple = s.delivered_multiple;
         let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
+        require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
         require((0.0..=400_000.0).contains(&interface), "interface_mbps", "0 to 400 000")
     }
