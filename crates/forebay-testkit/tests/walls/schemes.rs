@@ -26,6 +26,8 @@ const SCHEMES: &[(&str, &[&str])] = &[
     (
         "kickass",
         &[
+            "crates/forebay-cc/src/lib.rs",
+            "crates/forebay-cc/src/table.rs",
             "crates/forebay-queue/src/lib.rs",
             "crates/forebay-queue/src/schemes.rs",
             "crates/forebay-signal/src/lib.rs",
