@@ -43,6 +43,8 @@ reasons! {
     CacheFull => "cache_full",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
+    /// A middlebox on the link passes no fragments.
+    Middlebox => "middlebox",
     /// A piece of a datagram whose leading piece came, and of which another did not in time.
     TailMissing => "tail_missing",
     /// A piece of a datagram whose leading piece did not come in time.

@@ -608,6 +608,12 @@ impl Feedback for InrppReceiver {
         AckDemand::Policy
     }
 
+    /// A cache keeps what a flow sends in order, but for what is sent again: no duplicate waits
+    /// there until sequence numbers come round.
+    fn wants_paws(&self) -> bool {
+        !self.peer_speaks
+    }
+
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
@@ -1075,7 +1081,9 @@ mod tests {
         assert_eq!(receiver.on_datagram(NOW, &datagram(None)), AckDemand::Policy);
         receiver.fill(NOW, &mut options);
         assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
+        assert!(receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+        assert!(!receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(None));
         receiver.fill(NOW, &mut options);
         assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));

@@ -562,6 +562,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn wants_paws(&self) -> bool {
+        self.note("wants_paws");
+        false
+    }
     fn fill(&mut self, _now: Time, _options: &mut OptionList) {
         self.note("fill");
     }
@@ -673,6 +677,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
     };
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
     assert!(any.clocks_acks());
+    assert!(!any.wants_paws());
     any.fill(now, &mut OptionList::EMPTY.clone());
     assert_eq!(any.next_timeout(), Some(LATER));
     assert_eq!(any.on_timer(now), AckDemand::Now);

@@ -226,6 +226,11 @@ impl Topology {
     fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
+        if let (Some(at), None) = (&host.delay_step, host.count.as_ref().and(host.attach.as_ref()))
+        {
+            let text = "`delay_step` is of a group of hosts with `count` and `attach`";
+            return Err(at.fault(Problem::Conflict(text.into())));
+        }
         if let Some(count) = &host.count {
             if !host.name.value.contains("{}") {
                 let text =
@@ -251,10 +256,13 @@ impl Topology {
     /// The access links of a group.
     fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
-        let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
-        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+        let Some((router, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
+        for (i, number) in (0..).zip(numbers(host.count.as_ref(), host.first.as_ref())?) {
             let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
+            if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
+                step_delay(&mut wires, at, i)?;
+            }
             self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
         }
         Ok(())
@@ -444,6 +452,7 @@ pub(super) fn numbers(
 /// Where the values of one direction stand, for what is found wrong with them later.
 #[derive(Debug)]
 pub(super) struct Origin {
+    pub rate: Option<At<()>>,
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
@@ -453,6 +462,20 @@ pub(super) struct Origin {
 struct Placed {
     wire: LinkDirection,
     origin: Rc<Origin>,
+}
+
+/// More delay in both directions of the access link of host number `i` of a group.
+fn step_delay(wires: &mut [Placed; 2], step: &At<Span>, i: u64) -> Result<(), Fault> {
+    for placed in wires {
+        let delay = placed.wire.delay + step.value;
+        if delay > MAX_DELAY {
+            let found = format!("delay of host {i}: {}", shown(&delay));
+            let expected = "at most 1000s on a link".to_string();
+            return Err(step.fault(Problem::OutOfRange { found, expected }));
+        }
+        placed.wire.delay = delay;
+    }
+    Ok(())
 }
 
 /// Both directions of a link whose table is `owner`.
@@ -497,6 +520,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss,
         loss_model,
+        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: overhead_bytes(params, &channel),
         channel,
@@ -504,8 +528,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         discipline,
         port,
     };
-    let origin =
-        Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
+    let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
+    let origin = Rc::new(Origin { rate, limit, mtu, schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
 }
 

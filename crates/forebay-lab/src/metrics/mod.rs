@@ -60,6 +60,6 @@ pub struct FlowResult {
     pub held_by_send_buffer: Option<f64>,
     /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not;
     /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
-    /// more ("stop").
+    /// more ("stop"), or is a spare one that did not.
     pub end: &'static str,
 }

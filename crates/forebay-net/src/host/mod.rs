@@ -17,6 +17,7 @@ mod round_robin;
 mod single;
 mod socket;
 
+pub(crate) use reassembly::join;
 pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use receive::Received;
 pub(crate) use single::{Outlet, SingleReceived};

@@ -172,6 +172,17 @@ impl Reassembly {
         arena: &mut Arena,
         drops: &mut DropLog,
     ) -> Option<(Packet, u64)> {
+        let pieces = self.take_pieces(now, packet, arena, drops)?;
+        join(pieces, plan, arena, drops)
+    }
+    /// The same without putting them together: all pieces of the datagram, in order of offset.
+    pub(crate) fn take_pieces(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        arena: &mut Arena,
+        drops: &mut DropLog,
+    ) -> Option<Vec<Packet>> {
         let limits = self.limits;
         let held = self.held.get_or_insert_default();
         held.expire(now, limits.timeout, arena, drops);
@@ -192,8 +203,7 @@ impl Reassembly {
         if limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
             held.give_up(key, DropReason::PieceStale, arena, drops);
         }
-        let pieces = held.add(key, (now, came), packet, arena, drops)?;
-        join(pieces, plan, arena, drops)
+        held.add(key, (now, came), packet, arena, drops)
     }
 
     /// Pieces held.
@@ -276,8 +286,9 @@ impl Held {
     }
 }
 
-/// The datagram that `pieces` are all of, and their number.
-fn join(
+/// The datagram that `pieces` are all of, and their number. None, and they are dropped, if they are
+/// not of one datagram.
+pub(crate) fn join(
     mut pieces: Vec<Packet>,
     plan: &AddressPlan,
     arena: &mut Arena,

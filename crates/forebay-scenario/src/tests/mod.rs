@@ -6,12 +6,14 @@ mod channels;
 mod errors;
 mod expansion;
 mod expect;
+mod faults;
 mod files;
 mod lives;
 mod mutations;
 mod network;
 mod protocols;
 mod reassembly;
+mod sizes;
 mod together;
 mod variants;
 
