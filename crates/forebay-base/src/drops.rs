@@ -36,13 +36,15 @@ reasons! {
     NoRoute => "no_route",
     /// Its time to live ran out.
     Ttl => "ttl",
-    /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6, has IP
-    /// options, or is opaque.
+    /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6; or the
+    /// MTU has no room for 8 bytes behind its IP header.
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
+    /// A middlebox on the link passes no fragments.
+    Middlebox => "middlebox",
     /// Reassembly gave up: a missing piece, a conflict, or too many datagrams at once.
     Reassembly => "reassembly",
     /// The bytes could not be parsed.

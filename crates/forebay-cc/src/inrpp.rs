@@ -608,6 +608,12 @@ impl Feedback for InrppReceiver {
         AckDemand::Policy
     }
 
+    /// A cache keeps what a flow sends in order, but for what is sent again: no duplicate waits
+    /// there until sequence numbers come round.
+    fn wants_paws(&self) -> bool {
+        !self.peer_speaks
+    }
+
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
@@ -1056,7 +1062,16 @@ mod tests {
 
     fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
         let ecn = forebay_base::Ecn::NotEct;
-        DatagramView { payload_bytes: 0, wire_len: 40, ecn, options, in_order: false }
+        DatagramView {
+            payload_bytes: 0,
+            wire_len: 40,
+            pieces: 1,
+            dont_fragment: true,
+            ip_id: 0,
+            ecn,
+            options,
+            in_order: false,
+        }
     }
 
     #[test]
@@ -1066,7 +1081,9 @@ mod tests {
         assert_eq!(receiver.on_datagram(NOW, &datagram(None)), AckDemand::Policy);
         receiver.fill(NOW, &mut options);
         assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
+        assert!(receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+        assert!(!receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(None));
         receiver.fill(NOW, &mut options);
         assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));

@@ -29,7 +29,7 @@ impl Scenario {
             links: self.directed_links(seed, &network),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
-            events: self.events.clone(),
+            events: self.all_events(seed),
         })
     }
 
@@ -83,6 +83,7 @@ impl Scenario {
             reorder: wire.reorder,
             loss: wire.loss,
             loss_model: wire.loss_model.clone(),
+            middlebox: wire.middlebox.clone(),
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
             queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithms;
+mod attacks;
 mod buffers;
 mod build;
 mod builtin;
@@ -29,11 +30,13 @@ mod file;
 mod flows;
 mod inrpp;
 mod item;
+mod kickass;
 mod life;
 mod link_names;
 mod losses;
 mod margin;
 pub mod memory_estimate;
+mod middleboxes;
 mod mtu_check;
 mod named;
 mod names;
@@ -65,6 +68,7 @@ mod units;
 mod tests;
 
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
+pub use attacks::Attack;
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
 pub use channels::{Channel, GeneratedTrace, Offset, TraceFile};
@@ -73,7 +77,9 @@ pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
 pub use forebay_metrics::statistics;
-pub use forebay_net::{After, Law, Life, LossModel, Writing};
+pub use forebay_net::{
+    After, Fragments, Knowledge, Law, Life, LossModel, MiddleboxSpec, StripOptions, Writing,
+};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
@@ -89,7 +95,7 @@ use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::{Limit, RcpPortParams};
+use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
@@ -126,6 +132,8 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
+    /// Ports of routers under Kick-Ass.
+    pub kickass: KickAssPortParams,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -137,6 +145,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// Packets that somebody forges.
+    pub attacks: Vec<Attack>,
     /// What is expected of its results.
     pub expect: Vec<Expectation>,
     /// What its CSV files hold that is not used, as sentences.
@@ -186,6 +196,8 @@ pub struct LinkDirection {
     pub loss: f64,
     /// Losses that are not independent, in place of that probability.
     pub loss_model: Option<LossModel>,
+    /// What stands on the link and changes packets.
+    pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own.
@@ -196,6 +208,18 @@ pub struct LinkDirection {
     pub discipline: Arc<Chosen<Disciplines>>,
     /// The scheme of its port, if a router feeds it; None: what the protocols of a run need.
     pub port: Option<Arc<Chosen<Schemes>>>,
+}
+
+impl LinkDirection {
+    /// True if events and schedules may set its rate: where it follows a trace, the trace says it.
+    pub(crate) fn takes_rate(&self) -> bool {
+        !self.channel.is_trace()
+    }
+
+    /// True if events and schedules may set its probability of loss: a table of losses has none.
+    pub(crate) fn takes_loss(&self) -> bool {
+        self.loss_model.is_none()
+    }
 }
 
 /// A flow.
@@ -341,6 +365,9 @@ impl Scenario {
                 "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
             ));
         }
+        if self.attacks.iter().any(|attack| attack.start >= until) {
+            notes.push(format!("attacks at until_s ({end} s) or later never happen"));
+        }
         if self.events.iter().any(|event| event.at >= until) {
             notes.push(format!("events at until_s ({end} s) or later never happen"));
         }
@@ -386,6 +413,7 @@ impl Scenario {
                     || direction.port.is_some()
             })
             || self.events.iter().any(lossy)
+            || !self.attacks.is_empty()
             || self.router.is_some()
             || self.nodes.iter().any(|node| node.router.is_some())
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
@@ -501,6 +529,7 @@ fn read(
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = all_events((&file, &topology), (sources, base), &mut faults);
+    let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
@@ -523,11 +552,13 @@ fn read(
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
+        kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),
         flows,
         events,
+        attacks,
         expect: Vec::new(),
         unused: sources.take_notes(),
     };
@@ -547,7 +578,7 @@ fn read(
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
         }
         if faults.is_empty() {
-            faults.keep(network::check(&scenario));
+            faults.keep(network::check(&scenario, &topology));
         }
     }
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }

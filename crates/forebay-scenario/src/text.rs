@@ -7,12 +7,13 @@ use super::file::{
     Queue, QueueTable, RouterEntry, RouterTable,
 };
 use super::losses::LossKey;
+use super::middleboxes::MiddleboxTable;
 use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
-    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
-    sizes, tcp, tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, attacks, events, expect, inrpp,
+    kickass, life, rcp, sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_net::Law;
@@ -94,6 +95,7 @@ fn file(scenario: &Scenario) -> File {
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: rcp::describe(scenario).map(At::new),
+        kickass: kickass::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),
@@ -102,6 +104,7 @@ fn file(scenario: &Scenario) -> File {
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
+        attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,
         expect: expect::describe(scenario),
     }
@@ -135,16 +138,20 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
     // What one direction says the other takes over, unless it says something else.
     let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
+    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
+    let params = |wire| params(wire, (named, boxed));
     LinkEntry {
         a: At::new(a),
         b: At::new(b),
         name: some(link.name.clone()),
-        reverse: (!symmetric).then(|| At::new(params(&link.reverse, named))),
-        params: params(&link.forward, named),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
+        params: params(&link.forward),
     }
 }
 
-fn params(wire: &LinkDirection, named: bool) -> LinkParams {
+/// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
+/// middlebox.
+fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
     let limit = match wire.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
@@ -170,6 +177,7 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
         loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
+        middlebox: boxed.then(|| At::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),

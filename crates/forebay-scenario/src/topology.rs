@@ -444,6 +444,7 @@ pub(super) fn numbers(
 /// Where the values of one direction stand, for what is found wrong with them later.
 #[derive(Debug)]
 pub(super) struct Origin {
+    pub rate: Option<At<()>>,
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
@@ -511,6 +512,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss,
         loss_model,
+        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: overhead_bytes(params, &channel),
         channel,
@@ -518,8 +520,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         discipline,
         port,
     };
-    let origin =
-        Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
+    let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
+    let origin = Rc::new(Origin { rate, limit, mtu, schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
 }
 

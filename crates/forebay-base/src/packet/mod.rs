@@ -20,6 +20,10 @@ use packed_fields::{
     DONT_FRAGMENT, ECN_MASK, KIND_MASK, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6,
 };
 
+/// An IPv4 header without options, in bytes.
+pub const IPV4_HEADER_BYTES: u16 = 20;
+/// An IPv6 header, in bytes.
+pub const IPV6_HEADER_BYTES: u16 = 40;
 /// The time to live that hosts send with.
 pub const MAX_TTL: u8 = 64;
 
@@ -137,6 +141,15 @@ impl Packet {
     #[inline]
     pub fn header_len(&self) -> u16 {
         self.small.header_len() as u16
+    }
+    /// Length of the IP header with its options, in bytes.
+    pub fn ip_header_len(&self, arena: &Arena) -> u16 {
+        let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
+        match (self.kind(), self.version()) {
+            (Kind::Piece | Kind::Opaque, _) => self.header_len(),
+            (Kind::Tcp, IpVersion::V4) => IPV4_HEADER_BYTES + options.next_multiple_of(4),
+            (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES,
+        }
     }
     /// Bytes behind the header.
     #[inline]

@@ -277,6 +277,11 @@ fn put_links(
     let busy = |i: usize| {
         seconds(simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0))
     };
+    for middlebox in all().into_iter().map(|i| simulation.link(LinkId(i as u32)).middlebox()) {
+        metrics.options_stripped += middlebox.options_stripped;
+        metrics.df_set += middlebox.df_set;
+        metrics.pieces_joined += middlebox.pieces_joined;
+    }
     let marks = |i: usize| simulation.link(LinkId(i as u32)).stats().marked;
     let marked = all().into_iter().map(|i| (names.of(i).to_string(), marks(i)));
     metrics.ce_marks_by_link = marked.filter(|(_, marks)| *marks > 0).collect();

@@ -66,6 +66,17 @@ impl Reassembly {
         arena: &mut Arena,
         drops: &mut DropLog,
     ) -> Option<(Packet, u64)> {
+        let pieces = self.take_pieces(now, packet, arena, drops)?;
+        Self::join(pieces, plan, arena, drops)
+    }
+    /// The same without putting them together: all pieces of the datagram, in order of offset.
+    pub(crate) fn take_pieces(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        arena: &mut Arena,
+        drops: &mut DropLog,
+    ) -> Option<Vec<Packet>> {
         self.expire(now, arena, drops);
         let cold = packet.cold_part(arena).expect("a piece has a cold part");
         let protocol = cold.piece.expect("a piece says which").protocol;
@@ -93,11 +104,12 @@ impl Reassembly {
         if !is_whole(&partial.pieces, arena) {
             return None;
         }
-        let pieces = self.remove(key)?;
-        Self::join(pieces, plan, arena, drops)
+        self.remove(key)
     }
 
-    fn join(
+    /// The datagram of all its pieces, and their number. None, and they are dropped, if they are
+    /// not of one datagram.
+    pub(crate) fn join(
         mut pieces: Vec<Packet>,
         plan: &AddressPlan,
         arena: &mut Arena,

@@ -6,6 +6,7 @@ mod channels;
 mod errors;
 mod expansion;
 mod expect;
+mod faults;
 mod files;
 mod lives;
 mod mutations;

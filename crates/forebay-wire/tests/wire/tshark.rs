@@ -2,7 +2,7 @@
 
 use crate::make::*;
 use forebay_base::{
-    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, kind, split_ipv4,
+    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, cut_ipv4, kind,
 };
 use forebay_wire::Pattern;
 use forebay_wire::pcapng::{Capture, Direction, PcapngWriter};
@@ -131,7 +131,7 @@ fn conversation(version: IpVersion) -> Vec<u8> {
         let (_, mut whole) = packets.remove(6);
         whole.set_dont_fragment(false);
         whole.cold_mut(&mut talk.arena).ip_id = 1;
-        let (first, second) = split_ipv4(whole, 600, &mut talk.arena).unwrap();
+        let (first, second) = cut_ipv4(whole, 576, &mut talk.arena).unwrap();
         packets.splice(6..6, [(true, first), (true, second)]);
     }
     capture(&packets, &talk.arena)
