@@ -267,7 +267,7 @@ impl Flow {
         self.life.as_ref().is_some_and(|life| life.spare)
     }
     /// The classes that it may have under a run's `protocol`.
-    pub(crate) fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
         match &self.by_size {
             Some(classes) => classes.names.clone(),
             None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
