@@ -104,7 +104,6 @@ sections! {
 }
 
 /// What flows of Kick-Ass need: ports of routers that cut.
-#[expect(dead_code, reason = "until the controller is in the table")]
 pub(super) const BUNDLE: (&str, Bundle) =
     ("kickass", Bundle { port: Some("kickass"), ..Bundle::NONE });
 
