@@ -27,7 +27,10 @@ pub use channel::{
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
-pub use host::{Host, HostContext, Reassembly, Received, Socket};
+pub use host::{
+    DATAGRAM_MEMORY, Host, HostContext, Reassembly, ReassemblyLimits, Received, Socket,
+    piece_memory,
+};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing};
 pub use link::{

@@ -3,9 +3,11 @@
 //! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::{BucketSpec, DeliveryTrace};
+use crate::host::ReassemblyLimits;
 use crate::life::{After, Life, Writing};
 use crate::link::{LossModel, MiddleboxSpec};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,6 +34,17 @@ pub struct NetSpec {
     pub flows: Vec<FlowSpec>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// Bounds of the reassembly of hosts.
+    pub reassembly: ReassemblyLimits,
+    /// Hosts with other bounds.
+    pub reassembly_of: BTreeMap<NodeId, ReassemblyLimits>,
+}
+
+impl NetSpec {
+    /// Bounds of the reassembly of a host.
+    pub fn reassembly_at(&self, host: NodeId) -> ReassemblyLimits {
+        self.reassembly_of.get(&host).copied().unwrap_or(self.reassembly)
+    }
 }
 
 impl NetSpec {

@@ -30,6 +30,12 @@ impl Scenario {
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
             events: self.all_events(seed),
+            reassembly: self.reassembly,
+            reassembly_of: (0..)
+                .map(NodeId)
+                .zip(&self.nodes)
+                .filter_map(|(id, node)| Some((id, node.reassembly?)))
+                .collect(),
         })
     }
 

@@ -16,6 +16,7 @@ use super::losses::LossKey;
 use super::middleboxes::MiddleboxTable;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::reassembly::ReassemblyTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::schedules::ScheduleKey;
 use super::sizes::SizeOf;
@@ -114,6 +115,8 @@ sections! {
             rcp: RcpTable,
             /// Ports of routers under Kick-Ass.
             kickass: KickAssTable,
+            /// How hosts put pieces of datagrams together again.
+            reassembly: ReassemblyTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
@@ -244,6 +247,8 @@ sections! {
             /// Each next host of the group has so much more delay on its access link, in both
             /// directions, with unit; default "0s".
             delay_step: Span,
+            /// What differs from `reassembly` at the top.
+            reassembly: ReassemblyTable,
         }
         flatten params: LinkParams,
     }

@@ -47,6 +47,7 @@ mod protocol;
 mod protocols;
 mod queues;
 mod rcp;
+mod reassembly;
 pub mod registry;
 mod routes;
 mod samples;
@@ -94,7 +95,7 @@ use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{EventSpec, NetEvent};
+use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
 use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use registry::{Chosen, Disciplines, Routers, Schemes};
@@ -134,6 +135,8 @@ pub struct Scenario {
     pub rcp: RcpPortParams,
     /// Ports of routers under Kick-Ass.
     pub kickass: KickAssPortParams,
+    /// How hosts put pieces of datagrams together again.
+    pub reassembly: ReassemblyLimits,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -162,6 +165,8 @@ pub struct Node {
     pub is_host: bool,
     /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
     pub router: Option<Arc<Chosen<Routers>>>,
+    /// How a host puts pieces of datagrams together again; None: as the scenario says.
+    pub reassembly: Option<ReassemblyLimits>,
 }
 
 /// A link between two nodes.
@@ -553,6 +558,7 @@ fn read(
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
         kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
+        reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),

@@ -13,7 +13,7 @@ use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
     Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, attacks, events, expect, inrpp,
-    kickass, life, rcp, sizes, tcp, tcp_of,
+    kickass, life, rcp, reassembly, sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_net::Law;
@@ -77,7 +77,8 @@ fn file(scenario: &Scenario) -> File {
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
     let host = |node: &super::Node| {
         let name = At::new(node.name.clone());
-        HostEntry(HostGroup { name, ..HostGroup::default() })
+        let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
+        HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
     };
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
@@ -96,6 +97,7 @@ fn file(scenario: &Scenario) -> File {
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: rcp::describe(scenario).map(At::new),
         kickass: kickass::describe(scenario).map(At::new),
+        reassembly: reassembly::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),

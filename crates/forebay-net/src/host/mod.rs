@@ -17,7 +17,8 @@ mod round_robin;
 mod single;
 mod socket;
 
-pub use reassembly::Reassembly;
+pub(crate) use reassembly::join;
+pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use receive::Received;
 pub(crate) use single::{Outlet, SingleReceived};
 pub use socket::Socket;
@@ -76,6 +77,10 @@ pub struct Host {
 }
 
 impl Host {
+    /// A host whose reassembly has these bounds.
+    pub(crate) fn with_limits(limits: ReassemblyLimits) -> Host {
+        Host { reassembly: Reassembly::new(limits), ..Host::default() }
+    }
     /// Add the next interface, whose addresses start at `addr`.
     pub(crate) fn add_interface(&mut self, addr: Addr) {
         self.interfaces.push(Interface::new(addr));

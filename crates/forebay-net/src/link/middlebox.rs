@@ -4,7 +4,7 @@
 //! which they leave, and losses of the link come after it. It needs no timer: pieces that wait for
 //! others longer than a host would wait end when the next piece comes.
 
-use crate::host::Reassembly;
+use crate::host::{Reassembly, join};
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropLog, DropReason, IpVersion, Kind, OptionList, Packet, Time, kind};
 use forebay_wire::AddressPlan;
@@ -171,7 +171,7 @@ impl Middlebox {
             return Passed::Pieces(pieces);
         }
         let left_host_at = pieces[0].left_host_at();
-        let Some((mut whole, count)) = Reassembly::join(pieces, &self.plan, arena, drops) else {
+        let Some((mut whole, count)) = join(pieces, &self.plan, arena, drops) else {
             return Passed::Nothing;
         };
         whole.set_left_host_at(left_host_at);

@@ -12,6 +12,7 @@ mod lives;
 mod mutations;
 mod network;
 mod protocols;
+mod reassembly;
 mod sizes;
 mod together;
 mod variants;
