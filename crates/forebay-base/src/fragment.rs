@@ -112,8 +112,8 @@ fn copied(options: &OptionList) -> OptionList {
     list
 }
 
-/// Where `packet` lies in its datagram.
-fn place_of(packet: &Packet, arena: &Arena) -> Piece {
+/// Where `packet`, which is IPv4, lies in its datagram.
+pub fn place_of(packet: &Packet, arena: &Arena) -> Piece {
     let whole = Piece { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
     let Some(cold) = packet.cold_part(arena) else { return whole };
     match (packet.kind(), cold.piece, cold.body.as_deref()) {

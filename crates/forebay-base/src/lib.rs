@@ -24,7 +24,7 @@ mod time;
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
 pub use drops::{DropLog, DropReason};
-pub use fragment::{CutError, PIECE_UNIT_BYTES, Uncut, cut_ipv4, payload_within};
+pub use fragment::{CutError, PIECE_UNIT_BYTES, Uncut, cut_ipv4, payload_within, place_of};
 pub use histogram::Histogram;
 pub use ids::{Addr, Ecn, Endpoint, FlowId, IpVersion, LinkId, NodeId, PortId, SocketId};
 pub use options::{

@@ -53,6 +53,10 @@ impl RateParams {
     pub const fn default_ns2() -> RateParams {
         RateParams::with_gains(0.4, 0.4)
     }
+    /// Those of XCP: alpha 0.4 and `beta = sqrt(2) alpha^2`, rounded to 0.226.
+    pub const fn xcp() -> RateParams {
+        RateParams::with_gains(0.4, 0.226)
+    }
     /// Gains that hold a standing queue still: alpha 0.4, beta 0.08.
     ///
     /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late,

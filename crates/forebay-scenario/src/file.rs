@@ -9,6 +9,7 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
+use super::kickass::KickAssTable;
 use super::life::{Before, LawOf, Rounds, WriteTable};
 use super::losses::LossKey;
 use super::named::{self, Named};
@@ -109,6 +110,8 @@ sections! {
             inrpp: InrppTable,
             /// Ports of routers under RCP.
             rcp: RcpTable,
+            /// Ports of routers under Kick-Ass.
+            kickass: KickAssTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.

@@ -29,6 +29,7 @@ mod file;
 mod flows;
 mod inrpp;
 mod item;
+mod kickass;
 mod life;
 mod link_names;
 mod losses;
@@ -89,7 +90,7 @@ use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::{Limit, RcpPortParams};
+use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
@@ -126,6 +127,8 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
+    /// Ports of routers under Kick-Ass.
+    pub kickass: KickAssPortParams,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -535,6 +538,7 @@ fn read(
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
+        kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),
@@ -559,7 +563,7 @@ fn read(
             faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
         }
         if faults.is_empty() {
-            faults.keep(network::check(&scenario));
+            faults.keep(network::check(&scenario, &topology));
         }
     }
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }

@@ -11,8 +11,8 @@ use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
-    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
-    sizes, tcp, tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, kickass,
+    life, rcp, sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_net::Law;
@@ -94,6 +94,7 @@ fn file(scenario: &Scenario) -> File {
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: rcp::describe(scenario).map(At::new),
+        kickass: kickass::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),

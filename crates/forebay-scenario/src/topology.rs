@@ -444,6 +444,7 @@ pub(super) fn numbers(
 /// Where the values of one direction stand, for what is found wrong with them later.
 #[derive(Debug)]
 pub(super) struct Origin {
+    pub rate: Option<At<()>>,
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
@@ -518,8 +519,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         discipline,
         port,
     };
-    let origin =
-        Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
+    let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
+    let origin = Rc::new(Origin { rate, limit, mtu, schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
 }
 

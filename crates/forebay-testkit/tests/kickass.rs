@@ -1,8 +1,6 @@
 //! End points of Kick-Ass over a port that says codes by a script: rates, steps, negotiation.
 
-use forebay_base::{
-    FlowId, Kind, OptionList, Packet, Rate, Span, TcpFlags, Time, kind, split_ipv4,
-};
+use forebay_base::{FlowId, Kind, OptionList, Packet, Rate, Span, TcpFlags, Time, cut_ipv4, kind};
 use forebay_cc::kickass::{KickAssReceiver, Params, Preset};
 use forebay_cc::{AckDemand, AnyFeedback, DatagramView, Feedback, Init, PieceView, Spec};
 use forebay_net::{LinkSpec, NetEvent, SchemeSpec};
@@ -43,12 +41,12 @@ impl PortScheme for Cutter {
         if bytes == 0 || packet.dont_fragment() || packet.wire_len() < 1500 {
             return packet;
         }
-        match split_ipv4(packet, 20 + bytes, cx.arena) {
+        match cut_ipv4(packet, bytes, cx.arena) {
             Ok((lead, tail)) => {
                 behind.push(tail);
                 lead
             }
-            Err(whole) => whole,
+            Err(uncut) => uncut.packet,
         }
     }
 }

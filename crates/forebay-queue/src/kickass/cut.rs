@@ -1,6 +1,6 @@
 //! Which packets are cut, and where.
 
-use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Kind, Packet, mix64};
+use forebay_base::{Arena, IpVersion, Kind, PIECE_UNIT_BYTES, Packet, mix64, place_of};
 use forebay_signal::kickass::Code;
 
 /// Payload of the leading piece if `packet` is to say `code`; None: it passes as it is. `least_bytes`
@@ -14,28 +14,21 @@ pub(super) fn lead_bytes(
     if packet.dont_fragment() || packet.version() == IpVersion::V6 {
         return None;
     }
-    let payload_bytes = packet.wire_len() - ip_header_bytes(packet, arena);
-    if packet.kind() != Kind::Piece {
-        if packet.wire_len() < least_bytes {
-            return None;
-        }
-        // It must not come whole: that would say nothing.
-        let most_bytes = payload_bytes.saturating_sub(1) & !7;
-        let lead_bytes = code.lead_bytes().min(most_bytes);
-        return (lead_bytes >= Code::MIN.lead_bytes()).then_some(lead_bytes);
+    let payload_bytes = packet.wire_len() - packet.ip_header_len(arena);
+    let place = place_of(packet, arena);
+    if place.offset > 0 {
+        return None;
     }
-    let piece = packet.cold_part(arena)?.piece?;
-    let leads = piece.offset == 0 && piece.more;
-    (leads && payload_bytes > code.lead_bytes()).then_some(code.lead_bytes())
-}
-
-/// Length of the IP header with its options.
-fn ip_header_bytes(packet: &Packet, arena: &Arena) -> u16 {
-    let option_bytes = || packet.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
-    match packet.kind() {
-        Kind::Tcp => IPV4_HEADER_BYTES + option_bytes(),
-        Kind::Opaque | Kind::Piece => packet.header_len(),
+    if place.more {
+        return (payload_bytes > code.lead_bytes()).then_some(code.lead_bytes());
     }
+    if packet.wire_len() < least_bytes {
+        return None;
+    }
+    // It must not come whole: that would say nothing.
+    let most_bytes = payload_bytes.saturating_sub(1) & !(PIECE_UNIT_BYTES - 1);
+    let lead_bytes = code.lead_bytes().min(most_bytes);
+    (lead_bytes >= Code::MIN.lead_bytes()).then_some(lead_bytes)
 }
 
 /// The IP ID of a packet.

@@ -47,15 +47,11 @@ impl KickAssPortParams {
     /// A packet that can say the smallest code: 20 of header, 24, and one behind it.
     pub const LEAST_CUT_BYTES: u16 = IPV4_HEADER_BYTES + Code::MIN.lead_bytes() + 1;
 
-    /// The port of the paper. The gains, of which it says nothing, are `(0.4, sqrt(2) 0.4^2)`, as
-    /// in XCP: see [`RateParams::stable`] for how stable they are.
+    /// The port of the paper, which says nothing of gains: here those of XCP, whose loop is stable
+    /// with a standing queue, too (see [`RateParams::stable`]).
     pub const fn paper() -> KickAssPortParams {
         KickAssPortParams {
-            control: RateParams {
-                beta: 0.226,
-                initial_rtt: Span::from_millis(100),
-                ..RateParams::stable()
-            },
+            control: RateParams { initial_rtt: Span::from_millis(100), ..RateParams::xcp() },
             rounding: Rounding::Floor,
             least_bytes: 1500,
             count_cuts: true,

@@ -109,7 +109,7 @@ mod tests {
         for &(times, ms) in samples {
             (0..times).for_each(|_| rtt.learn(of(ms)));
         }
-        rtt.mean_s() * 1e3
+        libm::round(rtt.mean_s() * 1e9) / 1e6
     }
 
     #[test]
