@@ -22,14 +22,15 @@ pub(super) enum Measure {
     /// Busy share of a directed link between routers, in the window of the run.
     Utilisation { link: String },
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
-    /// that completed in both, of this class or of one that begins with its name and a hyphen, and
-    /// of more than so many bytes: the mean of the differences of their completion times, or the
-    /// ratio of the means.
+    /// that completed in both, of this class or of one that begins with its name and a hyphen, of
+    /// more than so many bytes and at most so many: the mean of the differences of their completion
+    /// times, or the ratio of the means.
     Paired {
         with: String,
         class: Option<String>,
         #[serde(default)]
         over_bytes: u64,
+        up_to_bytes: Option<u64>,
         take: Compare,
     },
     /// The same of the fluid reference, or its ratio `afct_ratio`.

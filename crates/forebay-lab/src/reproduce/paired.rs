@@ -22,7 +22,10 @@ impl PairedFlow {
 /// The value of a measure of this kind: of a run, and of that with which it is compared. None if no
 /// flow of the class completed in both.
 pub(super) fn paired(measure: &Measure, one: &[PairedFlow], other: &[PairedFlow]) -> Option<f64> {
-    let Measure::Paired { class, over_bytes, take, .. } = measure else { return None };
+    let Measure::Paired { class, over_bytes, up_to_bytes, take, .. } = measure else {
+        return None;
+    };
+    let most_bytes = up_to_bytes.unwrap_or(u64::MAX);
     let of_class = |flow: &PairedFlow| {
         class.as_ref().is_none_or(|class| {
             let behind = flow.class.strip_prefix(class.as_str());
@@ -30,7 +33,8 @@ pub(super) fn paired(measure: &Measure, one: &[PairedFlow], other: &[PairedFlow]
         })
     };
     let pairs = one.iter().zip(other);
-    let pairs = pairs.filter(|(one, _)| of_class(one) && one.bytes > *over_bytes);
+    let of_size = |flow: &PairedFlow| flow.bytes > *over_bytes && flow.bytes <= most_bytes;
+    let pairs = pairs.filter(|(one, _)| of_class(one) && of_size(one));
     let times: Vec<(f64, f64)> =
         pairs.filter_map(|(one, other)| Some((one.fct_s?, other.fct_s?))).collect();
     let one_s = mean(&times.iter().map(|times| times.0).collect::<Vec<_>>())?;
@@ -65,6 +69,7 @@ mod tests {
             ("tcp", 10, Some(7.0)),
             ("tcp", 50, None),
             ("tcp", 50, Some(3.0)),
+            ("tcp", 51, Some(3.0)),
         ]);
         let other = flows(&[
             ("cubic", 20, Some(0.4)),
@@ -73,11 +78,13 @@ mod tests {
             ("cubic", 10, Some(1.0)),
             ("cubic", 50, Some(1.0)),
             ("cubic", 50, None),
+            ("cubic", 51, Some(1.0)),
         ]);
         let of = |take, class: Option<&str>| {
             let class = class.map(str::to_string);
             let with = "x".to_string();
-            let measure = Measure::Paired { with, class, over_bytes: 10, take };
+            let up_to_bytes = Some(50);
+            let measure = Measure::Paired { with, class, over_bytes: 10, up_to_bytes, take };
             paired(&measure, &one, &other)
         };
         let close = |found: Option<f64>, expected: f64| {
