@@ -34,8 +34,8 @@
 //!
 //! Differs from the paper in: reports are an option of pure ACKs, since a payload would become part
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
-//! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a rate
-//! for routers that know no order. A rate in 5 counts IP packets as R does.
+//! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a
+//! rate for routers that know no order. A rate in 5 counts IP packets as R does.
 
 mod guards;
 mod marks;
