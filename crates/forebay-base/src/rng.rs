@@ -34,6 +34,8 @@ pub enum Stream {
     FlowSize = 12,
     /// When a flow starts, where that is drawn by a law.
     FlowStart = 13,
+    /// What the maker of forged packets does not know.
+    Forgery = 14,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
     /// A generator of delivery traces.

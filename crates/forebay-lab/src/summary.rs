@@ -215,6 +215,7 @@ fn notes(
     for of in aggregate {
         let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
         notes.extend(empty_window(scenario, &of.protocol, &mine));
+        notes.extend(gave_up(&of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
         notes.extend(buffer_limits::notes(scenario, &of.protocol, &mine));
@@ -249,6 +250,14 @@ fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<
              utilisation and queue delay count nothing of them"
         )
     })
+}
+
+/// Flows whose senders had no answer for so long that they ended.
+fn gave_up(name: &str, runs: &[&RunResult]) -> Option<String> {
+    let flows = || runs.iter().flat_map(|run| &run.per_flow);
+    let (ended, all) = (flows().filter(|flow| flow.end == "timed_out").count(), flows().count());
+    let why = "their senders had no answer to many retransmissions, and gave up";
+    (ended > 0).then(|| format!("{name}: {ended} of {all} flows timed out: {why}"))
 }
 
 /// Flows that had a tenth of the run or more and got nothing through.
@@ -397,6 +406,10 @@ mod tests {
         let cut = "events=[{ at = \"4s\", link = \"a-b\", state = \"down\" }]";
         let expected = ["cubic: 1 of 2 flows delivered nothing"];
         assert_eq!(notes_of(&[cut, "until_s=10"]), expected);
+        // Without an end of the run its sender goes on until it gives up.
+        let timed_out = "cubic: 1 of 2 flows timed out: their senders had no answer to many \
+                         retransmissions, and gave up";
+        assert_eq!(notes_of(&[cut]), [timed_out, expected[0]]);
         // It began in the last tenth: no wonder.
         assert_eq!(notes_of(&[cut, "until_s=5.5"]), [""; 0]);
     }

@@ -29,7 +29,13 @@ impl Scenario {
             links: self.directed_links(seed, &network),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
-            events: self.events.clone(),
+            events: self.all_events(seed),
+            reassembly: self.reassembly,
+            reassembly_of: (0..)
+                .map(NodeId)
+                .zip(&self.nodes)
+                .filter_map(|(id, node)| Some((id, node.reassembly?)))
+                .collect(),
         })
     }
 
@@ -83,6 +89,7 @@ impl Scenario {
             reorder: wire.reorder,
             loss: wire.loss,
             loss_model: wire.loss_model.clone(),
+            middlebox: wire.middlebox.clone(),
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
             queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),

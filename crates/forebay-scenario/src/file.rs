@@ -1,5 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::attacks::AttackEntry;
 use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
@@ -12,8 +13,10 @@ use super::item::{Entry, Item, Value};
 use super::kickass::KickAssTable;
 use super::life::{Before, LawOf, Rounds, WriteTable};
 use super::losses::LossKey;
+use super::middleboxes::MiddleboxTable;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::reassembly::ReassemblyTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::schedules::ScheduleKey;
 use super::sizes::SizeOf;
@@ -112,6 +115,8 @@ sections! {
             rcp: RcpTable,
             /// Ports of routers under Kick-Ass.
             kickass: KickAssTable,
+            /// How hosts put pieces of datagrams together again.
+            reassembly: ReassemblyTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
@@ -130,6 +135,8 @@ sections! {
             flows: Vec<At<FlowGroup>>,
             /// What happens to the network.
             events: Vec<At<EventEntry>>,
+            /// Packets that somebody forges.
+            attacks: Vec<At<AttackEntry>>,
             /// Links, hosts and flows in CSV files.
             csv: CsvFiles,
             /// What is expected of the results.
@@ -164,6 +171,9 @@ sections! {
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0. Or a table:
             /// losses in bursts with `enter` and `leave`, or of `packets` by their numbers.
             loss: LossKey,
+            /// A middlebox between transmitter and wire: which TCP options it strips, whether it
+            /// sets DF, and what it does with fragments. An empty table: none.
+            middlebox: MiddleboxTable,
             /// Longest IP packet in bytes; default 1500.
             mtu_bytes: u16,
             /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
@@ -237,6 +247,8 @@ sections! {
             /// Each next host of the group has so much more delay on its access link, in both
             /// directions, with unit; default "0s".
             delay_step: Span,
+            /// What differs from `reassembly` at the top.
+            reassembly: ReassemblyTable,
         }
         flatten params: LinkParams,
     }
@@ -753,6 +765,7 @@ impl LinkParams {
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
             reorder: self.reorder.clone().or_else(|| other.reorder.clone()),
             loss: self.loss.clone().or_else(|| other.loss.clone()),
+            middlebox: self.middlebox.clone().or_else(|| other.middlebox.clone()),
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
             queue,

@@ -14,8 +14,9 @@ use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::MAX_DELAY;
-use super::{Link, LinkDirection, Node};
+use super::{Link, LinkDirection, Node, reassembly};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_net::ReassemblyLimits;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -41,6 +42,8 @@ pub(super) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
+    /// How hosts put pieces together that say nothing of it.
+    pub reassembly: ReassemblyLimits,
     traces: TraceFiles,
     /// What is not here because it was declared wrongly.
     pub lost: Lost,
@@ -55,7 +58,9 @@ pub(super) fn expand(
     faults: &mut Faults,
 ) -> Topology {
     let traces = TraceFiles::new(base);
-    let mut topology = Topology { lost, traces, ..Topology::default() };
+    let limits = reassembly::resolve(file.reassembly.as_ref(), ReassemblyLimits::default());
+    let reassembly = faults.or(limits, ReassemblyLimits::default());
+    let mut topology = Topology { lost, traces, reassembly, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -213,7 +218,7 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host, router: None });
+        self.nodes.push(Node { name, is_host, router: None, reassembly: None });
         self.ports.push(Vec::new());
         Ok(id)
     }
@@ -238,9 +243,12 @@ impl Topology {
                 return Err(count.fault(too_many("links of one node", count.value as usize)));
             }
         }
+        let given = host.reassembly.as_ref();
+        let limits = given.map(|_| reassembly::resolve(given, self.reassembly)).transpose()?;
         for number in numbers {
             let name = numbered(&host.name, number)?;
-            self.add_node(name, true, |problem| host.name.fault(problem))?;
+            let id = self.add_node(name, true, |problem| host.name.fault(problem))?;
+            self.nodes[id.index()].reassembly = limits;
         }
         Ok(())
     }
@@ -512,6 +520,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss,
         loss_model,
+        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: overhead_bytes(params, &channel),
         channel,

@@ -1,7 +1,7 @@
 //! Results of a simulation.
 
 use forebay_base::{Rate, Span, Time};
-use forebay_net::{AnyLink, LinkStats};
+use forebay_net::{AnyLink, LinkStats, MiddleboxCounts};
 use forebay_transport::{Connection, Counters, EndCause, RttSummary};
 
 /// The result of a flow so far.
@@ -73,6 +73,10 @@ impl LinkOutcome<'_> {
     /// Counts.
     pub fn stats(&self) -> LinkStats {
         self.link.stats(self.now)
+    }
+    /// What the middlebox on it did.
+    pub fn middlebox(&self) -> MiddleboxCounts {
+        self.link.middlebox()
     }
     /// Time spent transmitting.
     pub fn busy(&self) -> Span {

@@ -164,7 +164,7 @@ impl<D: Driver> Fabric<D> {
 
     /// A packet comes to a node.
     #[inline(never)]
-    fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+    pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
             Node::Host(_) => self.receive_loose(node, packet),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),

@@ -1,7 +1,8 @@
 //! Caches of the sizes that the margin rule gives them: nothing is lost, and nothing waits in vain.
 #![allow(clippy::print_stdout)] // the table
 
-use super::lab::{Result, run};
+use super::lab::{Result, goodputs, run};
+use forebay_base::DropReason;
 use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
 use forebay_router::inrpp::{CacheLimits, CacheSize};
 use forebay_scenario::{LoadOptions, Scenario};
@@ -208,5 +209,37 @@ fn repairs_that_overtake_are_no_reason_to_refuse_the_overtaken() {
         show(&format!("40-10 Mbit/s, 1 % lost, timestamps {timestamps}"), &result);
         assert_eq!((result.cache_drops, result.queue_drops), (0, 0));
         assert!(result.resent < 0.012 && result.ratio < 1.05, "{result:?}");
+    }
+}
+
+/// One flow of CUBIC among 50 of INRPP, and the other way round, over one link of 20 Mbit/s and
+/// over three with ten more flows on each. A flow that was new again each time that its queue had
+/// run dry had 1.315 of its share over one link, and one of INRPP 0.961.
+#[test]
+fn one_among_fifty_has_its_share() {
+    for (links, kinds) in [1, 3].into_iter().flat_map(|n| [(n, "inrpp"), (n, "cubic")]) {
+        let other = if kinds == "inrpp" { "cubic" } else { "inrpp" };
+        let mut text = Text::chain(&vec![20; links]);
+        let mut flow = |ends, at_ms, protocol: &str| {
+            text.flow(ends, at_ms, 1);
+            let given = format!("endless = true\nprotocol = \"{protocol}\"");
+            text.text = text.text.replace("bytes = 1\n", &format!("{given}\n"));
+        };
+        (0..50).for_each(|i| flow((0, links), 20 * i, kinds));
+        flow((0, links), 10, other);
+        if links > 1 {
+            for i in 0..10 * links {
+                flow((i % links, i % links + 1), 0, if i < 5 * links { kinds } else { other });
+            }
+        }
+        text.text = format!("until_s = 60\n{}", text.text);
+        let (mbps, sim) = goodputs(&text.spec(), 20, 60);
+        // Payload of packets of 1 500 bytes: timestamps, and the echo.
+        let payload = if other == "cubic" { 1448.0 } else { 1440.0 };
+        let flows = if links > 1 { 61.0 } else { 51.0 };
+        let share = mbps[50] / (20.0 / flows * payload / 1500.0);
+        println!("| one {other} among 50, {links} links | {share:.3} |");
+        assert!((share - 1.0).abs() < 0.05, "one {other} among 50, {links} links: {share}");
+        assert_eq!(sim.drops().count(DropReason::CacheFull), 0);
     }
 }

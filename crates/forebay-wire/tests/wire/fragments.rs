@@ -133,9 +133,22 @@ fn pieces_that_do_not_fit_are_refused_and_kept() {
         pieces.insert(1, twice);
     });
     refused(&|pieces, arena| pieces.drain(..).for_each(|p| arena.free(p)));
-    refused(&|pieces, arena| {
-        pieces.drain(..).for_each(|p| arena.free(p));
-        let whole = fragmentable(1000, arena);
-        pieces.extend(three_pieces(whole, arena));
-    });
+}
+
+#[test]
+fn typed_pieces_join_by_their_bytes_and_beside_others() {
+    let (mut arena, plan) = (Arena::default(), AddressPlan::default());
+    for bytes_of_first in [false, true] {
+        let whole = fragmentable(1000, &mut arena);
+        let original = arena.duplicate(&whole);
+        let mut pieces = three_pieces(whole, &mut arena);
+        if bytes_of_first {
+            let first = through_bytes(vec![pieces.remove(0)], &mut arena);
+            pieces.splice(0..0, first);
+        }
+        let again = join(&mut pieces, &plan, &mut arena).unwrap();
+        assert_same(&original, &again, &arena);
+        [original, again].into_iter().for_each(|packet| arena.free(packet));
+    }
+    assert_eq!(arena.live(), 0);
 }
