@@ -27,10 +27,7 @@ pub use channel::{
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
-pub use host::{
-    DATAGRAM_MEMORY, Host, HostContext, Reassembly, ReassemblyLimits, Received, Socket,
-    piece_memory,
-};
+pub use host::{DATAGRAM_MEMORY, Host, HostContext, Reassembly, Received, Socket, piece_memory};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing};
 pub use link::{
@@ -40,6 +37,7 @@ pub use link::{
 pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, Forgery, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,
-    NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,
+    NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, ReassemblyLimits, SchemeSpec, SpecError,
+    TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

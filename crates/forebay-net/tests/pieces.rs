@@ -227,7 +227,7 @@ impl Way {
 
     /// Later than any piece may wait, a datagram comes in two pieces: all others end.
     fn flush(&mut self) {
-        self.now = self.now + Span::from_secs(60);
+        self.now += Span::from_secs(60);
         for to in 0..2 {
             for (first, more) in [(0, true), (8, false)] {
                 let piece = Some(Piece::from_outside(first, more, 17));

@@ -62,6 +62,7 @@ use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use alloc::boxed::Box;
+use cut::Cuttable;
 use fallback::{Look, Mode};
 use flows::Recent;
 use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
@@ -215,10 +216,6 @@ impl KickAssPort {
         }
         self.refresh();
     }
-    /// True if the packet would be cut to say the smallest code.
-    fn may_be_cut(&self, packet: &Packet, arena: &Arena) -> bool {
-        cut::lead_bytes(packet, Code::MIN, self.params.least_bytes, arena).is_some()
-    }
     /// What waits, as a share of the limit.
     fn filled(&self, queue: Backlog) -> f64 {
         match self.limit {
@@ -227,15 +224,20 @@ impl KickAssPort {
         }
     }
     /// Bytes of `packet` on the link, those of cutting included if it will be cut.
-    fn link_bytes(&mut self, packet: &Packet, cx: &PortContext<'_>) -> u64 {
+    fn link_bytes(
+        &mut self,
+        packet: &Packet,
+        cuttable: Option<Cuttable>,
+        cx: &PortContext<'_>,
+    ) -> u64 {
         let whole_bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
-        let extra_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
+        let lead_bytes =
+            cuttable.zip(self.least_code()).and_then(|(cut, code)| cut.lead_bytes(code));
         let will_be_cut = self.params.count_cuts
-            && self.least_code().is_some_and(|code| {
-                cut::lead_bytes(packet, code, self.params.least_bytes, cx.arena).is_some()
-            })
+            && lead_bytes.is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        if will_be_cut { whole_bytes + extra_bytes } else { whole_bytes }
+        let cut_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
+        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     fn is_due(
@@ -244,8 +246,9 @@ impl KickAssPort {
         cx: &PortContext<'_>,
         which: impl Fn(&mut (Recent, Recent)) -> &mut Recent,
     ) -> bool {
-        let gap = self.rtt() / u64::from(self.params.cuts_per_rtt.max(1));
         let Some(recent) = &mut self.recent else { return true };
+        let rtt = Span::from_secs_f64(self.control.rtt_s);
+        let gap = rtt / u64::from(self.params.cuts_per_rtt);
         flows::key(packet, cx.arena).is_none_or(|key| which(recent).is_due(key, cx.now, gap))
     }
 }
@@ -255,12 +258,12 @@ impl PortScheme for KickAssPort {
         self.catch_up(cx.now, queue);
         let is_full = !self.limit.admits(packet.wire_len(), queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filled(queue), is_full);
-        let may_be_cut = self.may_be_cut(packet, cx.arena);
-        self.mode.count_flow(packet, may_be_cut, cx.arena);
+        let cuttable = cut::cuttable(packet, self.params.least_bytes, cx.arena);
+        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
         }
-        let bytes = self.link_bytes(packet, cx);
+        let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
             self.full_sized.link_bytes += bytes;
@@ -276,15 +279,13 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filled(queue));
-        let Some(least) = self.least_code() else { return packet };
-        let may_be_cut =
-            cut::lead_bytes(&packet, least, self.params.least_bytes, cx.arena).is_some();
-        if !may_be_cut || !self.is_due(&packet, cx, |(_, cut)| cut) {
+        let cuttable = cut::cuttable(&packet, self.params.least_bytes, cx.arena);
+        let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
+        if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
         let code = self.draw(&packet, least, cx.arena);
-        let lead_bytes = cut::lead_bytes(&packet, code, self.params.least_bytes, cx.arena);
-        let Some(lead_bytes) = lead_bytes else { return packet };
+        let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
         match cut_ipv4(packet, lead_bytes, cx.arena) {
             Ok((lead, tail)) => {
                 behind.push(tail);

@@ -195,9 +195,9 @@ fn a_foreign_datagram_is_cut_on_each_link_that_is_too_narrow() {
         }
     });
     let injection = Injection { at: Time::ZERO, node: routers[0], port: PortId(0), bytes };
-    let options = Options { observer: Some(Box::new(tap)), ..Options::default() };
+    let injections = vec![injection];
+    let options = Options { observer: Some(Box::new(tap)), injections, ..Options::default() };
     let mut sim = Simulation::new(&world.spec, 1, options).expect("a sound network");
-    sim.inject(vec![injection]);
     assert_eq!(sim.run_until(Time::from_secs(2)).unwrap(), Status::FlowsEnded);
     let lens = |nth| -> Vec<(u16, u16)> {
         let of_link = |&&(second, ..): &&(bool, u16, u16)| second == nth;

@@ -19,12 +19,17 @@ const RTT: Span = Span::from_millis(100);
 #[derive(Clone)]
 struct Cutter {
     script: &'static [(u64, u16)],
+    /// Something before it sets DF on all that passes.
+    sets_df: bool,
     /// When data came to the port, and how long it was.
     came: Notes<(Time, u16)>,
 }
 
 impl PortScheme for Cutter {
     fn on_arrival(&mut self, packet: &mut Packet, _: Backlog, cx: &mut PortContext<'_>) {
+        if self.sets_df {
+            packet.set_dont_fragment(true);
+        }
         if packet.payload_len() > 0 {
             self.came.push((cx.now, packet.wire_len()));
         }
@@ -192,7 +197,7 @@ fn paper() -> Params {
 
 fn cutter(script: &'static [(u64, u16)]) -> (Scheme, Notes<(Time, u16)>) {
     let came = Notes::default();
-    let cutter = Cutter { script, came: came.clone() };
+    let cutter = Cutter { script, sets_df: false, came: came.clone() };
     (Arc::new(move || Box::new(cutter.clone())), came)
 }
 
@@ -333,6 +338,17 @@ fn a_peer_that_agrees_and_never_reports_leaves_tcp() {
     assert!((end(&cut) / end(&plain) - 1.0).abs() < 1e-3, "{} {}", end(&cut), end(&plain));
     assert!(cut.left().iter().all(|packet| !packet.reports));
     assert!(cut.left().iter().all(|p| Indicator::of_wire_len(p.wire_len).is_none()));
+}
+
+/// A middlebox sets DF on all packets: no code comes, and TCP goes on.
+#[test]
+fn df_that_is_set_on_the_way_leaves_tcp() {
+    let cutter = Cutter { script: &[(0, 640)], sets_df: true, came: Notes::default() };
+    let scheme: Scheme = Arc::new(move || Box::new(cutter.clone()));
+    let lab = lab(("kickass", Params::default()), Some(scheme), (Some(3_000_000), false));
+    lab.run(Time::from_secs(60));
+    assert_eq!(data(&lab), data(&newreno(None)));
+    assert!(lab.left().iter().any(|packet| packet.clear), "it was clear where it left");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use super::params::{Params, Take};
 use crate::extreme::{End, Extreme};
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
+use alloc::boxed::Box;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind};
 use forebay_signal::kickass::{Code, OFFER_BYTES, Offer, REPORT_BYTES, Report};
 
@@ -34,7 +35,8 @@ pub struct KickAssReceiver {
     /// Leading pieces by IP ID, the oldest at `oldest`.
     waiting: [Option<(u16, Code)>; WAITING],
     oldest: usize,
-    least: Extreme,
+    /// On the heap: it is large, and only codes touch it.
+    least: Box<Extreme>,
     rtt: RoundTrip,
     mean: Mean,
     told: Report,
@@ -83,7 +85,7 @@ impl KickAssReceiver {
             neighbours_are_one: settings.take == Take::Mean,
             waiting: [None; WAITING],
             oldest: 0,
-            least: Extreme::new(End::Smallest),
+            least: Box::new(Extreme::new(End::Smallest)),
             rtt: RoundTrip::Unknown,
             mean: Mean::default(),
             told: Report::default(),

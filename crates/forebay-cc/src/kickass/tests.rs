@@ -509,7 +509,7 @@ fn a_code_of_a_path_mtu_counts_once_it_varies() {
         flow.told(code(bytes - 8));
         assert_eq!(flow.mode(), Mode::Ka, "{bytes}");
         flow.told(code(bytes));
-        assert_eq!(flow.kickass.rate.is_some(), true);
+        assert!(flow.kickass.rate.is_some());
     }
     let mut flow = Flow::paper();
     flow.told(code(552));

@@ -18,11 +18,12 @@ mod single;
 mod socket;
 
 pub(crate) use reassembly::join;
-pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
+pub use reassembly::{DATAGRAM_MEMORY, Reassembly, piece_memory};
 pub use receive::Received;
 pub(crate) use single::{Outlet, SingleReceived};
 pub use socket::Socket;
 
+use crate::spec::ReassemblyLimits;
 use crate::workload::Workload;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
