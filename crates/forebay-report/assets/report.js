@@ -66,7 +66,7 @@
 
   function prefix(unit, most) {
     if (unit === "s") return most >= 1 ? ["", 1] : most >= 1e-3 ? ["m", 1e-3] : ["µ", 1e-6];
-    if (unit === "") return ["", 1];
+    if (unit === "" || unit === "1/s") return ["", 1];
     for (const [letter, scale] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
       if (most >= scale) return [letter, scale];
     }

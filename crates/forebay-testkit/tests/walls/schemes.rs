@@ -35,6 +35,8 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-scenario/src/protocol.rs",
             "crates/forebay-scenario/src/registry/kinds.rs",
             "crates/forebay-scenario/src/text.rs",
+            "crates/forebay-report/src/series.rs", // the curves of its ports
+            "crates/forebay-report/src/panels.rs", // the same, drawn
             "crates/forebay-signal/src/lib.rs",
         ],
     ),
