@@ -206,6 +206,20 @@ fn middleboxes_make_plain_tcp_or_silence() {
     assert!(dropped(&guarded, "middlebox") > 0);
 }
 
+/// Where a box sets DF in all packets, none is cut: plain TCP, which fills the link without the
+/// headers that cuts add.
+#[test]
+fn a_box_that_sets_df_leaves_nothing_to_cut() {
+    let set = ["attacks=[]", "link_defaults.middlebox={ set_df = true }"];
+    for protocol in ["plain", "kickass"] {
+        let result = run("kickass/spoofed-low", protocol, &set);
+        let mbps: f64 = goodput_mbps(&result).iter().sum();
+        println!("DF set, {protocol}: {mbps:.2} Mbit/s, {} packets", result.metrics.df_set);
+        assert!(mbps > FULL_MBPS && result.metrics.df_set > 1000, "{mbps}");
+        assert!(result.drops.keys().all(|&reason| reason == "full"), "{:?}", result.drops);
+    }
+}
+
 /// Who takes the offer and never reports has a sender that is plain TCP: it fills half of the
 /// queue, the port falls back, and all are.
 #[test]
