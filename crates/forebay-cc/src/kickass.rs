@@ -30,12 +30,12 @@
 //! flight among them; on 2 in TCP mode once a code was seen. It saves pieces: a cut costs 20 bytes,
 //! 58 on Ethernet, and a packet in two pieces is lost twice as often.
 //!
-//! Guards, each a parameter: see [`Params`].
+//! Guards against codes that no router meant: each is a parameter.
 //!
 //! Differs from the paper in: reports are an option of pure ACKs, since a payload would become part
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
-//! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a rate
-//! for routers that know no order. A rate in 5 counts IP packets as R does.
+//! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a
+//! rate for routers that know no order. A rate in 5 counts IP packets as R does.
 
 mod guards;
 mod marks;

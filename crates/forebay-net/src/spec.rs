@@ -5,6 +5,7 @@
 use crate::channel::{BucketSpec, DeliveryTrace};
 use crate::life::{After, Life, Writing};
 use crate::link::{LossModel, MiddleboxSpec};
+use crate::reassembly::ReassemblyLimits;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -53,28 +54,6 @@ impl NetSpec {
             NetEvent::Forge(forgery) => Some(forgery),
             _ => None,
         })
-    }
-}
-
-/// Bounds of the reassembly of a host. The default is that of Linux 6.18.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReassemblyLimits {
-    /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
-    /// 3.3.2 asks for 60 to 120 s.)
-    pub timeout: Span,
-    /// No piece is taken while those held take more memory than this, as [`crate::piece_memory`] counts:
-    /// `net.ipv4.ipfrag_high_thresh`, 4 MiB.
-    pub memory_bytes: u64,
-    /// What is held of a datagram is dropped when its next piece comes, if that is more than this
-    /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
-    /// off.
-    pub max_distance: u32,
-}
-
-impl Default for ReassemblyLimits {
-    fn default() -> Self {
-        let timeout = Span::from_secs(30);
-        ReassemblyLimits { timeout, memory_bytes: 4 << 20, max_distance: 64 }
     }
 }
 

@@ -11,15 +11,15 @@
 //!    of 1520 where all are cut. At C = 150 Mbit/s one flow is told 148.0;
 //! 3. d is the mean of the round-trip times that indicators say (packets with DF of 600 to 611
 //!    bytes);
-//! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole and
-//!    at least 1500 bytes long, or is the leading piece of a datagram and longer than the code says.
-//!    All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of what
-//!    was cut;
+//! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole
+//!    and at least 1500 bytes long, or is the leading piece of a datagram and longer than the code
+//!    says. All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of
+//!    what was cut;
 //! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
 //!    fallback, in which senders are TCP. Above the largest code the largest is said.
 //!
-//! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4 %
-//! apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
+//! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4
+//! % apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
 //! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
 //! in all routers, so that the lower of two equal rates is not too low (two draws: up to 1.6 %).
 //!
@@ -27,25 +27,25 @@
 //! beta) C d` stands.
 //!
 //! Fallback "hardened": the paper's rule does not end where TCP alone keeps more than half of a
-//! queue filled, begins with every burst, and R, computed from a load that does not listen, falls to
-//! nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above half
-//! of the limit, where the limit is reached after more than d above half, or where R falls below the
-//! smallest code. They come back after the mean was below 0.35 for d, 2 d after they ended at the
-//! soonest. If it never is, they come back for 4 d on trial, first after 2 s, after each failure
-//! after twice as long, at most 16 s, and after 2 s again when signals have lasted 10 s. Where nine
-//! tenths of what arrives is of flows that let routers cut, nobody else fills the queue: the trial
-//! comes as soon as the others have left, and then every 2 s. Until signals are back R is `(1 - q /
-//! 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C / N`; Q is the
-//! limit, and N the flows that were seen in the last d (linear counting, Whang et al. 1990,
-//! doi:10.1145/78922.78925).
+//! queue filled, begins with every burst, and R, computed from a load that does not listen, falls
+//! to nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
+//! half of the limit, where the limit is reached after more than d above half, or where R falls
+//! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
+//! ended at the soonest. If it never is, they come back for 4 d on trial, first after 2 s, after
+//! each failure after twice as long, at most 16 s, and after 2 s again when signals have lasted 10
+//! s. Where nine tenths of what arrives is of flows that let routers cut, nobody else fills the
+//! queue: the trial comes as soon as the others have left, and then every 2 s. Until signals are
+//! back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma
+//! C / N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et
+//! al. 1990, doi:10.1145/78922.78925).
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
-//! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near to
-//! its end as it can be, for a packet that comes whole says nothing. Where several routers fall back
-//! or signal, a missing code tells nothing of the others: with `explicit_tcp` a port that falls back
-//! says the smallest code, which end points that agreed on it take for that, and others for 120
-//! kbit/s.
+//! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
+//! to its end as it can be, for a packet that comes whole says nothing. Where several routers fall
+//! back or signal, a missing code tells nothing of the others: with `explicit_tcp` a port that
+//! falls back says the smallest code, which end points that agreed on it take for that, and others
+//! for 120 kbit/s.
 
 mod cut;
 mod fallback;

@@ -86,8 +86,9 @@ sections! {
             max_interval: Span,
             /// First rate as a share of the link, above 0 and at most 1; default 0.05.
             initial_share: Number,
-            /// Which code says a rate between two: "floor" (the lower one; in the paper), "dither" (one of both, drawn for each packet so that the mean is the rate)
-            /// or "shared" (the same by a hash of the packet, alike in all routers).
+            /// Which code says a rate between two: "floor" (the lower one; in the paper), "dither"
+            /// (one of both, drawn for each packet so that the mean is the rate) or "shared" (the
+            /// same by a hash of the packet, alike in all routers).
             rounding: RoundingName,
             /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
             /// 1500.
@@ -101,7 +102,8 @@ sections! {
             /// Only packets whose IP ID is the tag say round-trip times; default false: all that
             /// have DF and 600 to 611 bytes.
             tagged: bool,
-            /// When ports stop to signal: "paper" (while more than half of the limit waits) or "hardened" (by means, with hysteresis and trials).
+            /// When ports stop to signal: "paper" (while more than half of the limit waits) or
+            /// "hardened" (by means, with hysteresis and trials).
             fallback: FallbackName,
             /// Say the smallest code in fallback instead of nothing, so that senders behind a
             /// router that still signals hear of it; default false.

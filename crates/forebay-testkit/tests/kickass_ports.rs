@@ -53,7 +53,8 @@ fn packets_with_df_pass_as_if_there_were_no_such_ports() {
     }
 }
 
-/// Every option, also as bytes: the stream arrives, nothing is forgotten, and the trace is the same.
+/// Every option, also as bytes: the stream arrives, nothing is forgotten, and the trace is the
+/// same.
 #[test]
 fn what_is_cut_arrives_whole_whatever_the_options() {
     for params in [

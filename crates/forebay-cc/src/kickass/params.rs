@@ -60,20 +60,22 @@ pub struct Params {
     /// Round trips without a code that end KA mode, 1 to 100. `paper` (section II-C2): 1;
     /// `recommended`: 2.
     pub silence_rtts: Option<f64>,
-    /// Take the lowest code for "use TCP", where the peer does, too. `paper`: false.
+    /// Take the lowest code for "use TCP", where the peer does, too. `paper`: false;
+    /// `recommended`: true.
     pub explicit_tcp: Option<bool>,
-    /// Draw indicators such that their mean is the RTT. `paper`: false.
+    /// Draw indicators such that their mean is the RTT. `paper`: false; `recommended`: true.
     pub dither_indicators: Option<bool>,
-    /// Write a tag into the IP ID of indicators. `paper`: false.
+    /// Write a tag into the IP ID of indicators. `paper`: false; `recommended`: true.
     pub tag_indicators: Option<bool>,
-    /// Guard: a code counts once its datagram is complete and TCP has accepted it. `paper`: false.
+    /// Guard: a code counts once its datagram is complete and TCP has accepted it. `paper`: false;
+    /// `recommended`: true.
     pub complete: Option<bool>,
     /// Guard: a code that a common path MTU makes counts only once codes have varied. `paper`:
-    /// false.
+    /// false; `recommended`: true.
     pub doubt_mtu: Option<bool>,
-    /// Guard: a code that says at least twice or at most half of the last one counts with the
-    /// second that agrees. Until then a rise waits, and a fall halves, once in a round trip.
-    /// `paper`: false.
+    /// Guard: a rise of two codes or more, and a fall to less than half, count with the second code
+    /// that agrees. Until then a rise waits, and a fall halves, once in a round trip. `paper`:
+    /// false; `recommended`: true.
     pub agree: Option<bool>,
     /// Guard: rates above 1 Gbit/s are cut to this multiple of what was delivered in the last round
     /// trip, 2 to 1000; 0: off. `paper`: 0; `recommended`: 4.
@@ -82,8 +84,13 @@ pub struct Params {
     /// known.
     pub interface_mbps: f64,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
-    /// false.
+    /// false; `recommended`: true.
     pub watch_df: Option<bool>,
+    /// For experiments: the receiver reports codes that are this much larger (if below 0, smaller)
+    /// than those that came, -181 to 181; each step is 6.4 % of the rate.
+    pub lie_codes: i16,
+    /// For experiments: the receiver takes the offer and never reports.
+    pub mute: bool,
 }
 
 impl Params {
@@ -99,6 +106,7 @@ impl Params {
         let multiple = s.delivered_multiple;
         let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
+        require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
         require((0.0..=400_000.0).contains(&interface), "interface_mbps", "0 to 400 000")
     }

@@ -30,6 +30,9 @@ pub struct KickAssReceiver {
     /// The peer's offer on its last SYN or SYN-ACK.
     peer: Option<Offer>,
     complete: bool,
+    /// For experiments: see [`Params`].
+    lie_codes: i16,
+    mute: bool,
     /// Codes from one to the next are no news: the router draws between them.
     neighbours_are_one: bool,
     /// Leading pieces by IP ID, the oldest at `oldest`.
@@ -82,6 +85,8 @@ impl KickAssReceiver {
             own: settings.offer(),
             peer: None,
             complete: settings.complete,
+            lie_codes: params.lie_codes,
+            mute: params.mute,
             neighbours_are_one: settings.take == Take::Mean,
             waiting: [None; WAITING],
             oldest: 0,
@@ -105,8 +110,15 @@ impl KickAssReceiver {
         taken && code == Code::MIN
     }
 
+    /// What is reported of a code: the code.
+    fn told_of(&self, code: Code) -> Code {
+        let told = i16::from(code.byte()) + self.lie_codes;
+        let bounds = [Code::MIN, Code::MAX].map(|code| i16::from(code.byte()));
+        Code::from_byte(told.clamp(bounds[0], bounds[1]) as u8).unwrap_or(code)
+    }
     /// A code counts.
     fn on_code(&mut self, now: Time, code: Code) {
+        let code = self.told_of(code);
         let rtt = self.rtt();
         // `Extreme` keeps times; a code is as good as one.
         let byte = Span::from_nanos(code.byte().into());
@@ -158,7 +170,11 @@ impl KickAssReceiver {
         {
             self.on_code(now, code);
         }
-        if self.told.signalled > 0 && self.is_news() { AckDemand::Now } else { AckDemand::Policy }
+        if self.told.signalled > 0 && !self.mute && self.is_news() {
+            AckDemand::Now
+        } else {
+            AckDemand::Policy
+        }
     }
 }
 
@@ -201,7 +217,7 @@ impl Feedback for KickAssReceiver {
         }
         // Where no code ever came, ACKs are those of plain TCP.
         let news = self.told.signalled > 0 || self.told.silent > 0;
-        if self.told.last.is_some() && news && room(REPORT_BYTES) {
+        if self.told.last.is_some() && news && room(REPORT_BYTES) && !self.mute {
             self.told.push(options).expect("the room was looked at");
             self.reported = self.told.last;
             (self.told.signalled, self.told.silent) = (0, 0);
@@ -304,6 +320,26 @@ mod tests {
         for _ in 0..9 {
             assert_eq!(cut(&mut receiver, NOW, (1, 640)), AckDemand::Policy);
             assert!(filled(&mut receiver, NOW).is_empty());
+        }
+    }
+
+    /// A liar's codes stay codes; who is mute writes what plain TCP writes.
+    #[test]
+    fn receivers_of_experiments_lie_and_keep_silent() {
+        for (lie_codes, bytes, told) in
+            [(16, 640, 768), (-4, 640, 608), (9, 1464, 1472), (-9, 24, 24)]
+        {
+            let mut receiver = receiver(&Params { lie_codes, ..Params::paper() });
+            cut(&mut receiver, NOW, (7, bytes));
+            let report = report(&mut receiver, NOW).unwrap();
+            assert_eq!((report.last, report.least), (Some(code(told)), Some(code(told))));
+        }
+        let mut receiver = receiver(&Params { mute: true, ..Params::default() });
+        assert_eq!(cut(&mut receiver, NOW, (7, 640)), AckDemand::Policy);
+        assert!(filled(&mut receiver, NOW).is_empty());
+        for bad in [-182, 182] {
+            let error = Params { lie_codes: bad, ..Params::default() }.check().unwrap_err();
+            assert_eq!((error.param, error.allowed), ("lie_codes", "-181 to 181"));
         }
     }
 

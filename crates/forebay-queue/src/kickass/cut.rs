@@ -12,8 +12,8 @@ pub(super) struct Cuttable {
     leads: bool,
 }
 
-/// None: `packet` passes as it is, whatever the code. `least_bytes` is the shortest whole packet that
-/// is cut.
+/// None: `packet` passes as it is, whatever the code. `least_bytes` is the shortest whole packet
+/// that is cut.
 #[inline]
 pub(super) fn cuttable(packet: &Packet, least_bytes: u16, arena: &Arena) -> Option<Cuttable> {
     if packet.dont_fragment() || packet.version() == IpVersion::V6 {

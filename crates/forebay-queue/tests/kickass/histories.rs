@@ -222,7 +222,8 @@ fn published(port: &KickAssPort, now: Time, name: &str) -> f64 {
 }
 
 /// A trial that began while others were there fails, after 4 d at the most; the next one comes 2 s
-/// later, finds nobody else, and signals stay. What indicators say of d is up to 1.5 times what it is.
+/// later, finds nobody else, and signals stay. What indicators say of d is up to 1.5 times what it
+/// is.
 #[test]
 fn the_trap_does_not_close_in_a_thousand_histories() {
     let mut returns: Vec<f64> = Vec::new();

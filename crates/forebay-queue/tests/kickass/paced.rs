@@ -148,7 +148,7 @@ fn one(mut params: KickAssPortParams, flows: u32, seed: u64, measured_s: u64) ->
     // know no fallback.
     params.control.initial_share = 0.5 / f64::from(flows);
     let mut run = Run::new(params, flows, seed);
-    let (from, end) = (Time::from_secs(10), Time::from_secs(10 + measured_s));
+    let (from, end) = (Time::from_secs(5), Time::from_secs(5 + measured_s));
     run.run_until(Time::ZERO, from);
     run.sent_bytes = 0;
     let mut queue = run.run_until(from, end);
@@ -201,7 +201,7 @@ fn static_flows_fill_the_link_with_a_short_queue() {
 #[test]
 #[ignore = "minutes: cargo test --release -p forebay-queue --test kickass -- --ignored --nocapture"]
 fn static_flows_fill_the_link_in_a_hundred_phases() {
-    static_flows(100, 20);
+    static_flows(100, 5);
 }
 
 /// The table of the fact sheet, 1.6, with other gains and more flows.
@@ -215,7 +215,7 @@ fn the_table_of_codes_and_dither() {
                 let mut params = with(rounding);
                 (params.control.alpha, params.control.beta) = (alpha, beta);
                 println!("alpha {alpha}, beta {beta}");
-                many(params, flows, 20, 20);
+                many(params, flows, 10, 10);
             }
         }
     }

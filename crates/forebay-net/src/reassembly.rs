@@ -9,12 +9,33 @@
 //! Two datagrams with the same identification may be mixed up (RFC 4963). The pieces are put
 //! together by their bytes then, and the checksum of TCP decides.
 
-use crate::spec::ReassemblyLimits;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Addr, Arena, DropLog, DropReason, Ecn, Packet, Span, Time};
 use forebay_wire::AddressPlan;
+
+/// Bounds of the reassembly of a host. The default is that of Linux 6.18.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReassemblyLimits {
+    /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
+    /// 3.3.2 asks for 60 to 120 s.)
+    pub timeout: Span,
+    /// No piece is taken while those held take more memory than this, as [`piece_memory`] counts:
+    /// `net.ipv4.ipfrag_high_thresh`, 4 MiB.
+    pub memory_bytes: u64,
+    /// What is held of a datagram is dropped when its next piece comes, if that is more than this
+    /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
+    /// off.
+    pub max_distance: u32,
+}
+
+impl Default for ReassemblyLimits {
+    fn default() -> Self {
+        let timeout = Span::from_secs(30);
+        ReassemblyLimits { timeout, memory_bytes: 4 << 20, max_distance: 64 }
+    }
+}
 
 /// Memory that Linux counts for a piece of `wire_len` bytes, on a 64-bit machine: 256 bytes of
 /// `sk_buff`, and a power of two that holds the packet with 14 bytes of Ethernet, 64 of headroom
