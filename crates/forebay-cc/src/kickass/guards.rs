@@ -118,8 +118,8 @@ const LOST_PACKETS: u32 = 3;
 const LOST_EVENTS: u32 = 2;
 
 impl DfWatch {
-    /// A packet was lost. Where those with DF are lost, too, it is congestion, of which packets that
-    /// may be cut have their share.
+    /// A packet was lost. Where those with DF are lost, too, it is congestion, of which packets
+    /// that may be cut have their share.
     pub fn on_lost(&mut self, clear: bool) {
         match clear {
             true => (self.lost, self.fresh) = (self.lost + 1, true),
