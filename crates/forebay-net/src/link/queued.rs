@@ -198,7 +198,10 @@ impl QueuedLink {
         if self.takes_at_once(cx.now) {
             if self.transparent {
                 self.transmit(packet, queued_at, (cx.now, cx.now), cx);
-            } else if let Some(packet) = self.pipeline.pass(packet, cx) {
+                return Ok(());
+            }
+            self.may_wait = true; // what is cut off from it
+            if let Some(packet) = self.pipeline.pass(packet, cx) {
                 self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             }
             return Ok(());
