@@ -326,7 +326,7 @@ impl Arena {
 
     /// Fold the cold part of `packet` into its digest. A fragment contributes its IP header, and
     /// its ports if it holds them.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn digest_cold(&self, packet: &Packet, hot: u64) -> u64 {
         let cold = self.cold(packet.cold());
         let small = (cold.dscp as u64) << 40
@@ -341,10 +341,18 @@ impl Arena {
         digest.word(hot);
         digest.word(small);
         digest.word(cold.flow_label as u64);
-        for options in [&cold.ip_options, &cold.tcp_options] {
-            digest.word(options.len() as u64);
-            options.words().for_each(|word| digest.word(word));
+        if packet.kind() == Kind::Tcp && cold.ip_options.is_empty() {
+            digest.word(0); // as of any empty list
+            digest.options(&cold.tcp_options);
+            return digest.finish();
         }
+        Arena::digest_rest(packet, cold, digest)
+    }
+    /// The same from the IP options on.
+    #[inline(never)]
+    fn digest_rest(packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
+        digest.options(&cold.ip_options);
+        digest.options(&cold.tcp_options);
         if let (Kind::Piece, Some(piece)) = (packet.kind(), cold.piece) {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
@@ -354,6 +362,14 @@ impl Arena {
             digest_opaque(&mut digest, packet.version(), body);
         }
         digest.finish()
+    }
+}
+
+impl Digest {
+    #[inline(always)]
+    fn options(&mut self, options: &OptionList) {
+        self.word(options.len() as u64);
+        options.words().for_each(|word| self.word(word));
     }
 }
 

@@ -62,6 +62,7 @@ impl OptionList {
         &self.bytes[..self.len as usize]
     }
     /// The bytes as 64-bit words, the first byte in the low bits, filled up with zeros.
+    #[inline]
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
         // Bytes behind the options are zero: equality of lists depends on it.
         let (words, _) = self.bytes.as_chunks::<8>();
@@ -116,16 +117,21 @@ impl OptionList {
     /// The data (without ExID) of the first experimental option with `ex_id`.
     #[inline]
     pub fn find_experiment(&self, ex_id: u16) -> Option<&[u8]> {
-        // Most lists begin with it.
-        let [high, low] = ex_id.to_be_bytes();
-        if let [kind::EXPERIMENT, len, a, b, ..] = *self.as_bytes()
-            && (a, b) == (high, low)
-            && let Some(data) = self.as_bytes().get(4..len as usize)
-        {
-            return Some(data);
+        // Most lists begin with it, or are of one other option.
+        let bytes = self.as_bytes();
+        if let [kind::EXPERIMENT, len, a, b, ..] = *bytes {
+            if u16::from_be_bytes([a, b]) == ex_id
+                && let Some(data) = bytes.get(4..len as usize)
+            {
+                return Some(data);
+            }
+            if len as usize == bytes.len() {
+                return None;
+            }
         }
         self.search_experiment(ex_id)
     }
+    #[inline(never)]
     fn search_experiment(&self, ex_id: u16) -> Option<&[u8]> {
         self.iter()
             .filter(|o| o.kind == kind::EXPERIMENT)

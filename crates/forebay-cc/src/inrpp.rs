@@ -632,7 +632,7 @@ impl Feedback for InrppReceiver {
 mod tests {
     use super::*;
     use crate::controller::{CongestionCause, Controller};
-    use crate::testbed::{MSS, ack, congestion, init, sent};
+    use crate::testbed::{MSS, ack, congestion, init, next_packet, sent};
     use alloc::vec::Vec;
     use forebay_base::kind;
 
@@ -670,8 +670,7 @@ mod tests {
         inrpp.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first });
     }
     fn echo(inrpp: &mut Inrpp) -> Option<u32> {
-        let next =
-            NextPacket { number: 0, syn: false, retransmission: false, payload_bytes: MSS as u32 };
+        let next = next_packet();
         let options = inrpp.stamp(NOW, &next).options.unwrap();
         assert_eq!(options.len(), usize::from(inrpp.option_bytes()));
         Echo::find(&options).unwrap().0.map(Nonce::get)
@@ -1099,8 +1098,7 @@ mod tests {
         let params = Params { notify_on_data: true, ..Params::default() };
         let mut inrpp = Inrpp::new(&params, init(10));
         let mut receiver = InrppReceiver::new(&Params::default());
-        let next =
-            NextPacket { number: 0, syn: true, retransmission: false, payload_bytes: MSS as u32 };
+        let next = NextPacket { syn: true, ..next_packet() };
         let stamp = inrpp.stamp(NOW, &next).options.unwrap();
         assert_eq!(Notice::find(&stamp), Some(Notice::default()));
         assert_eq!(stamp.len(), usize::from(inrpp.option_bytes()));

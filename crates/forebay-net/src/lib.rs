@@ -17,6 +17,7 @@ mod ids;
 mod life;
 mod link;
 mod look_ahead;
+mod reassembly;
 mod spec;
 mod workload;
 
@@ -27,10 +28,7 @@ pub use channel::{
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
-pub use host::{
-    DATAGRAM_MEMORY, Host, HostContext, Reassembly, ReassemblyLimits, Received, Socket,
-    piece_memory,
-};
+pub use host::{Host, HostContext, Received, Socket};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing};
 pub use link::{
@@ -38,6 +36,7 @@ pub use link::{
     QueuedLink, StripOptions,
 };
 pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
+pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, Forgery, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,
     NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,

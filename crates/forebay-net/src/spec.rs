@@ -3,9 +3,9 @@
 //! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::{BucketSpec, DeliveryTrace};
-use crate::host::ReassemblyLimits;
 use crate::life::{After, Life, Writing};
 use crate::link::{LossModel, MiddleboxSpec};
+use crate::reassembly::ReassemblyLimits;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;

@@ -11,15 +11,15 @@
 //!    of 1520 where all are cut. At C = 150 Mbit/s one flow is told 148.0;
 //! 3. d is the mean of the round-trip times that indicators say (packets with DF of 600 to 611
 //!    bytes);
-//! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole and
-//!    at least 1500 bytes long, or is the leading piece of a datagram and longer than the code says.
-//!    All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of what
-//!    was cut;
+//! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole
+//!    and at least 1500 bytes long, or is the leading piece of a datagram and longer than the code
+//!    says. All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of
+//!    what was cut;
 //! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
 //!    fallback, in which senders are TCP. Above the largest code the largest is said.
 //!
-//! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4 %
-//! apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
+//! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4
+//! % apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
 //! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
 //! in all routers, so that the lower of two equal rates is not too low (two draws: up to 1.6 %).
 //!
@@ -27,21 +27,25 @@
 //! beta) C d` stands.
 //!
 //! Fallback "hardened": the paper's rule does not end where TCP alone keeps more than half of a
-//! queue filled, or begins with every burst. Here the mean of the queue over d counts. Signals end
-//! where it is above half of the limit, or where the limit is reached after more than d above half;
-//! they come back after it was below 0.35 for d, 2 d after they ended at the soonest. If it never
-//! is, they come back for 4 d on trial, first after 2 s, after each failure after twice as long, at
-//! most 16 s, and after 2 s again when a quarter of the flows has left or signals have lasted 10 s.
-//! Meanwhile R is not computed from a load that does not listen: it is `(1 - q / 2Q) gamma C / N`,
-//! Q the limit and N the flows that were seen in the last d (linear counting, Whang et al. 1990,
-//! doi:10.1145/78922.78925).
+//! queue filled, begins with every burst, and R, computed from a load that does not listen, falls
+//! to nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
+//! half of the limit, where the limit is reached after more than d above half, or where R falls
+//! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
+//! ended at the soonest. If it never is, they come back for 4 d on trial, first after 2 s, after
+//! each failure after twice as long, at most 16 s, and after 2 s again when signals have lasted 10
+//! s. Where nine tenths of what arrives is of flows that let routers cut, nobody else fills the
+//! queue: the trial comes as soon as the others have left, and then every 2 s. Until signals are
+//! back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma
+//! C / N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et
+//! al. 1990, doi:10.1145/78922.78925).
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
-//! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near to
-//! its end as it can be, for a packet that comes whole says nothing. Where several routers fall back or signal, a missing code tells nothing of the
-//! others: with `explicit_tcp` a port that falls back says the smallest code, which end points that
-//! agreed on it take for that, and others for 120 kbit/s.
+//! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
+//! to its end as it can be, for a packet that comes whole says nothing. Where several routers fall
+//! back or signal, a missing code tells nothing of the others: with `explicit_tcp` a port that
+//! falls back says the smallest code, which end points that agreed on it take for that, and others
+//! for 120 kbit/s.
 
 mod cut;
 mod fallback;
@@ -58,6 +62,7 @@ use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use alloc::boxed::Box;
+use cut::Cuttable;
 use fallback::{Look, Mode};
 use flows::Recent;
 use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
@@ -200,10 +205,14 @@ impl KickAssPort {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
         self.control.catch_up(now, queue.bytes);
-        let look = Look { now, queue: self.filled(queue), rtt: self.rtt() };
+        let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();
+        let look = Look { now, queue: self.filled(queue), rtt: self.rtt(), starved };
         self.mode.on_interval(look);
-        if let Some(share) = self.mode.flow_share() {
-            self.control.set_rate(share * self.control.target_bps());
+        if let Some((share, drains)) = self.mode.flow_share() {
+            let even_bps = share * self.control.target_bps();
+            // Not below what can be said, if that is no more than an even share.
+            let least_bps = Code::MIN.rate().bps() as f64 / self.ip_share + 1.0;
+            self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
         }
         self.refresh();
     }
@@ -215,15 +224,20 @@ impl KickAssPort {
         }
     }
     /// Bytes of `packet` on the link, those of cutting included if it will be cut.
-    fn link_bytes(&mut self, packet: &Packet, cx: &PortContext<'_>) -> u64 {
+    fn link_bytes(
+        &mut self,
+        packet: &Packet,
+        cuttable: Option<Cuttable>,
+        cx: &PortContext<'_>,
+    ) -> u64 {
         let whole_bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
-        let extra_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
+        let lead_bytes =
+            cuttable.zip(self.least_code()).and_then(|(cut, code)| cut.lead_bytes(code));
         let will_be_cut = self.params.count_cuts
-            && self.least_code().is_some_and(|code| {
-                cut::lead_bytes(packet, code, self.params.least_bytes, cx.arena).is_some()
-            })
+            && lead_bytes.is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        if will_be_cut { whole_bytes + extra_bytes } else { whole_bytes }
+        let cut_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
+        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     fn is_due(
@@ -232,8 +246,9 @@ impl KickAssPort {
         cx: &PortContext<'_>,
         which: impl Fn(&mut (Recent, Recent)) -> &mut Recent,
     ) -> bool {
-        let gap = self.rtt() / u64::from(self.params.cuts_per_rtt.max(1));
         let Some(recent) = &mut self.recent else { return true };
+        let rtt = Span::from_secs_f64(self.control.rtt_s);
+        let gap = rtt / u64::from(self.params.cuts_per_rtt);
         flows::key(packet, cx.arena).is_none_or(|key| which(recent).is_due(key, cx.now, gap))
     }
 }
@@ -243,11 +258,12 @@ impl PortScheme for KickAssPort {
         self.catch_up(cx.now, queue);
         let is_full = !self.limit.admits(packet.wire_len(), queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filled(queue), is_full);
-        self.mode.count_flow(packet, cx.arena);
+        let cuttable = cut::cuttable(packet, self.params.least_bytes, cx.arena);
+        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
         }
-        let bytes = self.link_bytes(packet, cx);
+        let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
             self.full_sized.link_bytes += bytes;
@@ -263,15 +279,13 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filled(queue));
-        let Some(least) = self.least_code() else { return packet };
-        let may_be_cut =
-            cut::lead_bytes(&packet, least, self.params.least_bytes, cx.arena).is_some();
-        if !may_be_cut || !self.is_due(&packet, cx, |(_, cut)| cut) {
+        let cuttable = cut::cuttable(&packet, self.params.least_bytes, cx.arena);
+        let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
+        if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
         let code = self.draw(&packet, least, cx.arena);
-        let lead_bytes = cut::lead_bytes(&packet, code, self.params.least_bytes, cx.arena);
-        let Some(lead_bytes) = lead_bytes else { return packet };
+        let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
         match cut_ipv4(packet, lead_bytes, cx.arena) {
             Ok((lead, tail)) => {
                 behind.push(tail);

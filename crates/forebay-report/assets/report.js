@@ -66,7 +66,7 @@
 
   function prefix(unit, most) {
     if (unit === "s") return most >= 1 ? ["", 1] : most >= 1e-3 ? ["m", 1e-3] : ["µ", 1e-6];
-    if (unit === "") return ["", 1];
+    if (unit === "" || unit === "1/s") return ["", 1];
     for (const [letter, scale] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
       if (most >= scale) return [letter, scale];
     }
@@ -349,6 +349,7 @@
     };
     return {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      legend: LEGEND,
       scales: { x: { time: false, range: () => state.view ?? whole }, y: { range: [0, top] } },
       series: [time, ...series],
       axes: axes(seconds),
@@ -366,6 +367,7 @@
       },
     };
   }
+  const LEGEND = { markers: { dash: (u, i) => (u.series[i].dash?.length ? "dashed" : "solid") } };
   const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
   const REST = "\u0000rest";
   // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no
@@ -534,6 +536,7 @@
     };
     const options = {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      legend: LEGEND,
       scales: { x: { time: false, distr: log ? 3 : 1, range: [from, to] }, y: { range: [0, 1.04] } },
       series: [
         { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },

@@ -65,13 +65,20 @@ impl Metric {
         Some(Metric::Published { name: text(name)?, unit: text(row.unit)? })
     }
 
+    /// Of a count, what one in a second is drawn as: a byte as 8 bits.
+    fn scale(&self) -> f64 {
+        let is_plain = |series: &Series| series.drawn() == Drawn::Count;
+        if matches!(self, Metric::Known(series) if is_plain(series)) { 1.0 } else { 8.0 }
+    }
     /// True if its values are drawn, and if it is a count whose rate is drawn.
     fn drawn(&self, entity: &Entity) -> (bool, bool) {
         match self {
             Metric::Published { .. } => (true, false),
             Metric::Known(series) => match (series.drawn(), entity) {
                 (Drawn::Values, _) => (true, false),
-                (Drawn::Rate, _) | (Drawn::RateOfPorts, Entity::Port(_)) => (false, true),
+                (Drawn::Rate | Drawn::Count, _) | (Drawn::RateOfPorts, Entity::Port(_)) => {
+                    (false, true)
+                }
                 (Drawn::RateOfPorts, _) => (true, false),
                 (Drawn::Both, _) => (true, true),
             },
@@ -87,7 +94,7 @@ pub(super) type Key = (Entity, Metric);
 pub(super) struct Lines {
     /// Values as they were sampled.
     pub levels: BTreeMap<Key, Trace>,
-    /// Counts of bytes as bits per second.
+    /// Counts of bytes as bits per second, others per second.
     pub rates: BTreeMap<Key, Trace>,
     /// The rates of all flows together, shown or not.
     pub totals: BTreeMap<Metric, Trace>,
@@ -143,7 +150,7 @@ impl<'a> Gatherer<'a> {
         }
         let Some(rate) = &mut sink.rate else { return };
         let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
-        let mut emit = Emit { metric, terms, rates: &mut sink.rates, totals };
+        let mut emit = Emit { metric, scale: of.scale(), terms, rates: &mut sink.rates, totals };
         rate.push(row.t_ns, row.value, |number, rate| emit.window(number, rate));
     }
 
@@ -179,8 +186,8 @@ impl<'a> Gatherer<'a> {
                 let (_, of) = &self.metrics[metric];
                 if let Some(rate) = &mut sink.rate {
                     let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
-                    let mut emit =
-                        Emit { metric, terms: self.terms, rates: &mut sink.rates, totals };
+                    let (scale, terms, rates) = (of.scale(), self.terms, &mut sink.rates);
+                    let mut emit = Emit { metric, scale, terms, rates, totals };
                     if *of == Metric::Known(Series::Transmitted) {
                         // An idle link has no rows: nothing more was sent until the end.
                         rate.hold(self.terms.span_ns, |number, rate| emit.window(number, rate));
@@ -232,19 +239,21 @@ impl Sink {
 struct Emit<'a, 'b> {
     /// Its place among the metrics.
     metric: usize,
+    /// What one unit a second is drawn as.
+    scale: f64,
     terms: Terms<'a>,
     rates: &'b mut Option<Trace>,
     totals: Option<&'b mut BTreeMap<(usize, i64), f64>>,
 }
 
 impl Emit<'_, '_> {
-    fn window(&mut self, number: i64, bytes_per_s: f64) {
-        let bps = bytes_per_s * 8.0;
+    fn window(&mut self, number: i64, units_per_s: f64) {
+        let rate = units_per_s * self.scale;
         if let Some(rates) = self.rates {
-            rates.push(self.terms.middle_ns(number), bps);
+            rates.push(self.terms.middle_ns(number), rate);
         }
         if let Some(totals) = &mut self.totals {
-            *totals.entry((self.metric, number)).or_default() += bps;
+            *totals.entry((self.metric, number)).or_default() += rate;
         }
     }
 }
@@ -271,6 +280,22 @@ mod tests {
     fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> Row<'a> {
         let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
         Row { protocol: b"x", seed: 1, t_ns: t_ms * 1_000_000, entity, metric, value, unit: b"" }
+    }
+
+    #[test]
+    fn counts_of_bytes_are_drawn_as_bits_and_others_as_they_are() {
+        let terms = Terms { span_ns: 1_000_000_000, window_ns: 100_000_000, flows: &[] };
+        let mut gatherer = Gatherer::new(terms);
+        for (t_ms, value) in [(0, 10.0), (50, 25.0), (100, 60.0)] {
+            gatherer.push(&row(t_ms, "port/a-b", "transmitted_bytes", value));
+            gatherer.push(&row(t_ms, "port/a-b", "kickass_pieces", value));
+        }
+        let lines = gatherer.finish();
+        // 50 in 100 ms.
+        let first = |series| {
+            lines.rates[&(Entity::Port("a-b".into()), Metric::Known(series))].samples()[0].1
+        };
+        assert_eq!([Series::Transmitted, Series::KickAssPieces].map(first), [4000.0, 500.0]);
     }
 
     #[test]

@@ -134,6 +134,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
         read.iter_mut().for_each(|run| run.protocol += before);
         runs.extend(read);
     }
+    look::tell_apart(&mut protocols);
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
     let charts = charts::charts(&results, &protocols);

@@ -47,6 +47,17 @@ impl Looks {
     }
 }
 
+/// Lines have no markers: of protocols of one page with the same colour each has dashes of its own.
+pub(super) fn tell_apart(protocols: &mut [Protocol]) {
+    for place in 1..protocols.len() {
+        let (before, rest) = protocols.split_at_mut(place);
+        let own = &mut rest[0];
+        let is_taken =
+            |dash: usize| before.iter().any(|p| p.colour == own.colour && p.dash == dash);
+        own.dash = (own.dash..).find(|&dash| !is_taken(dash)).expect("there are more numbers");
+    }
+}
+
 /// Colour and marker of a place. 7 and 8 have no common divisor: 56 places differ.
 fn look_at(place: usize) -> (&'static str, &'static str) {
     (COLOURS[place % COLOURS.len()], MARKERS[place % MARKERS.len()])
@@ -63,6 +74,19 @@ mod tests {
         // Those of the first release: a page of old results keeps its colours.
         assert_eq!(look_at(0), ("#0072B2", "circle"));
         assert_eq!(look_at(3), ("#CC79A7", "diamond"));
+    }
+
+    #[test]
+    fn lines_of_the_same_colour_have_dashes_of_their_own() {
+        let of = |place, dash| {
+            let (colour, marker) = look_at(place);
+            let [name, title, colour] = ["", "", colour].map(str::to_string);
+            Protocol { name, title, colour, marker, dash }
+        };
+        // The fourth and the eleventh place, RCP and Kick-Ass, and a second folder of the first.
+        let mut protocols = [of(10, 0), of(3, 0), of(4, 0), of(3, 1), of(17, 0)];
+        tell_apart(&mut protocols);
+        assert_eq!(protocols.map(|p| p.dash), [0, 1, 0, 2, 3]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The plots over time of one run: which lines stand together, and what a reader must know of them.
 
 use super::downsample::Trace;
-use super::gather::{Entity, Lines, Metric};
+use super::gather::{Entity, Key, Lines, Metric};
 use super::series::Series;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ pub(super) struct Panel {
 }
 
 /// A group of plots: id, heading, and what they show.
-pub(super) const GROUPS: [(&str, &str, &str); 8] = [
+pub(super) const GROUPS: [(&str, &str, &str); 9] = [
     (
         "throughput",
         "Throughput on the wire",
@@ -89,6 +89,13 @@ pub(super) const GROUPS: [(&str, &str, &str); 8] = [
         "Series of the congestion control itself, under the names and in the units that it gives.",
     ),
     ("queues", "Queues", "What waited at the ports of links, and the rate that RCP ports stamped."),
+    (
+        "signals",
+        "Signals of Kick-Ass",
+        "What ports of the busiest links say by the lengths at which they cut packets: R, the \
+         largest code of at most R (drawn codes may be one higher), and fallback, in which nothing \
+         is cut unless it is an order to use TCP.",
+    ),
     (
         "caches",
         "Caches",
@@ -126,6 +133,10 @@ enum Draw {
     FlowRates(Series),
     /// The rate of all flows together.
     Total(Series),
+    /// The values of the ports of the busiest links: others say what leaves their links idle.
+    Ports(Series),
+    /// The rate of a count of each of these ports.
+    PortRates(Series),
     /// Something else, for which there may be several plots.
     Own(fn(&Sorter<'_>, &Plot) -> Vec<Panel>),
 }
@@ -199,7 +210,31 @@ const PLOTS: &[Plot] = &[
     ),
     plot(("published", "cc"), ("", ""), "", Draw::Own(published)),
     plot(("queues", "queue"), ("queue", "waiting at the port"), "B", Draw::Own(queues)),
-    plot(("queues", "rcp"), ("rate", "rate stamped by RCP"), "bit/s", Draw::Own(stamped)),
+    plot(("queues", "rcp"), ("rate", "rate stamped by RCP"), "bit/s", Draw::Ports(Series::RcpRate)),
+    plot(
+        ("signals", "kickass"),
+        ("rate", "R of Kick-Ass, as codes say it"),
+        "bit/s",
+        Draw::Ports(Series::KickAssRate),
+    ),
+    plot(
+        ("signals", "kickass-code"),
+        ("code", "largest code of at most R"),
+        "",
+        Draw::Ports(Series::KickAssCode),
+    ),
+    plot(
+        ("signals", "kickass-mode"),
+        ("mode", "mode of the port"),
+        "0 signals, 1 fallback",
+        Draw::Ports(Series::KickAssMode),
+    ),
+    plot(
+        ("signals", "kickass-pieces"),
+        ("pieces", "packets made by cutting"),
+        "1/s",
+        Draw::PortRates(Series::KickAssPieces),
+    ),
     plot(("caches", "cache"), ("cache", "in the cache"), "B", Draw::Own(caches)),
     plot(("sequence", "sequence"), ("sequence number", "flow"), "B", Draw::Own(sequences)),
     plot(("shares", "share"), ("cache", "in the cache, each flow"), "B", Draw::Own(shares)),
@@ -257,6 +292,15 @@ fn step_of(unit: &str, highest: f64) -> f64 {
     if unit == "B" { fine.max(1.0) } else { fine }
 }
 
+/// The lines of a series.
+fn of(
+    lines: &BTreeMap<Key, Trace>,
+    series: Series,
+) -> impl Iterator<Item = (&Entity, &Trace)> + use<'_> {
+    let of = lines.iter().filter(move |((_, m), _)| *m == Metric::Known(series));
+    of.map(|((entity, _), trace)| (entity, trace))
+}
+
 impl<'a> Sorter<'a> {
     /// The plots of that kind.
     fn draw(&self, plot: &Plot) -> Vec<Panel> {
@@ -281,10 +325,15 @@ impl<'a> Sorter<'a> {
             }
             Draw::FlowRates(series) => {
                 let mut panel = Panel { marks: capacity(), ..Panel::new(plot, plot.id, over()) };
-                let rates = self.lines.rates.iter();
-                let rates = rates.filter(|((_, m), _)| *m == Metric::Known(series));
-                self.add_flows(&mut panel, rates.map(|((entity, _), trace)| (entity, trace)));
+                self.add_flows(&mut panel, of(&self.lines.rates, series));
                 vec![panel]
+            }
+            Draw::Ports(series) => {
+                vec![self.add_ports(Panel::new(plot, plot.id, title()), self.levels(series))]
+            }
+            Draw::PortRates(series) => {
+                let panel = Panel::new(plot, plot.id, over());
+                vec![self.add_ports(panel, of(&self.lines.rates, series))]
             }
             Draw::Total(series) => {
                 let total = self.lines.totals.get(&series.into());
@@ -300,9 +349,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn levels(&self, series: Series) -> impl Iterator<Item = (&'a Entity, &'a Trace)> + use<'a> {
-        let of = self.lines.levels.iter();
-        let of = of.filter(move |((_, m), _)| *m == Metric::Known(series));
-        of.map(|((entity, _), trace)| (entity, trace))
+        of(&self.lines.levels, series)
     }
     fn level(&self, entity: &Entity, series: Series) -> Option<&'a Trace> {
         self.lines.levels.get(&(entity.clone(), series.into()))
@@ -327,6 +374,30 @@ impl<'a> Sorter<'a> {
             }
         }
         panel.looks = self.flows.len();
+    }
+
+    /// A line for each port of the busiest links that has the metric.
+    fn add_ports(
+        &self,
+        mut panel: Panel,
+        of: impl Iterator<Item = (&'a Entity, &'a Trace)>,
+    ) -> Panel {
+        // Results of an earlier version do not say which links were busy.
+        let of_busy = |port: &String| {
+            self.busiest.is_empty() || self.busiest.iter().any(|(busy, _)| *busy == port)
+        };
+        let known = of.filter_map(|(entity, trace)| match entity {
+            Entity::Port(port) if of_busy(port) => Some((port, trace)),
+            _ => None,
+        });
+        let ports: Vec<_> = known.take(LINKS).collect();
+        for (look, (port, trace)) in ports.iter().enumerate() {
+            panel.push(format!("port {port}"), look, trace);
+        }
+        if panel.unit == "bit/s" {
+            panel.marks = self.capacity(ports.iter());
+        }
+        panel
     }
 
     /// The links that were busiest, by the share of their capacity that was used; the busiest
@@ -479,24 +550,6 @@ fn queues(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
     let shown = ports.iter().map(|(port, _)| *port);
     panel.marks = run.marks_of("limit", shown, Series::LimitBytes);
     panel.omitted = omitted;
-    vec![panel]
-}
-
-/// What the ports of the busiest links stamp: others stamp their capacity, whatever it is.
-fn stamped(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
-    let known = run.levels(Series::RcpRate).filter_map(|(entity, trace)| match entity {
-        Entity::Port(port) => Some((port, trace)),
-        _ => None,
-    });
-    // Results of an earlier version do not say which links were busy.
-    let of_busy =
-        |port: &String| run.busiest.is_empty() || run.busiest.iter().any(|(busy, _)| *busy == port);
-    let ports: Vec<_> = known.filter(|(port, _)| of_busy(port)).take(LINKS).collect();
-    for (look, (port, trace)) in ports.iter().enumerate() {
-        panel.push(format!("port {port}"), look, trace);
-    }
-    panel.marks = run.capacity(ports.iter());
     vec![panel]
 }
 

@@ -9,8 +9,10 @@
 pub enum Drawn {
     /// The values.
     Values,
-    /// Of a count of bytes, its rate.
+    /// Of a count of bytes, its rate in bit/s.
     Rate,
+    /// Of a count of something else, how many in a second.
+    Count,
     /// Both.
     Both,
     /// Of flows the values, of ports the rate.
@@ -66,6 +68,10 @@ series! {
     Arrived "arrived_bytes" "B" Rate "Of a flow: those, and bytes that arrived beyond a hole.";
     Queue "queue_bytes" "B" Values "Of a port: what waits there.";
     RcpRate "rcp_rate_bps" "bit/s" Values "Of a port: the rate that RCP stamps.";
+    KickAssRate "kickass_rate_bps" "bit/s" Values "Of a port: the rate that Kick-Ass says.";
+    KickAssCode "kickass_code" "" Values "Of a port: the largest code of at most that; 0: none.";
+    KickAssMode "kickass_mode" "" Values "Of a port: 0 Kick-Ass signals, 1 fallback.";
+    KickAssPieces "kickass_pieces" "" Count "Of a port: packets made by cutting since the start.";
     Transmitted "transmitted_bytes" "B" Rate "Of a port: bytes on the wire since the start.";
     LinkRate "rate_bps" "bit/s" Values "Of a port: the rate of its link.";
     LimitBytes "queue_limit_bytes" "B" Values "Of a port: the limit of its queue.";

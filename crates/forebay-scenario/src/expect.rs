@@ -373,7 +373,7 @@ impl Expectation {
 
 impl Scenario {
     /// The classes of flows in runs under `protocol`.
-    fn classes<'a>(&'a self, protocol: &'a str) -> BTreeSet<&'a str> {
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> BTreeSet<&'a str> {
         self.flows.iter().flat_map(|flow| flow.classes(protocol)).collect()
     }
 

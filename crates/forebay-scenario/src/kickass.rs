@@ -16,6 +16,13 @@ use forebay_queue::{KickAssPortParams, RateParams, SchemeSpec};
 use serde_json::Value as Json;
 
 choices! {
+    /// What stands where a key is not given.
+    pub(super) enum PresetName {
+        /// What the paper says.
+        Paper = "paper",
+        /// What was measured to be better.
+        Recommended = "recommended",
+    }
     /// A pair of gains with a name.
     pub(super) enum Pair {
         /// Stable with a standing queue, too.
@@ -59,6 +66,10 @@ sections! {
     pub struct KickAssTable {
         required {}
         optional {
+            /// What stands where a key is not given: "paper" (default) or "recommended" (rounding
+            /// "shared", rtt_average "trimmed", tagged, fallback "hardened", explicit_tcp; for
+            /// senders with the preset of that name).
+            preset: PresetName,
             /// Gains by name: "xcp" (alpha 0.4, beta 0.226; default), "published" (0.1, 1), "ns2"
             /// (0.4, 0.4) or "stable" (0.4, 0.08).
             pair: Pair,
@@ -75,9 +86,9 @@ sections! {
             max_interval: Span,
             /// First rate as a share of the link, above 0 and at most 1; default 0.05.
             initial_share: Number,
-            /// Which code says a rate between two: "floor" (the lower one; default, as in the
-            /// paper), "dither" (one of both, drawn for each packet so that the mean is the rate)
-            /// or "shared" (the same by a hash of the packet, alike in all routers).
+            /// Which code says a rate between two: "floor" (the lower one; in the paper), "dither"
+            /// (one of both, drawn for each packet so that the mean is the rate) or "shared" (the
+            /// same by a hash of the packet, alike in all routers).
             rounding: RoundingName,
             /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
             /// 1500.
@@ -85,14 +96,14 @@ sections! {
             /// Count the header that each cut will add when a packet arrives; default true. Without
             /// it a queue stands.
             count_cuts: bool,
-            /// How round-trip times are averaged: "moving" (weight 0.02; default), "median" or
+            /// How round-trip times are averaged: "moving" (weight 0.02; in the paper), "median" or
             /// "trimmed" (the middle half of a histogram that forgets).
             rtt_average: RttAverageName,
             /// Only packets whose IP ID is the tag say round-trip times; default false: all that
             /// have DF and 600 to 611 bytes.
             tagged: bool,
-            /// When ports stop to signal: "paper" (while more than half of the limit waits;
-            /// default) or "hardened" (by means, with hysteresis and trials).
+            /// When ports stop to signal: "paper" (while more than half of the limit waits) or
+            /// "hardened" (by means, with hysteresis and trials).
             fallback: FallbackName,
             /// Say the smallest code in fallback instead of nothing, so that senders behind a
             /// router that still signals hear of it; default false.
@@ -104,7 +115,6 @@ sections! {
 }
 
 /// What flows of Kick-Ass need: ports of routers that cut.
-#[expect(dead_code, reason = "until the controller is in the table")]
 pub(super) const BUNDLE: (&str, Bundle) =
     ("kickass", Bundle { port: Some("kickass"), ..Bundle::NONE });
 
@@ -144,10 +154,13 @@ fn make(given: &toml::Table) -> Result<Made<Schemes>, String> {
 }
 
 /// The parameters of `[kickass]`, and over them those given. A pair that is given stands for both
-/// of its gains.
+/// of its gains, and a preset for everything.
 fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
     let mut params = toml::Table::new();
     all_keys(&scenario.kickass).put(&mut params);
+    if given.contains_key("preset") {
+        params.clear();
+    }
     if given.contains_key("pair") {
         params.retain(|key, _| !matches!(key, "alpha" | "beta"));
     }
@@ -172,7 +185,11 @@ pub(super) fn resolve(given: Option<&At<KickAssTable>>) -> Result<KickAssPortPar
     };
     let number =
         |at: &Option<At<Number>>, default: f64| at.as_ref().map_or(default, |at| at.value.0);
-    let base = DEFAULT.control;
+    let preset = match or(&table.preset, PresetName::Paper) {
+        PresetName::Paper => KickAssPortParams::paper(),
+        PresetName::Recommended => KickAssPortParams::recommended(),
+    };
+    let base = preset.control;
     let control = RateParams {
         alpha: number(&table.alpha, gains.alpha),
         beta: number(&table.beta, gains.beta),
@@ -183,25 +200,25 @@ pub(super) fn resolve(given: Option<&At<KickAssTable>>) -> Result<KickAssPortPar
     };
     let params = KickAssPortParams {
         control,
-        rounding: match or(&table.rounding, RoundingName::Floor) {
+        rounding: table.rounding.as_ref().map_or(preset.rounding, |at| match at.value {
             RoundingName::Floor => Rounding::Floor,
             RoundingName::Dither => Rounding::Dither,
             RoundingName::Shared => Rounding::Shared,
-        },
-        least_bytes: or(&table.least_bytes, DEFAULT.least_bytes),
-        count_cuts: or(&table.count_cuts, DEFAULT.count_cuts),
-        rtt_average: match or(&table.rtt_average, RttAverageName::Moving) {
+        }),
+        least_bytes: or(&table.least_bytes, preset.least_bytes),
+        count_cuts: or(&table.count_cuts, preset.count_cuts),
+        rtt_average: table.rtt_average.as_ref().map_or(preset.rtt_average, |at| match at.value {
             RttAverageName::Moving => RttAverage::Moving,
             RttAverageName::Median => RttAverage::Median,
             RttAverageName::Trimmed => RttAverage::Trimmed,
-        },
-        tagged: or(&table.tagged, DEFAULT.tagged),
-        fallback: match or(&table.fallback, FallbackName::Paper) {
+        }),
+        tagged: or(&table.tagged, preset.tagged),
+        fallback: table.fallback.as_ref().map_or(preset.fallback, |at| match at.value {
             FallbackName::Paper => Fallback::Paper,
             FallbackName::Hardened => Fallback::Hardened,
-        },
-        explicit_tcp: or(&table.explicit_tcp, DEFAULT.explicit_tcp),
-        cuts_per_rtt: or(&table.cuts_per_rtt, DEFAULT.cuts_per_rtt),
+        }),
+        explicit_tcp: or(&table.explicit_tcp, preset.explicit_tcp),
+        cuts_per_rtt: or(&table.cuts_per_rtt, preset.cuts_per_rtt),
     };
     params.check().map_err(|(param, allowed)| fault(table, param, allowed))?;
     Ok(params)
@@ -262,6 +279,7 @@ fn all_keys(params: &KickAssPortParams) -> KickAssTable {
     } = *params;
     let RateParams { alpha, beta, gamma, initial_rtt, max_interval, initial_share } = control;
     KickAssTable {
+        preset: None,
         pair: None,
         alpha: some(Number(alpha)),
         beta: some(Number(beta)),

@@ -267,7 +267,7 @@ impl Flow {
         self.life.as_ref().is_some_and(|life| life.spare)
     }
     /// The classes that it may have under a run's `protocol`.
-    pub(crate) fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
         match &self.by_size {
             Some(classes) => classes.names.clone(),
             None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
@@ -572,22 +572,28 @@ fn read(
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
     scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
-    // Packets and caches have a size where all that they are made of is right.
-    let lost = &topology.lost;
-    let wrong = |faults: &Faults, keys: &[&str]| {
-        keys.iter().any(|key| faults.about(key) || lost.has_key(key))
-    };
-    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
-    if !wrong(&faults, &made_of) {
-        mtu_check::check(&scenario, &file, &topology, &mut faults);
-        if faults.is_empty() {
-            faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
-        }
-        if faults.is_empty() {
-            faults.keep(network::check(&scenario, &topology));
-        }
-    }
+    check_sizes(&scenario, &file, &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
+}
+
+/// Packets and caches have a size where all that they are made of is right.
+fn check_sizes(
+    scenario: &Scenario,
+    file: &File,
+    topology: &topology::Topology,
+    faults: &mut Faults,
+) {
+    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
+    if made_of.iter().any(|key| faults.about(key) || topology.lost.has_key(key)) {
+        return;
+    }
+    mtu_check::check(scenario, file, topology, faults);
+    if faults.is_empty() {
+        faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
+    }
+    if faults.is_empty() {
+        faults.keep(network::check(scenario, topology));
+    }
 }
 
 /// Events and schedules, in order of time.

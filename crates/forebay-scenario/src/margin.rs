@@ -289,7 +289,8 @@ impl Port {
 }
 
 /// Count detours of one hop, from `r` over `x` to `d`: the port of `r` to `d` has more to keep
-/// busy, that of `x` to `d` gets more, and those of `d` further on get over `x` what comes over `r`.
+/// busy, that of `x` to `d` gets more, and those of `d` further on get over `x` what comes over
+/// `r`.
 fn add_detours(
     ports: &mut BTreeMap<LinkId, Port>,
     wires: &[Wire],

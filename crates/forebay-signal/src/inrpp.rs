@@ -223,6 +223,28 @@ pub struct Found {
 /// All that a router looks for, in one walk.
 #[inline]
 pub fn find_all(options: &OptionList) -> Found {
+    // Most lists begin with the one, and end with it or with SACK blocks.
+    let bytes = options.as_bytes();
+    if let Some((&[a, b, c, d, ref data @ ..], rest)) = bytes.split_first_chunk::<10>()
+        && [a, b, c, d] == head(BACK_PRESSURE_BYTES, BACK_PRESSURE_EX_ID)
+        && (rest.is_empty() || rest[0] == kind::SACK && rest.get(1) == Some(&(rest.len() as u8)))
+    {
+        return Found { back_pressure: BackPressure::read(data), ..Found::default() };
+    }
+    if let Some((&[a, b, c, d, ref data @ ..], [])) = bytes.split_first_chunk::<8>()
+        && [a, b, c, d] == head(ECHO_BYTES, ECHO_EX_ID)
+    {
+        return Found { echo: Echo::read(data), ..Found::default() };
+    }
+    walk_all(options)
+}
+/// What an option begins with.
+const fn head(len: u16, ex_id: u16) -> [u8; 4] {
+    let [high, low] = ex_id.to_be_bytes();
+    [kind::EXPERIMENT, len as u8, high, low]
+}
+#[inline(never)]
+fn walk_all(options: &OptionList) -> Found {
     let (mut back_pressure, mut echo, mut notice) = (None, None, None);
     for option in options.iter().filter(|option| option.kind == kind::EXPERIMENT) {
         let Some((ex_id, data)) = option.data.split_first_chunk::<2>() else { continue };
@@ -339,18 +361,25 @@ mod tests {
         let first = |list: &[(u16, &[u8])], ex_id| {
             list.iter().find(|(id, _)| *id == ex_id).map(|&(_, data)| data.to_vec())
         };
-        for pick in 0..parts.len().pow(3) {
+        // With SACK blocks before them, behind them, or without; one, two or three.
+        for pick in 0..9 * parts.len().pow(3) {
+            let (sacks, number, pick) = (pick % 3, 1 + pick / 3 % 3, pick / 9);
             let list = [parts[pick % 8], parts[pick / 8 % 8], parts[pick / 64]];
+            let list = &list[..number];
             let mut options = OptionList::EMPTY;
-            options.push(5, &[0; 4]).unwrap();
+            if sacks == 1 {
+                options.push(kind::SACK, &[0; 4]).unwrap();
+            }
             list.iter().for_each(|(id, data)| options.push_experiment(*id, data).unwrap());
+            if sacks == 2 {
+                options.push(kind::SACK, &[0; 8]).unwrap();
+            }
             let nonce = Nonce::new(7);
             let slow = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce };
-            let is_slow =
-                |ex_id| first(&list, ex_id).is_some_and(|data| data == [1, 2, 0, 0, 0, 7]);
+            let is_slow = |ex_id| first(list, ex_id).is_some_and(|data| data == [1, 2, 0, 0, 0, 7]);
             let back_pressure = is_slow(BACK_PRESSURE_EX_ID).then_some(slow);
             let notice = is_slow(NOTICE_EX_ID).then_some(Notice(slow));
-            let echo = match first(&list, ECHO_EX_ID).as_deref() {
+            let echo = match first(list, ECHO_EX_ID).as_deref() {
                 Some([0, 0, 0, last]) => Some(Echo(Nonce::new(u32::from(*last)))),
                 _ => None,
             };

@@ -63,6 +63,7 @@ impl Request {
         options.push_experiment(REQUEST_EX_ID, &self.data())
     }
     /// The option, if it is there and well formed.
+    #[inline]
     pub fn find(options: &OptionList) -> Option<Request> {
         let &[a, b, c, d, e, f, g, h] = options.find_experiment(REQUEST_EX_ID)? else {
             return None;

@@ -15,6 +15,8 @@ const ACTIVE_BPS: f64 = 100.0;
 
 /// A run, for measures.
 pub(super) struct Measured<'a> {
+    /// By directed link, in bits per second.
+    pub rates_bps: &'a [f64],
     pub result: &'a RunResult,
     pub recording: &'a Recording,
     pub names: &'a LinkNames,
@@ -26,6 +28,14 @@ impl Measured<'_> {
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Metric(name) => number(self.result.metrics.numbers(), name),
+            Measure::ClassMetric { class, metric } => {
+                number(self.result.metrics.by_class.get(class)?.numbers(), metric)
+            }
+            Measure::Utilisation { link } => {
+                self.result.metrics.utilisation.get(link.as_str()).copied()
+            }
+            // Of two runs: whoever has both gives it.
+            Measure::Paired { .. } => None,
             Measure::Reference(name) => number(self.result.reference.numbers(), name),
             Measure::Drops(reason) => {
                 let dropped = self.result.drops.get(reason.as_str());
@@ -33,12 +43,7 @@ impl Measured<'_> {
             }
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
-            Measure::PassedAll { port, flow } => {
-                let bytes = self.flow(*flow).bytes?;
-                let passed = |look| self.port(look, port).flows[index(*flow)].passed_bytes;
-                let mut looks = self.recording.samples().iter();
-                looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
-            }
+            Measure::PassedAll { port, flow } => self.passed_all_s(port, *flow),
             Measure::FirstEntry { port, state } => {
                 let mut interfaces = self.result.interfaces.iter();
                 let interface = interfaces.find(|interface| interface.port == *port)?;
@@ -58,6 +63,16 @@ impl Measured<'_> {
                 let looks = self.recording.within(*within_s);
                 growth(looks, |look| look.link_bytes[link]).map(|rate| rate * 8.0)
             }
+            Measure::LinkShare { link, epochs_s } => {
+                let (link, rate_bps) = (self.link(link), self.rate_bps(link));
+                self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
+            }
+            Measure::ClassGoodput { class, epochs_s } => self.class_goodput_bps(class, epochs_s),
+            Measure::ClassReaches { class, bps, over_s, after_s } => {
+                let times =
+                    after_s.iter().map(|&from_s| self.reaches(class, *bps, *over_s, from_s));
+                times.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+            }
             Measure::Goodput { flow, within_s } => {
                 let looks = self.recording.within(*within_s);
                 growth(looks, |look| look.received_bytes[index(*flow)]).map(|rate| rate * 8.0)
@@ -69,15 +84,7 @@ impl Measured<'_> {
                 self.share_slopes(port, flows, *within_s)
             }
             Measure::PassedRatio { port, flows, within_s } => {
-                let looks = self.recording.within(*within_s);
-                let sum =
-                    |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
-                let passed = growth(looks, |look| {
-                    let shares = &self.port(look, port).flows;
-                    sum(&|flow| shares[flow].passed_bytes)
-                })?;
-                let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
-                (received > 0.0).then(|| passed / received)
+                self.passed_ratio(port, flows, *within_s)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -92,11 +99,63 @@ impl Measured<'_> {
     fn flow(&self, number: u32) -> &FlowResult {
         &self.result.per_flow[index(number)]
     }
+    fn rate_bps(&self, name: &str) -> f64 {
+        self.rates_bps[self.link(name)]
+    }
     fn link(&self, name: &str) -> usize {
         self.names.iter().position(|link| link == name).expect("the link was checked")
     }
     fn port<'a>(&self, look: &'a Sample, port: &str) -> &'a PortSample {
         &look.ports[self.recording.place_of(self.link(port))]
+    }
+
+    fn passed_all_s(&self, port: &str, flow: u32) -> Option<f64> {
+        let bytes = self.flow(flow).bytes?;
+        let passed = |look| self.port(look, port).flows[index(flow)].passed_bytes;
+        let mut looks = self.recording.samples().iter();
+        looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
+    }
+    fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
+        let looks = self.recording.within(within_s);
+        let sum = |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
+        let passed = growth(looks, |look| {
+            let shares = &self.port(look, port).flows;
+            sum(&|flow| shares[flow].passed_bytes)
+        })?;
+        let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
+        (received > 0.0).then(|| passed / received)
+    }
+    /// Per flow.
+    fn class_goodput_bps(&self, class: &str, epochs_s: &[[f64; 2]]) -> Option<f64> {
+        let (class, flows) = self.recording.class(class);
+        let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
+        (flows > 0).then(|| all / flows as f64)
+    }
+
+    /// The mean over the epochs of how fast a count of bytes grew, in bits per second.
+    fn over_epochs(&self, epochs_s: &[[f64; 2]], bytes: impl Fn(&Sample) -> u64) -> Option<f64> {
+        let rate = |&epoch_s: &[f64; 2]| growth(self.recording.within(epoch_s), &bytes);
+        let rates = epochs_s.iter().map(rate).collect::<Option<Vec<f64>>>()?;
+        mean(&rates).map(|bytes_per_s| bytes_per_s * 8.0)
+    }
+
+    /// How long after `from_s` the flows of a class first got `bps` each in the `over_s` before.
+    fn reaches(&self, class: &str, bps: f64, over_s: f64, from_s: f64) -> Option<f64> {
+        let (class, flows) = self.recording.class(class);
+        let bytes = bps / 8.0 * over_s * flows as f64;
+        let looks = self.recording.within([from_s, f64::INFINITY]);
+        let mut before = looks.iter();
+        let mut oldest = before.next()?;
+        for look in looks {
+            while look.at_s - oldest.at_s > over_s + 1e-7 {
+                oldest = before.next()?;
+            }
+            let grown = look.class_bytes[class] - oldest.class_bytes[class];
+            if look.at_s - oldest.at_s >= over_s - 1e-7 && grown as f64 >= bytes {
+                return Some(look.at_s - from_s);
+            }
+        }
+        None
     }
 
     /// When a flow completed: to the look before which its last byte was in order.

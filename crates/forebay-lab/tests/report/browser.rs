@@ -62,6 +62,25 @@ fn a_run_of_tcp_has_all_its_plots() {
 }
 
 #[test]
+fn signals_of_kick_ass_have_plots_of_ports_and_of_flows() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    run("dumbbell", &["until_s=5"], (&["kickass", "rcp"], &[1]), &folder);
+    let Some(dom) = open(&folder.join("report.html"), "") else { return };
+    assert_eq!((dom.root("data-errors"), dom.root("data-ready")), (Some("0"), Some("1")));
+    let plots = dom.plots();
+    for name in ["kickass", "kickass-code", "kickass-mode", "kickass-pieces"] {
+        let tag = plots.get(name).unwrap_or_else(|| panic!("no plot {name}"));
+        let (points, lines) = (number_of(tag, "data-points"), number_of(tag, "data-lines"));
+        assert!(points > 1.0 && lines == 1.0, "{tag}");
+    }
+    assert_eq!(attribute_of(plots["kickass"], "data-marks"), Some("capacity of 0-2"));
+    for name in ["cc-code-", "cc-code_rate-", "cc-mode-", "cc-rate-"] {
+        assert!(plots.keys().any(|plot| plot.starts_with(name)), "no plot of {name}");
+    }
+}
+
+#[test]
 fn protocols_stand_beside_each_other_and_can_be_hidden() {
     let folder = tempfile::tempdir().unwrap();
     let page = synthetic_page(folder.path());

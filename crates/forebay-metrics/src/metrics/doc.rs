@@ -31,6 +31,8 @@ pub enum Hidden {
     AllCompleted,
     /// Where no run has any.
     Zero,
+    /// Always: results alone have it.
+    Always,
 }
 
 /// A metric, for people.

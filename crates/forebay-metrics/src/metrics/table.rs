@@ -73,6 +73,11 @@ metrics! {
                  The reference is a fluid model with max-min fair sharing: to compare with, and \
                  no bound. A run that shares less fairly can have a lower mean.",
             );
+    flows afct_established_s: Option<f64>,
+        row("AFCT without handshake", Seconds,
+            "mean time from the end of the handshake at the sender to completion, of completed \
+             flows, whatever the key fct says")
+            .hidden(Hidden::Always);
     flows fct_p50_s: Option<f64>,
         row("FCT p50", Seconds, "median of those times (linear interpolation between ranks)")
             .hidden(Hidden::OneFlow);
@@ -120,8 +125,12 @@ metrics! {
                  dropped, or still waits at the end, does not count. Transmission and propagation \
                  are no part of it.",
             );
+    run queue_delay_p50_ms: Option<f64>,
+        row("queue delay p50", Seconds, "median of those times, within 3 %").in_ms();
     run queue_delay_p95_ms: Option<f64>,
         row("queue delay p95", Seconds, "95th percentile of those times, within 3 %").in_ms();
+    run queue_delay_p99_ms: Option<f64>,
+        row("queue delay p99", Seconds, "99th percentile of those times, within 3 %").in_ms();
     run queue_delay_link: Option<String>,
         aside("", Plain, "the busiest in the window of the links that leave a router");
     run utilisation: BTreeMap<String, f64>,
@@ -299,7 +308,9 @@ mod tests {
             "ce_marks_by_link",
             "queue_delay_link",
             "queue_delay_mean_ms",
+            "queue_delay_p50_ms",
             "queue_delay_p95_ms",
+            "queue_delay_p99_ms",
             "utilisation",
             "window_s",
         ];

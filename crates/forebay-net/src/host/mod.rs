@@ -11,18 +11,16 @@
 mod defer;
 mod inline_one;
 mod ip_ids;
-mod reassembly;
 mod receive;
 mod round_robin;
 mod single;
 mod socket;
 
-pub(crate) use reassembly::join;
-pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use receive::Received;
 pub(crate) use single::{Outlet, SingleReceived};
 pub use socket::Socket;
 
+use crate::reassembly::{Reassembly, ReassemblyLimits};
 use crate::workload::Workload;
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -4,7 +4,7 @@
 //! which they leave, and losses of the link come after it. It needs no timer: pieces that wait for
 //! others longer than a host would wait end when the next piece comes.
 
-use crate::host::{Reassembly, join};
+use crate::reassembly::{Reassembly, join};
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropLog, DropReason, IpVersion, Kind, OptionList, Packet, Time, kind};
 use forebay_wire::AddressPlan;

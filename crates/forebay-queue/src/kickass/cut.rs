@@ -3,32 +3,52 @@
 use forebay_base::{Arena, IpVersion, Kind, PIECE_UNIT_BYTES, Packet, mix64, place_of};
 use forebay_signal::kickass::Code;
 
-/// Payload of the leading piece if `packet` is to say `code`; None: it passes as it is. `least_bytes`
-/// is the shortest whole packet that is cut.
-pub(super) fn lead_bytes(
-    packet: &Packet,
-    code: Code,
-    least_bytes: u16,
-    arena: &Arena,
-) -> Option<u16> {
+/// A packet that may be cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cuttable {
+    /// What stands behind the IP header and its options.
+    payload_bytes: u16,
+    /// It is a leading piece.
+    leads: bool,
+}
+
+/// None: `packet` passes as it is, whatever the code. `least_bytes` is the shortest whole packet
+/// that is cut.
+#[inline]
+pub(super) fn cuttable(packet: &Packet, least_bytes: u16, arena: &Arena) -> Option<Cuttable> {
     if packet.dont_fragment() || packet.version() == IpVersion::V6 {
         return None;
     }
+    let leads = match packet.kind() {
+        Kind::Tcp => false,
+        Kind::Piece | Kind::Opaque => {
+            let place = place_of(packet, arena);
+            if place.offset > 0 {
+                return None;
+            }
+            place.more
+        }
+    };
+    if !leads && packet.wire_len() < least_bytes {
+        return None;
+    }
     let payload_bytes = packet.wire_len() - packet.ip_header_len(arena);
-    let place = place_of(packet, arena);
-    if place.offset > 0 {
-        return None;
+    Some(Cuttable { payload_bytes, leads })
+}
+
+impl Cuttable {
+    /// Payload of the leading piece if it is to say `code`; None: it passes as it is.
+    #[inline]
+    pub(super) fn lead_bytes(self, code: Code) -> Option<u16> {
+        let Cuttable { payload_bytes, leads } = self;
+        if leads {
+            return (payload_bytes > code.lead_bytes()).then_some(code.lead_bytes());
+        }
+        // It must not come whole: that would say nothing.
+        let most_bytes = payload_bytes.saturating_sub(1) & !(PIECE_UNIT_BYTES - 1);
+        let lead_bytes = code.lead_bytes().min(most_bytes);
+        (lead_bytes >= Code::MIN.lead_bytes()).then_some(lead_bytes)
     }
-    if place.more {
-        return (payload_bytes > code.lead_bytes()).then_some(code.lead_bytes());
-    }
-    if packet.wire_len() < least_bytes {
-        return None;
-    }
-    // It must not come whole: that would say nothing.
-    let most_bytes = payload_bytes.saturating_sub(1) & !(PIECE_UNIT_BYTES - 1);
-    let lead_bytes = code.lead_bytes().min(most_bytes);
-    (lead_bytes >= Code::MIN.lead_bytes()).then_some(lead_bytes)
 }
 
 /// The IP ID of a packet.

@@ -1,6 +1,6 @@
 //! When a port stops to signal, and when it begins again.
 
-use super::flows::{self, FlowCount};
+use super::flows::{self, FlowCount, Listeners};
 use alloc::boxed::Box;
 use forebay_base::{Arena, Packet, Span, Time};
 
@@ -27,8 +27,8 @@ const SUCCESS: Span = Span::from_secs(10);
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
 const LEAST_RTTS: u64 = 2;
-/// Where this share of the flows is left, others than before fill the queue.
-const FLOWS_LEFT: f64 = 0.75;
+/// Flows that listen fill the queue alone where they send at least this share of what arrives.
+const ALONE: f64 = 0.9;
 
 /// What there is to see at the end of an interval.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,8 @@ pub(super) struct Look {
     pub(super) queue: f64,
     /// d.
     pub(super) rtt: Span,
+    /// R is below the smallest code: others leave nothing to those who listen.
+    pub(super) starved: bool,
 }
 
 /// Whether a port signals.
@@ -70,8 +72,9 @@ impl Mode {
             Mode::Hardened(hardened) => matches!(hardened.state, State::Signals),
         }
     }
-    /// What the loop shall not compute: R as a share of what the port fills; None: the loop does.
-    pub(super) fn flow_share(&self) -> Option<f64> {
+    /// What the loop shall not compute: the share of one flow in what the port fills, and what of
+    /// it drains the queue; None: the loop does.
+    pub(super) fn flow_share(&self) -> Option<(f64, f64)> {
         match self {
             Mode::Paper(_) => None,
             Mode::Hardened(hardened) => hardened.flow_share(),
@@ -92,13 +95,14 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.on_arrival(now, queue, is_full),
         }
     }
-    /// It is of this flow.
+    /// It is of some flow, and a router may cut it or not.
     #[inline]
-    pub(super) fn count_flow(&mut self, packet: &Packet, arena: &Arena) {
+    pub(super) fn count_flow(&mut self, packet: &Packet, may_be_cut: bool, arena: &Arena) {
         if let Mode::Hardened(hardened) = self
             && let Some(key) = flows::key(packet, arena)
         {
             hardened.flows.see(key);
+            hardened.listeners.see(key, packet.wire_len(), may_be_cut);
         }
     }
     /// An interval is over.
@@ -136,8 +140,9 @@ pub(super) struct Hardened {
     /// Time from one failure to the next trial.
     wait: Span,
     flows: FlowCount,
-    /// Flows when signals ended.
-    flows_then: f64,
+    listeners: Listeners,
+    /// Those who listen were alone when signals ended.
+    were_alone: bool,
 }
 
 impl Hardened {
@@ -153,12 +158,13 @@ impl Hardened {
             overflowed_at: None,
             wait: FIRST_WAIT,
             flows: FlowCount::new(),
-            flows_then: 1.0,
+            listeners: Listeners::new(),
+            were_alone: false,
         }
     }
-    fn flow_share(&self) -> Option<f64> {
+    fn flow_share(&self) -> Option<(f64, f64)> {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
-        (self.state != State::Signals).then(|| drains / self.flows.flows())
+        (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
     }
     fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
         match queue > HIGH {
@@ -174,7 +180,7 @@ impl Hardened {
     fn enter(&mut self, state: State, now: Time) {
         (self.state, self.since) = (state, now);
     }
-    fn on_interval(&mut self, Look { now, queue, rtt }: Look) {
+    fn on_interval(&mut self, Look { now, queue, rtt, starved }: Look) {
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
         self.queue = queue;
@@ -183,12 +189,14 @@ impl Hardened {
             true => _ = self.low_since.get_or_insert(now),
             false => self.low_since = None,
         }
-        self.flows.roll(now, rtt);
+        if self.flows.roll(now, rtt) {
+            self.listeners.roll();
+        }
         let lasted = now.since(self.since);
         let full = self.high_since.zip(self.overflowed_at);
         let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
         match self.state {
-            State::Signals if self.mean > HIGH || overflows => self.stop(now),
+            State::Signals if self.mean > HIGH || overflows || starved => self.stop(now),
             State::Signals if lasted >= SUCCESS => self.wait = FIRST_WAIT,
             State::Signals => {}
             State::Silent => self.on_silent_interval(now, rtt),
@@ -199,17 +207,23 @@ impl Hardened {
     }
     fn stop(&mut self, now: Time) {
         self.enter(State::Silent, now);
-        self.flows_then = self.flows.flows();
+        self.were_alone = self.is_alone();
+    }
+    fn is_alone(&self) -> bool {
+        self.listeners.share() >= ALONE
     }
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
-        if self.flows.flows() <= FLOWS_LEFT * self.flows_then {
-            (self.wait, self.flows_then) = (FIRST_WAIT, self.flows.flows());
-        }
+        let least = rtt * LEAST_RTTS;
+        let wait = match (self.is_alone(), self.were_alone) {
+            (false, _) => self.wait,
+            (true, true) => FIRST_WAIT,
+            (true, false) => least,
+        };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
-        if is_low && lasted >= rtt * LEAST_RTTS {
+        if is_low && lasted >= least {
             self.enter(State::Signals, now);
-        } else if lasted >= self.wait {
+        } else if lasted >= wait {
             // If signals stay, this comes to nothing after `SUCCESS`.
             self.wait = (self.wait * 2).min(LAST_WAIT);
             self.enter(State::Trial, now);

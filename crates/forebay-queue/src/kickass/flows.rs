@@ -19,6 +19,10 @@ pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
 const WORDS: usize = 64;
 const BITS: u64 = 64 * WORDS as u64;
 
+fn place(key: u64) -> (usize, u64) {
+    ((key >> 6) as usize % WORDS, 1 << (key & 63))
+}
+
 /// How many flows sent something in a time (linear counting, Whang et al. 1990): up to about
 /// 30 000, with an error of a few percent.
 #[derive(Clone, Debug)]
@@ -37,23 +41,60 @@ impl FlowCount {
     /// A packet of this flow came.
     #[inline]
     pub(super) fn see(&mut self, key: u64) {
-        let (word, bit) = ((key >> 6) as usize % WORDS, 1 << (key & 63));
+        let (word, bit) = place(key);
         let seen = &mut self.seen[word];
         self.clear_bits -= u64::from(*seen & bit == 0);
         *seen |= bit;
     }
-    /// Begin anew where `window` is over.
-    pub(super) fn roll(&mut self, now: Time, window: Span) {
+    /// Begin anew where `window` is over: true.
+    pub(super) fn roll(&mut self, now: Time, window: Span) -> bool {
         if now.since(self.began) < window {
-            return;
+            return false;
         }
         let clear = self.clear_bits.max(1) as f64 / BITS as f64;
         self.flows = (-(BITS as f64) * libm::log(clear)).max(1.0);
         (self.seen, self.clear_bits, self.began) = ([0; WORDS], BITS, now);
+        true
     }
     /// Flows in the last window that was full, at least 1.
     pub(super) fn flows(&self) -> f64 {
         self.flows
+    }
+}
+
+/// How much of what arrives is of flows that listen: of those that let routers cut something in the
+/// window before.
+#[derive(Clone, Debug)]
+pub(super) struct Listeners {
+    cut: [u64; WORDS],
+    before: [u64; WORDS],
+    bytes: u64,
+    of_listeners: u64,
+    /// In the last full window; 1: all.
+    share: f64,
+}
+
+impl Listeners {
+    pub(super) const fn new() -> Listeners {
+        let none = [0; WORDS];
+        Listeners { cut: none, before: none, bytes: 0, of_listeners: 0, share: 0.0 }
+    }
+    /// A packet of this flow came.
+    #[inline]
+    pub(super) fn see(&mut self, key: u64, bytes: u16, may_be_cut: bool) {
+        let (word, bit) = place(key);
+        self.cut[word] |= if may_be_cut { bit } else { 0 };
+        self.bytes += u64::from(bytes);
+        self.of_listeners += if self.before[word] & bit != 0 { u64::from(bytes) } else { 0 };
+    }
+    /// The window is over.
+    pub(super) fn roll(&mut self) {
+        self.share = self.of_listeners as f64 / self.bytes.max(1) as f64;
+        (self.before, self.cut) = (self.cut, [0; WORDS]);
+        (self.bytes, self.of_listeners) = (0, 0);
+    }
+    pub(super) fn share(&self) -> f64 {
+        self.share
     }
 }
 
@@ -101,6 +142,20 @@ mod tests {
             count.roll(Time::from_millis(200), Span::from_millis(100));
             assert_eq!(count.flows(), 1.0, "nobody came since");
         }
+    }
+
+    #[test]
+    fn what_flows_send_that_were_cut_before_is_of_listeners() {
+        let mut listeners = Listeners::new();
+        for (round, expected) in [0.0, 0.75, 0.75].into_iter().enumerate() {
+            listeners.see(mix64(1), 1500, true);
+            listeners.see(mix64(1), 3000, false);
+            listeners.see(mix64(2), 1500, false);
+            listeners.roll();
+            assert_eq!(listeners.share(), expected, "{round}");
+        }
+        listeners.roll();
+        assert_eq!(listeners.share(), 0.0, "silence");
     }
 
     #[test]

@@ -62,6 +62,18 @@ impl KickAssPortParams {
             cuts_per_rtt: 0,
         }
     }
+    /// What was measured to be better: dither that routers share, the middle of tagged round-trip
+    /// times, the hardened fallback, which tells senders so. Senders must tag their indicators.
+    pub const fn recommended() -> KickAssPortParams {
+        KickAssPortParams {
+            rounding: Rounding::Shared,
+            rtt_average: RttAverage::Trimmed,
+            tagged: true,
+            fallback: Fallback::Hardened,
+            explicit_tcp: true,
+            ..KickAssPortParams::paper()
+        }
+    }
     /// Errors with name and range, in words, of a parameter that is outside it.
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         self.control.check()?;

@@ -152,8 +152,8 @@ fn a_detour_round_the_link_before_counts_at_the_next_port() {
         let [_, high, total] = sizes(&parse_with(KITE, set).unwrap(), 1, 2);
         total - high
     };
-    // 20 Mbit/s in and 10 out. From u over x: 2 ms and two queues of 50 ms, and 1 ms back; 8 ms from
-    // end to end, and 1.2 ms for a packet.
+    // 20 Mbit/s in and 10 out. From u over x: 2 ms and two queues of 50 ms, and 1 ms back; 8 ms
+    // from end to end, and 1.2 ms for a packet.
     assert_eq!(room(&[]), 10_000_000 / 8 * 1_122 / 10_000 + 1_500);
     assert_eq!(room(&["inrpp.detours=false"]), 1_500);
 }

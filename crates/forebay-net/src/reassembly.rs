@@ -150,7 +150,7 @@ struct Held {
     since: BTreeMap<u64, (Time, Key)>,
     /// Datagrams that have begun so far.
     begun: u64,
-    /// Pieces that have come so far, by source.
+    /// Pieces that have come so far, by source: of those of which pieces are held.
     came: BTreeMap<Addr, u64>,
     /// What all that is held takes.
     memory: u64,
@@ -214,11 +214,9 @@ impl Reassembly {
 }
 
 impl Held {
-    /// One more piece from `src`. Pieces that have come from there so far.
-    fn count(&mut self, src: Addr) -> u64 {
-        let came = self.came.entry(src).or_default();
-        *came += 1;
-        *came
+    /// Pieces that have come from `src` so far, with one that comes now.
+    fn count(&self, src: Addr) -> u64 {
+        self.came.get(&src).map_or(1, |came| came + 1)
     }
     /// Put a piece to those of its datagram; `at` is now, and how many have come from its source.
     /// All of them, if the datagram is whole now.
@@ -236,6 +234,7 @@ impl Held {
         }
         let partial = self.partial.get_mut(&key)?;
         partial.came = at.1;
+        self.came.insert(key.0, at.1);
         match fit(partial, range, arena) {
             Fit::Duplicate => {
                 drops.record(packet, DropReason::PieceDuplicate, arena);
@@ -270,6 +269,10 @@ impl Held {
         let Some(partial) = self.partial.remove(&key) else { return Vec::new() };
         self.since.remove(&partial.number);
         self.memory -= partial.memory();
+        let (src, lowest) = (key.0, (key.0, Addr(0), 0, 0));
+        if self.partial.range(lowest..).next().is_none_or(|(other, _)| other.0 != src) {
+            self.came.remove(&src);
+        }
         partial.pieces
     }
     fn give_up(&mut self, key: Key, reason: DropReason, arena: &mut Arena, drops: &mut DropLog) {
@@ -359,8 +362,12 @@ mod tests {
         }
         /// Everything that was given has ended.
         fn is_empty(&self) -> bool {
-            let memory = self.buffer.held.as_ref().map_or(0, |held| held.memory);
-            (self.buffer.held_packets(), self.arena.live(), memory) == (0, 0, 0)
+            let rest = self
+                .buffer
+                .held
+                .as_ref()
+                .map_or((0, 0, 0), |held| (held.memory, held.came.len(), held.since.len()));
+            (self.buffer.held_packets(), self.arena.live(), rest) == (0, 0, (0, 0, 0))
         }
     }
 
