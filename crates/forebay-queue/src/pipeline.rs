@@ -12,6 +12,8 @@ use forebay_base::{DropReason, Packet, Rate, Time};
 pub struct Pipeline {
     scheme: AnyScheme,
     discipline: AnyDiscipline,
+    /// [`Discipline::passes_at_once`].
+    passes_at_once: bool,
     /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything
     /// is cut.
     behind: VecDeque<Packet>,
@@ -20,7 +22,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// A port with the given stages.
     pub fn new(scheme: AnyScheme, discipline: AnyDiscipline) -> Pipeline {
-        Pipeline { scheme, discipline, behind: VecDeque::new() }
+        let passes_at_once = discipline.passes_at_once();
+        Pipeline { scheme, discipline, passes_at_once, behind: VecDeque::new() }
     }
     /// A port that queues and does nothing else.
     pub fn plain(discipline: AnyDiscipline) -> Pipeline {
@@ -29,7 +32,11 @@ impl Pipeline {
     /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever
     /// happens here by itself.
     pub fn is_transparent(&self) -> bool {
-        matches!(self.scheme, AnyScheme::None) && self.discipline.passes_at_once()
+        matches!(self.scheme, AnyScheme::None) && self.passes_at_once
+    }
+    /// True if what waits may leave whenever the transmitter is free: no timer holds it back.
+    pub fn is_prompt(&self) -> bool {
+        self.passes_at_once
     }
     #[inline]
     fn backlog(&self) -> Backlog {
@@ -54,7 +61,7 @@ impl Pipeline {
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Option<Packet> {
         debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
-        if !self.discipline.passes_at_once() {
+        if !self.passes_at_once {
             return match self.enqueue(packet, cx) {
                 Ok(()) => self.dequeue(cx),
                 Err(Overflow(packet)) => Some(self.leave(packet, cx)),
@@ -114,6 +121,9 @@ impl Pipeline {
     /// When `on_timeout` is due.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
+        if self.passes_at_once {
+            return self.scheme.next_timeout(); // the discipline has no timers
+        }
         match (self.scheme.next_timeout(), self.discipline.next_timeout()) {
             (Some(scheme), Some(discipline)) => Some(scheme.min(discipline)),
             (scheme, discipline) => scheme.or(discipline),

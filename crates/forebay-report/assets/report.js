@@ -349,6 +349,7 @@
     };
     return {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      legend: LEGEND,
       scales: { x: { time: false, range: () => state.view ?? whole }, y: { range: [0, top] } },
       series: [time, ...series],
       axes: axes(seconds),
@@ -366,6 +367,7 @@
       },
     };
   }
+  const LEGEND = { markers: { dash: (u, i) => (u.series[i].dash?.length ? "dashed" : "solid") } };
   const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
   const REST = "\u0000rest";
   // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no
@@ -534,6 +536,7 @@
     };
     const options = {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      legend: LEGEND,
       scales: { x: { time: false, distr: log ? 3 : 1, range: [from, to] }, y: { range: [0, 1.04] } },
       series: [
         { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },

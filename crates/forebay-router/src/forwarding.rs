@@ -126,6 +126,19 @@ pub trait Forwarding: Any + Send {
     }
     /// A packet came in on `in_port`. TTL and routes are this machine's business.
     fn on_packet(&mut self, in_port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict;
+    /// The same for a packet that stays where it lies, if it goes on at once and nothing of it
+    /// changes but its TTL, which the driver lowers by one, and bytes of options that are there.
+    /// None, and nothing has been done, if [`Forwarding::on_packet`] must see to it.
+    ///
+    /// It does what `on_packet` would have done: drivers may ask it or not.
+    fn forward_in_place(
+        &mut self,
+        _in_port: PortId,
+        _packet: &Packet,
+        _cx: &mut NodeContext<'_>,
+    ) -> Option<PortId> {
+        None
+    }
     /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop
     /// it.
     fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {

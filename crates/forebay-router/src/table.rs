@@ -142,6 +142,15 @@ macro_rules! routers {
             ) -> Verdict {
                 each!(self, [$($Variant)*], f => f.on_packet(in_port, packet, cx))
             }
+            #[inline]
+            fn forward_in_place(
+                &mut self,
+                in_port: PortId,
+                packet: &Packet,
+                cx: &mut NodeContext<'_>,
+            ) -> Option<PortId> {
+                each!(self, [$($Variant)*], f => f.forward_in_place(in_port, packet, cx))
+            }
             fn on_overflow(
                 &mut self,
                 port: PortId,
@@ -162,6 +171,7 @@ macro_rules! routers {
             fn held_bytes(&self, port: PortId) -> u64 {
                 each!(self, [$($Variant)*], f => f.held_bytes(port))
             }
+            #[inline]
             fn next_timeout(&self) -> Option<Time> {
                 each!(self, [$($Variant)*], f => f.next_timeout())
             }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
-//!   hosts behind it can send, and with detours that end here.
+//!   hosts behind it can send; with detours that end here, and those round the link before.
 //! * **Rate out**: of the port, or of a slower link behind it, for whose sake the port may be held.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
@@ -107,6 +107,13 @@ struct Wire {
     least_bps: u64,
     delay: Span,
     queue_bytes: u64,
+}
+
+impl Wire {
+    /// What its queue takes at most.
+    fn waits(&self) -> Span {
+        time_of(self.queue_bytes, self.most_bps).min(LONGEST_QUEUE)
+    }
 }
 
 /// By directed link.
@@ -247,10 +254,7 @@ fn add(
             continue;
         }
         let nearest = (1..k).rev().find(|&j| holds(j)).unwrap_or(0);
-        let waits = |j: usize| {
-            let Wire { most_bps, queue_bytes, .. } = wires[path.links[j].index()];
-            time_of(queue_bytes, most_bps).min(LONGEST_QUEUE)
-        };
+        let waits = |j: usize| wires[path.links[j].index()].waits();
         let delays = path.links[nearest..k].iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
         let upstream = (nearest.max(1)..k).fold(delays, |sum, j| sum + waits(j));
         let port = ports.entry(id).or_insert_with(|| Port::new(wire, packet_bytes));
@@ -285,7 +289,8 @@ impl Port {
 }
 
 /// Count detours of one hop, from `r` over `x` to `d`: the port of `r` to `d` has more to keep
-/// busy, and that of `x` to `d` gets more.
+/// busy, that of `x` to `d` gets more, and those of `d` further on get over `x` what comes over
+/// `r`.
 fn add_detours(
     ports: &mut BTreeMap<LinkId, Port>,
     wires: &[Wire],
@@ -300,6 +305,9 @@ fn add_detours(
         }
     }
     let congested: Vec<LinkId> = ports.keys().copied().collect();
+    let mut behind: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
+    congested.iter().for_each(|&id| behind.entry(start(links, id)).or_default().push(id));
+    let mut led = Vec::new();
     for id in congested {
         let (r, d) = (start(links, id), start(links, id.opposite()));
         for (&x, &first) in out.get(&r).into_iter().flatten().filter(|&(&x, _)| x != d) {
@@ -310,10 +318,26 @@ fn add_detours(
                 let more = most(first).min(most(second));
                 port.margin.pooled_bps = port.margin.pooled_bps.saturating_add(more);
             }
+            // Its queues may be full; who holds hears of it by the direct way.
+            let waits = |id: LinkId| wires[id.index()].waits();
+            let way = first_wire.delay + waits(first) + wires[second.index()].delay + waits(second);
+            let around = way + wires[id.opposite().index()].delay;
+            for next in behind.get(&d).into_iter().flatten() {
+                if let Some(Some(hosts)) = ports.get(next).and_then(|port| port.feeders.get(&id)) {
+                    led.push((*next, second, hosts.clone(), around));
+                }
+            }
             let Some(port) = ports.get_mut(&second) else { continue };
             port.feeders.insert(first, None);
             let upstream = first_wire.delay + wires[first.opposite().index()].delay + reaction;
             port.margin.round_trip = port.margin.round_trip.max(upstream);
+        }
+    }
+    for (next, second, hosts, around) in led {
+        let Some(port) = ports.get_mut(&next) else { continue };
+        port.margin.round_trip = port.margin.round_trip.max(around);
+        if let Some(known) = port.feeders.entry(second).or_insert_with(|| Some(BTreeMap::new())) {
+            known.extend(hosts);
         }
     }
 }

@@ -28,7 +28,8 @@ sections! {
         required {}
         optional {
             /// TCP options that it overwrites with NOP: a list of kinds from 2 to 254, timestamps
-            /// (8) not among them; or "unknown": all but those of kinds 0 to 5 and 8. Default: none.
+            /// (8) not among them; or "unknown": all but those of kinds 0 to 5 and 8. Default:
+            /// none.
             strip_options: StripKey,
             /// True: it sets DF in TCP packets that come whole; default false.
             set_df: bool,

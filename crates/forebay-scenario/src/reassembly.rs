@@ -19,8 +19,8 @@ sections! {
             /// No piece is taken while those held take more memory than this, counted as Linux
             /// does: bytes, or a string with unit; 1 or more; default "4MiB".
             memory: Bytes,
-            /// What is held of a datagram is dropped when its next piece comes, if that is more than
-            /// so many pieces of its source behind its last one; default 64, 0 turns it off.
+            /// What is held of a datagram is dropped when its next piece comes, if that is more
+            /// than so many pieces of its source behind its last one; default 64, 0 turns it off.
             max_distance: u32,
         }
     }

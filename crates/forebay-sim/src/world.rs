@@ -140,20 +140,12 @@ impl Simulation {
             Fabric::of_partitions(networks, spec, &owner, driver)
         };
         let mut events = events_of_parts(spec, &owner, parts);
-        let mut injections: Vec<VecDeque<Injection>> =
-            (0..parts).map(|_| VecDeque::new()).collect();
-        for injection in options.injections {
-            injections[owner[injection.node.index()] as usize].push_back(injection);
-        }
+        let mut injections = injections_of_parts(options.injections, &owner, parts);
+        let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
         let rules = Rules {
             lookahead,
             grid: grid(spec),
-            last_start: spec
-                .flows
-                .iter()
-                .filter_map(FlowSpec::known_start)
-                .max()
-                .unwrap_or(Time::MAX),
+            last_start: last_start.unwrap_or(Time::MAX),
             clock: options.cpu_clock,
         };
         let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
@@ -379,6 +371,15 @@ fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
         }
     }
     senders.into_iter().map(|from| from.into_iter().collect()).collect()
+}
+
+/// The packets from outside that each partition gets.
+fn injections_of_parts(all: Vec<Injection>, owner: &[u16], parts: u16) -> Vec<VecDeque<Injection>> {
+    let mut of_parts: Vec<VecDeque<Injection>> = (0..parts).map(|_| VecDeque::new()).collect();
+    for injection in all {
+        of_parts[owner[injection.node.index()] as usize].push_back(injection);
+    }
+    of_parts
 }
 
 /// Events of the network in order of time, by the part in which they happen.

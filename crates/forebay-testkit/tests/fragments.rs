@@ -58,9 +58,9 @@ fn ids_of(world: &World, seed: u64) -> (Simulation, Ids) {
 
 /// RFC 6864 section 4.3: a source does not use an identification twice for one destination and
 /// protocol while a datagram with it may live. Fewer than 65 536 packets are sent here, so no two
-/// datagrams show the same, and none is made of pieces of two: what reassembly drops, or still holds,
-/// are the pieces whose other half the queue dropped, one for each drop at most. Those that came
-/// more than 200 ms before the last piece are dropped.
+/// datagrams show the same, and none is made of pieces of two: what reassembly drops, or still
+/// holds, are the pieces whose other half the queue dropped, one for each drop at most. Those that
+/// came more than 200 ms before the last piece are dropped.
 #[test]
 fn connections_between_two_hosts_share_one_row_of_identifications() {
     for (servers, flows) in [(1, 8), (1, 2), (3, 2)] {
@@ -162,8 +162,8 @@ fn a_receiver_half_is_shown_heads_and_identifications() {
     assert_eq!(cut, leads);
 }
 
-/// 1000 bytes of UDP by their bytes, with a router alert and a record route of which the former goes
-/// with all pieces (RFC 791 section 3.1), over links of 500 and 300 bytes. By hand: 32 and 968
+/// 1000 bytes of UDP by their bytes, with a router alert and a record route of which the former
+/// goes with all pieces (RFC 791 section 3.1), over links of 500 and 300 bytes. By hand: 32 and 968
 /// bytes; behind the first link 464 (32 + 464 = 496), 472 (24 + 472 = 496) and 32; behind the
 /// second 264 + 200, 272 + 200, and 32. The host has them as one.
 #[test]

@@ -76,10 +76,10 @@ fn what_is_cut_arrives_whole_whatever_the_options() {
         });
         // Both directions of the link cut, but ACKs are short.
         assert_eq!(pieces, sim.conservation().split as f64);
-        assert!(
-            pieces > if params.cuts_per_rtt == 1 { 20.0 } else { 500.0 },
-            "{params:?}: {pieces}"
-        );
+        // NewReno keeps the queue above half of its limit most of the time: only where fallback
+        // says a code, too, all full packets are cut.
+        let least = if params.explicit_tcp { 2 * (BYTES / 1448) } else { 20 };
+        assert!(pieces >= least as f64, "{params:?}: {pieces}");
         let bytes = run(&world, Options { bytes: true, ..Options::default() });
         assert_eq!(bytes.trace_hash(), sim.trace_hash(), "{params:?}");
     }

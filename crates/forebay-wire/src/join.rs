@@ -13,8 +13,8 @@ use forebay_base::{Arena, Cold, Ecn, Kind, Packet};
 /// is (RFC 3168 section 5.3).
 ///
 /// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs
-/// differ, or if the whole is longer than 65 535 bytes. Pieces cut from datagrams in this arena count
-/// as their bytes. ([`Arena::reassemble`] joins those of one datagram without.)
+/// differ, or if the whole is longer than 65 535 bytes. Pieces cut from datagrams in this arena
+/// count as their bytes. ([`Arena::reassemble`] joins those of one datagram without.)
 pub fn join(
     pieces: &mut Vec<Packet>,
     plan: &AddressPlan,

@@ -103,7 +103,7 @@ impl Delivery {
 /// Packets that may be cut, and whether the network passes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DfWatch {
-    /// Those lost since one arrived.
+    /// Those lost since one arrived, or one with DF was lost.
     lost: u32,
     /// Some of them since the last event.
     fresh: bool,
@@ -118,9 +118,13 @@ const LOST_PACKETS: u32 = 3;
 const LOST_EVENTS: u32 = 2;
 
 impl DfWatch {
+    /// A packet was lost. Where those with DF are lost, too, it is congestion, of which packets
+    /// that may be cut have their share.
     pub fn on_lost(&mut self, clear: bool) {
-        self.lost += u32::from(clear);
-        self.fresh |= clear;
+        match clear {
+            true => (self.lost, self.fresh) = (self.lost + 1, true),
+            false => (self.lost, self.events, self.fresh) = (0, 0, false),
+        }
     }
     pub fn on_event(&mut self) {
         self.events += u32::from(core::mem::take(&mut self.fresh));

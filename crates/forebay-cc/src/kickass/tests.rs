@@ -543,34 +543,44 @@ fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
 
 /// Ten packets that may be cut are lost, and what is sent again passes: then one of each round trip
 /// may be cut; it is lost as well; then none.
+/// The packets in flight that are chosen are lost; TCP finds out by a timeout.
+fn lose(flow: &mut Flow, is_lost: impl Fn(&Tag) -> bool) {
+    for tag in core::mem::take(&mut flow.tags).into_iter().filter(is_lost) {
+        let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
+        let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
+        flow.kickass.on_loss(flow.now, &loss);
+    }
+    let timeout = Timeout { flight_size_bytes: 10 * MSS, first: true };
+    flow.kickass.on_rto(flow.now, &timeout);
+}
+
+/// On how many of 21 packets, the repair among them, DF is clear after each of two losses of those
+/// that are chosen.
+fn clear_after_two_losses(is_lost: impl Fn(&Tag) -> bool) -> [usize; 2] {
+    let mut flow = Flow::new(Params::default());
+    let again = NextPacket { retransmission: true, ..next_packet() };
+    (0..10).for_each(|_| _ = flow.send());
+    [1000, 2000].map(|pause_ms| {
+        flow.now += ms(pause_ms);
+        lose(&mut flow, &is_lost);
+        let mut stamps = alloc::vec![flow.send_next(again)];
+        flow.acked(None);
+        stamps.extend((0..20).map(|_| flow.send()));
+        stamps.iter().filter(|stamp| stamp.dont_fragment == Some(false)).count()
+    })
+}
+
 #[test]
 fn where_only_packets_with_df_arrive_df_stays_set() {
-    let mut flow = Flow::new(Params::default());
-    let lose_all = |flow: &mut Flow| {
-        for tag in core::mem::take(&mut flow.tags) {
-            let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
-            let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
-            flow.kickass.on_loss(flow.now, &loss);
-        }
-        let timeout = Timeout { flight_size_bytes: 10 * MSS, first: true };
-        flow.kickass.on_rto(flow.now, &timeout);
-    };
-    (0..10).for_each(|_| _ = flow.send());
-    flow.now += ms(1000);
-    lose_all(&mut flow);
-    let again = NextPacket { retransmission: true, ..next_packet() };
-    assert_eq!(flow.send_next(again), Stamp::default());
-    flow.acked(None);
-    let stamps: Vec<_> = (0..20).map(|_| flow.send().dont_fragment).collect();
-    assert_eq!(stamps.iter().filter(|df| df.is_some()).count(), 1, "{stamps:?}");
-    lose_all(&mut flow);
-    flow.send_next(again);
-    flow.acked(None);
-    for _ in 0..100 {
-        flow.now += ms(20);
-        assert_eq!(flow.send(), Stamp::default());
-        flow.acked(None);
-    }
+    let is_clear = |tag: &Tag| tag.0 & 1 != 0;
+    // All of the first flight may be cut; then one in a round trip, then none.
+    assert_eq!(clear_after_two_losses(is_clear), [1, 0]);
+}
+
+#[test]
+fn where_packets_with_df_are_lost_too_it_is_congestion() {
+    let [_, second] = clear_after_two_losses(|_| true);
+    assert!(second > 0, "DF is set for good");
 }
 
 #[test]

@@ -43,12 +43,7 @@ impl Measured<'_> {
             }
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
-            Measure::PassedAll { port, flow } => {
-                let bytes = self.flow(*flow).bytes?;
-                let passed = |look| self.port(look, port).flows[index(*flow)].passed_bytes;
-                let mut looks = self.recording.samples().iter();
-                looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
-            }
+            Measure::PassedAll { port, flow } => self.passed_all_s(port, *flow),
             Measure::FirstEntry { port, state } => {
                 let mut interfaces = self.result.interfaces.iter();
                 let interface = interfaces.find(|interface| interface.port == *port)?;
@@ -72,11 +67,7 @@ impl Measured<'_> {
                 let (link, rate_bps) = (self.link(link), self.rate_bps(link));
                 self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
             }
-            Measure::ClassGoodput { class, epochs_s } => {
-                let (class, flows) = self.recording.class(class);
-                let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
-                (flows > 0).then(|| all / flows as f64)
-            }
+            Measure::ClassGoodput { class, epochs_s } => self.class_goodput_bps(class, epochs_s),
             Measure::ClassReaches { class, bps, over_s, after_s } => {
                 let times =
                     after_s.iter().map(|&from_s| self.reaches(class, *bps, *over_s, from_s));
@@ -93,15 +84,7 @@ impl Measured<'_> {
                 self.share_slopes(port, flows, *within_s)
             }
             Measure::PassedRatio { port, flows, within_s } => {
-                let looks = self.recording.within(*within_s);
-                let sum =
-                    |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
-                let passed = growth(looks, |look| {
-                    let shares = &self.port(look, port).flows;
-                    sum(&|flow| shares[flow].passed_bytes)
-                })?;
-                let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
-                (received > 0.0).then(|| passed / received)
+                self.passed_ratio(port, flows, *within_s)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -124,6 +107,29 @@ impl Measured<'_> {
     }
     fn port<'a>(&self, look: &'a Sample, port: &str) -> &'a PortSample {
         &look.ports[self.recording.place_of(self.link(port))]
+    }
+
+    fn passed_all_s(&self, port: &str, flow: u32) -> Option<f64> {
+        let bytes = self.flow(flow).bytes?;
+        let passed = |look| self.port(look, port).flows[index(flow)].passed_bytes;
+        let mut looks = self.recording.samples().iter();
+        looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
+    }
+    fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
+        let looks = self.recording.within(within_s);
+        let sum = |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
+        let passed = growth(looks, |look| {
+            let shares = &self.port(look, port).flows;
+            sum(&|flow| shares[flow].passed_bytes)
+        })?;
+        let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
+        (received > 0.0).then(|| passed / received)
+    }
+    /// Per flow.
+    fn class_goodput_bps(&self, class: &str, epochs_s: &[[f64; 2]]) -> Option<f64> {
+        let (class, flows) = self.recording.class(class);
+        let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
+        (flows > 0).then(|| all / flows as f64)
     }
 
     /// The mean over the epochs of how fast a count of bytes grew, in bits per second.

@@ -31,7 +31,11 @@ pub(super) fn build_links(
         let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
         let pipeline = Pipeline::new(scheme, discipline);
         let steady = !all_queued && !changed[i] && !link.loses() && link.middlebox.is_none();
-        AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
+        let queued = queued_link(link, id, pipeline, seed, steady);
+        if queued.is_direct() {
+            plan.is_direct(id);
+        }
+        AnyLink::Queued(Box::new(queued))
     };
     spec.links.iter().enumerate().map(build).collect()
 }

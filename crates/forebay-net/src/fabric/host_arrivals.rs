@@ -44,6 +44,20 @@ trait Source {
     fn take_first(&mut self) -> Option<Packet>;
 }
 
+impl Source for AnyLink {
+    #[inline(always)]
+    fn first(&self) -> Option<&Packet> {
+        self.first_arrived(Time::MAX)
+    }
+    #[inline(always)]
+    fn end_first(&mut self, arena: &mut Arena) {
+        self.wire_mut().end_front(arena);
+    }
+    fn take_first(&mut self) -> Option<Packet> {
+        self.wire_mut().pop_front()
+    }
+}
+
 impl Source for FifoLink {
     #[inline(always)]
     fn first(&self) -> Option<&Packet> {
@@ -115,8 +129,9 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)]
     pub(super) fn arrive_in_ring(&mut self, now: Time, link: LinkId, single: bool) {
         let slot = &self.links[link.index()];
-        let AnyLink::Fifo(fifo) = &slot.link else { return };
-        let Some(packet) = fifo.first_arrived(now) else { return };
+        let Some(packet) = slot.link.first_arrived(now) else {
+            return self.arm_next_arrival(link); // a failure of the link has dropped it
+        };
         let node = slot.to;
         if self.driver.signs() {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
@@ -134,13 +149,13 @@ impl<D: Driver> Fabric<D> {
     /// Steps 2 to 4 at any host, of the first packet in the ring of `link`.
     #[inline(never)]
     fn receive_in_ring(&mut self, link: LinkId, node: NodeId) {
-        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
-        let Some(packet) = fifo.first() else { return };
+        let source = &mut self.links[link.index()].link;
+        let Some(packet) = source.first() else { return };
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let Some(received) = host.receive(packet, &mut host_context!(self)) else {
             return self.receive_other_in_ring(link, node);
         };
-        end_first(fifo, received.refused, (&mut self.drops, &mut self.arena));
+        end_first(source, received.refused, (&mut self.drops, &mut self.arena));
         self.arm_next_arrival(link);
         self.after_receive(node, received);
     }
@@ -149,7 +164,9 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)] // into the path that most packets take
     pub(super) fn receive_single_in_ring(&mut self, holder: LinkId, link: LinkId) {
         let node = self.links[link.index()].to;
-        let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else { return };
+        let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else {
+            return self.receive_single_in_queued(holder, link);
+        };
         let Some(packet) = fifo.first() else { return };
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
@@ -159,10 +176,23 @@ impl<D: Driver> Fabric<D> {
         self.arm_next_arrival(holder);
         self.transmit_single(node, link.opposite(), received);
     }
+    /// The same where `holder` is a queued link.
+    #[inline(never)]
+    fn receive_single_in_queued(&mut self, holder: LinkId, link: LinkId) {
+        let node = self.links[link.index()].to;
+        let source = &mut self.links[holder.index()].link;
+        let Some(packet) = source.first() else { return };
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
+            return self.receive_other_in_ring(holder, node);
+        };
+        end_first(source, received.refused, (&mut self.drops, &mut self.arena));
+        self.arm_next_arrival(holder);
+        self.transmit_single(node, link.opposite(), received);
+    }
     #[cold]
     fn receive_other_in_ring(&mut self, link: LinkId, node: NodeId) {
-        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
-        let packet = fifo.take_first();
+        let packet = self.links[link.index()].link.take_first();
         self.arm_next_arrival(link);
         packet.into_iter().for_each(|packet| self.receive_other(node, packet));
     }

@@ -183,7 +183,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// Advance a host to the arrival of a packet: first it does all that is due before.
     #[inline(always)]
-    fn advance_host_to(&mut self, travel: &Travel) {
+    pub(super) fn advance_host_to(&mut self, travel: &Travel) {
         let node = self.links[travel.link.index()].to;
         // Its only link.
         let back = travel.link.opposite();
@@ -233,20 +233,19 @@ impl<D: Driver> Fabric<D> {
     fn resume(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
         let (path, node, horizon) = (slot.arrival_path, slot.to, self.horizon);
-        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
-        if fifo.next_arrival().is_none_or(|first| first > horizon) {
+        if slot.link.next_arrival().is_none_or(|first| first > horizon) {
             return;
         }
         slot.armed_arrival = Time::MAX;
         if let ArrivalPath::HostLookAhead = path {
-            while let Some(packet) = fifo.take_arrival(horizon) {
+            while let Some(packet) = slot.link.take_arrival(horizon) {
                 self.early_arrivals.push_back(EarlyArrival {
                     link,
                     arrival: packet.stamp(),
                     packet,
                 });
             }
-        } else {
+        } else if let AnyLink::Fifo(fifo) = &slot.link {
             let mut stuck = Vec::new();
             for _ in 0..fifo.held_packets() {
                 self.resume_first(link, node, &mut stuck);

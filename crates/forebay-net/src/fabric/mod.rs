@@ -25,6 +25,7 @@ mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
+mod ring_to_ring;
 mod routers;
 mod sockets;
 mod transit;

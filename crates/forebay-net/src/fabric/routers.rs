@@ -2,15 +2,16 @@
 
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
+use crate::link::AnyLink;
 use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Rate, Time};
 use forebay_queue::Overflow;
 use forebay_router::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};
 
 /// What forwarding sees of its ports.
-struct PortView<'a> {
-    links: &'a [Slot],
-    ports: &'a [LinkId],
-    now: Time,
+pub(super) struct PortView<'a> {
+    pub links: &'a [Slot],
+    pub ports: &'a [LinkId],
+    pub now: Time,
 }
 
 impl PortView<'_> {
@@ -137,7 +138,16 @@ impl<D: Driver> Fabric<D> {
 
     /// Do the work that forwarding asked for: send its own packets, and serve ports that may have
     /// work. Then arm its deadline.
+    #[inline]
     pub(super) fn serve(&mut self, node: NodeId) {
+        if !self.work.ready.is_empty() || !self.work.send.is_empty() {
+            self.do_work(node);
+        }
+        self.sync_router(node);
+        self.check_idle_ports(node);
+    }
+    #[inline(never)]
+    fn do_work(&mut self, node: NodeId) {
         // Pulling and sending may ask for more work. Each round does what is there.
         while !self.work.ready.is_empty() || !self.work.send.is_empty() {
             let empty = core::mem::take(&mut self.spare);
@@ -150,8 +160,6 @@ impl<D: Driver> Fabric<D> {
             ready.drain(..).for_each(|port| self.pull_port(node, port));
             self.spare = Work { ready, send };
         }
-        self.sync_router(node);
-        self.check_idle_ports(node);
     }
 
     /// [`Fabric::serve`] where the deadline of forwarding is armed already.
@@ -169,17 +177,29 @@ impl<D: Driver> Fabric<D> {
         self.pull_port(node, port);
         self.sync_router(node);
     }
+    #[inline]
     fn pull_port(&mut self, node: NodeId, port: PortId) {
         let link = self.ports.link(node, port);
-        let queued = !self.links[link.index()].link.is_fifo();
-        assert!(queued, "the forwarding of node {} says that it holds no packets", node.0);
-        while self.links[link.index()].link.is_idle(self.now) {
-            let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) else { break };
-            self.send_held(node, link, packet);
+        let AnyLink::Queued(queued) = &self.links[link.index()].link else {
+            panic!("the forwarding of node {} says that it holds no packets", node.0)
+        };
+        if queued.is_idle(self.now) {
+            self.pull_idle(node, port, link);
         }
         // Forwarding that gave a packet may have more when this one has left.
-        if let Some(at) = self.links[link.index()].link.next_start().filter(|&at| at >= self.now) {
+        if let AnyLink::Queued(queued) = &self.links[link.index()].link
+            && let Some(at) = queued.next_start().filter(|&at| at >= self.now)
+        {
             self.arm_transmitter(link, at);
+        }
+    }
+    #[inline(never)]
+    fn pull_idle(&mut self, node: NodeId, port: PortId, link: LinkId) {
+        while let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) {
+            self.send_held(node, link, packet);
+            if !self.links[link.index()].link.is_idle(self.now) {
+                break;
+            }
         }
     }
 
@@ -216,6 +236,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
+    #[inline]
     pub(super) fn sync_router(&mut self, node: NodeId) {
         let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
         if let Some(at) = forwarding.next_timeout() {

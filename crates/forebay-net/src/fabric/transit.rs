@@ -103,6 +103,7 @@ impl<D: Driver> Fabric<D> {
             Hop::LookAhead(travel) => self.look_ahead_from_ring(link, travel),
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
+            Hop::Elsewhere(ArrivalPath::Route) => self.route_in_ring(now, link),
             Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring(now, link, false),
             Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring(now, link, true),
             Hop::Elsewhere(_) => self.pass_any(now, link),
@@ -118,7 +119,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// The general path of a packet of which the driver has been told.
     #[inline(never)]
-    fn forward_first(&mut self, now: Time, link: LinkId) {
+    pub(super) fn forward_first(&mut self, now: Time, link: LinkId) {
         let node = self.links[link.index()].to;
         if let Some(packet) = self.take_arrival(now, link) {
             self.forward(node, packet);
@@ -176,7 +177,7 @@ impl<D: Driver> Fabric<D> {
     /// A packet comes to a router of plain IP. As `router_packet`, without the context, which plain
     /// IP does not use.
     #[inline]
-    fn forward(&mut self, node: NodeId, mut packet: Packet) {
+    pub(super) fn forward(&mut self, node: NodeId, mut packet: Packet) {
         match PlainIp.route(node, &mut packet, &self.routes) {
             Ok(port) => self.send(node, self.ports.link(node, port), packet),
             Err(reason) => self.end(node, packet, reason),

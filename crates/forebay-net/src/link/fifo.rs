@@ -158,6 +158,11 @@ impl FifoLink {
     pub(crate) fn end_first(&mut self, arena: &mut Arena) {
         self.ring.end_front(arena);
     }
+    /// See [`crate::AnyLink::wire_mut`].
+    #[inline]
+    pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {
+        &mut self.ring
+    }
     /// Take that packet, arrived or not.
     #[inline]
     pub(crate) fn take_first(&mut self) -> Option<Packet> {

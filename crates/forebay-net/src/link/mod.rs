@@ -20,7 +20,7 @@ pub use queued::QueuedLink;
 pub use stats::LinkStats;
 
 use alloc::boxed::Box;
-use forebay_base::{Arena, Packet, PacketTransfer, Rate, Span, Time};
+use forebay_base::{Arena, Packet, PacketRing, PacketTransfer, Rate, Span, Time};
 use forebay_queue::{Overflow, PortContext};
 
 /// A link of either kind. Nearly all links of a big network are of the first kind, which is inline
@@ -65,6 +65,16 @@ impl AnyLink {
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
         each!(self, l => l.next_arrival())
+    }
+    /// The first packet on the wire, if it has arrived by `now`.
+    #[inline(always)]
+    pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
+        each!(self, l => l.first_arrived(now))
+    }
+    /// The ring from which packets arrive, the first first.
+    #[inline(always)]
+    pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {
+        each!(self, l => l.wire_mut())
     }
     /// The packet that has arrived by `now`, if there is one; in order of arrival.
     #[inline]

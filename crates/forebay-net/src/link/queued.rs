@@ -42,10 +42,17 @@ pub struct QueuedLink {
     /// The pipeline has no meter and no egress stage, and needs no timer: bypass it when it is
     /// empty.
     transparent: bool,
+    /// [`Pipeline::is_prompt`]: a pipeline that gives nothing has nothing.
+    prompt: bool,
     /// False if surely nothing waits.
     may_wait: bool,
     /// [`Channel::starts_at_once`].
     starts_at_once: bool,
+    /// The rate is constant: each time is an opportunity.
+    always_open: bool,
+    /// What comes to an idle transmitter arrives at a time that is known then: the link is steady,
+    /// transparent, of constant rate, and without jitter.
+    direct: bool,
     overhead_bytes: u16,
     delay: Span,
     /// End of the last transmission, also if its packet is on the wire already.
@@ -81,12 +88,17 @@ impl QueuedLink {
     ) -> QueuedLink {
         assert!(!steady || impairment.is_lossless(), "a steady link loses nothing");
         pipeline.begin(channel.rate(Time::ZERO));
+        let transparent = pipeline.is_transparent();
+        let always_open = matches!(channel, AnyChannel::Constant(_));
         QueuedLink {
             up: true,
             steady,
-            transparent: pipeline.is_transparent(),
+            transparent,
+            prompt: pipeline.is_prompt(),
             may_wait: true,
             starts_at_once: channel.starts_at_once(),
+            always_open,
+            direct: steady && transparent && always_open && !impairment.reorders(),
             overhead_bytes,
             delay,
             transmitting: None,
@@ -133,7 +145,46 @@ impl QueuedLink {
         queued_at: Time,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
+        if let Some(arrival) = self.start_direct(cx.now, queued_at, packet.wire_len()) {
+            self.wire.push_back(packet).set_stamp(arrival);
+            return Ok(());
+        }
         self.counting(cx, |link, cx| link.take(packet, queued_at, cx))
+    }
+    /// The arrival of what comes to an idle transmitter is known then.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.direct
+    }
+    /// Put the first packet of `from` on the wire: it was started, arrives at `arrival`, and gets
+    /// this time to live.
+    #[inline(always)]
+    pub(crate) fn lay_first_of(&mut self, from: &mut PacketRing, arrival: Time, ttl: u8) {
+        let packet = from.move_front(&mut self.wire);
+        packet.set_stamp(arrival);
+        packet.set_ttl(ttl);
+    }
+    /// Start to transmit a packet of `wire_len` bytes that comes now, if nothing is before it and
+    /// nothing can happen to it: its arrival. It has waited elsewhere since `queued_at`.
+    #[inline(always)] // once for each packet at each router that may hold it
+    pub(crate) fn start_direct(
+        &mut self,
+        now: Time,
+        queued_at: Time,
+        wire_len: u16,
+    ) -> Option<Time> {
+        // A transmission that ends now is over, as in `advance`.
+        let busy = self.transmitting.as_ref().is_some_and(|t| t.end > now);
+        if !self.direct || busy || self.waits() {
+            return None;
+        }
+        let AnyChannel::Constant(channel) = &mut self.channel else { return None };
+        let bytes = wire_len as u32 + self.overhead_bytes as u32;
+        let end = channel.transmit(now, bytes);
+        self.stats.transmitted(bytes as u64, end.since(now));
+        self.stats.waits.record(now.since(queued_at));
+        self.transmitting = Some(Transmission { start: now, end, bytes: bytes as u64 });
+        self.last_arrival = end + self.delay;
+        Some(self.last_arrival)
     }
     #[inline(always)]
     fn take(
@@ -147,7 +198,10 @@ impl QueuedLink {
         if self.takes_at_once(cx.now) {
             if self.transparent {
                 self.transmit(packet, queued_at, (cx.now, cx.now), cx);
-            } else if let Some(packet) = self.pipeline.pass(packet, cx) {
+                return Ok(());
+            }
+            self.may_wait = true; // what is cut off from it
+            if let Some(packet) = self.pipeline.pass(packet, cx) {
                 self.transmit(packet, queued_at, (cx.now, cx.now), cx);
             }
             return Ok(());
@@ -165,7 +219,9 @@ impl QueuedLink {
     /// True if a packet that is offered now does not wait.
     #[inline]
     fn takes_at_once(&self, now: Time) -> bool {
-        self.starts_at_once && self.is_free(now) && self.channel.next_opportunity(now) <= now
+        self.starts_at_once
+            && self.is_free(now)
+            && (self.always_open || self.channel.next_opportunity(now) <= now)
     }
     /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
     pub fn takes_bursts(&self) -> bool {
@@ -194,6 +250,9 @@ impl QueuedLink {
         if !self.may_wait || !self.up || self.transmitting.is_some() {
             return;
         }
+        if self.always_open {
+            return self.take_next(at, at, cx);
+        }
         match self.channel.next_opportunity(at) {
             open if open == at => self.take_next(at, at, cx),
             open => self.await_opportunity(at, open, cx),
@@ -203,7 +262,7 @@ impl QueuedLink {
     #[inline(never)]
     fn await_opportunity(&mut self, at: Time, open: Time, cx: &mut PortContext<'_>) {
         if !self.waits() {
-            self.may_wait = !self.transparent;
+            self.may_wait = !self.prompt;
             return;
         }
         let since = self.opening.map_or(at, |opening| opening.since);
@@ -227,7 +286,7 @@ impl QueuedLink {
             let queued_at = packet.stamp();
             self.transmit(packet, queued_at, (since.max(queued_at), at.max(queued_at)), cx);
         } else {
-            self.may_wait = !self.transparent;
+            self.may_wait = !self.prompt;
         }
     }
     /// Start the transmission of a packet at `start`. It came at `queued_at`; the transmitter is
@@ -265,7 +324,7 @@ impl QueuedLink {
             let Some(done) = self.transmitting.take_if(|t| t.end <= cx.now) else { break };
             self.on_end(done, cx);
         }
-        if self.opening.is_none() {
+        if self.may_wait && self.opening.is_none() {
             self.start(cx.now, cx);
         }
     }
@@ -346,8 +405,11 @@ impl QueuedLink {
     /// See [`crate::AnyLink::next_transmitter`].
     #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {
-        let matters = self.waits() || self.in_service.is_some();
-        let end = self.transmitting.as_ref().filter(|_| matters).map(|t| t.end);
+        let matters = |_: &&Transmission| self.in_service.is_some() || self.waits();
+        let end = self.transmitting.as_ref().filter(matters).map(|t| t.end);
+        if self.always_open && self.transparent {
+            return end;
+        }
         let end = end.or(self.opening.map(|opening| opening.at)); // never both
         match (end, self.next_timeout()) {
             (Some(end), Some(timeout)) => Some(end.min(timeout)),
@@ -359,12 +421,20 @@ impl QueuedLink {
     pub fn next_arrival(&self) -> Option<Time> {
         self.wire.front().map(Packet::stamp)
     }
+    /// See [`crate::AnyLink::first_arrived`].
+    #[inline]
+    pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
+        self.wire.front().filter(|first| first.stamp() <= now)
+    }
+    /// See [`crate::AnyLink::wire_mut`].
+    #[inline]
+    pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {
+        &mut self.wire
+    }
     /// See [`crate::AnyLink::take_arrival`].
     #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
-        if self.next_arrival()? > now {
-            return None;
-        }
+        self.first_arrived(now)?;
         self.wire.pop_front()
     }
     /// See [`crate::AnyLink::export`].

@@ -113,6 +113,8 @@ pub struct LinkLookAhead {
 struct Planned {
     /// A [`FifoLink`](crate::FifoLink) can do it: departures are known when packets are queued.
     departures: Result<(), Refusal>,
+    /// Or they are known of what finds the link idle.
+    idle_departures: Result<(), Refusal>,
     /// All packets come from this link, and will.
     upstream: Result<LinkId, Refusal>,
 }
@@ -121,6 +123,8 @@ struct Planned {
 #[derive(Clone)]
 pub struct LookAheadPlan {
     links: Vec<Planned>,
+    /// Every link is built the general way, and each packet takes the general path.
+    general: bool,
     guards: Guards,
     /// Events that change routes: at which node, to which host, through which port.
     route_changes: Vec<(NodeId, NodeId, Option<PortId>)>,
@@ -151,7 +155,8 @@ impl LookAheadPlan {
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
                 (ChannelSpec::Constant(_), None) => Ok(()),
             };
-            Planned { departures, upstream: Err(Refusal::NoUpstream) }
+            let idle_departures = departures;
+            Planned { departures, idle_departures, upstream: Err(Refusal::NoUpstream) }
         };
         let change = |event: &NetEvent| match *event {
             NetEvent::Route { node, dst, via } => Some((node, dst, via)),
@@ -159,6 +164,7 @@ impl LookAheadPlan {
         };
         LookAheadPlan {
             links: changed.into_iter().enumerate().map(planned).collect(),
+            general,
             guards,
             route_changes: spec.events.iter().filter_map(|e| change(&e.event)).collect(),
         }
@@ -170,7 +176,17 @@ impl LookAheadPlan {
     }
     /// The discipline of a link turned out to be another than drop-tail.
     pub(crate) fn is_not_drop_tail(&mut self, link: LinkId) {
-        self.links[link.index()].departures = Err(Refusal::Discipline);
+        let planned = &mut self.links[link.index()];
+        planned.departures = Err(Refusal::Discipline);
+        planned.idle_departures = planned.departures;
+    }
+    /// The departures of what finds the link idle turned out to be known. That is of use where
+    /// nothing but the router in front of it, which may hold packets, has them unknown otherwise.
+    pub(crate) fn is_direct(&mut self, link: LinkId) {
+        let planned = &mut self.links[link.index()];
+        if let Err(Refusal::HoldsPackets(_)) = planned.departures {
+            planned.idle_departures = Ok(());
+        }
     }
     /// All links are built: which have one upstream.
     pub(crate) fn find_upstreams(&mut self, spec: &NetSpec, nodes: &[Node], all: &Upstreams) {
@@ -253,9 +269,13 @@ pub(crate) enum ArrivalPath {
     Forward,
     /// The same, and some link behind that router has its packets from this one alone.
     ForwardLookAhead,
-    /// From such a link into a host, and nobody observes.
+    /// From a link of any kind into a router: of plain IP from a queued link, or of another kind.
+    /// Nobody observes.
+    Route,
+    /// From a link of any kind into a host, and nobody observes.
     Host,
-    /// The same, and the host has one socket, one interface, and a first link of that kind.
+    /// The same where the departures of what finds the link idle are known, and the host has one
+    /// socket, one interface, and a [`FifoLink`](crate::FifoLink) as its first link.
     HostLookAhead,
     /// Any other.
     General,
@@ -318,10 +338,12 @@ impl Setting<'_> {
         let fifo = !self.is_here(from) || self.plan.departures(link).is_ok();
         let ahead = self.arrivals(link, leads).is_ok();
         match &self.nodes[to.index()] {
-            _ if self.is_observed() || !fifo => ArrivalPath::General,
-            Node::Router(AnyForwarding::PlainIp(_)) if ahead => ArrivalPath::ForwardLookAhead,
-            Node::Router(AnyForwarding::PlainIp(_)) => ArrivalPath::Forward,
-            Node::Router(_) => ArrivalPath::General,
+            _ if self.is_observed() || self.plan.general => ArrivalPath::General,
+            Node::Router(AnyForwarding::PlainIp(_)) if fifo && ahead => {
+                ArrivalPath::ForwardLookAhead
+            }
+            Node::Router(AnyForwarding::PlainIp(_)) if fifo => ArrivalPath::Forward,
+            Node::Router(_) => ArrivalPath::Route,
             Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
             Node::Host(_) => ArrivalPath::Host,
             Node::Elsewhere => ArrivalPath::General,
@@ -337,11 +359,14 @@ impl Setting<'_> {
         if self.is_observed() {
             return Err(Refusal::Observed);
         }
-        let here = self.is_here(from);
+        let (here, planned) = (self.is_here(from), &self.plan.links[link.index()]);
+        let node = &self.nodes[to.index()];
         if here {
-            self.plan.departures(link)?;
+            // A packet that has to wait for the link comes to the host at its time.
+            let host = matches!(node, Node::Host(_));
+            if host { planned.idle_departures } else { planned.departures }?;
         }
-        match &self.nodes[to.index()] {
+        match node {
             Node::Router(AnyForwarding::PlainIp(_)) if leads => Ok(()),
             Node::Router(AnyForwarding::PlainIp(_)) => Err(Refusal::NoneBehind(to)),
             Node::Router(_) => Err(Refusal::NotPlain(to)),

@@ -1,5 +1,7 @@
 //! The port of Kick-Ass with senders made of nothing but arithmetic.
 
+#![allow(clippy::print_stdout, reason = "figures, for people")]
+
 mod histories;
 mod paced;
 

@@ -4,8 +4,8 @@
 //! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow
 //! that comes new has its first quantum before the others, where rounds are short. Who has nothing
 //! more when he was served keeps a place at the end of the round, as in FQ-CoDel (RFC 8290 section
-//! 4.2), with a quantum: he is not new again before the round is over, so that who sends a packet at
-//! a time gains nothing.
+//! 4.2), with a quantum: he is not new again before the round is over, so that who sends a packet
+//! at a time gains nothing.
 //!
 //! A flow that may not send, for its first packet is held and has no credit, is *parked* outside
 //! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs

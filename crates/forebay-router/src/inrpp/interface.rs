@@ -172,12 +172,18 @@ impl<T> Interface<T> {
         self.credits.len()
     }
 
+    /// True if every packet goes straight to the queue of the link: nothing waits here, and nobody
+    /// is held for anyone.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.cache.packets() == 0 && self.credits.is_empty()
+    }
     /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of
     /// its flow waits here, and no other flow that could send does. (Packets that only wait for
     /// credits keep nobody back: section II-A3.)
     #[inline]
     pub fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
-        if self.cache.packets() == 0 && self.credits.is_empty() {
+        if self.is_open() {
             return true;
         }
         !(self.cache.has_eligible()

@@ -64,7 +64,7 @@ struct Signals {
 impl Signals {
     const NONE: Signals = Signals { back_pressure: None, echo: None, notice: None, tag: None };
 
-    #[inline]
+    #[inline(always)] // what is not looked at is not made
     fn of(packet: &Packet, arena: &Arena) -> Signals {
         let Some(cold) = packet.cold_part(arena) else { return Signals::NONE };
         if packet.kind() != Kind::Tcp {
@@ -72,7 +72,9 @@ impl Signals {
         }
         let Found { back_pressure, echo, notice } = find_all(&cold.tcp_options);
         let echo = if notice.is_some() { Some(Echo(None)) } else { echo };
-        Signals { back_pressure, echo, notice, tag: DetourTag::find(&cold.ip_options) }
+        let tagged = !cold.ip_options.is_empty();
+        let tag = if tagged { DetourTag::find(&cold.ip_options) } else { None };
+        Signals { back_pressure, echo, notice, tag }
     }
 }
 
@@ -190,9 +192,16 @@ impl Inrpp {
             self.send_messages(cx);
         }
     }
-    /// `port` may have something to send.
-    fn wake_ports(&self, port: PortId, cx: &mut NodeContext<'_>) {
-        cx.work.ready.push(port);
+    /// `port` may have something to send. If something that may leave has `waited` there before,
+    /// the driver asks for it when the link is free.
+    #[inline]
+    fn wake_ports(&self, port: PortId, waited: bool, cx: &mut NodeContext<'_>) {
+        if !self.ports[port.index()].interface.has_eligible() {
+            return;
+        }
+        if !waited {
+            cx.work.ready.push(port);
+        }
         self.wake_detours(port, cx);
     }
     /// What waits at `port` has changed, and may be what one of its detours could not have before.
@@ -225,19 +234,19 @@ impl Inrpp {
         &mut self,
         port: PortId,
         option: BackPressure,
-        packet: &mut Packet,
+        packet: &Packet,
         cx: &mut NodeContext<'_>,
     ) {
         let flow = FlowKey::acknowledged_by(packet);
         let interface = &mut self.ports[port.index()].interface;
-        let lets_go = interface.reads_arrived(&option);
+        let (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
         let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
         let written = interface.on_ack(cx.now, flow, arrived, option);
-        let there = written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
+        let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
         debug_assert!(there, "it was read from there");
         if lets_go {
             self.after(port, cx);
-            self.wake_ports(port, cx);
+            self.wake_ports(port, waited, cx);
         }
     }
 
@@ -313,6 +322,7 @@ impl Inrpp {
         let seq = packet.tcp_fields().map_or(0, |tcp| tcp.seq);
         let notice = if self.noticed { notice_of(&packet, cx.arena) } else { None };
         let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
+        let waited = out.interface.has_eligible();
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         if let Some(Notice(notice)) = notice {
@@ -329,7 +339,7 @@ impl Inrpp {
             cx.drops.record(packet, reason, cx.arena);
         }
         self.after(port, cx);
-        self.wake_ports(port, cx);
+        self.wake_ports(port, waited, cx);
         refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
     }
 
@@ -468,7 +478,7 @@ impl Forwarding for Inrpp {
         }
         let signals = Signals::of(&packet, cx.arena);
         if let Some(option) = signals.back_pressure {
-            self.on_ack(in_port, option, &mut packet, cx);
+            self.on_ack(in_port, option, &packet, cx);
         }
         if let Some(notice) = signals.notice {
             self.count_in(notice, &mut packet, cx.arena);
@@ -490,6 +500,40 @@ impl Forwarding for Inrpp {
         }
         let flow = flow_of(&packet, &signals, tagged);
         self.pass(port, flow, packet, cx)
+    }
+
+    fn forward_in_place(
+        &mut self,
+        in_port: PortId,
+        packet: &Packet,
+        cx: &mut NodeContext<'_>,
+    ) -> Option<PortId> {
+        if packet.kind() != Kind::Tcp || packet.ttl() <= 1 {
+            return None;
+        }
+        let port = cx.routes.port(cx.node, packet.dst())?;
+        let (express, wire_len) = (is_express(packet), packet.wire_len());
+        if !express && !self.ports[port.index()].interface.is_open() {
+            return None;
+        }
+        let signals = Signals::of(packet, cx.arena);
+        if signals.tag.is_some() || signals.notice.is_some() {
+            return None;
+        }
+        if express {
+            if let Some(option) = signals.back_pressure {
+                self.on_ack(in_port, option, packet, cx);
+            }
+            self.detours.sent(cx.now, port, wire_len);
+            return Some(port);
+        }
+        if signals.back_pressure.is_some() {
+            return None;
+        }
+        let (flow, _) = flow_of(packet, &signals, false);
+        self.ports[port.index()].log.offered_bytes += wire_len as u64;
+        self.count_sent(port, flow, wire_len, packet.payload_len(), cx.now);
+        Some(port)
     }
 
     fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
@@ -538,7 +582,8 @@ impl Forwarding for Inrpp {
     }
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        earliest(self.wake, self.detours.next_timeout())
+        let next = self.wake.unwrap_or(Time::MAX).min(self.detours.wakes_at());
+        (next < Time::MAX).then_some(next)
     }
     fn on_timeout(&mut self, cx: &mut NodeContext<'_>) {
         if self.wake.is_some_and(|wake| wake <= cx.now) {
@@ -547,8 +592,9 @@ impl Forwarding for Inrpp {
                 let interface = &mut self.ports[i].interface;
                 let Some(at) = interface.next_timeout() else { continue };
                 if at <= cx.now {
+                    let waited = interface.has_eligible();
                     interface.on_timeout(cx.now, &mut self.rng);
-                    self.wake_ports(PortId(i as u16), cx);
+                    self.wake_ports(PortId(i as u16), waited, cx);
                 }
                 self.after(PortId(i as u16), cx);
             }

@@ -72,8 +72,8 @@ pub struct Settings {
     /// Weight of the last interval in the load that the rate is computed from, in (0, 1]; 1: no
     /// filter, 1/3: a span of five samples, as the paper has it.
     pub load_weight: f64,
-    /// DRR quantum: bytes that a flow may send per round; None: the MTU of the link. With less a new
-    /// flow is not ahead of others with its first packet.
+    /// DRR quantum: bytes that a flow may send per round; None: the MTU of the link. With less a
+    /// new flow is not ahead of others with its first packet.
     pub quantum_bytes: Option<u32>,
     /// Shortest time for which an interface tells that its congestion is over (state DB).
     pub cancel_for: Span,

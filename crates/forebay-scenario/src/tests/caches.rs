@@ -135,6 +135,29 @@ fn detours_count_where_they_begin_and_where_they_end() {
     assert_eq!(margin(&["inrpp.detours=false"], 2, 1), [10_500, 1_500]);
 }
 
+/// What comes to a port over one link may come over a detour round that link as well.
+#[test]
+fn a_detour_round_the_link_before_counts_at_the_next_port() {
+    const KITE: &str = r#"
+        protocols = ["inrpp"]
+        routers = ["u", "v", "x", "w"]
+        link_defaults = { rate = "10Mbit/s", delay = "1ms", queue = "50ms" }
+        links = [
+            { a = "u", b = "v" }, { a = "u", b = "x" }, { a = "x", b = "v" }, { a = "v", b = "w" },
+        ]
+        hosts = [{ name = "a", attach = "u" }, { name = "e", attach = "w" }]
+        flows = [{ src = "a", dst = "e", bytes = "1MB" }]
+    "#;
+    let room = |set: &[&str]| {
+        let [_, high, total] = sizes(&parse_with(KITE, set).unwrap(), 1, 2);
+        total - high
+    };
+    // 20 Mbit/s in and 10 out. From u over x: 2 ms and two queues of 50 ms, and 1 ms back; 8 ms
+    // from end to end, and 1.2 ms for a packet.
+    assert_eq!(room(&[]), 10_000_000 / 8 * 1_122 / 10_000 + 1_500);
+    assert_eq!(room(&["inrpp.detours=false"]), 1_500);
+}
+
 #[test]
 fn one_router_may_have_other_sizes_than_the_others() {
     let paper = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"paper\"}}, \"right\"]";

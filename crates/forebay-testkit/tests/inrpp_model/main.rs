@@ -146,13 +146,13 @@ fn with_the_margin_no_packet_is_lost_and_with_a_fifth_of_it_some_are() {
     }
 }
 
-/// Not found, and no property here can find it. A nonce says who asks. Of which episode it is counts
-/// only where an echo decides: where a router knows no ACK of the flow, as it has restarted or held
-/// nothing when the last one passed. What echoes the first episode is held in the second one then,
-/// though nobody asks its flow. It is held as any other under that nonce is: the ACKs of those that
-/// are asked let it go in its turn, or the watchdog does, and the next ACK of its own frees it; that
-/// is all that the properties ask. A cancellation frees its flow whatever nonce it carries, late or
-/// not. What an episode has left of credits is what it could have left within one.
+/// Not found, and no property here can find it. A nonce says who asks. Of which episode it is
+/// counts only where an echo decides: where a router knows no ACK of the flow, as it has restarted
+/// or held nothing when the last one passed. What echoes the first episode is held in the second
+/// one then, though nobody asks its flow. It is held as any other under that nonce is: the ACKs of
+/// those that are asked let it go in its turn, or the watchdog does, and the next ACK of its own
+/// frees it; that is all that the properties ask. A cancellation frees its flow whatever nonce it
+/// carries, late or not. What an episode has left of credits is what it could have left within one.
 const SURVIVORS: [Mutant; 1] = [Mutant::SameNonce];
 
 #[test]

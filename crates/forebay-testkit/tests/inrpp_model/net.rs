@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A link is a row of packets one way, a row of ACKs the other way. Ports are the real machine; the
-//! senders obey rules 1 to 5 of `forebay_cc::inrpp`, in whole packets. There is no retransmission: what is lost is
-//! lost.
+//! senders obey rules 1 to 5 of `forebay_cc::inrpp`, in whole packets. There is no retransmission:
+//! what is lost is lost.
 
 use super::port::{Data, Mutant, PACKET_BYTES, Port};
 use forebay_base::{Span, Time};

@@ -3,6 +3,7 @@
 mod engine;
 mod guards;
 mod horizon;
+mod in_place;
 mod networks;
 mod plan;
 mod random;

@@ -10,7 +10,7 @@ use forebay_testkit::reading::{Reading, assert_same, read};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Times to look at: rising, some close together, and one far away.
-fn random_looks(spec: &NetSpec, seed: u64) -> Vec<Time> {
+pub fn random_looks(spec: &NetSpec, seed: u64) -> Vec<Time> {
     let mut rng = Rng::new(seed, Stream::Test, 11);
     let mut at = Time::ZERO;
     let mut looks: Vec<Time> = (0..1 + rng.below(40))
@@ -64,14 +64,14 @@ fn odd_networks_do_not_show_it(seeds: std::ops::Range<u64>) {
     assert!(3 * ended > seeds.end - seeds.start, "{ended} runs came to their end");
 }
 
-struct Run {
-    readings: Vec<Reading>,
+pub struct Run {
+    pub readings: Vec<Reading>,
     statuses: Vec<(Status, Time)>,
 }
 
 /// Read at each of `looks`, and how each stretch ended. Between them the run stops elsewhere, as a
 /// driver does that asks whether it is still wanted.
-fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64, Run) {
+pub fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> (u64, Run) {
     let mut sim = Simulation::new(spec, seed, options).expect("a sound network");
     let mut rng = Rng::new(seed, Stream::Test, 9);
     let (mut readings, mut statuses) = (Vec::new(), Vec::new());

@@ -261,6 +261,11 @@ impl Detours {
     pub fn next_timeout(&self) -> Option<Time> {
         earliest(self.next, self.pace)
     }
+    /// The same; [`Time::MAX`] if there is none.
+    #[inline]
+    pub(super) fn wakes_at(&self) -> Time {
+        self.next.unwrap_or(Time::MAX).min(self.pace.unwrap_or(Time::MAX))
+    }
 
     /// The time asked for has come. Early calls do nothing, late ones are legal.
     pub fn on_timeout(&mut self, now: Time, view: &dyn Interfaces, out: &mut Outbox) {

@@ -148,8 +148,8 @@ impl Patient {
             false => self.gap.map(|gap| MIN_RTO.max(gap * 4).max(self.floor)),
         }
     }
-    /// When the next of what was sent once is due, by the RTT of the newest that has arrived: before
-    /// that nothing is silent.
+    /// When the next of what was sent once is due, by the RTT of the newest that has arrived:
+    /// before that nothing is silent.
     #[inline]
     pub(crate) fn due(&self, board: &Scoreboard) -> Option<Time> {
         let first = board.get(0); // the board is not empty
