@@ -206,6 +206,24 @@ fn middleboxes_make_plain_tcp_or_silence() {
     assert!(dropped(&guarded, "middlebox") > 0);
 }
 
+/// A box that puts datagrams together takes the signal: TCP, which keeps the queue long. One that
+/// sends pieces on as they came, as Linux does, leaves it.
+#[test]
+fn a_box_that_reassembles_leaves_the_signal_if_it_keeps_the_pieces() {
+    for protocol in ["plain", "kickass"] {
+        let of = |rule: &str| {
+            let rule = format!("link_defaults.middlebox={{ fragments = \"{rule}\" }}");
+            let result = run("kickass/spoofed-low", protocol, &["attacks=[]", &rule]);
+            let queue_ms = result.metrics.queue_delay_mean_ms.expect("a bottleneck");
+            println!("{rule}, {protocol}: queue {queue_ms:.1} ms, {:?}", result.drops);
+            (queue_ms, dropped(&result, "full"), result.metrics.pieces_joined)
+        };
+        let (whole, pieces) = (of("whole"), of("pieces"));
+        assert!(whole.0 > 50.0 && whole.1 > 0 && whole.2 > 0, "{whole:?}");
+        assert!(pieces.0 < 5.0 && pieces.1 == 0 && pieces.2 == 0, "{pieces:?}");
+    }
+}
+
 /// Where a box sets DF in all packets, none is cut: plain TCP, which fills the link without the
 /// headers that cuts add.
 #[test]
