@@ -20,7 +20,7 @@ mod traffic;
 pub(crate) use admission::Size;
 pub use admission::{Admission, NotEnoughMemory, admit, check, check_outline};
 
-use forebay_net::{ChannelSpec, DeliveryTrace, LinkSpec, NetSpec, NodeKind};
+use forebay_net::{ChannelSpec, DeliveryTrace, EventSpec, LinkSpec, NetSpec, NodeKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ const NODE_BYTES: u64 = 700;
 /// (once for the start of the window of measurement). Measured on S3, 28 064 of them: 1 100 bytes;
 /// on scale-5, where few have a queue, 700.
 const LINK_BYTES: u64 = 1_100;
+/// An event: in scenario, specification and run. Forged packets are events, up to a million.
+const EVENT_BYTES: u64 = 3 * size_of::<EventSpec>() as u64;
 /// A next hop (`Routes`), and an address.
 const ROUTE_BYTES: u64 = 2;
 const ADDRESS_BYTES: u64 = 16;
@@ -120,7 +122,10 @@ impl MemoryEstimate {
             connections_bytes: paths * FLOW_BYTES + traffic.segments * SEGMENT_BYTES,
             routes_bytes: routes(spec) * ROUTE_BYTES * tables + links * ADDRESS_BYTES,
             queues_bytes: traffic.queued_packets * PACKET_BYTES,
-            network_bytes: nodes * NODE_BYTES + links * LINK_BYTES + traces(spec),
+            network_bytes: nodes * NODE_BYTES
+                + links * LINK_BYTES
+                + spec.events.len() as u64 * EVENT_BYTES
+                + traces(spec),
             copies_bytes: parts * in_a_part,
         }
     }
