@@ -269,7 +269,8 @@ sections! {
             count: u32,
             /// Number of the first flow of the group; default 0.
             first: u32,
-            /// When the SYN is sent, with unit or as a law that is drawn for each flow; default "0s".
+            /// When the SYN is sent, with unit or as a law that is drawn for each flow; default
+            /// "0s".
             start: LawOf,
             /// Each next flow of the group starts later by this, with unit; default "0s".
             every: Span,
