@@ -27,27 +27,24 @@ impl Measured<'_> {
     /// for did not happen.
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
-            Measure::Metric(name) => number(self.result.metrics.numbers(), name),
-            Measure::ClassMetric { class, metric } => {
-                number(self.result.metrics.by_class.get(class)?.numbers(), metric)
-            }
-            Measure::Utilisation { link } => {
-                self.result.metrics.utilisation.get(link.as_str()).copied()
-            }
+            Measure::Metric(_)
+            | Measure::ClassMetric { .. }
+            | Measure::Utilisation { .. }
+            | Measure::Reference(_)
+            | Measure::Drops(_)
+            | Measure::FirstEntry { .. } => self.of_result(measure),
+            Measure::LinkShare { .. }
+            | Measure::ClassGoodput { .. }
+            | Measure::ClassReaches { .. } => self.of_epochs(measure),
             // Of two runs: whoever has both gives it.
             Measure::Paired { .. } => None,
-            Measure::Reference(name) => number(self.result.reference.numbers(), name),
-            Measure::Drops(reason) => {
-                let dropped = self.result.drops.get(reason.as_str());
-                Some(dropped.copied().unwrap_or_default() as f64)
-            }
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
-            Measure::PassedAll { port, flow } => self.passed_all_s(port, *flow),
-            Measure::FirstEntry { port, state } => {
-                let mut interfaces = self.result.interfaces.iter();
-                let interface = interfaces.find(|interface| interface.port == *port)?;
-                interface.first_entered_s.get(state.as_str()).copied()
+            Measure::PassedAll { port, flow } => {
+                let bytes = self.flow(*flow).bytes?;
+                let passed = |look| self.port(look, port).flows[index(*flow)].passed_bytes;
+                let mut looks = self.recording.samples().iter();
+                looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
             }
             Measure::CacheReaches { port, bytes } => {
                 let mut looks = self.recording.samples().iter();
@@ -63,16 +60,6 @@ impl Measured<'_> {
                 let looks = self.recording.within(*within_s);
                 growth(looks, |look| look.link_bytes[link]).map(|rate| rate * 8.0)
             }
-            Measure::LinkShare { link, epochs_s } => {
-                let (link, rate_bps) = (self.link(link), self.rate_bps(link));
-                self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
-            }
-            Measure::ClassGoodput { class, epochs_s } => self.class_goodput_bps(class, epochs_s),
-            Measure::ClassReaches { class, bps, over_s, after_s } => {
-                let times =
-                    after_s.iter().map(|&from_s| self.reaches(class, *bps, *over_s, from_s));
-                times.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
-            }
             Measure::Goodput { flow, within_s } => {
                 let looks = self.recording.within(*within_s);
                 growth(looks, |look| look.received_bytes[index(*flow)]).map(|rate| rate * 8.0)
@@ -84,7 +71,15 @@ impl Measured<'_> {
                 self.share_slopes(port, flows, *within_s)
             }
             Measure::PassedRatio { port, flows, within_s } => {
-                self.passed_ratio(port, flows, *within_s)
+                let looks = self.recording.within(*within_s);
+                let sum =
+                    |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
+                let passed = growth(looks, |look| {
+                    let shares = &self.port(look, port).flows;
+                    sum(&|flow| shares[flow].passed_bytes)
+                })?;
+                let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
+                (received > 0.0).then(|| passed / received)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -93,6 +88,51 @@ impl Measured<'_> {
             Measure::JainSampled { every_s, over, within_s } => {
                 self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
             }
+        }
+    }
+
+    /// What is in the result of the run.
+    fn of_result(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Metric(name) => number(self.result.metrics.numbers(), name),
+            Measure::ClassMetric { class, metric } => {
+                number(self.result.metrics.by_class.get(class)?.numbers(), metric)
+            }
+            Measure::Utilisation { link } => {
+                self.result.metrics.utilisation.get(link.as_str()).copied()
+            }
+            Measure::Reference(name) => number(self.result.reference.numbers(), name),
+            Measure::Drops(reason) => {
+                let dropped = self.result.drops.get(reason.as_str());
+                Some(dropped.copied().unwrap_or_default() as f64)
+            }
+            Measure::FirstEntry { port, state } => {
+                let mut interfaces = self.result.interfaces.iter();
+                let interface = interfaces.find(|interface| interface.port == *port)?;
+                interface.first_entered_s.get(state.as_str()).copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// What classes and links had in stretches of time.
+    fn of_epochs(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::LinkShare { link, epochs_s } => {
+                let (link, rate_bps) = (self.link(link), self.rate_bps(link));
+                self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
+            }
+            Measure::ClassGoodput { class, epochs_s } => {
+                let (class, flows) = self.recording.class(class);
+                let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
+                (flows > 0).then(|| all / flows as f64)
+            }
+            Measure::ClassReaches { class, bps, over_s, after_s } => {
+                let times =
+                    after_s.iter().map(|&from_s| self.reaches(class, *bps, *over_s, from_s));
+                times.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+            }
+            _ => None,
         }
     }
 
@@ -107,29 +147,6 @@ impl Measured<'_> {
     }
     fn port<'a>(&self, look: &'a Sample, port: &str) -> &'a PortSample {
         &look.ports[self.recording.place_of(self.link(port))]
-    }
-
-    fn passed_all_s(&self, port: &str, flow: u32) -> Option<f64> {
-        let bytes = self.flow(flow).bytes?;
-        let passed = |look| self.port(look, port).flows[index(flow)].passed_bytes;
-        let mut looks = self.recording.samples().iter();
-        looks.find(|look| passed(look) >= bytes).map(|look| look.at_s)
-    }
-    fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
-        let looks = self.recording.within(within_s);
-        let sum = |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
-        let passed = growth(looks, |look| {
-            let shares = &self.port(look, port).flows;
-            sum(&|flow| shares[flow].passed_bytes)
-        })?;
-        let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
-        (received > 0.0).then(|| passed / received)
-    }
-    /// Per flow.
-    fn class_goodput_bps(&self, class: &str, epochs_s: &[[f64; 2]]) -> Option<f64> {
-        let (class, flows) = self.recording.class(class);
-        let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
-        (flows > 0).then(|| all / flows as f64)
     }
 
     /// The mean over the epochs of how fast a count of bytes grew, in bits per second.

@@ -59,8 +59,8 @@ pub(super) enum Measure {
     /// Share of the rate of a directed link that it took, headers and framing included; the mean
     /// over the epochs.
     LinkShare { link: String, epochs_s: Vec<[f64; 2]> },
-    /// The longest that the receivers of a class took to get `bps` per flow, in the `over_s`
-    /// before, from one of these times on.
+    /// The longest that the receivers of a class took, from one of these times on, to get `bps` per
+    /// flow in the `over_s` before.
     ClassReaches { class: String, bps: f64, over_s: f64, after_s: Vec<f64> },
     /// Bits per second of IP packets that left an interface, detours included; in windows of
     /// `every_s`.

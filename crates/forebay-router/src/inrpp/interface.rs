@@ -292,6 +292,17 @@ impl<T> Interface<T> {
     pub fn reads_arrived(&self, option: &BackPressure) -> bool {
         option.nonce.is_some() || !self.credits.is_empty()
     }
+    /// What [`Interface::on_ack`] gives for an ACK of any flow that asks nothing, where nobody is
+    /// held and nobody is asked: it then does nothing else. None where it must be called.
+    #[inline]
+    pub fn on_idle_ack(&self, option: BackPressure) -> Option<BackPressure> {
+        let asks = option.ask != Ask::Nothing || option.nonce.is_some();
+        if asks || self.state != State::Push || !self.credits.is_empty() {
+            return None;
+        }
+        let routers = option.routers.saturating_add(1);
+        Some(BackPressure { routers, ..BackPressure::default() })
+    }
     /// An ACK of `flow` came in over this interface with this option, and says what has arrived:
     /// what it carries on.
     ///

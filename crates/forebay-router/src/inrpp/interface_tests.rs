@@ -532,6 +532,25 @@ fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
     );
 }
 
+#[test]
+fn an_ack_that_asks_nothing_where_nobody_waits_is_told_without_a_look_at_its_flow() {
+    let mut b = Bench::new();
+    let came = |allowance, routers| BackPressure { allowance, routers, ..BackPressure::default() };
+    for (allowance, routers, after) in [(0, 3, 4), (7, 255, 255)] {
+        let idle = b.interface.on_idle_ack(came(allowance, routers));
+        assert_eq!(idle, Some(came(0, after)));
+        assert_eq!(idle, Some(b.ack(ms(1), 1, came(allowance, routers))));
+    }
+    for ask in [Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause] {
+        assert_eq!(b.interface.on_idle_ack(asks(ask, 5)), None, "{ask:?} under a nonce");
+    }
+    b.put(ms(2), 1, 0);
+    assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "something waits");
+    let mut b = Bench::new();
+    b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
+    assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "somebody is held");
+}
+
 /// What was delivered bounds what is let go: not how often, nor in how many pieces, it is
 /// acknowledged.
 #[test]

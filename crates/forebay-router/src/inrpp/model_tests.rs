@@ -414,7 +414,11 @@ impl Bench {
         // A credit that it has not used lets another go before.
         let others = parked.iter().filter(|&&other| other != flow).count();
         let waits = others > usize::from(self.machine.has_credit(flow));
+        let idle = self.machine.on_idle_ack(came).map(|wrote| (wrote, self.machine.clone()));
         let wrote = self.machine.on_ack(self.now, flow, arrived, came);
+        if let Some((told, machine)) = idle {
+            assert_eq!((told, &machine), (wrote, &self.machine), "the short way of {came:?}");
+        }
         let (ask, asker, allowance) = self.model.ack(self.now, (flow, before), came, waits);
         assert_eq!((wrote.ask, wrote.routers), (ask, routers.saturating_add(1)), "{came:?}");
         assert_eq!(wrote.allowance, allowance, "{came:?}");

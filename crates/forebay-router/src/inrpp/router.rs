@@ -237,8 +237,13 @@ impl Inrpp {
         packet: &Packet,
         cx: &mut NodeContext<'_>,
     ) {
-        let flow = FlowKey::acknowledged_by(packet);
         let interface = &mut self.ports[port.index()].interface;
+        if let Some(written) = interface.on_idle_ack(option) {
+            let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
+            debug_assert!(there, "it was read from there");
+            return;
+        }
+        let flow = FlowKey::acknowledged_by(packet);
         let (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
         let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
         let written = interface.on_ack(cx.now, flow, arrived, option);

@@ -69,8 +69,8 @@ fn laws_are_written_as_they_are_read() {
     for keys in [
         "packets = { pareto = 1.8, mean = 100, most = 2000 }\nsize_classes = [10, 100]",
         "packets = { lomax = 1.7, mean = 99.9, most = 2000 }\nclass = \"x\"\nsize_classes = [7]",
-        "bytes = { exponential = \"1MB\", most = \"20MB\" }
-start = { uniform = [\"1s\", \"2s\"] }",
+        "bytes = { exponential = \"1MB\", most = \"20MB\" }\n\
+         start = { uniform = [\"1s\", \"2s\"] }",
         "packets = 1\nrounds = \"until-end\"\nthink = { exponential = \"1s\" }",
     ] {
         let scenario = parse(&text(keys));
@@ -271,14 +271,9 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_step_of_delays_needs_a_group() {
-    let host = r#"[[hosts]]
-name = "x"
-attach = "left"
-rate = "1Mbit/s"
-delay = "1ms"
-delay_step = "3ms"
-[[flows]]"#;
-    let small = SMALL.replace("[[flows]]", host);
+    let alone = "[[hosts]]\nname = \"x\"\nattach = \"left\"\nrate = \"1Mbit/s\"\n\
+                 delay = \"1ms\"\ndelay_step = \"3ms\"\n[[flows]]";
+    let small = SMALL.replace("[[flows]]", alone);
     let error = parse_with(&small, &[]).expect_err("one host").to_string();
     assert!(
         error.contains("delay_step: `delay_step` is of a group of hosts with `count` and `attach`"),
