@@ -127,12 +127,19 @@ fn builtin_scenarios_have_those_of_their_presets() {
         }
     }
     // Twice what path and queue hold: 4 BDP and the path, at 100 Mbit/s and 40 or 100 ms; 8 BDP and
-    // a path that is 1.54 s long later, at 10 Mbit/s.
+    // a path that is 1.54 s long later, at 10 Mbit/s. Those of Kick-Ass: 150 Mbit/s over 100 ms or
+    // 100 Mbit/s over 60 or 100 ms, and one or two queues of 1000 packets.
     let by_hand = [
         ("bbr/drain-inflight", 2 * (500_000 + 4 * 500_000)),
         ("bbr/spurious-rto", 2 * (1_925_000 + 8 * 50_000)),
         ("bbr/startup-loss-app-limited", 2 * (1_250_000 + 4 * 1_250_000)),
         ("bbr/startup-plateau", 2 * (500_000 + 4 * 500_000)),
+        ("kickass/edge", 2 * (750_000 + 1_500_000)),
+        ("kickass/joins", 2 * (1_875_000 + 1_500_000)),
+        ("kickass/legacy-bottleneck", 2 * (1_875_000 + 2 * 1_500_000)),
+        ("kickass/overhead", 2 * (1_250_000 + 1_500_000)),
+        ("kickass/partial", 2 * (1_875_000 + 1_500_000)),
+        ("kickass/static", 2 * (1_875_000 + 1_500_000)),
     ];
     assert_eq!(other, BTreeSet::from(by_hand));
 }
