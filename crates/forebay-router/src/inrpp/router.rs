@@ -187,8 +187,8 @@ impl Inrpp {
             self.send_messages(cx);
         }
     }
-    /// `port` may have something to send. If something that may leave has `waited` there before, the
-    /// driver asks for it when the link is free.
+    /// `port` may have something to send. If something that may leave has `waited` there before,
+    /// the driver asks for it when the link is free.
     #[inline]
     fn wake_ports(&self, port: PortId, waited: bool, cx: &mut NodeContext<'_>) {
         if !self.ports[port.index()].interface.has_eligible() {
