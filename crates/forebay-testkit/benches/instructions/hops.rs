@@ -4,8 +4,9 @@
 use crate::harness::{Bench, counted_section};
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{AckPolicy, AnyController, Init, Spec};
-use forebay_net::{QueueSpec, SchemeSpec};
+use forebay_net::{LinkSpec, QueueSpec, SchemeSpec};
 use forebay_queue::{DISCIPLINES, KickAssPortParams, Limit, RcpPortParams};
+use forebay_router::inrpp::{CacheSize, Settings};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::pool::{self, TEXT};
 use forebay_testkit::world::{World, link};
@@ -107,6 +108,34 @@ fn inrpp_hops() -> u64 {
     hops(&network.world, Options::default(), Time::from_secs(4), Time::from_secs(6))
 }
 
+/// A hundred flows over 1 Gbit/s and a detour of as much, caches of 100 ms: every state of an
+/// interface. Under another protocol the same network with plain routers and drop-tail.
+fn detour_hops(protocol: &'static str) -> u64 {
+    let mut world = World::new();
+    let [low, high, total] = [40, 80, 100].map(Span::from_millis);
+    let settings = Settings { cache: CacheSize::Time { low, high, total }, ..Settings::default() };
+    let r = ["left", "right", "round"].map(|name| match protocol {
+        "inrpp" => pool::router(&mut world, name, &settings),
+        _ => world.router(name),
+    });
+    let near = |mbps| {
+        let (rate, delay) = (Rate::mbps(mbps), Span::from_millis(1));
+        let queue = QueueSpec::DropTail(Limit::Bytes(rate.bytes_in(Span::from_millis(5))));
+        LinkSpec { queue, ..pool::pooled_link(rate, delay) }
+    };
+    for (a, b) in [(0, 1), (0, 2), (2, 1)] {
+        world.join(r[a], r[b], near(1_000));
+    }
+    let transport = pool::transport(&mut world, protocol, pool::config());
+    for i in 0..100 {
+        let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
+        world.join(s, r[0], near(40));
+        world.join(d, r[1], near(40));
+        world.flow((s, d), Time::from_millis(i), None, transport);
+    }
+    hops(&world, Options::default(), Time::from_millis(500), Time::from_millis(600))
+}
+
 /// S1 with RCP at every port.
 fn rcp_hops() -> u64 {
     let mut world = s1();
@@ -155,5 +184,7 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/rcp", rcp_hops),
         Bench::new("hop/kickass", kickass_hops),
         Bench::new("hop/inrpp", inrpp_hops),
+        Bench::new("hop/detour-inrpp", || detour_hops("inrpp")),
+        Bench::new("hop/detour-cubic", || detour_hops("cubic")),
     ]
 }
