@@ -113,19 +113,21 @@ const LOSS: Mode = Mode::Tcp(Reason::Loss);
 // Rule 1.
 
 #[test]
-fn a_syn_offers_once_and_a_syn_ack_leaves_that_to_the_receiver() {
+fn syns_offer_for_a_while_and_a_syn_ack_leaves_that_to_the_receiver() {
     let mut flow = Flow::fresh(Params::default(), 10);
     let syn = NextPacket { syn: true, payload_bytes: 0, ..next_packet() };
     let first = flow.kickass.stamp(NOW, &syn).options.unwrap();
     let offered = Offer { dither: false, explicit_tcp: true, thinning: true };
     assert_eq!(Offer::find(&first), Some(offered));
     let again = NextPacket { retransmission: true, ..syn };
-    assert_eq!(flow.kickass.stamp(NOW, &again), Stamp::default());
+    let repeats = [(); 4].map(|()| flow.kickass.stamp(NOW, &again).options);
+    assert_eq!(repeats, [Some(first), Some(first), None, None]);
     let reply = NextPacket { reply: true, ..syn };
     assert_eq!(flow.kickass.stamp(NOW, &reply), Stamp::default());
     let mut paper = Flow::fresh(Params::paper(), 10);
     let options = paper.kickass.stamp(NOW, &syn).options.unwrap();
     assert_eq!(Offer::find(&options), Some(Offer::default()));
+    assert_eq!(paper.kickass.stamp(NOW, &again), Stamp::default());
 }
 
 /// Whatever reports say, and whatever happens: nothing is written, and the window is NewReno's.
@@ -360,8 +362,11 @@ fn the_lowest_code_is_an_order_where_both_take_it() {
     assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 123));
     flow.told(fifteen());
     flow.lose(100.0);
+    assert_eq!(flow.mode(), LOSS);
     flow.told(Code::MIN);
     assert_eq!(flow.mode(), SIGNAL);
+    flow.told(fifteen());
+    assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(fifteen().rate())), "as after silence");
     for (params, peer) in [(both, false), (Params::paper(), true)] {
         let mut flow = Flow::fresh(params, 10);
         flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(peer)));
@@ -546,8 +551,11 @@ fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
 #[test]
 fn where_only_packets_with_df_arrive_df_stays_set() {
     let mut flow = Flow::new(Params::default());
-    let lose_all = |flow: &mut Flow| {
-        for tag in core::mem::take(&mut flow.tags) {
+    let lose_clear = |flow: &mut Flow| {
+        let tags = core::mem::take(&mut flow.tags).into_iter();
+        let (lost, arrived): (Vec<_>, _) = tags.partition(|tag| tag.0 & 1 == 1);
+        flow.tags = arrived;
+        for tag in lost {
             let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
             let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
             flow.kickass.on_loss(flow.now, &loss);
@@ -557,13 +565,13 @@ fn where_only_packets_with_df_arrive_df_stays_set() {
     };
     (0..10).for_each(|_| _ = flow.send());
     flow.now += ms(1000);
-    lose_all(&mut flow);
+    lose_clear(&mut flow);
     let again = NextPacket { retransmission: true, ..next_packet() };
     assert_eq!(flow.send_next(again), Stamp::default());
     flow.acked(None);
     let stamps: Vec<_> = (0..20).map(|_| flow.send().dont_fragment).collect();
     assert_eq!(stamps.iter().filter(|df| df.is_some()).count(), 1, "{stamps:?}");
-    lose_all(&mut flow);
+    lose_clear(&mut flow);
     flow.send_next(again);
     flow.acked(None);
     for _ in 0..100 {
