@@ -7,7 +7,8 @@
 //! it through; SMSS the segment; times are round trips of the sender:
 //!
 //! 1. a SYN offers, a SYN-ACK takes. Without both: plain TCP, and DF as the connection has it. A
-//!    SYN that is sent again offers nothing: some middleboxes drop what they do not know;
+//!    SYN that is sent again offers nothing from some number on: some middleboxes drop what they do
+//!    not know;
 //! 2. TCP mode, from the start: NewReno (or CUBIC). DF is clear on full-sized packets (section
 //!    II-B). The first code leads to KA mode: one round trip after the first data;
 //! 3. KA mode: `pacing_rate = R`, and as a backstop
@@ -152,6 +153,8 @@ struct Cold {
     init: Init,
     /// The last code.
     code: Option<Code>,
+    /// SYNs that offered.
+    offers: u32,
     clearing: Clearing,
     indicators: Indicators,
     mtu: MtuDoubt,
@@ -183,6 +186,7 @@ impl KickAss {
             cold: Box::new(Cold {
                 settings,
                 code: None,
+                offers: 0,
                 clearing: Clearing::new(settings.clear_per_rtt),
                 indicators: Indicators::new(init.rng.clone()),
                 mtu: MtuDoubt::default(),
@@ -397,6 +401,9 @@ impl Controller for KickAss {
             self.cold.delivery.on_ack(now, ack);
         }
         let told = self.report(ack);
+        if told.is_some() {
+            self.cold.df.on_delivered(true);
+        }
         let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
         if !counts && waits && self.is_silent(now) {
@@ -457,9 +464,10 @@ impl Controller for KickAss {
     fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
         self.next_is_clear = false;
         if next.syn {
-            if next.reply || next.retransmission {
+            if next.reply || self.cold.offers >= self.cold.settings.offers {
                 return Stamp::default();
             }
+            self.cold.offers += 1;
             let mut options = OptionList::EMPTY;
             self.cold.settings.offer().push(&mut options).expect("6 bytes fit into 40");
             return Stamp { options: Some(options), ..Stamp::default() };

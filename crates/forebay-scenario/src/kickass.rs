@@ -66,9 +66,9 @@ sections! {
     pub struct KickAssTable {
         required {}
         optional {
-            /// What stands where a key is not given: "paper" (default) or "recommended" (rounding
-            /// "shared", rtt_average "trimmed", tagged, fallback "hardened", explicit_tcp; for
-            /// senders with the preset of that name).
+            /// What stands where a key is not given: "recommended" (default; rounding "shared",
+            /// rtt_average "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each
+            /// for senders with the preset of that name.
             preset: PresetName,
             /// Gains by name: "xcp" (alpha 0.4, beta 0.226; default), "published" (0.1, 1), "ns2"
             /// (0.4, 0.4) or "stable" (0.4, 0.08).
@@ -99,14 +99,14 @@ sections! {
             /// How round-trip times are averaged: "moving" (weight 0.02; in the paper), "median" or
             /// "trimmed" (the middle half of a histogram that forgets).
             rtt_average: RttAverageName,
-            /// Only packets whose IP ID is the tag say round-trip times; default false: all that
-            /// have DF and 600 to 611 bytes.
+            /// Only packets whose IP ID is the tag say round-trip times (false: all that have DF
+            /// and 600 to 611 bytes; in the paper).
             tagged: bool,
             /// When ports stop to signal: "paper" (while more than half of the limit waits) or
             /// "hardened" (by means, with hysteresis and trials).
             fallback: FallbackName,
             /// Say the smallest code in fallback instead of nothing, so that senders behind a
-            /// router that still signals hear of it; default false.
+            /// router that still signals hear of it (false: in the paper).
             explicit_tcp: bool,
             /// Cut at most so many packets of a flow in a mean round-trip time; default 0: all.
             cuts_per_rtt: u32,
@@ -169,7 +169,7 @@ fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
 }
 
 /// What ports have of which nothing is said.
-pub(super) const DEFAULT: KickAssPortParams = KickAssPortParams::paper();
+pub(super) const DEFAULT: KickAssPortParams = KickAssPortParams::recommended();
 
 /// What a table stands for.
 pub(super) fn resolve(given: Option<&At<KickAssTable>>) -> Result<KickAssPortParams, Fault> {
@@ -185,7 +185,7 @@ pub(super) fn resolve(given: Option<&At<KickAssTable>>) -> Result<KickAssPortPar
     };
     let number =
         |at: &Option<At<Number>>, default: f64| at.as_ref().map_or(default, |at| at.value.0);
-    let preset = match or(&table.preset, PresetName::Paper) {
+    let preset = match or(&table.preset, PresetName::Recommended) {
         PresetName::Paper => KickAssPortParams::paper(),
         PresetName::Recommended => KickAssPortParams::recommended(),
     };

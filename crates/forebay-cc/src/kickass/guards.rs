@@ -100,11 +100,16 @@ impl Delivery {
     }
 }
 
-/// Packets that may be cut, and whether the network passes them.
+/// Packets that may be cut, and whether the network passes them. That those are lost and others
+/// arrive is also what congestion looks like if few may be cut. So the share `p` of the others that
+/// were lost meanwhile must make it unlikely: of `n` packets all are lost with `p^n`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DfWatch {
-    /// Those lost since one arrived, or one with DF was lost.
+    /// Those lost since one arrived.
     lost: u32,
+    /// Packets with DF that were lost, and that arrived, since then.
+    others_lost: u32,
+    others_arrived: u32,
     /// Some of them since the last event.
     fresh: bool,
     /// Losses and timeouts with such packets among what was lost, since one arrived.
@@ -116,15 +121,18 @@ pub(super) struct DfWatch {
 /// Packets and events after which the network is taken for one that loses what may be cut.
 const LOST_PACKETS: u32 = 3;
 const LOST_EVENTS: u32 = 2;
+/// The network is blamed where chance alone would be less likely than this.
+const UNLIKELY: f64 = 1e-6;
 
 impl DfWatch {
-    /// A packet was lost. Where those with DF are lost, too, it is congestion, of which packets
+    /// A packet was lost. Where those with DF are lost, too, it may be congestion, of which packets
     /// that may be cut have their share.
     pub fn on_lost(&mut self, clear: bool) {
         match clear {
-            true => (self.lost, self.fresh) = (self.lost + 1, true),
-            false => (self.lost, self.events, self.fresh) = (0, 0, false),
+            true => self.lost += 1,
+            false => self.others_lost += 1,
         }
+        self.fresh |= clear;
     }
     pub fn on_event(&mut self) {
         self.events += u32::from(core::mem::take(&mut self.fresh));
@@ -132,10 +140,19 @@ impl DfWatch {
     /// A packet arrived.
     pub fn on_delivered(&mut self, clear: bool) {
         if clear {
-            (self.lost, self.events, self.fresh) = (0, 0, false);
-        } else if self.lost >= LOST_PACKETS && self.events >= LOST_EVENTS {
-            self.blocked = true;
+            *self = DfWatch { blocked: self.blocked, ..DfWatch::default() };
+            return;
         }
+        self.others_arrived += 1;
+        if self.lost >= LOST_PACKETS && self.events >= LOST_EVENTS {
+            self.blocked |= self.chance() < UNLIKELY;
+        }
+    }
+    /// How likely congestion loses what was lost, by the rule of succession for `p`.
+    fn chance(&self) -> f64 {
+        let lost = f64::from(self.others_lost + 1);
+        let all = f64::from(self.others_lost + self.others_arrived + 2);
+        libm::pow(lost / all, self.lost.into())
     }
     /// DF stays set for the life of the connection.
     pub fn is_blocked(&self) -> bool {
@@ -144,5 +161,35 @@ impl DfWatch {
     /// Packets that may be cut were lost, and none has arrived since: send few of them.
     pub fn is_wary(&self) -> bool {
         self.events > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three packets that may be cut are lost in two events, and others arrive and are lost.
+    fn watch(lost: u32, arrived: u32) -> DfWatch {
+        let mut watch = DfWatch::default();
+        for clear in [2, 1] {
+            (0..clear).for_each(|_| watch.on_lost(true));
+            watch.on_event();
+        }
+        (0..lost).for_each(|_| watch.on_lost(false));
+        (0..arrived).for_each(|_| watch.on_delivered(false));
+        watch
+    }
+
+    /// By hand: `((lost + 1) / (lost + arrived + 2))^3` against 1e-6.
+    #[test]
+    fn a_network_is_blamed_for_what_chance_does_not_explain() {
+        assert!(!watch(0, 97).is_blocked(), "99^-3 = 1.03e-6");
+        assert!(watch(0, 99).is_blocked(), "101^-3 = 0.97e-6");
+        // Congestion loses one of ten.
+        assert!(!watch(11, 99).is_blocked(), "0.11^3");
+        let mut arrives = watch(0, 50);
+        arrives.on_delivered(true);
+        (0..1000).for_each(|_| arrives.on_delivered(false));
+        assert!(!arrives.is_blocked() && !arrives.is_wary());
     }
 }

@@ -60,6 +60,10 @@ pub struct Params {
     /// Round trips without a code that end KA mode, 1 to 100. `paper` (section II-C2): 1;
     /// `recommended`: 2.
     pub silence_rtts: Option<f64>,
+    /// SYNs that offer, 1 to 10; those after them offer nothing, as behind a middlebox that drops
+    /// SYNs with options that it does not know. `paper`: 1; `recommended`: 3, for a SYN that
+    /// congestion dropped must not make a flow plain TCP.
+    pub offers: Option<u32>,
     /// Take the lowest code for "use TCP", where the peer does, too. `paper`: false;
     /// `recommended`: true.
     pub explicit_tcp: Option<bool>,
@@ -103,6 +107,7 @@ impl Params {
         let s = self.settings();
         require(s.clear_per_rtt <= 1000, "clear_per_rtt", "0 to 1000")?;
         require((1.0..=100.0).contains(&s.silence_rtts), "silence_rtts", "1 to 100")?;
+        require((1..=10).contains(&s.offers), "offers", "1 to 10")?;
         let multiple = s.delivered_multiple;
         let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
@@ -118,6 +123,7 @@ impl Params {
             clear_per_rtt: self.clear_per_rtt.unwrap_or(if ours { 8 } else { 0 }),
             take: self.take.unwrap_or(Take::Last),
             silence_rtts: self.silence_rtts.unwrap_or(if ours { 2.0 } else { 1.0 }),
+            offers: self.offers.unwrap_or(if ours { 3 } else { 1 }),
             explicit_tcp: self.explicit_tcp.unwrap_or(ours),
             dither_indicators: self.dither_indicators.unwrap_or(ours),
             tag_indicators: self.tag_indicators.unwrap_or(ours),
@@ -138,6 +144,7 @@ pub(super) struct Settings {
     pub clear_per_rtt: u32,
     pub take: Take,
     pub silence_rtts: f64,
+    pub offers: u32,
     pub explicit_tcp: bool,
     pub dither_indicators: bool,
     pub tag_indicators: bool,

@@ -113,19 +113,21 @@ const LOSS: Mode = Mode::Tcp(Reason::Loss);
 // Rule 1.
 
 #[test]
-fn a_syn_offers_once_and_a_syn_ack_leaves_that_to_the_receiver() {
+fn syns_offer_for_a_while_and_a_syn_ack_leaves_that_to_the_receiver() {
     let mut flow = Flow::fresh(Params::default(), 10);
     let syn = NextPacket { syn: true, payload_bytes: 0, ..next_packet() };
     let first = flow.kickass.stamp(NOW, &syn).options.unwrap();
     let offered = Offer { dither: false, explicit_tcp: true, thinning: true };
     assert_eq!(Offer::find(&first), Some(offered));
     let again = NextPacket { retransmission: true, ..syn };
-    assert_eq!(flow.kickass.stamp(NOW, &again), Stamp::default());
+    let repeats = [(); 4].map(|()| flow.kickass.stamp(NOW, &again).options);
+    assert_eq!(repeats, [Some(first), Some(first), None, None]);
     let reply = NextPacket { reply: true, ..syn };
     assert_eq!(flow.kickass.stamp(NOW, &reply), Stamp::default());
     let mut paper = Flow::fresh(Params::paper(), 10);
     let options = paper.kickass.stamp(NOW, &syn).options.unwrap();
     assert_eq!(Offer::find(&options), Some(Offer::default()));
+    assert_eq!(paper.kickass.stamp(NOW, &again), Stamp::default());
 }
 
 /// Whatever reports say, and whatever happens: nothing is written, and the window is NewReno's.
@@ -360,8 +362,11 @@ fn the_lowest_code_is_an_order_where_both_take_it() {
     assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 123));
     flow.told(fifteen());
     flow.lose(100.0);
+    assert_eq!(flow.mode(), LOSS);
     flow.told(Code::MIN);
     assert_eq!(flow.mode(), SIGNAL);
+    flow.told(fifteen());
+    assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(fifteen().rate())), "as after silence");
     for (params, peer) in [(both, false), (Params::paper(), true)] {
         let mut flow = Flow::fresh(params, 10);
         flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(peer)));
@@ -543,44 +548,37 @@ fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
 
 /// Ten packets that may be cut are lost, and what is sent again passes: then one of each round trip
 /// may be cut; it is lost as well; then none.
-/// The packets in flight that are chosen are lost; TCP finds out by a timeout.
-fn lose(flow: &mut Flow, is_lost: impl Fn(&Tag) -> bool) {
-    for tag in core::mem::take(&mut flow.tags).into_iter().filter(is_lost) {
-        let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
-        let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
-        flow.kickass.on_loss(flow.now, &loss);
-    }
-    let timeout = Timeout { flight_size_bytes: 10 * MSS, first: true };
-    flow.kickass.on_rto(flow.now, &timeout);
-}
-
-/// On how many of 21 packets, the repair among them, DF is clear after each of two losses of those
-/// that are chosen.
-fn clear_after_two_losses(is_lost: impl Fn(&Tag) -> bool) -> [usize; 2] {
-    let mut flow = Flow::new(Params::default());
-    let again = NextPacket { retransmission: true, ..next_packet() };
-    (0..10).for_each(|_| _ = flow.send());
-    [1000, 2000].map(|pause_ms| {
-        flow.now += ms(pause_ms);
-        lose(&mut flow, &is_lost);
-        let mut stamps = alloc::vec![flow.send_next(again)];
-        flow.acked(None);
-        stamps.extend((0..20).map(|_| flow.send()));
-        stamps.iter().filter(|stamp| stamp.dont_fragment == Some(false)).count()
-    })
-}
-
 #[test]
 fn where_only_packets_with_df_arrive_df_stays_set() {
-    let is_clear = |tag: &Tag| tag.0 & 1 != 0;
-    // All of the first flight may be cut; then one in a round trip, then none.
-    assert_eq!(clear_after_two_losses(is_clear), [1, 0]);
-}
-
-#[test]
-fn where_packets_with_df_are_lost_too_it_is_congestion() {
-    let [_, second] = clear_after_two_losses(|_| true);
-    assert!(second > 0, "DF is set for good");
+    let mut flow = Flow::new(Params::default());
+    let lose_clear = |flow: &mut Flow| {
+        let tags = core::mem::take(&mut flow.tags).into_iter();
+        let (lost, arrived): (Vec<_>, _) = tags.partition(|tag| tag.0 & 1 == 1);
+        flow.tags = arrived;
+        for tag in lost {
+            let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
+            let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
+            flow.kickass.on_loss(flow.now, &loss);
+        }
+        let timeout = Timeout { flight_size_bytes: 10 * MSS, first: true };
+        flow.kickass.on_rto(flow.now, &timeout);
+    };
+    (0..10).for_each(|_| _ = flow.send());
+    flow.now += ms(1000);
+    lose_clear(&mut flow);
+    let again = NextPacket { retransmission: true, ..next_packet() };
+    assert_eq!(flow.send_next(again), Stamp::default());
+    flow.acked(None);
+    let stamps: Vec<_> = (0..20).map(|_| flow.send().dont_fragment).collect();
+    assert_eq!(stamps.iter().filter(|df| df.is_some()).count(), 1, "{stamps:?}");
+    lose_clear(&mut flow);
+    flow.send_next(again);
+    flow.acked(None);
+    for _ in 0..100 {
+        flow.now += ms(20);
+        assert_eq!(flow.send(), Stamp::default());
+        flow.acked(None);
+    }
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn every_key_reaches_the_port() {
 #[test]
 fn a_preset_stands_for_what_is_not_given() {
     let (paper, recommended) = (KickAssPortParams::paper(), KickAssPortParams::recommended());
+    assert_eq!(set(&[]).kickass, recommended);
     assert_eq!(set(&["kickass.preset=paper"]).kickass, paper);
     assert_eq!(set(&["kickass.preset=recommended"]).kickass, recommended);
     let mixed = set(&["kickass.preset=recommended", "kickass.tagged=false"]).kickass;
@@ -80,10 +81,10 @@ fn a_preset_stands_for_what_is_not_given() {
     let ports = ports(&set(&[
         "kickass.rounding=dither",
         "link_defaults.port=kickass",
-        "links.left-right.port={ scheme = \"kickass\", preset = \"recommended\" }",
+        "links.left-right.port={ scheme = \"kickass\", preset = \"paper\" }",
     ]));
-    assert_eq!(ports[0], Some(recommended));
-    assert_eq!(ports[3], Some(KickAssPortParams { rounding: Rounding::Dither, ..paper }));
+    assert_eq!(ports[0], Some(paper));
+    assert_eq!(ports[3], Some(KickAssPortParams { rounding: Rounding::Dither, ..recommended }));
 }
 
 #[test]
