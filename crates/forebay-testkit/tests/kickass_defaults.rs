@@ -1,6 +1,6 @@
-//! Who writes no more than `protocols = ["kickass"]` gets what Kick-Ass promises: next to no losses,
-//! even shares and a small queue. Ports are then on every link of a router, those to hosts too,
-//! with the default `[kickass]`.
+//! Who writes no more than `protocols = ["kickass"]` gets what Kick-Ass promises: next to no
+//! losses, even shares and a small queue. Ports are then on every link of a router, those to hosts
+//! too, with the default `[kickass]`.
 #![allow(clippy::print_stdout)] // the figures
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
@@ -75,7 +75,7 @@ fn built_in(name: &str) -> Found {
     found(name, &Scenario::load(name, &LoadOptions::default()).expect("built in"))
 }
 
-/// Bounds are twice what was measured with three seeds, and shares within 1 %. With the paper's
+/// Bounds are about twice what was measured with three seeds. With the paper's
 /// ports (`[kickass] preset = "paper"`) 10 flows of 130 ms send 250 000 packets again at a Jain
 /// index of 0.67: where the bottleneck falls back, the links behind it say 1 Gbit/s.
 #[test]
@@ -103,6 +103,6 @@ fn built_in_scenarios_without_a_word_on_ports() {
     let dumbbell = built_in("dumbbell");
     assert!(dumbbell.jain > 0.99 && dumbbell.queue_ms < 6.0 && dumbbell.repeats < 40);
     let lot = built_in("parking-lot");
-    // Each bottleneck has two flows: half of 10 Mbit/s of packets with 20 bytes for a cut on few.
+    // Each bottleneck has two flows, half of 10 Mbit/s each: 20 of payload over all four.
     assert!(lot.mbps > 18.8 && lot.jain > 0.99 && lot.queue_ms < 1.5 && lot.repeats == 0);
 }
