@@ -122,7 +122,7 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct KickAss {
     mode: Mode,
-    tcp: Tcp,
+    tcp: Box<Tcp>,
     /// Window and rate of KA mode.
     limits: Limits,
     /// R; None: none was told, or what was is too old.
@@ -142,7 +142,6 @@ pub struct KickAss {
     explicit: bool,
     /// The packet that leaves next may be cut.
     next_is_clear: bool,
-    mss_bytes: u64,
     cold: Box<Cold>,
 }
 
@@ -171,7 +170,7 @@ impl KickAss {
         KickAss {
             mode: Mode::Tcp(Reason::None),
             limits: tcp.limits(),
-            tcp,
+            tcp: Box::new(tcp),
             rate: None,
             srtt: None,
             heard_at: Time::ZERO,
@@ -182,7 +181,6 @@ impl KickAss {
             agreed: false,
             explicit: false,
             next_is_clear: false,
-            mss_bytes: init.mss_bytes.into(),
             cold: Box::new(Cold {
                 settings,
                 code: None,
@@ -198,30 +196,34 @@ impl KickAss {
         }
     }
 
+    fn mss_bytes(&self) -> u64 {
+        self.cold.init.mss_bytes.into()
+    }
+
     fn rtt(&self) -> Span {
         self.srtt.unwrap_or(FIRST_RTT)
     }
     /// P: length of a full-sized packet.
     fn packet_bytes(&self) -> u64 {
-        self.mss_bytes + HEADER_BYTES
+        self.mss_bytes() + HEADER_BYTES
     }
     /// Payload of what a round trip holds at `rate`.
     fn bdp_bytes(&self, rate: Rate) -> f64 {
         let packets = rate.bytes_in(self.rtt()) as f64 / self.packet_bytes() as f64;
-        packets * self.mss_bytes as f64
+        packets * self.mss_bytes() as f64
     }
     /// What the window of TCP mode is as a rate of IP packets, in bit/s.
     fn tcp_bps(&self) -> u64 {
-        let packets = self.tcp.limits().cwnd_bytes as f64 / self.mss_bytes as f64;
+        let packets = self.tcp.limits().cwnd_bytes as f64 / self.mss_bytes() as f64;
         let bits = 8.0 * packets * self.packet_bytes() as f64;
         (bits / self.rtt().as_secs_f64()) as u64
     }
     /// Rule 3.
     fn set_limits(&mut self) {
         let Some(rate) = self.rate else { return };
-        let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes as f64);
+        let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes() as f64);
         let segments = (segments as u64 + WINDOW_SEGMENTS).max(LEAST_WINDOW_SEGMENTS);
-        let cwnd_bytes = (segments * self.mss_bytes).min(Limits::MAX_CWND_BYTES);
+        let cwnd_bytes = (segments * self.mss_bytes()).min(Limits::MAX_CWND_BYTES);
         self.limits = Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) };
     }
 
@@ -249,10 +251,10 @@ impl KickAss {
     }
     /// Rule 4: to TCP mode without a loss.
     fn leave_silently(&mut self) {
-        let least = 2 * self.mss_bytes;
+        let least = 2 * self.mss_bytes();
         if let (Mode::Ka, Some(rate)) = (self.mode, self.rate) {
             let cwnd = (self.bdp_bytes(rate) as u64).clamp(least, Limits::MAX_CWND_BYTES);
-            self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, cwnd);
+            *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, cwnd);
         }
         if self.mode != Mode::Tcp(Reason::None) {
             self.mode = Mode::Tcp(Reason::Signal);
@@ -263,9 +265,9 @@ impl KickAss {
     /// from.
     fn leave_on_loss(&mut self, flight_bytes: u64) {
         let most = self.limits.cwnd_bytes;
-        let cwnd = flight_bytes.clamp(self.mss_bytes, most);
-        let ssthresh = (cwnd / 2).max(2 * self.mss_bytes);
-        self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
+        let cwnd = flight_bytes.clamp(self.mss_bytes(), most);
+        let ssthresh = (cwnd / 2).max(2 * self.mss_bytes());
+        *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         self.mode = Mode::Tcp(Reason::Loss);
         self.heard = false;
         self.cold.agreement.forget();
@@ -273,7 +275,7 @@ impl KickAss {
     /// Rule 8.
     fn begin_anew(&mut self) {
         if self.mode == Mode::Ka {
-            self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
+            *self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
         }
         self.mode = Mode::Tcp(Reason::None);
         self.rate = None;
@@ -472,7 +474,7 @@ impl Controller for KickAss {
             self.cold.settings.offer().push(&mut options).expect("6 bytes fit into 40");
             return Stamp { options: Some(options), ..Stamp::default() };
         }
-        if !self.agreed || u64::from(next.payload_bytes) < self.mss_bytes {
+        if !self.agreed || u64::from(next.payload_bytes) < self.mss_bytes() {
             return Stamp::default();
         }
         self.stamp_data(now, next)

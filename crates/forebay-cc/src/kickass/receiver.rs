@@ -25,6 +25,13 @@ const STEP: f64 = 1.065;
 /// The receiver of one path.
 #[derive(Clone, Debug)]
 pub struct KickAssReceiver {
+    /// On the heap: receivers of other schemes are small.
+    state: Box<State>,
+}
+
+/// What was agreed, what came, and what was told of it.
+#[derive(Clone, Debug)]
+struct State {
     /// What this side offers.
     own: Offer,
     /// The peer's offer on its last SYN or SYN-ACK.
@@ -38,8 +45,7 @@ pub struct KickAssReceiver {
     /// Leading pieces by IP ID, the oldest at `oldest`.
     waiting: [Option<(u16, Code)>; WAITING],
     oldest: usize,
-    /// On the heap: it is large, and only codes touch it.
-    least: Box<Extreme>,
+    least: Extreme,
     rtt: RoundTrip,
     mean: Mean,
     told: Report,
@@ -82,37 +88,40 @@ impl KickAssReceiver {
     pub fn new(params: &Params) -> KickAssReceiver {
         let settings = params.settings();
         KickAssReceiver {
-            own: settings.offer(),
-            peer: None,
-            complete: settings.complete,
-            lie_codes: params.lie_codes,
-            mute: params.mute,
-            neighbours_are_one: settings.take == Take::Mean,
-            waiting: [None; WAITING],
-            oldest: 0,
-            least: Box::new(Extreme::new(End::Smallest)),
-            rtt: RoundTrip::Unknown,
-            mean: Mean::default(),
-            told: Report::default(),
-            reported: None,
+            state: Box::new(State {
+                own: settings.offer(),
+                peer: None,
+                complete: settings.complete,
+                lie_codes: params.lie_codes,
+                mute: params.mute,
+                neighbours_are_one: settings.take == Take::Mean,
+                waiting: [None; WAITING],
+                oldest: 0,
+                least: Extreme::new(End::Smallest),
+                rtt: RoundTrip::Unknown,
+                mean: Mean::default(),
+                told: Report::default(),
+                reported: None,
+            }),
         }
     }
 
     fn rtt(&self) -> Span {
-        match self.rtt {
+        match self.state.rtt {
             RoundTrip::Known(rtt) => rtt,
             _ => FIRST_RTT,
         }
     }
     /// The lowest code is an order, and no rate.
     fn is_order(&self, code: Code) -> bool {
-        let taken = self.own.explicit_tcp && self.peer.is_some_and(|peer| peer.explicit_tcp);
+        let taken =
+            self.state.own.explicit_tcp && self.state.peer.is_some_and(|peer| peer.explicit_tcp);
         taken && code == Code::MIN
     }
 
     /// What is reported of a code: the code.
     fn told_of(&self, code: Code) -> Code {
-        let told = i16::from(code.byte()) + self.lie_codes;
+        let told = i16::from(code.byte()) + self.state.lie_codes;
         let bounds = [Code::MIN, Code::MAX].map(|code| i16::from(code.byte()));
         Code::from_byte(told.clamp(bounds[0], bounds[1]) as u8).unwrap_or(code)
     }
@@ -122,55 +131,55 @@ impl KickAssReceiver {
         let rtt = self.rtt();
         // `Extreme` keeps times; a code is as good as one.
         let byte = Span::from_nanos(code.byte().into());
-        let least = self.least.add(now, byte, rtt).as_nanos() as u8;
+        let least = self.state.least.add(now, byte, rtt).as_nanos() as u8;
         let rate = match self.is_order(code) {
-            true => self.told.rate,
-            false => Some(self.mean.add(now, code, rtt)),
+            true => self.state.told.rate,
+            false => Some(self.state.mean.add(now, code, rtt)),
         };
-        let signalled = self.told.signalled.saturating_add(1);
-        self.told = Report {
+        let signalled = self.state.told.signalled.saturating_add(1);
+        self.state.told = Report {
             least: Code::from_byte(least),
             last: Some(code),
             signalled,
-            silent: self.told.silent,
+            silent: self.state.told.silent,
             rate,
         };
     }
     /// A leading piece waits for the rest of its datagram.
     fn wait(&mut self, id: u16, code: Code) {
-        self.waiting[self.oldest] = Some((id, code));
-        self.oldest = (self.oldest + 1) % WAITING;
+        self.state.waiting[self.state.oldest] = Some((id, code));
+        self.state.oldest = (self.state.oldest + 1) % WAITING;
     }
     fn take_waiting(&mut self, id: u16) -> Option<Code> {
-        let at = self.waiting.iter().position(|w| w.is_some_and(|(other, _)| other == id))?;
-        self.waiting[at].take().map(|(_, code)| code)
+        let at = self.state.waiting.iter().position(|w| w.is_some_and(|(other, _)| other == id))?;
+        self.state.waiting[at].take().map(|(_, code)| code)
     }
 
     /// The sender wants to know at once.
     fn is_news(&self) -> bool {
-        match (self.told.last, self.reported) {
+        match (self.state.told.last, self.state.reported) {
             (Some(last), Some(reported)) => {
                 let apart = last.byte().abs_diff(reported.byte());
-                apart > u8::from(self.neighbours_are_one)
+                apart > u8::from(self.state.neighbours_are_one)
             }
             (last, _) => last.is_some(),
         }
     }
 
     fn on_syn(&mut self, options: &OptionList) {
-        self.peer = Offer::find(options);
+        self.state.peer = Offer::find(options);
     }
     /// Count a datagram with payload.
     fn on_data(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         if datagram.came_whole() {
             let silent = u8::from(!datagram.dont_fragment);
-            self.told.silent = self.told.silent.saturating_add(silent);
-        } else if self.complete
+            self.state.told.silent = self.state.told.silent.saturating_add(silent);
+        } else if self.state.complete
             && let Some(code) = self.take_waiting(datagram.ip_id)
         {
             self.on_code(now, code);
         }
-        if self.told.signalled > 0 && !self.mute && self.is_news() {
+        if self.state.told.signalled > 0 && !self.state.mute && self.is_news() {
             AckDemand::Now
         } else {
             AckDemand::Policy
@@ -180,47 +189,47 @@ impl KickAssReceiver {
 
 impl Feedback for KickAssReceiver {
     fn on_piece(&mut self, now: Time, piece: &PieceView) {
-        if !piece.is_leading() || self.peer.is_none() {
+        if !piece.is_leading() || self.state.peer.is_none() {
             return;
         }
         let Some(code) = Code::of_lead_bytes(piece.payload_bytes) else { return };
-        if self.complete { self.wait(piece.ip_id, code) } else { self.on_code(now, code) }
+        if self.state.complete { self.wait(piece.ip_id, code) } else { self.on_code(now, code) }
     }
 
     fn on_datagram(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if let RoundTrip::Since(then) = self.rtt {
+        if let RoundTrip::Since(then) = self.state.rtt {
             let (least, most) = RTT_BOUNDS;
-            self.rtt = RoundTrip::Known(now.since(then).clamp(least, most));
+            self.state.rtt = RoundTrip::Known(now.since(then).clamp(least, most));
         }
         if let Some(options) = datagram.options.filter(|options| is_syn(options)) {
             self.on_syn(options);
         }
-        match self.peer {
+        match self.state.peer {
             Some(_) if datagram.payload_bytes > 0 => self.on_data(now, datagram),
             _ => AckDemand::Policy,
         }
     }
 
     fn fill(&mut self, now: Time, options: &mut OptionList) {
-        if let RoundTrip::Unknown | RoundTrip::Since(_) = self.rtt {
-            self.rtt = RoundTrip::Since(now);
+        if let RoundTrip::Unknown | RoundTrip::Since(_) = self.state.rtt {
+            self.state.rtt = RoundTrip::Since(now);
         }
         let room = |bytes: u16| options.len() + usize::from(bytes) <= MAX_OPTION_BYTES;
-        if self.peer.is_none() {
+        if self.state.peer.is_none() {
             return;
         }
         if is_syn(options) {
             if room(OFFER_BYTES) {
-                self.own.push(options).expect("the room was looked at");
+                self.state.own.push(options).expect("the room was looked at");
             }
             return;
         }
         // Where no code ever came, ACKs are those of plain TCP.
-        let news = self.told.signalled > 0 || self.told.silent > 0;
-        if self.told.last.is_some() && news && room(REPORT_BYTES) && !self.mute {
-            self.told.push(options).expect("the room was looked at");
-            self.reported = self.told.last;
-            (self.told.signalled, self.told.silent) = (0, 0);
+        let news = self.state.told.signalled > 0 || self.state.told.silent > 0;
+        if self.state.told.last.is_some() && news && room(REPORT_BYTES) && !self.state.mute {
+            self.state.told.push(options).expect("the room was looked at");
+            self.state.reported = self.state.told.last;
+            (self.state.told.signalled, self.state.told.silent) = (0, 0);
         }
     }
 }

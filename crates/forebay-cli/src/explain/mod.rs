@@ -1,6 +1,7 @@
 //! `forebay explain NAME`: whatever has a name says what it is.
 
 mod algorithm;
+mod experiment;
 mod machine;
 mod metric;
 mod params;
@@ -24,7 +25,9 @@ pub fn explain(name: &str, out: &mut impl Write, paint: Paint) -> Result<(), Fai
     let entries = catalogue::all().into_iter().filter(|entry| entry.name == name);
     let texts: Result<Vec<String>, Failure> =
         entries.map(|entry| of_kind(entry.kind, name, paint)).collect();
-    let text = match texts? {
+    let mut texts = texts?;
+    texts.extend(experiment::text(name, paint));
+    let text = match texts {
         texts if !texts.is_empty() => texts.join("\n"),
         _ if result::has(name) => result::text(name, paint),
         _ if looks_like_a_file(name) => of_scenario(name, paint)?,

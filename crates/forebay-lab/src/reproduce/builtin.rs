@@ -1,5 +1,6 @@
 //! The experiments that are built into the binary, and those of files.
 
+use super::ExperimentHead;
 use super::file::Experiment;
 use std::io;
 use std::path::Path;
@@ -54,8 +55,12 @@ impl BuiltinExperiment {
     }
     /// What it is, in a line.
     pub fn title(&self) -> String {
+        self.head().title
+    }
+    /// What it is: its set-ups, and what is compared.
+    pub fn head(&self) -> ExperimentHead {
         let experiment = Experiment::parse(self.text, self.name);
-        experiment.expect("a test reads every file of the binary").file.title
+        super::head(&self.into(), &experiment.expect("a test reads every file of the binary"))
     }
 }
 

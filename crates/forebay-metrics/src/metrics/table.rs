@@ -299,13 +299,16 @@ mod tests {
         let mut flows = keys(serde_json::to_value(FlowMetrics::default()).unwrap());
         flows.insert("flows".into());
         assert_eq!(class, flows);
-        // Those of links are of the run alone.
+        // Those of links and of middleboxes are of the run alone.
         let run = keys(serde_json::to_value(Metrics::default()).unwrap());
         let alone: Vec<&String> = run.difference(&class).collect();
         let expected = [
             "by_class",
             "ce_marks",
             "ce_marks_by_link",
+            "df_set",
+            "options_stripped",
+            "pieces_joined",
             "queue_delay_link",
             "queue_delay_mean_ms",
             "queue_delay_p50_ms",

@@ -16,7 +16,7 @@ use crate::build::Node;
 use crate::host::{Host, HostContext, Received};
 use crate::link::{AnyLink, FifoLink};
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, DropLog, DropReason, LinkId, NodeId, Packet, Time};
+use forebay_base::{Arena, DropLog, DropReason, LinkId, NodeId, Packet, PortId, Time};
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -227,8 +227,9 @@ impl<D: Driver> Fabric<D> {
     fn receive_other(&mut self, node: NodeId, packet: Packet) {
         let received = self.with_host(node, |host, cx| host.receive_other(packet, cx));
         self.show_drops(node);
-        if let Some(received) = received {
-            self.after_receive(node, received);
+        match received {
+            Some(received) => self.after_receive(node, received),
+            None => self.wake_ready_again(node),
         }
     }
 
@@ -236,9 +237,21 @@ impl<D: Driver> Fabric<D> {
     #[inline]
     fn after_receive(&mut self, node: NodeId, Received { socket, ready, .. }: Received) {
         if ready {
+            if let Node::Host(host) = &mut self.nodes[node.index()] {
+                host.take_room_at(); // the pump looks itself
+            }
             self.pump(node, socket);
         } else {
             self.sync_socket(node, socket);
+            self.wake_ready_again(node);
+        }
+    }
+    /// An arrival ended the deferral of a socket, and gave nobody anything to send.
+    #[inline]
+    fn wake_ready_again(&mut self, node: NodeId) {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        if let Some(at) = host.take_room_at() {
+            self.arm_transmitter(self.ports.link(node, PortId(0)), at);
         }
     }
 }

@@ -37,7 +37,8 @@ impl Host {
     /// It is `now`. An interface that has room by now has it before whatever is to happen.
     pub fn pass_time(&mut self, now: Time) {
         if let Some(deferred) = self.deferred.take() {
-            self.end_deferral(deferred.entry, deferred.at <= now);
+            self.end_deferral(deferred, deferred.at <= now);
+            self.room_at = None; // what happens now ends with a question to all that are ready
         }
     }
     /// The same before an arrival. Arrivals go first at equal times: an interface that has room at
@@ -45,14 +46,21 @@ impl Host {
     #[inline]
     pub(super) fn pass_time_to_arrival(&mut self, now: Time) {
         if let Some(deferred) = self.deferred.take() {
-            self.end_deferral(deferred.entry, deferred.at < now);
+            self.end_deferral(deferred, deferred.at < now);
         }
+    }
+    /// When the only interface has room for an entry that an arrival has made ready again. Whoever
+    /// does not ask the host for packets then must wake it at that time.
+    #[inline]
+    pub fn take_room_at(&mut self) -> Option<Time> {
+        self.room_at.take()
     }
     /// The interface has had room for the deferred entry, or the entry is ready again.
     #[inline]
-    fn end_deferral(&mut self, entry: u32, had_room: bool) {
+    fn end_deferral(&mut self, Deferred { at, entry }: Deferred, had_room: bool) {
         let interface = &mut self.interfaces[0];
         if !had_room {
+            self.room_at = Some(at);
             return interface.mark_ready(entry as usize);
         }
         let Entry { socket, path, .. } = interface.entries[entry as usize];

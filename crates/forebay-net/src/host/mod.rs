@@ -69,6 +69,8 @@ pub struct Host {
     sockets: InlineOne<Socket>,
     /// See [`Host::defer_until_window`].
     deferred: Option<Deferred>,
+    /// See [`Host::take_room_at`].
+    room_at: Option<Time>,
     reassembly: Reassembly,
     /// Made at the first packet that routers may cut.
     ip_ids: Option<Box<IpIds>>,

@@ -245,8 +245,10 @@ fn a_restart_before_the_bottleneck() {
 fn lossy(cache_bytes: u64) -> Case {
     let mut lab = tested(cache_bytes);
     lab.world.spec.links[lab.links[1].index()].loss = 0.01;
-    // 1 % of the packets again, and one round trip for the last of them.
-    let expect = Expect { ratio: (0.98, 1.03), worst: 1.05, resent: 0.012, ..GOOD };
+    // 1 % of the packets again, and one round trip for the last of them, or several where it is
+    // lost again: of eight seeds this one is the slowest (means 1.012 to 1.030, longest 1.020 to
+    // 1.051).
+    let expect = Expect { ratio: (0.98, 1.035), worst: 1.055, resent: 0.012, ..GOOD };
     case(format!("1 % of data lost, {cache_bytes} B"), lab, expect)
 }
 fn outage(link: usize) -> Case {
