@@ -15,7 +15,9 @@ pub fn text(name: &str, paint: Paint) -> Option<String> {
     for setup in setups {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {}", paint.bold(&setup.name));
-        text.push_str(&wrap(&setup.what, 6));
+        if !setup.what.is_empty() {
+            text.push_str(&wrap(&setup.what, 6));
+        }
         text.push_str(&wrap(&format!("scenario {}", setup.scenario), 6));
     }
     let _ = writeln!(text, "\nTry: forebay reproduce {name} --quick");
