@@ -34,7 +34,7 @@ pub use packet::{Kind, MAX_TTL, Packet, Signature, TcpFields, TcpFlags};
 pub use packet_transfer::PacketTransfer;
 pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
-pub use rng::{Rng, Stream};
+pub use rng::{Rng, Stream, normal};
 pub use seq::{narrow, seq_lt, widen};
 pub use table::{ParamError, head_comment};
 pub use time::{Span, Time};

@@ -86,11 +86,28 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// Uniform in `(0, 1]`, for logarithms.
+    #[inline]
+    pub fn above_zero(&mut self) -> f64 {
+        1.0 - self.unit()
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(self.above_zero())
+    }
+
     /// True with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
+}
+
+/// A normal draw of mean 0 and deviation 1 out of two uniform ones, `u` in `(0, 1]` and `v` in
+/// `[0, 1]` (Box and Muller 1958, doi:10.1214/aoms/1177706645).
+pub fn normal(u: f64, v: f64) -> f64 {
+    libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * core::f64::consts::PI * v)
 }
 
 #[cfg(test)]
@@ -121,5 +138,34 @@ mod tests {
         let mut counts = [0u32; 7];
         (0..70_000).for_each(|_| counts[rng.below(7) as usize] += 1);
         assert!(counts.iter().all(|&c| c.abs_diff(10_000) < 400), "{counts:?}");
+    }
+
+    /// Of 100 000 draws: mean and variance, and the shares beyond one and two deviations (normal
+    /// 0.15866 and 0.02275) or means (exponential 1/e and 1/e^2), to four standard errors.
+    #[test]
+    fn laws_have_their_moments_and_tails() {
+        let mut rng = Rng::new(1, Stream::Test, 0);
+        let n = 100_000;
+        let close = |found: f64, law: f64, deviation: f64| {
+            assert!((found - law).abs() < 4.0 * deviation / libm::sqrt(n as f64), "{found} {law}");
+        };
+        let mut check = |draw: fn(&mut Rng) -> f64, mean: f64, tails: [f64; 2], fourth: f64| {
+            let (mut sum, mut squares, mut above) = (0.0, 0.0, [0u32; 2]);
+            for _ in 0..n {
+                let x = draw(&mut rng);
+                sum += x;
+                squares += (x - mean) * (x - mean);
+                above[0] += u32::from(x > 1.0);
+                above[1] += u32::from(x > 2.0);
+            }
+            close(sum / n as f64, mean, 1.0);
+            // The variance of squared deviations is the fourth moment less 1.
+            close(squares / n as f64, 1.0, libm::sqrt(fourth - 1.0));
+            for (above, tail) in above.into_iter().zip(tails) {
+                close(f64::from(above) / n as f64, tail, libm::sqrt(tail * (1.0 - tail)));
+            }
+        };
+        check(Rng::exponential, 1.0, [0.367_879, 0.135_335], 9.0);
+        check(|rng| normal(rng.above_zero(), rng.unit()), 0.0, [0.158_655, 0.022_750], 3.0);
     }
 }

@@ -7,12 +7,46 @@ use forebay_base::{Ecn, OptionList, Time};
 pub struct PieceView {
     /// Length on the wire, IP header included, in bytes.
     pub wire_len: u16,
+    /// Bytes behind the IP header and its options.
+    pub payload_bytes: u16,
     /// Offset in its datagram in bytes; 0 for a whole datagram.
     pub offset: u16,
     /// True if pieces follow.
     pub more: bool,
+    /// True if routers must not cut it. What comes whole with this clear could have been cut.
+    pub dont_fragment: bool,
+    /// Identification: the same in all pieces of a datagram. Of no meaning where routers must not
+    /// cut (RFC 6864 section 4.1).
+    pub ip_id: u16,
     /// ECN field.
     pub ecn: Ecn,
+    /// How its TCP header begins; None if it holds less than these 8 bytes.
+    pub head: Option<TcpHead>,
+}
+
+impl PieceView {
+    /// It is a whole datagram.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.offset == 0 && !self.more
+    }
+    /// It is the first of the pieces of a datagram.
+    #[inline]
+    pub fn is_leading(&self) -> bool {
+        self.offset == 0 && self.more
+    }
+}
+
+/// The first 8 bytes of a TCP header (RFC 9293 section 3.1). No checksum covers them before the
+/// datagram is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpHead {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Sequence number of its first payload byte, or of its SYN.
+    pub seq: u32,
 }
 
 /// One segment of the path was accepted: a datagram that came whole or was put together again. SYN,
@@ -25,6 +59,12 @@ pub struct DatagramView<'a> {
     /// has cut it, the pieces that came are 20 bytes longer for each cut: [`Feedback::on_piece`]
     /// sees those.
     pub wire_len: u16,
+    /// Packets that it came in: 1 if it came whole.
+    pub pieces: u16,
+    /// True if routers must not cut it. What comes whole with this clear could have been cut.
+    pub dont_fragment: bool,
+    /// Identification, as in [`PieceView::ip_id`].
+    pub ip_id: u16,
     /// ECN field, congestion experienced if any piece had it.
     pub ecn: Ecn,
     /// TCP options beside timestamps.
@@ -32,6 +72,14 @@ pub struct DatagramView<'a> {
     /// True if it brought the next bytes in order. False for what fills no gap at the front, for
     /// what is known already, and where there is no payload.
     pub in_order: bool,
+}
+
+impl DatagramView<'_> {
+    /// No router cut it.
+    #[inline]
+    pub fn came_whole(&self) -> bool {
+        self.pieces == 1
+    }
 }
 
 /// Whether an ACK must leave now.

@@ -1056,7 +1056,16 @@ mod tests {
 
     fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
         let ecn = forebay_base::Ecn::NotEct;
-        DatagramView { payload_bytes: 0, wire_len: 40, ecn, options, in_order: false }
+        DatagramView {
+            payload_bytes: 0,
+            wire_len: 40,
+            pieces: 1,
+            dont_fragment: true,
+            ip_id: 0,
+            ecn,
+            options,
+            in_order: false,
+        }
     }
 
     #[test]

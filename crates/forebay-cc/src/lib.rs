@@ -41,7 +41,7 @@ pub use controller::{
     LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling,
     Stamp, Tag, Timeout,
 };
-pub use feedback::{AckDemand, DatagramView, Feedback, PieceView};
+pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
 pub use forebay_base::ParamError;
 pub use table::{AnyController, AnyFeedback, Entry, Spec, TABLE};
 

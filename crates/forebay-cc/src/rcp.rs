@@ -356,7 +356,16 @@ mod tests {
         };
         fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
             let (payload_bytes, ecn) = (MSS as u32, Ecn::NotEct);
-            DatagramView { payload_bytes, wire_len: 1500, ecn, options, in_order: false }
+            DatagramView {
+                payload_bytes,
+                wire_len: 1500,
+                pieces: 1,
+                dont_fragment: true,
+                ip_id: 0,
+                ecn,
+                options,
+                in_order: false,
+            }
         }
         let asks = |rate| {
             let mut options = OptionList::EMPTY;

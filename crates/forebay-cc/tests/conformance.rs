@@ -650,9 +650,27 @@ fn no_method_of_feedback_is_lost_at_the_door() {
     let mut any = AnyFeedback::Custom(Box::new(Probe(Arc::clone(&calls))));
     let (now, ecn) = (Time::ZERO, forebay_base::Ecn::NotEct);
     assert!(!any.wants_pieces());
-    any.on_piece(now, &PieceView { wire_len: 0, offset: 0, more: false, ecn });
-    let datagram =
-        DatagramView { payload_bytes: 0, wire_len: 0, ecn, options: None, in_order: true };
+    let piece = PieceView {
+        wire_len: 0,
+        payload_bytes: 0,
+        offset: 0,
+        more: false,
+        dont_fragment: true,
+        ip_id: 0,
+        ecn,
+        head: None,
+    };
+    any.on_piece(now, &piece);
+    let datagram = DatagramView {
+        payload_bytes: 0,
+        wire_len: 0,
+        pieces: 1,
+        dont_fragment: true,
+        ip_id: 0,
+        ecn,
+        options: None,
+        in_order: true,
+    };
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
     assert!(any.clocks_acks());
     any.fill(now, &mut OptionList::EMPTY.clone());

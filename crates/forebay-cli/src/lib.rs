@@ -24,6 +24,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod terminal;
+mod xml;
 
 use args::{Cli, Command};
 use clap::Parser;

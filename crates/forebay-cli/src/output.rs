@@ -1,6 +1,6 @@
 //! Files that a command was told to write.
 
-use std::ffi::OsString;
+use forebay_lab::report::replace;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
@@ -16,21 +16,10 @@ pub fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io
         return content(&mut OpenOptions::new().write(true).open(path)?);
     }
     let target = if there.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
-    let Some(name) = target.file_name() else {
+    if target.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
-    };
-    let mut partial: OsString = name.to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    let partial = target.with_file_name(partial);
-    let mut file = File::create(&partial)?;
-    let written = content(&mut file).and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| fs::rename(&partial, &target));
-    if renamed.is_err() {
-        // The error that is told is the first one; what cannot be removed has "partial" in its
-        // name.
-        let _ = fs::remove_file(&partial);
     }
-    renamed
+    replace(&target, content).map_err(|failed| failed.source)
 }
 
 #[cfg(all(test, unix))]

@@ -61,9 +61,7 @@ impl Law {
     pub fn draw(&self, rng: &mut Rng) -> Span {
         match *self {
             Law::Constant(span) => span,
-            Law::Exponential(mean) => {
-                Span::from_secs_f64(mean.as_secs_f64() * -libm::log(1.0 - rng.unit()))
-            }
+            Law::Exponential(mean) => Span::from_secs_f64(mean.as_secs_f64() * rng.exponential()),
             Law::Uniform(least, most) => {
                 let width = most.saturating_sub(least).as_nanos();
                 least + Span::from_nanos(rng.below(width.saturating_add(1).max(1)))

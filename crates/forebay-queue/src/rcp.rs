@@ -30,106 +30,16 @@
 //! is not stamped.
 
 use crate::port::{PortContext, PortInit};
+use crate::rate_control::{RateControl, RateParams};
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
-use forebay_base::{Arena, Kind, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, Kind, Packet, Rate, Rng, Time};
 use forebay_signal::rcp::Request;
 
 /// What a port publishes: R, in bit/s.
 pub const RATE_METRIC: &str = "rcp_rate_bps";
 
-/// A full-sized packet, which the shortest interval holds.
-const FULL_PACKET_BYTES: u64 = 1500;
-/// Equation 2: what one flow may always send in a round trip, in bits.
-const LEAST_BITS_PER_RTT: f64 = 0.01 * 1000.0 * 8.0;
-/// Standard deviation of the first interval, as a share of it.
-const FIRST_INTERVAL_DEVIATION: f64 = 0.2;
-/// The first interval is drawn from within so many standard deviations: it stays positive.
-const MOST_DEVIATIONS: f64 = 4.0;
-
-/// Parameters of an RCP port.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RcpPortParams {
-    /// Gain on the spare rate in equation 1, above 0, no unit.
-    pub alpha: f64,
-    /// Gain on the queue in equation 1, 0 or more, no unit.
-    pub beta: f64,
-    /// Share of the link to fill, within (0, 2], no unit (paper and code: 1).
-    pub gamma: f64,
-    /// Mean round-trip time before the first sample, 1 us or more (code: 200 ms; port to ns-3: 100
-    /// ms).
-    pub initial_rtt: Span,
-    /// Longest interval between two rates, 1 us or more (code: 10 ms).
-    pub max_interval: Span,
-    /// First rate as a share of the link, within (0, 1] (code: 0.05).
-    pub initial_share: f64,
-}
-
-impl RcpPortParams {
-    const fn with_gains(alpha: f64, beta: f64) -> RcpPortParams {
-        RcpPortParams {
-            alpha,
-            beta,
-            gamma: 1.0,
-            initial_rtt: Span::from_millis(200),
-            max_interval: Span::from_millis(10),
-            initial_share: 0.05,
-        }
-    }
-    /// The gains of the published experiments on completion times, and of the INRPP paper: alpha
-    /// 0.1, beta 1.
-    pub const fn published() -> RcpPortParams {
-        RcpPortParams::with_gains(0.1, 1.0)
-    }
-    /// The gains in the defaults file of the authors' ns-2 code: 0.4 and 0.4.
-    pub const fn default_ns2() -> RcpPortParams {
-        RcpPortParams::with_gains(0.4, 0.4)
-    }
-    /// Gains that hold a standing queue still: alpha 0.4, beta 0.08.
-    ///
-    /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late,
-    /// x the relative error of the rate and z = q / (C d): `x'(t) = -alpha x(t - 1) - beta z(t)`,
-    /// `z'(t) = x(t - 1)`, so `s^2 + (alpha s + beta) exp(-s) = 0`. Its loop crosses unit gain at
-    /// `w^2 = (alpha^2 + sqrt(alpha^4 + 4 beta^2)) / 2` with the phase margin
-    /// `atan(alpha w / beta) - w`: stable if and only if that is positive. Without the queue (beta
-    /// = 0) it is `pi / 2 - alpha`. The margins are -0.90 for (0.1, 1), -0.09 for (0.4, 0.4), +0.22
-    /// for XCP's `beta = sqrt(2) alpha^2` at alpha = 0.4, and +0.70 for `beta = alpha^2 / 2`, which
-    /// without delay is a damping of `1 / sqrt(2)`: flows whose round trip is 2.6 times the mean
-    /// are held. A smaller beta gains little margin more, and drains a queue more slowly. An
-    /// equilibrium without a queue, where the queue cannot go below 0, forgives more (Balakrishnan
-    /// et al., IEEE Communications Letters 2007), and the other pairs work there; that the queue
-    /// term is what costs stability, rate mismatch alone being stable: arXiv 1810.01411.
-    pub const fn stable() -> RcpPortParams {
-        RcpPortParams::with_gains(0.4, 0.08)
-    }
-    /// Errors with name and range, in words, of a parameter that is outside it.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let finite = |x: f64| x.is_finite();
-        let least = Span::from_micros(1);
-        let rules = [
-            (finite(self.alpha) && self.alpha > 0.0, "alpha", "above 0"),
-            (finite(self.beta) && self.beta >= 0.0, "beta", "0 or more"),
-            (self.gamma > 0.0 && self.gamma <= 2.0, "gamma", "above 0, at most 2"),
-            (self.initial_rtt >= least, "initial_rtt", "1 us or more"),
-            (self.max_interval >= least, "max_interval", "1 us or more"),
-            (
-                self.initial_share > 0.0 && self.initial_share <= 1.0,
-                "initial_share",
-                "above 0, at most 1",
-            ),
-        ];
-        match rules.iter().find(|(holds, _, _)| !holds) {
-            Some(&(_, param, allowed)) => Err((param, allowed)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Default for RcpPortParams {
-    /// The gains that papers compare themselves with.
-    fn default() -> RcpPortParams {
-        RcpPortParams::published()
-    }
-}
+/// Parameters of an RCP port: those of its loop.
+pub type RcpPortParams = RateParams;
 
 impl SchemeParams for RcpPortParams {
     type Port = RcpPort;
@@ -147,151 +57,29 @@ fn stamp(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
     }
 }
 
-/// Equations 1 to 4 for one port, which stamps what leaves.
+/// A port that stamps what leaves.
 #[derive(Clone, Debug)]
 pub struct RcpPort {
-    params: RcpPortParams,
-    /// C.
-    capacity: Rate,
-    overhead_bytes: u16,
-    /// R.
-    rate_bps: f64,
-    /// d.
-    rtt_s: f64,
-    /// The interval that is being measured.
-    began: Time,
-    ends: Time,
-    /// Bytes of this interval, and of packets that reach into the next.
-    arrived_bytes: f64,
-    spill_bytes: f64,
-    /// Sum of the round-trip times in this interval, each times the bytes that carried it, and
-    /// those bytes.
-    rtt_byte_s: f64,
-    rtt_bytes: u64,
-    /// Nothing arrived in the last interval and nothing waits: no timer runs until something does.
-    asleep: bool,
+    control: RateControl,
 }
 
 impl RcpPort {
     /// A port at the start of time, of a link of this rate, on which each packet costs so many
     /// bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
-    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
-        assert_eq!(params.check(), Ok(()), "parameters of an RCP port");
-        let mut port = RcpPort {
-            params,
-            capacity: rate,
-            overhead_bytes,
-            rate_bps: params.initial_share * rate.bps() as f64,
-            rtt_s: params.initial_rtt.as_secs_f64(),
-            began: Time::ZERO,
-            ends: Time::ZERO,
-            arrived_bytes: 0.0,
-            spill_bytes: 0.0,
-            rtt_byte_s: 0.0,
-            rtt_bytes: 0,
-            asleep: true,
-        };
-        port.bound_rate();
-        let deviation = FIRST_INTERVAL_DEVIATION * normal(&mut rng);
-        let first_s = port.interval().as_secs_f64() * (1.0 + deviation);
-        port.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
-        port
-    }
-
-    /// Equation 4.
-    fn interval(&self) -> Span {
-        let packet = self.capacity.span_of(FULL_PACKET_BYTES + self.overhead_bytes as u64);
-        Span::from_secs_f64(self.rtt_s).min(self.params.max_interval).max(packet)
-    }
-    /// Bits per second that the port aims to fill.
-    fn target_bps(&self) -> f64 {
-        self.params.gamma * self.capacity.bps() as f64
-    }
-    /// Equation 2.
-    fn bound_rate(&mut self) {
-        self.rate_bps = self.rate_bps.max(LEAST_BITS_PER_RTT / self.rtt_s).min(self.target_bps());
-    }
-
-    /// The interval is over: equations 1 to 3, and the next begins.
-    fn close(&mut self, backlog_bytes: u64) {
-        let interval_s = self.ends.since(self.began).as_secs_f64();
-        if self.rtt_bytes > 0 {
-            self.learn_rtt(self.rtt_byte_s / self.rtt_bytes as f64, interval_s);
-        }
-        let target_bps = self.target_bps();
-        let arrived_bps = 8.0 * self.arrived_bytes / interval_s;
-        let drain_bps = 8.0 * backlog_bytes as f64 / self.rtt_s;
-        let spare_bps =
-            self.params.alpha * (target_bps - arrived_bps) - self.params.beta * drain_bps;
-        let share = (interval_s / self.rtt_s).min(1.0);
-        self.rate_bps *= 1.0 + share * spare_bps / target_bps;
-        self.bound_rate();
-        self.arrived_bytes = core::mem::take(&mut self.spill_bytes);
-        (self.rtt_byte_s, self.rtt_bytes) = (0.0, 0);
-        self.began = self.ends;
-        self.ends = self.began + self.interval();
-    }
-    /// Equation 3.
-    fn learn_rtt(&mut self, sample_s: f64, interval_s: f64) {
-        let mut gain = (interval_s / self.rtt_s).min(1.0);
-        if sample_s < self.rtt_s {
-            gain *= self.rate_bps / self.capacity.bps() as f64 * (sample_s / self.rtt_s);
-        }
-        // More than 1 only where gamma is.
-        self.rtt_s += gain.min(1.0) * (sample_s - self.rtt_s);
-    }
-
-    /// Close all intervals that are over by `now`. Equal to closing each when it ends.
-    fn catch_up(&mut self, now: Time, backlog_bytes: u64) {
-        while self.ends <= now {
-            let silent = self.arrived_bytes == 0.0 && backlog_bytes == 0;
-            let before_bps = self.rate_bps;
-            self.close(backlog_bytes);
-            self.asleep = silent && self.arrived_bytes == 0.0;
-            if self.asleep && self.rate_bps == before_bps {
-                // At its bound: whatever number of silent intervals follows, they change nothing
-                // but the time.
-                let interval = self.ends.since(self.began);
-                let whole = now.since(self.began).as_nanos() / interval.as_nanos();
-                self.began += interval * whole;
-                self.ends = self.began + interval;
-            }
-        }
-    }
-
-    /// Count the packet where it belongs: the link could carry it from `now` on.
-    fn count(&mut self, now: Time, bytes: f64) {
-        let room_bytes = self.ends.since(now).as_secs_f64() * (self.capacity.bps() as f64 / 8.0);
-        let here_bytes = bytes.min(room_bytes);
-        self.arrived_bytes += here_bytes;
-        self.spill_bytes += bytes - here_bytes;
-    }
-    /// R at `now`.
-    pub fn rate_at(&self, now: Time) -> Rate {
-        let rate_bps = match self.asleep && self.ends <= now {
-            false => self.rate_bps,
-            true => {
-                let mut awake = self.clone();
-                awake.catch_up(now, 0);
-                awake.rate_bps
-            }
-        };
-        Rate::clamped(rate_bps as u64)
+    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, rng: Rng) -> RcpPort {
+        RcpPort { control: RateControl::new(rate, overhead_bytes, params, rng) }
     }
 }
 
 impl PortScheme for RcpPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
-        self.catch_up(cx.now, queue.bytes);
-        self.asleep = false;
-        let bytes = packet.wire_len() as u64 + self.overhead_bytes as u64;
-        self.count(cx.now, bytes as f64);
+        let bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
+        self.control.arrive(cx.now, bytes, queue.bytes);
         if packet.kind() == Kind::Tcp
             && let Some(cold) = packet.cold_part(cx.arena)
             && let Some(rtt) = Request::find(&cold.tcp_options).and_then(|request| request.rtt)
         {
-            self.rtt_byte_s += rtt.as_secs_f64() * bytes as f64;
-            self.rtt_bytes += bytes;
+            self.control.carried(rtt, bytes);
         }
     }
     fn leave(
@@ -301,30 +89,21 @@ impl PortScheme for RcpPort {
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
-        stamp(&mut packet, self.rate_at(cx.now), cx.arena);
+        stamp(&mut packet, self.control.rate_at(cx.now), cx.arena);
         packet
     }
     fn next_timeout(&self) -> Option<Time> {
-        (!self.asleep).then_some(self.ends)
+        self.control.next_timeout()
     }
     fn on_timeout(&mut self, now: Time, queue: Backlog) {
-        self.catch_up(now, queue.bytes);
+        self.control.catch_up(now, queue.bytes);
     }
     fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
-        see(RATE_METRIC, self.rate_at(now).bps() as f64);
+        see(RATE_METRIC, self.control.rate_at(now).bps() as f64);
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
-        self.capacity = rate;
-        self.bound_rate();
+        self.control.set_capacity(rate);
     }
-}
-
-/// A draw from the normal distribution, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958,
-/// doi:10.1214/aoms/1177706645).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
-    let draw = radius * libm::cos(2.0 * core::f64::consts::PI * rng.unit());
-    draw.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
 }
 
 #[cfg(test)]

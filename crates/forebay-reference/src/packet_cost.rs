@@ -61,6 +61,9 @@ impl Talk {
         let datagram = DatagramView {
             payload_bytes,
             wire_len: 0,
+            pieces: 1,
+            dont_fragment: true,
+            ip_id: 0,
             ecn: Ecn::NotEct,
             options: stamp.as_ref(),
             in_order: !syn,

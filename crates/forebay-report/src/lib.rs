@@ -24,6 +24,7 @@ mod look;
 mod page;
 mod panels;
 mod parquet_rows;
+mod replace;
 mod results;
 mod series;
 mod tables;
@@ -33,6 +34,7 @@ pub use forebay_metrics::{
     ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
     Shown, Unit, labels, rows,
 };
+pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 
 use data::{Data, Protocol, RunPanels};
@@ -40,7 +42,7 @@ use downsample::{COARSEST, FINEST};
 use gather::{Gatherer, Terms};
 use results::{Results, Run};
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Name of the page in a folder of results.
@@ -96,18 +98,8 @@ pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportEr
 }
 
 fn put(path: &Path, text: String) -> Result<(), ReportError> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, text).map_err(ReportError::io("write", &partial));
-    let renamed = written
-        .and_then(|()| fs::rename(&partial, path).map_err(ReportError::io("rename", &partial)));
-    if renamed.is_err() {
-        // The error that is told is the first one; what cannot be removed has "partial" in its
-        // name.
-        let _ = fs::remove_file(&partial);
-    }
-    renamed
+    let written = replace(path, |file| file.write_all(text.as_bytes()));
+    written.map_err(|NotReplaced { what, path, source }| ReportError::Io { what, path, source })
 }
 
 /// A folder of results.

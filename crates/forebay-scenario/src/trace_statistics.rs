@@ -1,6 +1,7 @@
 //! What a delivery trace is like: rates, their variation and memory, bursts, silences. All of it is
 //! over one period of the trace, in bins of a millisecond.
 
+use forebay_metrics::statistics::{mean, quantile};
 use forebay_net::DeliveryTrace;
 use serde::Serialize;
 
@@ -60,10 +61,10 @@ impl TraceStatistics {
             autocorrelation_100ms: autocorrelation(&hundreds, 1),
             autocorrelation_1s: autocorrelation(&hundreds, 10),
             autocorrelation_10s: autocorrelation(&hundreds, 100),
-            quantiles_1s_mbps: [0.05, 0.5, 0.95].map(|p| quantile(&seconds_mbps, p)),
+            quantiles_1s_mbps: [0.05, 0.5, 0.95].map(|p| quantile_of(&seconds_mbps, p)),
             empty_20ms: empty as f64 / tens.len().max(1) as f64,
-            burst: [mean(&sizes), quantile(&sizes, 0.5), quantile(&sizes, 0.95)],
-            gap_ms: [mean(&gaps_ms), quantile(&gaps_ms, 0.5), quantile(&gaps_ms, 0.95)],
+            burst: [mean_of(&sizes), quantile_of(&sizes, 0.5), quantile_of(&sizes, 0.95)],
+            gap_ms: [mean_of(&gaps_ms), quantile_of(&gaps_ms, 0.5), quantile_of(&gaps_ms, 0.95)],
             silences_per_minute: silences as f64 / (seconds / 60.0),
         }
     }
@@ -118,34 +119,32 @@ impl Bursts {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+/// 0 of nothing.
+fn mean_of(values: &[f64]) -> f64 {
+    mean(values).unwrap_or(0.0)
+}
+
+/// Of values in any order; 0 of nothing.
+fn quantile_of(values: &[f64], p: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, p).unwrap_or(0.0)
 }
 
 /// Standard deviation over mean; 0 of nothing.
 fn variation(values: &[f64]) -> f64 {
-    let mean = mean(values);
+    let mean = mean_of(values);
     let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
     if mean > 0.0 { (squares / values.len() as f64).sqrt() / mean } else { 0.0 }
 }
 
 /// At a distance of `lag` bins; 0 where nothing varies, or too few are there.
 fn autocorrelation(values: &[f64], lag: usize) -> f64 {
-    let mean = mean(values);
+    let mean = mean_of(values);
     let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
     let later = values.iter().skip(lag);
     let products: f64 = values.iter().zip(later).map(|(a, b)| (a - mean) * (b - mean)).sum();
     if squares > 0.0 { products / squares } else { 0.0 }
-}
-
-/// Between the values around it, linearly; 0 of nothing.
-fn quantile(values: &[f64], p: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let place = p * last as f64;
-    let (low, part) = (place.floor() as usize, place.fract());
-    sorted[low] + part * (sorted[(low + 1).min(last)] - sorted[low])
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Several connections between two hosts whose packets are cut on the way.
 
 use forebay_base::{Addr, DropReason, NodeId, Rate, Span, Time};
-use forebay_cc::{AnyController, Init, Spec};
+use forebay_cc::{
+    AckDemand, AnyController, AnyFeedback, DatagramView, Feedback, Init, PieceView, Spec, TcpHead,
+};
 use forebay_net::LinkSpec;
 use forebay_sim::{Options, PacketEvent, Simulation, Status};
 use forebay_testkit::tap::{Notes, Tap};
@@ -86,4 +88,73 @@ fn the_first_identification_is_that_of_the_pair_and_the_seed() {
     let (one, other_seed) = (firsts(1, 1), firsts(1, 2));
     assert!(one.iter().all(|(pair, id)| three[pair] == *id), "{one:?} {three:?}");
     assert!(one.iter().all(|(pair, id)| other_seed[pair] != *id), "{one:?} {other_seed:?}");
+}
+
+/// What a receiver half is shown of pieces and datagrams: for each piece its length, payload,
+/// whether others follow, identification and head; for each datagram how many pieces and its
+/// identification.
+#[derive(Default, Clone)]
+struct Shown {
+    pieces: Notes<(u16, u16, bool, u16, Option<TcpHead>)>,
+    datagrams: Notes<(u16, u16, u32)>,
+}
+
+impl Feedback for Shown {
+    fn on_piece(&mut self, _: Time, p: &PieceView) {
+        assert!(!p.dont_fragment && p.offset == 0 && p.is_whole() != p.more);
+        self.pieces.push((p.wire_len, p.payload_bytes, p.more, p.ip_id, p.head));
+    }
+    fn on_datagram(&mut self, _: Time, d: &DatagramView<'_>) -> AckDemand {
+        assert!(!d.dont_fragment && d.came_whole() == (d.pieces == 1));
+        self.datagrams.push((d.pieces, d.ip_id, d.payload_bytes));
+        AckDemand::Policy
+    }
+}
+
+/// The receiver half is shown of each leading piece what its bytes hold (RFC 791 section 3.1, RFC
+/// 9293 section 3.1), as the tap saw it leave: identification, ports and sequence number. Tails
+/// name no connection. Segments of 1500 bytes come in two pieces of which the first carries 776
+/// bytes, the largest multiple of 8 that 800 less 20 holds; others come whole.
+#[test]
+fn a_receiver_half_is_shown_heads_and_identifications() {
+    let mut world = World::new();
+    let (a, b) = (world.host("a"), world.host("b"));
+    let narrow =
+        LinkSpec { mtu_bytes: 800, ..link(Rate::mbps(10), Span::from_millis(5), u64::MAX) };
+    world.join(a, b, narrow);
+    let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
+    let (shown, sent) = (Shown::default(), Notes::<(u16, (u16, TcpHead))>::default());
+    let (written, half) = (sent.clone(), shown.clone());
+    let feedback = move || AnyFeedback::Custom(Box::new(half.clone()));
+    let transport = world.transport_with("newreno", config, newreno, feedback);
+    world.flow((a, b), Time::ZERO, Some(100_000), transport);
+    let tap = Tap::new(move |_, event, packet, arena| {
+        if let (PacketEvent::Sent(_), Some(tcp)) = (event, packet.tcp_fields()) {
+            let (src_port, dst_port) = packet.ports().expect("TCP");
+            let head = TcpHead { src_port, dst_port, seq: tcp.seq };
+            let id = packet.cold_part(arena).expect("it has an identification").ip_id;
+            written.push((id, (packet.wire_len(), head)));
+        }
+    });
+    let options = Options { observer: Some(Box::new(tap)), ..Options::default() };
+    let mut sim = Simulation::new(&world.spec, 1, options).expect("a sound network");
+    assert_eq!(sim.run_until(Time::from_secs(100)).unwrap(), Status::FlowsEnded);
+    let sent: BTreeMap<u16, (u16, TcpHead)> = sent.read().iter().copied().collect();
+    let (mut leads, mut wholes) = (0, 0);
+    for &(wire_len, payload, more, id, head) in shown.pieces.read().iter() {
+        let (whole_len, was) = sent[&id];
+        assert_eq!((head, payload), (Some(was), wire_len - 20));
+        assert_eq!(
+            (wire_len, more),
+            if whole_len > 800 { (796, true) } else { (whole_len, false) }
+        );
+        *if more { &mut leads } else { &mut wholes } += 1;
+    }
+    // Whole: SYN, its ACK's ACK, the last 88 bytes with FIN, the ACK of the peer's FIN.
+    assert_eq!((leads, wholes), (100_000 / 1448, 4));
+    for &(pieces, id, _) in shown.datagrams.read().iter() {
+        assert_eq!(pieces, if sent[&id].0 > 800 { 2 } else { 1 });
+    }
+    let cut = shown.datagrams.read().iter().filter(|d| d.0 == 2).count();
+    assert_eq!(cut, leads);
 }

@@ -13,6 +13,7 @@ pub use hash::Signature;
 pub use tcp_fields::{TcpFields, TcpFlags};
 
 use crate::arena::{Arena, Cold, Handle};
+use crate::fragment::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::time::Time;
 use core::fmt;
@@ -137,6 +138,15 @@ impl Packet {
     #[inline]
     pub fn header_len(&self) -> u16 {
         self.small.header_len() as u16
+    }
+    /// Length of the IP header with its options, in bytes.
+    pub fn ip_header_len(&self, arena: &Arena) -> u16 {
+        let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
+        match (self.kind(), self.version()) {
+            (Kind::Piece | Kind::Opaque, _) => self.header_len(),
+            (Kind::Tcp, IpVersion::V4) => IPV4_HEADER_BYTES + options.next_multiple_of(4),
+            (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES,
+        }
     }
     /// Bytes behind the header.
     #[inline]

@@ -1,6 +1,7 @@
 //! Plots of delivery traces, as SVG: the rate over time, and how rates, bursts and gaps are
 //! distributed.
 
+use crate::xml::escaped;
 use forebay_lab::scenario::trace_statistics::{bins, samples};
 use forebay_lab::scenario::traces::DeliveryTrace;
 use std::fmt::Write;
@@ -183,8 +184,4 @@ fn nice(value: f64) -> f64 {
 pub(super) fn short(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     last.chars().take(20).collect()
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -7,6 +7,7 @@
 use crate::expect;
 use crate::failure::Failure;
 use crate::output;
+use crate::xml::escaped;
 use forebay_lab::{ExpectationResult, RunError, RunKey, Status, Summary};
 use std::fmt::Write;
 use std::io::Write as _;
@@ -115,41 +116,4 @@ fn case(of: &ExpectationResult) -> Case {
         Status::Unchecked => Verdict::Skipped(outcome()),
     };
     Case { protocol: of.protocol.clone(), name: expect::title(of), time_s: 0.0, verdict }
-}
-
-/// As an attribute in double quotes. XML 1.0 has no way to write most control characters; and a
-/// reader turns a line feed into a space unless it is written as a number.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => {
-                let _ = write!(escaped, "&#{};", u32::from(c));
-            }
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_text_is_an_attribute_that_reads_back() {
-        let text = "a < b && \"c\" > 'd'\n\ttab \r cr µ 中 \u{1f30a}";
-        let document = format!("<e v=\"{}\"/>", escaped(text));
-        let read = roxmltree::Document::parse(&document).unwrap();
-        assert_eq!(read.root_element().attribute("v"), Some(text));
-        // What XML cannot say is replaced.
-        let document = format!("<e v=\"{}\"/>", escaped("a\0b\u{1b}[31mc\u{ffff}"));
-        let read = roxmltree::Document::parse(&document).unwrap();
-        assert_eq!(read.root_element().attribute("v"), Some("a\u{fffd}b\u{fffd}[31mc\u{fffd}"));
-    }
 }

@@ -30,7 +30,7 @@ use super::trace::{DeliveryTrace, DeliveryTraceBuilder, TraceError};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::PI;
-use forebay_base::{Rng, Span, Stream};
+use forebay_base::{Rng, Span, Stream, normal};
 
 /// A set of parameters of the radio link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -212,16 +212,15 @@ impl Draws {
     }
     /// Uniform in (0, 1].
     fn unit(&mut self) -> f64 {
-        1.0 - self.0.unit()
+        self.0.above_zero()
     }
-    /// Normal, by Box and Muller.
+    /// Normal.
     fn normal(&mut self) -> f64 {
-        let (u, v) = (self.unit(), self.unit());
-        libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * PI * v)
+        normal(self.unit(), self.unit())
     }
     /// Exponential.
     fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * libm::log(self.unit())
+        mean * self.0.exponential()
     }
     /// Poisson of a small mean, by multiplication (Knuth).
     fn poisson(&mut self, mean: f64) -> u32 {

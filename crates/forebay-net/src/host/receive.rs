@@ -2,8 +2,8 @@
 
 use super::{Host, HostContext};
 use crate::workload::index_of;
-use forebay_base::{Arena, DropReason, Endpoint, IpVersion, Kind, Packet, SocketId};
-use forebay_cc::PieceView;
+use forebay_base::{Arena, DropReason, Endpoint, IpVersion, Kind, Packet, Piece, SocketId};
+use forebay_cc::{PieceView, TcpHead};
 
 const TCP_PROTOCOL: u8 = 6;
 
@@ -31,7 +31,7 @@ impl Host {
         if packet.kind() != Kind::Tcp {
             return None;
         }
-        let received = self.read_segment(packet, true, cx)?;
+        let received = self.read_segment(packet, 1, cx)?;
         *cx.delivered += u64::from(received.refused.is_none());
         Some(received)
     }
@@ -53,12 +53,10 @@ impl Host {
     /// A piece came. The datagram and the number of its pieces, if it was the last that missed.
     fn receive_piece(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<(Packet, u64)> {
         let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
-        let (wire_len, ecn) = (packet.wire_len(), packet.ecn());
-        let view = PieceView { wire_len, offset: part.offset, more: part.more, ecn };
         // Only the first piece shows its ports, so only that one can be told to its socket. Ports
         // of other protocols mean other sockets.
         if part.protocol == TCP_PROTOCOL {
-            self.show_piece(&packet, &view, cx);
+            self.show_piece(&packet, &part, cx);
         }
         let left_host_at = packet.left_host_at();
         let whole = self.reassembly.on_piece(cx.now, packet, cx.plan, cx.arena, cx.drops);
@@ -68,12 +66,13 @@ impl Host {
         Some((datagram, pieces))
     }
     /// Show a piece to the connection that it is for, if that looks at pieces.
-    fn show_piece(&mut self, packet: &Packet, view: &PieceView, cx: &mut HostContext<'_>) {
+    fn show_piece(&mut self, packet: &Packet, part: &Piece, cx: &mut HostContext<'_>) {
         let Some((interface, entry)) = self.find_entry(packet) else { return };
         let entry = self.interfaces[interface].entries[entry];
         let socket = &mut self.sockets[entry.socket.index()];
         if let Some(connection) = socket.connection.as_mut().filter(|c| c.wants_pieces()) {
-            connection.on_piece(cx.now, entry.path as usize, view);
+            let view = view_of_piece(packet, part, cx.arena);
+            connection.on_piece(cx.now, entry.path as usize, &view);
         }
     }
     /// A datagram that came in `pieces` is whole, and ends here.
@@ -87,7 +86,7 @@ impl Host {
             end_foreign(datagram, pieces, cx);
             return None;
         }
-        let received = self.read_segment(&datagram, false, cx);
+        let received = self.read_segment(&datagram, pieces, cx);
         match &received {
             Some(Received { refused: None, .. }) => end_delivered(datagram, pieces, cx),
             Some(Received { refused: Some(reason), .. }) => {
@@ -98,13 +97,13 @@ impl Host {
         received
     }
 
-    /// The socket that a TCP segment is for reads it. None if there is none. `in_one_piece`: the
-    /// connection has not been shown its pieces.
+    /// The socket that a TCP segment is for reads it. None if there is none. If it came in `pieces`
+    /// of more than one, the connection has been shown them.
     #[inline]
     fn read_segment(
         &mut self,
         packet: &Packet,
-        in_one_piece: bool,
+        pieces: u64,
         cx: &mut HostContext<'_>,
     ) -> Option<Received> {
         let (i, e) = self.find_entry(packet)?;
@@ -112,10 +111,14 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let (path, transport) = (entry.path as usize, socket.transport);
         let connection = socket.connection_for_packet(cx.workload)?;
-        if in_one_piece && connection.wants_pieces() {
-            connection.on_piece(cx.now, path, &view_of_whole(packet));
-        }
-        let refused = connection.on_packet(cx.now, path, packet, cx.arena);
+        let refused = if pieces == 1 {
+            if connection.wants_pieces() {
+                connection.on_piece(cx.now, path, &view_of_whole(packet, cx.arena));
+            }
+            connection.on_packet(cx.now, path, packet, cx.arena)
+        } else {
+            connection.on_reassembled(cx.now, path, packet, pieces as u16, cx.arena)
+        };
         if refused.is_none() {
             cx.note_one_way(transport, packet);
         }
@@ -140,10 +143,57 @@ impl Host {
     }
 }
 
-/// A packet that came in one piece, as a piece.
-#[inline]
-pub(super) fn view_of_whole(packet: &Packet) -> PieceView {
-    PieceView { wire_len: packet.wire_len(), offset: 0, more: false, ecn: packet.ecn() }
+/// A TCP segment that came in one piece, as a piece.
+#[inline(never)] // few connections look at pieces
+pub(super) fn view_of_whole(packet: &Packet, arena: &Arena) -> PieceView {
+    view_of(packet, (0, false), head_of(packet), arena)
+}
+
+/// A fragment of a TCP segment.
+fn view_of_piece(packet: &Packet, part: &Piece, arena: &Arena) -> PieceView {
+    let body = packet.cold_part(arena).and_then(|cold| cold.body.as_deref());
+    let is_long_enough = part.offset == 0 && packet.payload_len() >= TCP_HEAD_BYTES;
+    let head = match arena.datagram_of(part) {
+        _ if !is_long_enough => None,
+        Some(whole) if whole.kind() == Kind::Tcp => head_of(whole),
+        Some(whole) => whole.cold_part(arena).and_then(|cold| {
+            read_head(cold.body.as_ref()?.get(usize::from(whole.ip_header_len(arena))..)?)
+        }),
+        None => body.and_then(read_head),
+    };
+    view_of(packet, (part.offset, part.more), head, arena)
+}
+
+fn view_of(
+    packet: &Packet,
+    (offset, more): (u16, bool),
+    head: Option<TcpHead>,
+    arena: &Arena,
+) -> PieceView {
+    PieceView {
+        wire_len: packet.wire_len(),
+        payload_bytes: packet.wire_len() - packet.ip_header_len(arena),
+        offset,
+        more,
+        dont_fragment: packet.dont_fragment(),
+        ip_id: packet.cold_part(arena).map_or(0, |cold| cold.ip_id),
+        ecn: packet.ecn(),
+        head,
+    }
+}
+
+const TCP_HEAD_BYTES: u16 = 8;
+
+/// How a TCP segment begins.
+fn head_of(segment: &Packet) -> Option<TcpHead> {
+    let ((src_port, dst_port), tcp) = segment.ports().zip(segment.tcp_fields())?;
+    Some(TcpHead { src_port, dst_port, seq: tcp.seq })
+}
+
+fn read_head(bytes: &[u8]) -> Option<TcpHead> {
+    let &[a, b, c, d, seq @ ..] = bytes.first_chunk::<{ TCP_HEAD_BYTES as usize }>()?;
+    let (src_port, dst_port) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    Some(TcpHead { src_port, dst_port, seq: u32::from_be_bytes(seq) })
 }
 
 /// A datagram that came in `pieces` ends as delivered.

@@ -87,7 +87,7 @@ impl Host {
             }
         }
         if connection.wants_pieces() {
-            connection.on_piece(cx.now, 0, &view_of_whole(packet));
+            connection.on_piece(cx.now, 0, &view_of_whole(packet, cx.arena));
         }
         let refused = connection.on_packet(cx.now, 0, packet, cx.arena);
         if refused.is_none() {

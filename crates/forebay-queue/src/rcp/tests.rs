@@ -3,7 +3,7 @@ use crate::droptail::DropTail;
 use crate::{AnyDiscipline, AnyScheme, Limit, Pipeline};
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, DropLog, Endpoint, IpVersion, OptionList, Rng, Stream, TcpFields, TcpFlags,
+    Addr, DropLog, Endpoint, IpVersion, OptionList, Rng, Span, Stream, TcpFields, TcpFlags,
 };
 
 const C: Rate = Rate::mbps(100);
@@ -55,17 +55,17 @@ impl Port {
     }
     /// `packets` of `bytes` each within the present interval, none of which reaches into the next.
     fn fill(&mut self, packets: u64, bytes: u16) {
-        let (began, ends) = (self.meter.began, self.meter.ends);
+        let (began, ends) = (self.meter.control.began, self.meter.control.ends);
         let step = ends.since(began).saturating_sub(C.span_of(bytes as u64) + MS / 100) / packets;
         (0..packets).for_each(|i| self.arrive(began + step * i, bytes, None));
-        assert_eq!(self.meter.spill_bytes, 0.0);
+        assert_eq!(self.meter.control.spill_bytes, 0.0);
     }
     fn end_interval(&mut self) {
-        let ends = self.meter.ends;
+        let ends = self.meter.control.ends;
         self.meter.on_timeout(ends, bytes_of(self.backlog_bytes));
     }
     fn rate_bps(&self) -> f64 {
-        self.meter.rate_bps
+        self.meter.control.rate_bps
     }
 }
 
@@ -115,16 +115,16 @@ fn one_step_by_hand() {
 #[test]
 fn the_rate_starts_at_a_twentieth_and_stays_within_its_bounds() {
     let mut port = Port::new(C, quick(0.4, 0.4));
-    assert_eq!(port.meter.rate_at(Time::ZERO), Rate::mbps(5));
+    assert_eq!(port.meter.control.rate_at(Time::ZERO), Rate::mbps(5));
     // A queue of 10 s: the factor of equation 1 is far below 0. The least is 80 bit in 10 ms.
     port.backlog_bytes = 125_000_000;
     port.end_interval();
     assert_eq!(port.rate_bps(), 8_000.0);
-    assert_eq!(port.meter.rate_at(port.meter.began), Rate::clamped(8_000));
+    assert_eq!(port.meter.control.rate_at(port.meter.control.began), Rate::clamped(8_000));
     port.backlog_bytes = 0;
     (0..100).for_each(|_| port.end_interval());
     assert_eq!(port.rate_bps(), 1e8);
-    port.meter.set_rate(port.meter.began, Rate::mbps(30));
+    port.meter.set_rate(port.meter.control.began, Rate::mbps(30));
     assert_eq!(port.rate_bps(), 3e7, "no flow is granted more than the link has");
     // 80 bit in 10 ms are more than a link of 1 kbit/s has.
     assert_eq!(Port::new(Rate::MIN, quick(0.4, 0.4)).rate_bps(), 1_000.0);
@@ -134,22 +134,22 @@ fn the_rate_starts_at_a_twentieth_and_stays_within_its_bounds() {
 fn a_packet_counts_where_the_link_could_carry_it() {
     let mut port = Port::new(C, quick(0.4, 0.4));
     // 1250 bytes take 100 us; 40 us are left.
-    let late = Time::from_nanos(port.meter.ends.as_nanos() - 40_000);
+    let late = Time::from_nanos(port.meter.control.ends.as_nanos() - 40_000);
     port.arrive(late, 1250, None);
-    close_to(port.meter.arrived_bytes, 500.0, 1e-9);
-    close_to(port.meter.spill_bytes, 750.0, 1e-9);
+    close_to(port.meter.control.arrived_bytes, 500.0, 1e-9);
+    close_to(port.meter.control.spill_bytes, 750.0, 1e-9);
     port.end_interval();
-    close_to(port.meter.arrived_bytes, 750.0, 1e-9);
-    assert_eq!(port.meter.spill_bytes, 0.0);
+    close_to(port.meter.control.arrived_bytes, 750.0, 1e-9);
+    assert_eq!(port.meter.control.spill_bytes, 0.0);
     assert!(port.meter.next_timeout().is_some(), "something arrived: the clock runs");
 }
 
 #[test]
 fn bytes_of_the_link_count() {
     let mut port = Port::new(C, quick(0.4, 0.4));
-    port.meter.overhead_bytes = 38;
+    port.meter.control.overhead_bytes = 38;
     port.arrive(Time::ZERO, 1500, None);
-    assert_eq!(port.meter.arrived_bytes, 1538.0);
+    assert_eq!(port.meter.control.arrived_bytes, 1538.0);
 }
 
 #[test]
@@ -158,38 +158,38 @@ fn the_mean_round_trip_by_hand() {
     let start = || {
         let mut port = Port::new(C, RcpPortParams::published());
         port.end_interval();
-        assert_eq!(port.meter.ends.since(port.meter.began), MS * 10);
-        (port.meter.began, port)
+        assert_eq!(port.meter.control.ends.since(port.meter.control.began), MS * 10);
+        (port.meter.control.began, port)
     };
     // Up at T / d = 1 / 20: 300 ms add 5 ms to 200.
     let (now, mut port) = start();
     port.arrive(now, 1500, rtt(300));
     port.end_interval();
-    close_to(port.meter.rtt_s, 0.205, 1e-12);
+    close_to(port.meter.control.rtt_s, 0.205, 1e-12);
     // Down at (R / C) (s / d) / 20, with R / C = 0.05 and a little: 100 ms take 100 ms x 0.05025 /
     // 40.
     let (now, mut port) = start();
     let share = port.rate_bps() / 1e8;
     port.arrive(now, 1500, rtt(100));
     port.end_interval();
-    close_to(port.meter.rtt_s, 0.2 - 0.1 * share * 0.5 * 0.05, 1e-12);
+    close_to(port.meter.control.rtt_s, 0.2 - 0.1 * share * 0.5 * 0.05, 1e-12);
     // By bytes: 1500 with 100 ms and 500 with 900 ms are 300 ms. What carries none does not count.
     let (now, mut port) = start();
     port.arrive(now, 1500, rtt(100));
     port.arrive(now, 500, rtt(900));
     port.arrive(now, 1000, None);
     port.end_interval();
-    close_to(port.meter.rtt_s, 0.205, 1e-12);
-    port.arrive(port.meter.began, 1500, None);
+    close_to(port.meter.control.rtt_s, 0.205, 1e-12);
+    port.arrive(port.meter.control.began, 1500, None);
     port.end_interval();
-    close_to(port.meter.rtt_s, 0.205, 1e-12);
+    close_to(port.meter.control.rtt_s, 0.205, 1e-12);
 }
 
 #[test]
 fn intervals_follow_the_round_trip_and_hold_a_packet() {
     let interval = |rate, rtt| {
         let params = RcpPortParams { initial_rtt: rtt, ..RcpPortParams::published() };
-        Port::new(rate, params).meter.interval()
+        Port::new(rate, params).meter.control.interval()
     };
     assert_eq!(interval(C, MS * 200), MS * 10);
     assert_eq!(interval(C, MS * 3), MS * 3);
@@ -201,7 +201,7 @@ fn intervals_follow_the_round_trip_and_hold_a_packet() {
 fn the_first_interval_is_normal() {
     let first = |entity| {
         let meter = RcpPort::new(C, 0, RcpPortParams::published(), rng(entity));
-        meter.ends.as_secs_f64() * 1e3
+        meter.control.ends.as_secs_f64() * 1e3
     };
     let draws: Vec<f64> = (0..10_000).map(first).collect();
     let mean = draws.iter().sum::<f64>() / 1e4;
@@ -343,7 +343,11 @@ fn silence_costs_no_timer_and_changes_nothing() {
             [&mut polled, &mut idle].into_iter().for_each(|p| p.arrive(now, 1500, Some(MS * 180)));
         }
         polled.meter.on_timeout(now, bytes_of(0));
-        assert_eq!(polled.meter.rate_at(now), idle.meter.rate_at(now), "at {ms} ms");
+        assert_eq!(
+            polled.meter.control.rate_at(now),
+            idle.meter.control.rate_at(now),
+            "at {ms} ms"
+        );
     }
     // 91 ms of arrivals in intervals of 10 ms, and one silent interval after each of the three
     // bursts.
@@ -354,16 +358,16 @@ fn silence_costs_no_timer_and_changes_nothing() {
 #[test]
 fn a_silent_port_rises_by_the_same_factor_in_each_interval() {
     let port = Port::new(C, RcpPortParams::published());
-    let first_s = port.meter.ends.as_secs_f64();
+    let first_s = port.meter.control.ends.as_secs_f64();
     for n in [0, 1, 10, 400] {
         // In the middle of interval n: R0 (1 + alpha T0 / d) (1 + alpha T / d)^n, with T / d = 1 /
         // 20.
-        let now = port.meter.ends + MS * 10 * n + MS * 5;
+        let now = port.meter.control.ends + MS * 10 * n + MS * 5;
         let expected = 5e6 * (1.0 + 0.1 * first_s / 0.2) * libm::pow(1.005, n as f64);
-        close_to(port.meter.rate_at(now).bps() as f64, expected, 1e-6);
+        close_to(port.meter.control.rate_at(now).bps() as f64, expected, 1e-6);
     }
     let year = Time::from_secs(31_536_000);
-    assert_eq!(port.meter.rate_at(year), C);
+    assert_eq!(port.meter.control.rate_at(year), C);
 }
 
 fn pipeline(overhead_bytes: u16) -> Pipeline {

@@ -109,6 +109,9 @@ impl Flow {
         let view = DatagramView {
             payload_bytes: u32::from(MSS),
             wire_len: 1_500,
+            pieces: 1,
+            dont_fragment: true,
+            ip_id: 0,
             ecn: Ecn::NotEct,
             options: data,
             in_order: true,

@@ -127,14 +127,27 @@ impl Connection {
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
-                return self.on_general(now, path, packet, arena);
+                return self.on_general(now, path, (packet, 1), arena);
             }
         } else if self.paths.first.on_next_data(now, packet, arena) {
             self.progress.last_byte_at = Some(now);
         } else {
-            return self.on_general(now, path, packet, arena);
+            return self.on_general(now, path, (packet, 1), arena);
         }
         None
+    }
+
+    /// [`Connection::on_packet`] with a datagram that came in `pieces`, more than one: it was put
+    /// together again.
+    pub fn on_reassembled(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        pieces: u16,
+        arena: &Arena,
+    ) -> Option<DropReason> {
+        self.on_general(now, path, (packet, pieces), arena)
     }
 
     /// [`Connection::on_packet`] where the fast path is closed: while a hole is open or repaired.
@@ -149,7 +162,7 @@ impl Connection {
         let first = &mut self.paths.first;
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         if !first.on_next_out_of_order(packet) && !first.on_next_sack(&mut cx, packet, arena) {
-            return self.on_general(now, path, packet, arena);
+            return self.on_general(now, path, (packet, 1), arena);
         }
         None
     }
@@ -158,10 +171,10 @@ impl Connection {
         &mut self,
         now: Time,
         path: usize,
-        packet: &Packet,
+        (packet, pieces): (&Packet, u16),
         arena: &Arena,
     ) -> Option<DropReason> {
-        let segment = Incoming::read(packet)?;
+        let segment = Incoming::read(packet, pieces, arena)?;
         if matches!(self.progress.ended, Some((EndCause::Reset | EndCause::TimedOut, _))) {
             return None;
         }

@@ -399,7 +399,7 @@ impl Path {
             fast.ack_cannot_lose = fast.finds_no_loss(sender, recovery);
         }
         if receiver.has_feedback() {
-            show_feedback(receiver, now, packet, options);
+            show_feedback(receiver, now, packet, arena);
         }
         recovery.rearm_after_run(now, sender, receiver);
         fast.renew_send_limit(sender);
@@ -436,7 +436,7 @@ impl Path {
             fast.renew_send_limit(sender);
         }
         if receiver.has_feedback() {
-            show_feedback(receiver, now, packet, options);
+            show_feedback(receiver, now, packet, arena);
             self.lower_deadline();
         }
         self.lower_ack_deadline();
@@ -444,14 +444,10 @@ impl Path {
     }
 }
 
-/// Show an expected segment to the feedback half.
-fn show_feedback(
-    receiver: &mut Receiver,
-    now: Time,
-    packet: &Packet,
-    options: Option<&OptionList>,
-) {
-    if let Some(segment) = Incoming::read(packet) {
+/// Show an expected segment, which came whole, to the feedback half.
+fn show_feedback(receiver: &mut Receiver, now: Time, packet: &Packet, arena: &Arena) {
+    if let Some(segment) = Incoming::read(packet, 1, arena) {
+        let options = options_of(packet, arena);
         receiver.notify_feedback(now, &segment, options, segment.payload > 0);
     }
 }

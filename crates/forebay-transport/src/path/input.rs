@@ -15,6 +15,10 @@ pub(crate) struct Incoming {
     pub payload: u64,
     pub ecn: Ecn,
     pub wire_len: u16,
+    /// Packets that its datagram came in.
+    pub pieces: u16,
+    pub dont_fragment: bool,
+    pub ip_id: u16,
 }
 
 /// What the connection needs to know of it.
@@ -31,9 +35,9 @@ pub(crate) struct Received {
 }
 
 impl Incoming {
-    /// None if the packet is not a TCP segment.
+    /// None if the packet, which came in `pieces`, is not a TCP segment.
     #[inline]
-    pub(crate) fn read(packet: &Packet) -> Option<Incoming> {
+    pub(crate) fn read(packet: &Packet, pieces: u16, arena: &Arena) -> Option<Incoming> {
         let tcp = packet.tcp_fields()?;
         Some(Incoming {
             seq: tcp.seq,
@@ -44,6 +48,9 @@ impl Incoming {
             payload: packet.payload_len() as u64,
             ecn: packet.ecn(),
             wire_len: packet.wire_len(),
+            pieces,
+            dont_fragment: packet.dont_fragment(),
+            ip_id: packet.cold_part(arena).map_or(0, |cold| cold.ip_id),
         })
     }
     /// It has one of `flags`.

@@ -291,6 +291,9 @@ impl Receiver {
         let view = DatagramView {
             payload_bytes: segment.payload as u32,
             wire_len: segment.wire_len,
+            pieces: segment.pieces,
+            dont_fragment: segment.dont_fragment,
+            ip_id: segment.ip_id,
             ecn: segment.ecn,
             options,
             in_order,
