@@ -569,3 +569,6 @@ const PROFILE_SERIES: [(&str, f64); 5] = [
     ("verus_profile_300_s", 300.0),
     ("verus_profile_1000_s", 1000.0),
 ];
+
+#[cfg(test)]
+mod tests;
