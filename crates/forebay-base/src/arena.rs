@@ -424,7 +424,7 @@ mod tests {
         whole.set_dont_fragment(false);
         whole.set_ecn(Ecn::Ect0);
         whole.cold_mut(&mut arena).ip_id = 1;
-        let (first, mut second) = crate::split_ipv4(whole, 600, &mut arena).unwrap();
+        let (first, mut second) = crate::cut_ipv4(whole, 576, &mut arena).unwrap();
         second.set_ecn(Ecn::Ce);
         let again = arena.reassemble(&mut alloc::vec![first, second]).unwrap();
         assert_eq!(again.ecn(), Ecn::Ce);

@@ -36,15 +36,29 @@ reasons! {
     NoRoute => "no_route",
     /// Its time to live ran out.
     Ttl => "ttl",
-    /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6, has IP
-    /// options, or is opaque.
+    /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6; or the
+    /// MTU has no room for 8 bytes behind its IP header.
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
-    /// Reassembly gave up: a missing piece, a conflict, or too many datagrams at once.
-    Reassembly => "reassembly",
+    /// A middlebox on the link passes no fragments.
+    Middlebox => "middlebox",
+    /// A piece of a datagram whose leading piece came, and of which another did not in time.
+    TailMissing => "tail_missing",
+    /// A piece of a datagram whose leading piece did not come in time.
+    LeadingMissing => "leading_missing",
+    /// A piece of a datagram whose pieces overlap, or disagree about its length.
+    PieceOverlap => "piece_overlap",
+    /// A piece that was held already.
+    PieceDuplicate => "piece_duplicate",
+    /// A piece of a datagram of which another came much later: their source had sent many others.
+    PieceStale => "piece_stale",
+    /// A piece that came while the memory for reassembly was full.
+    ReassemblyFull => "reassembly_full",
+    /// A TCP segment whose checksum is wrong, as that of pieces of two datagrams is.
+    Checksum => "checksum",
     /// The bytes could not be parsed.
     Malformed => "malformed",
     /// The receiver held as many ranges out of order as it may, and it would have begun one more.

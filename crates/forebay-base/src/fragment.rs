@@ -1,79 +1,225 @@
 //! Cutting an IPv4 packet in two (RFC 791 section 3.2).
 
 use crate::arena::{Arena, Cold, Piece};
-use crate::ids::IpVersion;
-use crate::packet::{Kind, Packet};
+use crate::ids::{Addr, Ecn, IpVersion};
+use crate::options::{OptionList, TcpOptions};
+use crate::packet::{IPV4_HEADER_BYTES, Kind, Packet};
+use crate::time::Time;
+use alloc::sync::Arc;
+use core::fmt;
 
-/// An IPv4 header without options, in bytes.
-pub const IPV4_HEADER_BYTES: u16 = 20;
-/// An IPv6 header, in bytes.
-pub const IPV6_HEADER_BYTES: u16 = 40;
+/// Offsets of pieces are counted in units of 8 bytes.
+pub const PIECE_UNIT_BYTES: u16 = 8;
+
 const TCP_PROTOCOL: u8 = 6;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const OFFSET_MASK: u16 = 0x1fff;
+/// The bit in the type of an option that all pieces carry (RFC 791 section 3.1).
+const COPIED: u8 = 0x80;
 
-/// Cut `packet` so that the first piece is at most `first_len` bytes long, IP header included; its
-/// payload is rounded down to a multiple of 8. The pieces share the datagram; together they are 20
-/// bytes longer.
-///
-/// Err gives the packet back where it cannot be cut: DF set, not IPv4, no ID, IP options, opaque,
-/// or nothing would be left for one side.
-pub fn split_ipv4(
-    packet: Packet,
-    first_len: u16,
-    arena: &mut Arena,
-) -> Result<(Packet, Packet), Packet> {
-    let refuse = packet.dont_fragment()
-        || packet.version() == IpVersion::V6
-        || packet.kind() == Kind::Opaque
-        || packet.cold_part(arena).is_none_or(|c| !c.ip_options.is_empty());
-    let body_len = packet.wire_len().saturating_sub(IPV4_HEADER_BYTES);
-    let first_body = first_len.saturating_sub(IPV4_HEADER_BYTES) & !7;
-    if refuse || first_body == 0 || first_body >= body_len {
-        return Err(packet);
+/// Why a packet was not cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CutError {
+    /// IPv6: routers never cut it (RFC 8200 section 5).
+    Version,
+    /// DF is set.
+    DontFragment,
+    /// The first piece would not carry a multiple of 8 bytes, or none.
+    Unit,
+    /// The packet carries no more than the first piece would.
+    Short,
+    /// The packet, a piece itself, ends beyond the 65 535 bytes that a datagram can have.
+    Length,
+}
+
+impl fmt::Display for CutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CutError::Version => "routers never cut IPv6",
+            CutError::DontFragment => "DF is set",
+            CutError::Unit => "a first piece carries a multiple of 8 bytes, at least 8",
+            CutError::Short => "the packet carries no more than the first piece would",
+            CutError::Length => "the piece ends beyond 65535 bytes of its datagram",
+        })
     }
-    let left_host_at = packet.left_host_at();
-    let (ecn, ttl, addresses) = (packet.ecn(), packet.ttl(), (packet.src(), packet.dst()));
-    let cold = arena.cold(packet.cold());
-    let (dscp, ip_id) = (cold.dscp, cold.ip_id);
-    let outer = cold.piece;
-    let source_bytes = cold.body.clone().filter(|_| outer.is_some_and(|p| p.datagram.is_none()));
-    let ports = packet.ports();
+}
 
-    let (base, last, protocol, datagram) = match outer {
-        None => (0, true, TCP_PROTOCOL, Some(arena.share(packet, 2))),
-        Some(piece) => {
-            // The new pieces take over the old one's share, and one more.
-            if let Some(datagram) = piece.datagram {
-                arena.add_piece(datagram);
-                arena.add_piece(datagram);
-            }
-            arena.free(packet);
-            (piece.offset, !piece.more, piece.protocol, piece.datagram)
-        }
-    };
-    let mut make = |offset: u16, len: u16, more: bool| {
-        let body = source_bytes.as_ref().map(|b| b[offset as usize..][..len as usize].into());
-        let piece = Piece { offset: base + offset, more, protocol, datagram };
-        let holds_ports = piece.offset == 0 && len >= 4;
-        let cold = Cold { dscp, ip_id, piece: Some(piece), body, ..Cold::default() };
-        let ports = ports.filter(|_| holds_ports);
-        let mut made =
-            Packet::piece(IpVersion::V4, addresses, len + IPV4_HEADER_BYTES, ports, cold, arena);
-        made.set_ecn(ecn);
-        made.set_ttl(ttl);
-        made.set_left_host_at(left_host_at);
-        made
-    };
-    let first = make(0, first_body, true);
-    let second = make(first_body, body_len - first_body, !last);
+impl core::error::Error for CutError {}
+
+/// A packet that was not cut, as it was.
+#[derive(Debug)]
+pub struct Uncut {
+    /// The packet.
+    pub packet: Packet,
+    /// Why not.
+    pub reason: CutError,
+}
+
+/// The payload, in bytes, of the largest first piece of `packet` that is at most `mtu` bytes long;
+/// 0 if there is none.
+pub fn payload_within(mtu: u16, packet: &Packet, arena: &Arena) -> u16 {
+    mtu.saturating_sub(packet.ip_header_len(arena)) & !(PIECE_UNIT_BYTES - 1)
+}
+
+/// Cut `packet` in two: the first piece carries `first_payload` bytes, the second the others.
+/// Payload is what stands behind the IP header and its options; a TCP header is part of it.
+///
+/// Both pieces have the packet's addresses, protocol, identification, DSCP, ECN field and time to
+/// live. The first has all IP options and MF set. The second has the options that are copied, and
+/// the packet's own MF: a piece can be cut again. Malformed options end the list of the second.
+///
+/// The pieces of a TCP segment share it. Those of what is known by its bytes have their part of
+/// these; the reserved flag of its header is cleared, as Linux does.
+pub fn cut_ipv4(
+    packet: Packet,
+    first_payload: u16,
+    arena: &mut Arena,
+) -> Result<(Packet, Packet), Uncut> {
+    if let Some(reason) = reason_against(&packet, first_payload, arena) {
+        return Err(Uncut { packet, reason });
+    }
+    let payload = packet.wire_len() - packet.ip_header_len(arena);
+    let source = Source::take(packet, arena);
+    let first = source.piece(0, first_payload, true, source.options, arena);
+    let (options, more) = (copied(&source.options), source.place.more);
+    let second = source.piece(first_payload, payload - first_payload, more, options, arena);
     Ok((first, second))
+}
+
+fn reason_against(packet: &Packet, first_payload: u16, arena: &Arena) -> Option<CutError> {
+    let payload = packet.wire_len() - packet.ip_header_len(arena);
+    let refused = [
+        (packet.version() == IpVersion::V6, CutError::Version),
+        (packet.dont_fragment(), CutError::DontFragment),
+        (first_payload == 0 || !first_payload.is_multiple_of(PIECE_UNIT_BYTES), CutError::Unit),
+        (payload <= first_payload, CutError::Short),
+    ];
+    let reason = refused.iter().find(|(refuse, _)| *refuse).map(|&(_, reason)| reason);
+    reason.or_else(|| {
+        let end =
+            u32::from(IPV4_HEADER_BYTES + place_of(packet, arena).offset) + u32::from(payload);
+        (end > u32::from(u16::MAX)).then_some(CutError::Length)
+    })
+}
+
+/// The options that every piece carries.
+fn copied(options: &OptionList) -> OptionList {
+    let mut list = OptionList::EMPTY;
+    // Kinds 0 and 1, and the length of all others, are as in TCP.
+    for option in TcpOptions::new(options.as_bytes()).filter(|o| o.kind & COPIED != 0) {
+        list.push(option.kind, option.data).expect("no longer than the list that it is from");
+    }
+    list
+}
+
+/// Where `packet`, which is IPv4, lies in its datagram.
+pub fn place_of(packet: &Packet, arena: &Arena) -> Piece {
+    let whole = Piece { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
+    let Some(cold) = packet.cold_part(arena) else { return whole };
+    match (packet.kind(), cold.piece, cold.body.as_deref()) {
+        (Kind::Piece, Some(piece), _) => piece,
+        (Kind::Opaque, _, Some(bytes)) => {
+            let flags = u16::from_be_bytes([bytes[6], bytes[7]]);
+            let offset = (flags & OFFSET_MASK) * PIECE_UNIT_BYTES;
+            Piece { offset, more: flags & MORE_FRAGMENTS != 0, protocol: bytes[9], datagram: None }
+        }
+        _ => whole,
+    }
+}
+
+/// What pieces have of the packet that they are cut from.
+struct Source {
+    addresses: (Addr, Addr),
+    ports: Option<(u16, u16)>,
+    ecn: Ecn,
+    ttl: u8,
+    left_host_at: Time,
+    dscp: u8,
+    ip_id: u16,
+    options: OptionList,
+    /// Where it lies in its datagram, and which that is.
+    place: Piece,
+    /// Its bytes, and where its payload begins, where pieces hold bytes.
+    bytes: Option<(Arc<[u8]>, u16)>,
+}
+
+impl Source {
+    /// `packet` ends, or is shared by the two pieces that must follow.
+    fn take(packet: Packet, arena: &mut Arena) -> Source {
+        let (kind, header_len) = (packet.kind(), packet.header_len());
+        let mut source = Source {
+            addresses: (packet.src(), packet.dst()),
+            ports: packet.ports(),
+            ecn: packet.ecn(),
+            ttl: packet.ttl(),
+            left_host_at: packet.left_host_at(),
+            dscp: 0,
+            ip_id: 0,
+            options: OptionList::EMPTY,
+            place: place_of(&packet, arena),
+            bytes: None,
+        };
+        if let Some(cold) = packet.cold_part(arena) {
+            (source.dscp, source.ip_id) = (cold.dscp, cold.ip_id);
+            source.options = cold.ip_options;
+            if let (Kind::Opaque, Some(bytes)) = (kind, &cold.body) {
+                source.dscp = bytes[1] >> 2;
+                source.ip_id = u16::from_be_bytes([bytes[4], bytes[5]]);
+                let options = &bytes[usize::from(IPV4_HEADER_BYTES)..usize::from(header_len)];
+                source.options = OptionList::from_bytes(options).expect("40 bytes by the IHL");
+                source.bytes = Some((Arc::clone(bytes), header_len));
+            }
+            if let (Kind::Piece, None, Some(bytes)) = (kind, source.place.datagram, &cold.body) {
+                source.bytes = Some((Arc::clone(bytes), 0));
+            }
+        }
+        match (kind, source.place.datagram) {
+            (Kind::Tcp, _) => source.place.datagram = Some(arena.share(packet, 2)),
+            (_, Some(datagram)) => {
+                arena.add_piece(datagram);
+                arena.add_piece(datagram);
+                arena.free(packet);
+            }
+            (_, None) => arena.free(packet),
+        }
+        source
+    }
+
+    /// The piece of `len` bytes from byte `at` of the payload on.
+    fn piece(
+        &self,
+        at: u16,
+        len: u16,
+        more: bool,
+        options: OptionList,
+        arena: &mut Arena,
+    ) -> Packet {
+        let piece = Piece { offset: self.place.offset + at, more, ..self.place };
+        let part = |(bytes, start): &(Arc<[u8]>, u16)| {
+            bytes[usize::from(*start) + usize::from(at)..][..usize::from(len)].into()
+        };
+        let (dscp, ip_id, body) = (self.dscp, self.ip_id, self.bytes.as_ref().map(part));
+        let cold = Cold { dscp, ip_id, piece: Some(piece), body, ..Cold::default() };
+        let ports = self.ports.filter(|_| piece.offset == 0 && len >= 4);
+        let len = IPV4_HEADER_BYTES + len;
+        let mut made = Packet::piece(IpVersion::V4, self.addresses, len, ports, cold, arena);
+        if !options.is_empty() {
+            made.set_ip_options(options, arena).expect("a piece is IPv4");
+        }
+        made.set_ecn(self.ecn);
+        made.set_ttl(self.ttl);
+        made.set_left_host_at(self.left_host_at);
+        made
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{Addr, Endpoint};
+    use crate::ids::Endpoint;
     use crate::packet::TcpFields;
     use alloc::vec;
+    use alloc::vec::Vec;
 
     fn fragmentable(arena: &mut Arena) -> Packet {
         let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
@@ -82,13 +228,18 @@ mod tests {
         packet.cold_mut(arena).ip_id = 77;
         packet
     }
+    fn place(packet: &Packet, arena: &Arena) -> (u16, bool) {
+        let piece = packet.cold_part(arena).unwrap().piece.unwrap();
+        (piece.offset, piece.more)
+    }
 
     #[test]
     fn two_pieces_then_three_share_one_datagram_and_give_it_back() {
         let mut arena = Arena::default();
         let whole = fragmentable(&mut arena);
         let digest = whole.digest(&arena);
-        let (a, b) = split_ipv4(whole, 600, &mut arena).unwrap();
+        assert_eq!(payload_within(600, &whole, &arena), 576);
+        let (a, b) = cut_ipv4(whole, 576, &mut arena).unwrap();
         assert_eq!((a.wire_len(), b.wire_len()), (596, 1040 - 576));
         assert_eq!((a.ports(), b.ports()), (Some((9, 9)), None));
         // By RFC 791 only the first piece has ports, so the hash must not use them. The protocol of
@@ -96,28 +247,98 @@ mod tests {
         assert_eq!(a.flow_hash(5, &arena), b.flow_hash(5, &arena));
         assert_ne!(a.flow_hash(5, &arena), a.flow_hash(6, &arena));
         assert_eq!([a.protocol(&arena), b.protocol(&arena)], [6, 6]);
-        let (b1, b2) = split_ipv4(b, 100, &mut arena).unwrap();
-        let piece = |p: &Packet, arena: &Arena| p.cold_part(arena).unwrap().piece.unwrap();
-        assert_eq!(piece(&b1, &arena).offset, 576);
-        assert_eq!(piece(&b2, &arena).offset, 576 + 80);
-        assert!(piece(&b1, &arena).more && !piece(&b2, &arena).more);
-        let again = arena.reassemble(&mut vec![a, b1, b2]).unwrap();
+        let (b1, b2) = cut_ipv4(b, 80, &mut arena).unwrap();
+        let places = [&a, &b1, &b2].map(|piece| place(piece, &arena));
+        assert_eq!(places, [(0, true), (576, true), (576 + 80, false)]);
+        // A piece in front, cut again: its second half has MF, as it had.
+        let (a1, a2) = cut_ipv4(a, 24, &mut arena).unwrap();
+        assert_eq!([place(&a1, &arena), place(&a2, &arena)], [(0, true), (24, true)]);
+        let again = arena.reassemble(&mut vec![a1, a2, b1, b2]).unwrap();
         assert_eq!(again.digest(&arena), digest);
         arena.free(again);
         assert_eq!(arena.live(), 0);
     }
 
     #[test]
-    fn what_cannot_be_cut_comes_back_unharmed() {
+    fn what_cannot_be_cut_comes_back_unharmed_with_the_reason() {
+        let mut arena = Arena::default();
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let mut refused = |packet: Packet, payload, reason| {
+            let digest = packet.digest(&arena);
+            let uncut = cut_ipv4(packet, payload, &mut arena).unwrap_err();
+            assert_eq!((uncut.reason, uncut.packet.digest(&arena)), (reason, digest));
+            arena.free(uncut.packet);
+        };
+        let v6 = || Packet::tcp(IpVersion::V6, end(1), end(2), TcpFields::default(), 1000);
+        let v4 = |df| {
+            let mut whole = Packet::tcp(IpVersion::V4, end(1), end(2), TcpFields::default(), 1000);
+            whole.set_dont_fragment(df);
+            whole
+        };
+        refused(v6(), 576, CutError::Version);
+        refused(v4(true), 576, CutError::DontFragment);
+        refused(v4(false), 0, CutError::Unit);
+        refused(v4(false), 580, CutError::Unit);
+        refused(v4(false), 1024, CutError::Short);
+        // 1020 bytes of payload, of which the second piece gets the last 4.
+        let (first, second) = cut_ipv4(v4(false), 1016, &mut arena).unwrap();
+        assert_eq!((first.wire_len(), second.wire_len()), (1036, 24));
+        [first, second].into_iter().for_each(|piece| arena.free(piece));
+        assert_eq!(arena.live(), 0);
+    }
+
+    /// RFC 791 section 3.1: loose source routing (131) has the copied bit, record route (7) and
+    /// the timestamp (68) do not, router alert (148, RFC 2113) does. The second header shrinks
+    /// from 36 to 28 bytes.
+    #[test]
+    fn the_second_piece_has_the_options_with_the_copied_bit() {
         let mut arena = Arena::default();
         let mut whole = fragmentable(&mut arena);
-        whole.set_dont_fragment(true);
-        let whole = split_ipv4(whole, 600, &mut arena).unwrap_err();
-        arena.free(whole);
-        let whole = fragmentable(&mut arena);
-        let whole = split_ipv4(whole, 2000, &mut arena).unwrap_err();
-        let whole = split_ipv4(whole, 24, &mut arena).unwrap_err();
-        arena.free(whole);
+        let options = [131, 3, 4, 1, 7, 3, 4, 148, 4, 0, 0, 68, 3, 5];
+        let list = OptionList::from_bytes(&options).unwrap();
+        whole.set_ip_options(list, &mut arena).unwrap();
+        assert_eq!((whole.wire_len(), payload_within(600, &whole, &arena)), (1056, 560));
+        let (a, b) = cut_ipv4(whole, 560, &mut arena).unwrap();
+        let options_of = |p: &Packet| p.cold_part(&arena).unwrap().ip_options.as_bytes().to_vec();
+        assert_eq!(
+            (options_of(&a), options_of(&b)),
+            (options.to_vec(), vec![131, 3, 4, 148, 4, 0, 0])
+        );
+        assert_eq!((a.header_len(), a.wire_len()), (36, 36 + 560));
+        assert_eq!((b.header_len(), b.wire_len()), (28, 28 + 1020 - 560));
+        let (b, c) = cut_ipv4(b, 80, &mut arena).unwrap();
+        assert_eq!((b.header_len(), c.header_len()), (28, 28));
+        [a, b, c].into_iter().for_each(|piece| arena.free(piece));
+        assert_eq!(arena.live(), 0);
+    }
+
+    /// A packet of UDP with a router alert, written by hand; cut, its pieces hold its bytes.
+    #[test]
+    fn what_is_known_by_its_bytes_is_cut_into_bytes() {
+        let mut arena = Arena::default();
+        let header = [0x46, 0xb8, 0, 124, 0xbe, 0xef, 0, 0, 9, 17, 0, 0];
+        let bytes: Vec<u8> = header
+            .into_iter()
+            .chain([10, 0, 0, 1, 10, 0, 0, 2, 148, 4, 0, 0])
+            .chain(0..100)
+            .collect();
+        let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+        let ends = (Addr(1), Addr(2));
+        let mut whole = Packet::opaque(IpVersion::V4, ends, Some((1, 0x203)), cold, &mut arena);
+        whole.set_ttl(5);
+        whole.set_ecn(Ecn::Ect0);
+        let (a, b) = cut_ipv4(whole, 32, &mut arena).unwrap();
+        for (piece, range, more) in [(&a, 0..32, true), (&b, 32..100, false)] {
+            let cold = piece.cold_part(&arena).unwrap();
+            assert_eq!((cold.dscp, cold.ip_id), (0x2e, 0xbeef));
+            assert_eq!(cold.ip_options.as_bytes(), [148, 4, 0, 0]);
+            assert_eq!(cold.body.as_deref(), Some(&range.clone().collect::<Vec<u8>>()[..]));
+            assert_eq!(place(piece, &arena), (range.start.into(), more));
+            assert_eq!((piece.protocol(&arena), piece.ttl()), (17, 5));
+            assert_eq!((piece.ecn(), piece.header_len()), (Ecn::Ect0, 24));
+        }
+        assert_eq!((a.ports(), b.ports()), (Some((1, 0x203)), None));
+        [a, b].into_iter().for_each(|piece| arena.free(piece));
         assert_eq!(arena.live(), 0);
     }
 }

@@ -55,7 +55,7 @@ impl PacketTransfer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addr, Ecn, Endpoint, IpVersion, OptionList, TcpFields, split_ipv4};
+    use crate::{Addr, Ecn, Endpoint, IpVersion, OptionList, TcpFields, cut_ipv4};
     use alloc::vec;
     use alloc::vec::Vec;
 
@@ -77,7 +77,7 @@ mod tests {
         let mut with_options = segment(2);
         let options = OptionList::from_bytes(&[253, 4, 1, 2]).unwrap();
         with_options.set_tcp_options(options, &mut here).unwrap();
-        let (first, rest) = split_ipv4(cuttable(3, &mut here), 600, &mut here).unwrap();
+        let (first, rest) = cut_ipv4(cuttable(3, &mut here), 576, &mut here).unwrap();
         let packets = [segment(1), with_options, first, rest, segment(4)];
         let digests: Vec<u64> = packets.iter().map(|p| p.digest(&here)).collect();
         let (mut transfer, mut ring) = (PacketTransfer::default(), PacketRing::default());
@@ -108,13 +108,13 @@ mod tests {
         };
         // Slots are taken, in both, by datagrams with the same slot number as the one that comes.
         let others = [
-            split_ipv4(cuttable(8, way), 600, way).unwrap(),
-            split_ipv4(cuttable(9, end), 600, end).unwrap(),
+            cut_ipv4(cuttable(8, way), 576, way).unwrap(),
+            cut_ipv4(cuttable(9, end), 576, end).unwrap(),
         ];
         let whole = cuttable(7, home);
         let digest = whole.digest(home);
-        let (first, rest) = split_ipv4(whole, 700, home).unwrap();
-        let (second, mut third) = split_ipv4(rest, 300, home).unwrap();
+        let (first, rest) = cut_ipv4(whole, 680, home).unwrap();
+        let (second, mut third) = cut_ipv4(rest, 280, home).unwrap();
         third.set_ecn(Ecn::Ce);
         let first = carry(first, home, way);
         let first = carry(first, way, end);

@@ -30,6 +30,12 @@ pub enum Stream {
     Discipline = 10,
     /// An application: when it thinks, when it writes.
     Application = 11,
+    /// How much a flow sends.
+    FlowSize = 12,
+    /// When a flow starts, where that is drawn by a law.
+    FlowStart = 13,
+    /// What the maker of forged packets does not know.
+    Forgery = 14,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
     /// A generator of delivery traces.

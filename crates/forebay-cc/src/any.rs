@@ -120,6 +120,9 @@ impl Feedback for AnyFeedback {
     fn clocks_acks(&self) -> bool {
         each_feedback!(self, f => f.clocks_acks(), none => false)
     }
+    fn wants_paws(&self) -> bool {
+        each_feedback!(self, f => f.wants_paws(), none => true)
+    }
     #[inline]
     fn fill(&mut self, now: Time, options: &mut OptionList) {
         each_feedback!(self, f => f.fill(now, options), none => ())

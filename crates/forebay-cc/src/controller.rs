@@ -4,7 +4,7 @@
 //! numbers on the wire, or which bytes a packet carried. All windows are in bytes; an algorithm
 //! that its paper states in packets divides by [`Init::mss_bytes`].
 
-use forebay_base::{OptionList, Rate, Rng, Span, Time};
+use forebay_base::{Addr, OptionList, Rate, Rng, Span, Time};
 
 /// What a controller allows its path to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,10 +302,16 @@ pub struct NextPacket {
     pub number: u64,
     /// True if it carries SYN.
     pub syn: bool,
+    /// True if it answers the peer's SYN: a SYN-ACK.
+    pub reply: bool,
     /// True if it is a retransmission.
     pub retransmission: bool,
     /// Payload that it would carry, in bytes.
     pub payload_bytes: u32,
+    /// Address that it comes from.
+    pub src: Addr,
+    /// Address that it goes to.
+    pub dst: Addr,
 }
 
 /// What a controller writes on the next packet.
@@ -317,6 +323,9 @@ pub struct Stamp {
     pub dont_fragment: Option<bool>,
     /// Longest IP packet, header included, in bytes.
     pub max_wire_len: Option<u16>,
+    /// Identification of a packet that routers must not cut (RFC 6864 section 4.1 leaves it free);
+    /// without effect on others, and with IPv6.
+    pub ip_id: Option<u16>,
 }
 
 /// What one path of a connection shows to the controllers of the others (MPTCP coupling).

@@ -109,6 +109,12 @@ pub trait Feedback: Send {
     fn clocks_acks(&self) -> bool {
         false
     }
+    /// False where the network serves what is sent again before what the flow sent seconds earlier:
+    /// PAWS (RFC 7323 section 5) would take all of that for old duplicates. Asked for segments
+    /// alone whose timestamp is older than TS.Recent.
+    fn wants_paws(&self) -> bool {
+        true
+    }
     /// Add options to the ACK that is about to leave. `options` holds what is there already (SACK
     /// goes in after this).
     fn fill(&mut self, _now: Time, _options: &mut OptionList) {}

@@ -608,6 +608,12 @@ impl Feedback for InrppReceiver {
         AckDemand::Policy
     }
 
+    /// A cache keeps what a flow sends in order, but for what is sent again: no duplicate waits
+    /// there until sequence numbers come round.
+    fn wants_paws(&self) -> bool {
+        !self.peer_speaks
+    }
+
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
@@ -626,7 +632,7 @@ impl Feedback for InrppReceiver {
 mod tests {
     use super::*;
     use crate::controller::{CongestionCause, Controller};
-    use crate::testbed::{MSS, ack, congestion, init, sent};
+    use crate::testbed::{MSS, ack, congestion, init, next_packet, sent};
     use alloc::vec::Vec;
     use forebay_base::kind;
 
@@ -664,8 +670,7 @@ mod tests {
         inrpp.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first });
     }
     fn echo(inrpp: &mut Inrpp) -> Option<u32> {
-        let next =
-            NextPacket { number: 0, syn: false, retransmission: false, payload_bytes: MSS as u32 };
+        let next = next_packet();
         let options = inrpp.stamp(NOW, &next).options.unwrap();
         assert_eq!(options.len(), usize::from(inrpp.option_bytes()));
         Echo::find(&options).unwrap().0.map(Nonce::get)
@@ -1075,7 +1080,9 @@ mod tests {
         assert_eq!(receiver.on_datagram(NOW, &datagram(None)), AckDemand::Policy);
         receiver.fill(NOW, &mut options);
         assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
+        assert!(receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+        assert!(!receiver.wants_paws());
         receiver.on_datagram(NOW, &datagram(None));
         receiver.fill(NOW, &mut options);
         assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));
@@ -1091,8 +1098,7 @@ mod tests {
         let params = Params { notify_on_data: true, ..Params::default() };
         let mut inrpp = Inrpp::new(&params, init(10));
         let mut receiver = InrppReceiver::new(&Params::default());
-        let next =
-            NextPacket { number: 0, syn: true, retransmission: false, payload_bytes: MSS as u32 };
+        let next = NextPacket { syn: true, ..next_packet() };
         let stamp = inrpp.stamp(NOW, &next).options.unwrap();
         assert_eq!(Notice::find(&stamp), Some(Notice::default()));
         assert_eq!(stamp.len(), usize::from(inrpp.option_bytes()));

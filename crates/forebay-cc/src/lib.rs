@@ -29,6 +29,7 @@ pub mod copa;
 pub mod cubic;
 pub mod hystart;
 pub mod inrpp;
+pub mod kickass;
 pub mod ledbat;
 pub mod newreno;
 pub mod pcc;

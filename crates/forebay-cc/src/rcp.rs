@@ -176,7 +176,8 @@ impl Controller for Rcp {
         let mut options = OptionList::EMPTY;
         let request = Request { rate: None, rtt: self.srtt };
         request.push(&mut options).expect("12 bytes fit into 40");
-        Stamp { options: Some(options), max_wire_len: self.longest_packet(), dont_fragment: None }
+        let max_wire_len = self.longest_packet();
+        Stamp { options: Some(options), max_wire_len, ..Stamp::default() }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {
@@ -228,7 +229,7 @@ impl Feedback for RcpEcho {
 mod tests {
     use super::*;
     use crate::controller::CongestionCause;
-    use crate::testbed::{MSS, ack, congestion, init, ms, sent};
+    use crate::testbed::{MSS, ack, congestion, init, ms, next_packet, sent};
     use forebay_base::Ecn;
 
     const NOW: Time = Time::from_secs(1);
@@ -245,7 +246,7 @@ mod tests {
         rcp.on_ack(NOW, &Ack { options: Some(&grant(rate)), ..ack(MSS) });
     }
     fn request(rcp: &mut Rcp, syn: bool) -> (Request, usize) {
-        let next = NextPacket { number: 0, syn, retransmission: false, payload_bytes: MSS as u32 };
+        let next = NextPacket { syn, ..next_packet() };
         let options = rcp.stamp(NOW, &next).options.unwrap();
         (Request::find(&options).unwrap(), options.len())
     }
@@ -279,8 +280,7 @@ mod tests {
 
     #[test]
     fn slow_flows_send_short_packets_and_no_others() {
-        let next =
-            NextPacket { number: 1, syn: false, retransmission: false, payload_bytes: MSS as u32 };
+        let next = next_packet();
         let longest = |rate, min| {
             let (mut rcp, rtt) = (rcp(), RttView { min, ..ack(0).rtt });
             rcp.on_established(NOW, &rtt, Some(&grant(rate)));

@@ -1,7 +1,9 @@
 //! Inputs for the unit tests: an ACK to edit, and a path of fixed RTT that is always full.
 
-use crate::controller::{Ack, Congestion, CongestionCause, Controller, Init, RttView, Sent};
-use forebay_base::{Rng, Span, Stream, Time};
+use crate::controller::{
+    Ack, Congestion, CongestionCause, Controller, Init, NextPacket, RttView, Sent,
+};
+use forebay_base::{Addr, Rng, Span, Stream, Time};
 
 /// Segment of the tests: divisible by 4, so that CSS loses no fraction.
 pub(crate) const MSS: u64 = 1460;
@@ -57,6 +59,19 @@ pub(crate) fn sent(after_idle: bool) -> Sent {
         retransmission: false,
         after_idle,
         app_limited: false,
+    }
+}
+
+/// A full segment of new data, about to leave.
+pub(crate) fn next_packet() -> NextPacket {
+    NextPacket {
+        number: 1,
+        syn: false,
+        reply: false,
+        retransmission: false,
+        payload_bytes: MSS as u32,
+        src: Addr(1),
+        dst: Addr(2),
     }
 }
 

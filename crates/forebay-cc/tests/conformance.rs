@@ -4,7 +4,7 @@
 //! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
 //! [`Controller`]. A failure names algorithm and seed.
 
-use forebay_base::{OptionList, Rng, Span, Stream, Time};
+use forebay_base::{Addr, OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
     DatagramView, Delivered, Feedback, Init, Limits, Loss, LossPolicy, NextPacket, Observed,
@@ -12,6 +12,7 @@ use forebay_cc::{
     Tag, Timeout,
 };
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::kickass::{Code, Offer, Report};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +28,8 @@ const VARIANTS: &[&str] = &[
     r#"{"copa":{"mode":"default"}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
     r#"{"ledbat":{"slowdowns":false}}"#,
+    r#"{"kickass":{"preset":"paper"}}"#,
+    r#"{"kickass":{"tcp":"cubic","take":"mean","interface_mbps":1000.0}}"#,
 ];
 /// Packets that the model keeps out at most.
 const MOST_OUT: usize = 512;
@@ -39,6 +42,13 @@ struct Out {
     tags: [Tag; 2],
     retransmission: bool,
     prior_delivered_bytes: u64,
+}
+
+/// A full segment of new data.
+fn next_packet(number: u64) -> NextPacket {
+    let (src, dst) = (Addr(1), Addr(2));
+    let (syn, reply, retransmission) = (false, false, false);
+    NextPacket { number, syn, reply, retransmission, payload_bytes: MSS, src, dst }
 }
 
 /// A sender reduced to what a controller sees of it, driving twins.
@@ -89,7 +99,11 @@ impl Sender {
         };
         sender.rtt_sample(Span::from_millis(50));
         let (now, rtt) = (sender.now, sender.rtt);
-        sender.each(|c| c.on_established(now, &rtt, None));
+        // A peer that speaks what asks for it.
+        let mut options = OptionList::EMPTY;
+        let offer = Offer { explicit_tcp: sender.rng.chance(0.5), ..Offer::default() };
+        offer.push(&mut options).expect("6 bytes fit into 40");
+        sender.each(|c| c.on_established(now, &rtt, Some(&options)));
         sender
     }
 
@@ -125,7 +139,7 @@ impl Sender {
         }
         let retransmission = self.rng.chance(0.1);
         let (now, number) = (self.now, self.numbers);
-        let next = NextPacket { number, syn: false, retransmission, payload_bytes: MSS };
+        let next = NextPacket { retransmission, ..next_packet(number) };
         let stamp = self.each(|c| c.stamp(now, &next));
         let silent = !self.each(|c| c.stamps());
         assert!(!silent || stamp == Stamp::default(), "{}: a stamp unannounced", self.name);
@@ -228,7 +242,19 @@ impl Sender {
         };
         let mut options = OptionList::EMPTY;
         signal.push(&mut options).expect("10 bytes fit into 40");
+        if self.rng.chance(0.8) {
+            self.report().push(&mut options).expect("22 bytes fit into 40");
+        }
         options
+    }
+    /// What a receiver of Kick-Ass tells: codes of all rates, changing or not, or none.
+    fn report(&mut self) -> Report {
+        let base = 3 + self.rng.below(4) * 60;
+        let draw = |rng: &mut Rng| Code::from_byte((base + rng.below(3)) as u8);
+        let [least, last] = [(); 2].map(|()| draw(&mut self.rng));
+        let signalled = self.rng.below(3) as u8;
+        let rate = last.map(Code::rate).filter(|_| self.rng.chance(0.9));
+        Report { least, last, signalled, silent: self.rng.below(9) as u8, rate }
     }
 
     fn congestion(&mut self, cause: CongestionCause) {
@@ -562,6 +588,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn wants_paws(&self) -> bool {
+        self.note("wants_paws");
+        false
+    }
     fn fill(&mut self, _now: Time, _options: &mut OptionList) {
         self.note("fill");
     }
@@ -610,7 +640,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert!(!any.stamps());
     assert!(!any.sending_moves_limits());
     assert_eq!(any.option_bytes(), 7);
-    let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: MSS };
+    let next = next_packet(number);
     assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));
     any.on_timer(now);
@@ -673,6 +703,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
     };
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
     assert!(any.clocks_acks());
+    assert!(!any.wants_paws());
     any.fill(now, &mut OptionList::EMPTY.clone());
     assert_eq!(any.next_timeout(), Some(LATER));
     assert_eq!(any.on_timer(now), AckDemand::Now);

@@ -1,7 +1,7 @@
 //! Expectations in words: what is expected, and what came of it.
 
 use crate::terminal::{Estimate, Unit, exact, row, trimmed};
-use forebay_lab::report::{METRICS, MetricDoc};
+use forebay_lab::report::{MetricDoc, comparable};
 use forebay_lab::scenario::{Expectation, Over};
 use forebay_lab::{ExpectationResult, Status};
 
@@ -31,8 +31,8 @@ pub fn outcome(of: &ExpectationResult) -> String {
 
 /// What was expected, and the value, in digits that tell the two apart.
 fn sentence(of: &ExpectationResult) -> (String, String) {
-    let metric = METRICS.iter().find(|metric| metric.name == of.metric);
-    let metric = metric.expect("results name metrics of the table");
+    let metric = comparable().find(|metric| metric.name == of.metric);
+    let metric = metric.expect("results name what expectations may name");
     // Of a share it is no value of the metric.
     let found_value = of.value.filter(|_| !matches!(of.over, Over::Share(_)));
     let found_value = found_value.map(|found| value(metric, found, &of.expected));

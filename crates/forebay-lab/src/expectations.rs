@@ -1,6 +1,7 @@
 //! Whether the results are what the scenario expects: each expectation under each protocol.
 
 use crate::result::{Missing, RunResult};
+use forebay_report::Counted;
 use forebay_scenario::statistics::mean;
 use forebay_scenario::{Expectation, Over, Scenario};
 use serde::Serialize;
@@ -117,7 +118,7 @@ fn under(
         return ExpectationResult { why, ..expected };
     }
     let values: Vec<(u64, Option<f64>)> =
-        runs.iter().map(|run| (run.seed, of.value(&run.metrics))).collect();
+        runs.iter().map(|run| (run.seed, value(of, run))).collect();
     let meets = |value: Option<f64>| value.is_some_and(|value| of.bound.holds(value));
     let failing_seeds: Vec<u64> =
         values.iter().filter(|(_, value)| !meets(*value)).map(|(seed, _)| *seed).collect();
@@ -139,6 +140,15 @@ fn under(
     };
     let status = if holds { Status::Holds } else { Status::Fails };
     ExpectationResult { value, seed, failing_seeds, status, why, ..expected }
+}
+
+/// The value in a run; None if the run has none.
+fn value(of: &Expectation, run: &RunResult) -> Option<f64> {
+    match of.metric().counted {
+        None => of.value(&run.metrics),
+        Some(Counted::Completed) => Some(run.completed as f64),
+        Some(Counted::Drops) => Some(run.drops.values().sum::<u64>() as f64),
+    }
 }
 
 /// The value over seeds, with the seed that has it if one has.
@@ -175,39 +185,25 @@ fn without_value(of: &Expectation, runs: &[&RunResult], absent: &[u64]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Parallel;
-    use forebay_reference::Reference;
     use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
-    use forebay_scenario::memory_estimate::RunMemory;
 
     /// A run whose flows took so long; one of the class "web" twice that.
     fn run(seed: u64, afct_s: Option<f64>) -> RunResult {
         let of = |afct_s| FlowMetrics { afct_s, ..FlowMetrics::default() };
         let web = ClassMetrics { flows: 1, of_flows: of(afct_s.map(|afct_s| 2.0 * afct_s)) };
         RunResult {
-            protocol: "cubic".to_string(),
-            seed,
-            trace_hash: String::new(),
-            events: 0,
-            packet_hops: 0,
-            wall_s: 0.0,
-            cpu_s: 0.0,
-            parallel: Parallel::default(),
-            memory: RunMemory::default(),
-            ended_s: 1.0,
             flows: 2,
-            completed: 2,
-            drops: [].into(),
+            completed: usize::from(afct_s.is_some()),
+            drops: [("full", 10 * seed), ("loss", 1)].into(),
             metrics: Metrics {
                 of_flows: of(afct_s),
                 by_class: [("web".to_string(), web)].into(),
                 utilisation: [("a-b".to_string(), 0.1 * seed as f64)].into(),
+                ce_marks_by_link: [("a-b".to_string(), seed)].into(),
                 ..Metrics::default()
             },
-            per_flow: Vec::new(),
-            interfaces: Vec::new(),
-            reference: Reference::none(""),
+            ..RunResult::example("cubic", seed)
         }
     }
 
@@ -281,6 +277,16 @@ mod tests {
             "metric = \"utilisation\"\nlink = \"a-b\"\nop = \"<\"\nvalue = 1\nover = \"max\"";
         let result = over(link, &THREE, 0);
         assert!((result.value.unwrap() - 0.3).abs() < 1e-12 && result.seed == Some(3));
+    }
+
+    #[test]
+    fn what_is_counted_can_be_expected() {
+        let of = |rest: &str, runs| over(&format!("op = \"==\"\nvalue = 2\n{rest}"), runs, 0).value;
+        assert_eq!(of("metric = \"completed\"\nover = \"min\"", &[Some(1.0), None]), Some(0.0));
+        // 11, 21 and 31: those of both reasons.
+        assert_eq!(of("metric = \"drops\"", &THREE), Some(21.0));
+        let marks = |link| of(&format!("metric = \"ce_marks_by_link\"\nlink = \"{link}\""), &THREE);
+        assert_eq!((marks("a-b"), marks("b-a")), (Some(2.0), Some(0.0)));
     }
 
     #[test]

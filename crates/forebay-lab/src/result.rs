@@ -50,6 +50,32 @@ pub struct RunResult {
     pub reference: Reference,
 }
 
+#[cfg(test)]
+impl RunResult {
+    /// A run of one second with nothing in it, for tests to change.
+    pub(crate) fn example(protocol: &str, seed: u64) -> RunResult {
+        RunResult {
+            protocol: protocol.to_string(),
+            seed,
+            trace_hash: format!("{seed:016x}"),
+            events: 0,
+            packet_hops: 0,
+            wall_s: 0.0,
+            cpu_s: 0.0,
+            parallel: Parallel::default(),
+            memory: RunMemory::default(),
+            ended_s: 1.0,
+            flows: 0,
+            completed: 0,
+            drops: BTreeMap::new(),
+            metrics: Metrics::default(),
+            per_flow: Vec::new(),
+            interfaces: Vec::new(),
+            reference: Reference::none(""),
+        }
+    }
+}
+
 /// How a run used its threads. Only `threads` is in the JSON of a run in one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parallel {

@@ -159,6 +159,14 @@ fn skipped(run: &RunResult) -> usize {
     run.per_flow.iter().filter(|flow| flow.end == "skipped").count()
 }
 
+/// Of these, those that are no spare ones.
+fn stopped(scenario: &Scenario, run: &RunResult) -> usize {
+    let counts = |flow: &&FlowResult| {
+        flow.end == "skipped" && !scenario.flows[flow.id as usize - 1].is_spare()
+    };
+    run.per_flow.iter().filter(counts).count()
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -187,10 +195,12 @@ fn notes(
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
         let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
         let skipped = of.skipped;
-        if skipped > 0 {
+        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
+        let stopped: usize = mine.map(|run| stopped(scenario, run)).sum();
+        if stopped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {skipped} of {flows} flows did not start: the one before them ended when \
+                "{name}: {stopped} of {flows} flows did not start: the one before them ended when \
                  they had to `stop`"
             ));
         }
@@ -205,6 +215,7 @@ fn notes(
     for of in aggregate {
         let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
         notes.extend(empty_window(scenario, &of.protocol, &mine));
+        notes.extend(gave_up(&of.protocol, &mine));
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
         notes.extend(buffer_limits::notes(scenario, &of.protocol, &mine));
@@ -241,6 +252,14 @@ fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<
     })
 }
 
+/// Flows whose senders had no answer for so long that they ended.
+fn gave_up(name: &str, runs: &[&RunResult]) -> Option<String> {
+    let flows = || runs.iter().flat_map(|run| &run.per_flow);
+    let (ended, all) = (flows().filter(|flow| flow.end == "timed_out").count(), flows().count());
+    let why = "their senders had no answer to many retransmissions, and gave up";
+    (ended > 0).then(|| format!("{name}: {ended} of {all} flows timed out: {why}"))
+}
+
 /// Flows that had a tenth of the run or more and got nothing through.
 fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     let all: usize = runs.iter().map(|run| run.per_flow.len()).sum();
@@ -269,24 +288,11 @@ fn crowded(name: &str, runs: &[&RunResult]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Parallel;
-    use forebay_reference::Reference;
     use forebay_report::{FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
-    use forebay_scenario::memory_estimate::RunMemory;
 
     fn run(protocol: &str, seed: u64, afct_s: Option<f64>, drops: u64) -> RunResult {
         RunResult {
-            protocol: protocol.to_string(),
-            seed,
-            trace_hash: format!("{seed:016x}"),
-            events: 0,
-            packet_hops: 0,
-            wall_s: 0.0,
-            cpu_s: 0.0,
-            parallel: Parallel::default(),
-            memory: RunMemory::default(),
-            ended_s: 1.0,
             flows: 3,
             completed: 3 * usize::from(afct_s.is_some()),
             drops: [("full", drops)]
@@ -298,9 +304,7 @@ mod tests {
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },
-            per_flow: Vec::new(),
-            interfaces: Vec::new(),
-            reference: Reference::none(""),
+            ..RunResult::example(protocol, seed)
         }
     }
 
@@ -402,6 +406,10 @@ mod tests {
         let cut = "events=[{ at = \"4s\", link = \"a-b\", state = \"down\" }]";
         let expected = ["cubic: 1 of 2 flows delivered nothing"];
         assert_eq!(notes_of(&[cut, "until_s=10"]), expected);
+        // Without an end of the run its sender goes on until it gives up.
+        let timed_out = "cubic: 1 of 2 flows timed out: their senders had no answer to many \
+                         retransmissions, and gave up";
+        assert_eq!(notes_of(&[cut]), [timed_out, expected[0]]);
         // It began in the last tenth: no wonder.
         assert_eq!(notes_of(&[cut, "until_s=5.5"]), [""; 0]);
     }

@@ -10,6 +10,6 @@ mod metrics;
 pub mod statistics;
 
 pub use metrics::{
-    ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
-    Shown, Unit, labels, rows,
+    ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
+    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
 };

@@ -27,13 +27,17 @@ pub use channel::{
 };
 pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
 pub use followers::in_a_circle;
-pub use host::{Host, HostContext, Reassembly, Received, Socket};
+pub use host::{DATAGRAM_MEMORY, Host, HostContext, Reassembly, Received, Socket, piece_memory};
 pub use ids::EndId;
 pub use life::{After, Law, Life, Writing};
-pub use link::{AnyLink, FifoLink, Impairment, LinkStats, LossModel, QueuedLink};
+pub use link::{
+    AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,
+    QueuedLink, StripOptions,
+};
 pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
 pub use spec::{
-    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, MakeDiscipline, NetEvent, NetSpec,
-    NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,
+    ChannelSpec, EventSpec, FlowSpec, Forgery, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,
+    NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, ReassemblyLimits, SchemeSpec, SpecError,
+    TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

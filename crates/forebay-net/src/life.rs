@@ -14,6 +14,9 @@ pub struct Life {
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
+    /// That it has not started when the run ends is no lack: it is one of more flows than there
+    /// is time for.
+    pub spare: bool,
 }
 
 /// A flow that follows another of the same client.

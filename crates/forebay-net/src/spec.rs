@@ -4,8 +4,9 @@
 
 use crate::channel::{BucketSpec, DeliveryTrace};
 use crate::life::{After, Life, Writing};
-use crate::link::LossModel;
+use crate::link::{LossModel, MiddleboxSpec};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,6 +33,49 @@ pub struct NetSpec {
     pub flows: Vec<FlowSpec>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// Bounds of the reassembly of hosts.
+    pub reassembly: ReassemblyLimits,
+    /// Hosts with other bounds.
+    pub reassembly_of: BTreeMap<NodeId, ReassemblyLimits>,
+}
+
+impl NetSpec {
+    /// Bounds of the reassembly of a host.
+    pub fn reassembly_at(&self, host: NodeId) -> ReassemblyLimits {
+        self.reassembly_of.get(&host).copied().unwrap_or(self.reassembly)
+    }
+}
+
+impl NetSpec {
+    /// The packets that events forge.
+    pub fn forgeries(&self) -> impl Iterator<Item = &Forgery> {
+        self.events.iter().filter_map(|event| match &event.event {
+            NetEvent::Forge(forgery) => Some(forgery),
+            _ => None,
+        })
+    }
+}
+
+/// Bounds of the reassembly of a host. The default is that of Linux 6.18.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReassemblyLimits {
+    /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
+    /// 3.3.2 asks for 60 to 120 s.)
+    pub timeout: Span,
+    /// No piece is taken while those held take more memory than this, as [`crate::piece_memory`] counts:
+    /// `net.ipv4.ipfrag_high_thresh`, 4 MiB.
+    pub memory_bytes: u64,
+    /// What is held of a datagram is dropped when its next piece comes, if that is more than this
+    /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
+    /// off.
+    pub max_distance: u32,
+}
+
+impl Default for ReassemblyLimits {
+    fn default() -> Self {
+        let timeout = Span::from_secs(30);
+        ReassemblyLimits { timeout, memory_bytes: 4 << 20, max_distance: 64 }
+    }
 }
 
 /// A node.
@@ -72,6 +116,8 @@ pub struct LinkSpec {
     pub loss: f64,
     /// Losses that are not independent of each other, in place of `loss`.
     pub loss_model: Option<LossModel>,
+    /// What stands between its transmitter and its wire; None: nothing.
+    pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38).
@@ -196,6 +242,10 @@ impl FlowSpec {
     pub fn stop(&self) -> Option<Time> {
         self.life.as_ref()?.stop
     }
+    /// True if it is no lack that it has not started when the run ends.
+    pub fn is_spare(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.spare)
+    }
     /// How its application writes; None: all it has at once.
     pub fn write(&self) -> Option<Writing> {
         self.life.as_ref()?.write
@@ -228,6 +278,8 @@ pub enum NetEvent {
     Up(LinkId),
     /// A router loses all it holds: queues and caches.
     Restart(NodeId),
+    /// Somebody sends a packet that no host of the flow made.
+    Forge(Forgery),
     /// `node` sends what is for `dst` through `via` from now on; None: it has no route there.
     Route {
         /// The node whose table changes.
@@ -237,6 +289,44 @@ pub enum NetEvent {
         /// The port.
         via: Option<PortId>,
     },
+}
+
+/// A forged leading piece of an IPv4 datagram: it claims to hold the beginning of a TCP segment of
+/// a flow, from its client to its server. Its tail never comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgery {
+    /// The host that sends it over its first interface, or the router to which it comes from
+    /// outside.
+    pub node: NodeId,
+    /// The flow.
+    pub flow: FlowId,
+    /// Bytes behind the IP header: a multiple of 8, [`Forgery::MIN_LEAD_BYTES`] to
+    /// [`Forgery::MAX_LEAD_BYTES`].
+    pub lead_bytes: u16,
+    /// What its maker knows of the flow.
+    pub knows: Knowledge,
+    /// A random number, from which all comes that its maker does not know.
+    pub draw: u64,
+}
+
+impl Forgery {
+    /// The least that holds a TCP header.
+    pub const MIN_LEAD_BYTES: u16 = 24;
+    /// The most in a packet of 1500 bytes.
+    pub const MAX_LEAD_BYTES: u16 = 1480;
+}
+
+/// What the maker of a forged packet knows of a flow; each knows what the one before it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Knowledge {
+    /// The address of the receiver: that of the sender is random, in the address plan.
+    Receiver,
+    /// Both addresses.
+    Addresses,
+    /// Both ports.
+    Ports,
+    /// The sequence number that the receiver expects next.
+    Sequence,
 }
 
 /// A spec that cannot be built.
@@ -271,4 +361,6 @@ pub enum SpecError {
     },
     /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
     RateOfTrace(LinkId),
+    /// A forged packet in an IPv6 network, or one of a length that none has: its flow.
+    Forgery(FlowId),
 }

@@ -91,12 +91,16 @@ impl Workload {
         let pair = u64::from(host.0) << 32 | u64::from(dst.0);
         (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 48) as u16
     }
+    /// The initial sequence number of one end of a flow on its first path.
+    pub(crate) fn first_isn(&self, flow: FlowId, role: Role) -> u32 {
+        Rng::new(self.seed, Stream::Isn, side_of(flow, role)).next_u64() as u32
+    }
     /// Make one end of a flow.
     pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
         let spec = &self.flows[flow.index()];
         let transport = &self.transports[spec.transport];
         let config = &transport.config;
-        let side = (flow.0 as u64) << 1 | (role == Role::Server) as u64;
+        let side = side_of(flow, role);
         let mut isn = Rng::new(self.seed, Stream::Isn, side);
         let paths = self.paths(flow).iter().enumerate().map(|(i, plan)| {
             let (here, there) = match role {
@@ -132,6 +136,11 @@ impl Workload {
             paths: paths.collect(),
         })
     }
+}
+
+/// One end of a flow, as random streams number them.
+fn side_of(flow: FlowId, role: Role) -> u64 {
+    u64::from(flow.0) << 1 | u64::from(role == Role::Server)
 }
 
 /// Gives out ports, and further addresses when an address has no more.

@@ -53,6 +53,10 @@ impl RateParams {
     pub const fn default_ns2() -> RateParams {
         RateParams::with_gains(0.4, 0.4)
     }
+    /// Those of XCP: alpha 0.4 and `beta = sqrt(2) alpha^2`, rounded to 0.226.
+    pub const fn xcp() -> RateParams {
+        RateParams::with_gains(0.4, 0.226)
+    }
     /// Gains that hold a standing queue still: alpha 0.4, beta 0.08.
     ///
     /// Equation 1 around an equilibrium with a queue, time in units of d, the feedback one d late,
@@ -132,7 +136,7 @@ impl RateControl {
         rate: Rate,
         overhead_bytes: u16,
         params: RateParams,
-        mut rng: Rng,
+        rng: &mut Rng,
     ) -> RateControl {
         assert_eq!(params.check(), Ok(()), "parameters of a rate");
         let mut port = RateControl {
@@ -150,7 +154,7 @@ impl RateControl {
             asleep: true,
         };
         port.bound_rate();
-        let deviation = FIRST_INTERVAL_DEVIATION * deviations(&mut rng);
+        let deviation = FIRST_INTERVAL_DEVIATION * deviations(rng);
         let first_s = port.interval().as_secs_f64() * (1.0 + deviation);
         port.ends = Time::ZERO + Span::from_secs_f64(first_s).max(Span::from_nanos(1));
         port
@@ -162,7 +166,7 @@ impl RateControl {
         Span::from_secs_f64(self.rtt_s).min(self.params.max_interval).max(packet)
     }
     /// Bits per second that the port aims to fill.
-    fn target_bps(&self) -> f64 {
+    pub(crate) fn target_bps(&self) -> f64 {
         self.params.gamma * self.capacity.bps() as f64
     }
     /// Equation 2.
@@ -251,6 +255,11 @@ impl RateControl {
     /// When the interval is over; None while nothing arrives and nothing waits.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         (!self.asleep).then_some(self.ends)
+    }
+    /// R is this rate, whatever arrived, within its bounds.
+    pub(crate) fn set_rate(&mut self, bps: f64) {
+        self.rate_bps = bps;
+        self.bound_rate();
     }
     /// The link runs at `rate` from now on.
     pub(crate) fn set_capacity(&mut self, rate: Rate) {

@@ -66,8 +66,8 @@ pub struct RcpPort {
 impl RcpPort {
     /// A port at the start of time, of a link of this rate, on which each packet costs so many
     /// bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
-    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, rng: Rng) -> RcpPort {
-        RcpPort { control: RateControl::new(rate, overhead_bytes, params, rng) }
+    pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
+        RcpPort { control: RateControl::new(rate, overhead_bytes, params, &mut rng) }
     }
 }
 

@@ -3,6 +3,7 @@
 //! own business: one machine has both.
 
 use crate::port::{PortContext, PortInit};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::{Packet, Rate, Time};
 
@@ -58,6 +59,34 @@ pub trait PortScheme: Send {
     /// Give what it has computed by `now` to `see`, each number under a name that ends in its unit
     /// (`rcp_rate_bps`): for series and tests, never fed back.
     fn publish(&self, _now: Time, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A large machine lies beside the port, so that ports without it stay small.
+impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
+    fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
+        (**self).on_arrival(packet, queue, cx);
+    }
+    fn leave(
+        &mut self,
+        packet: Packet,
+        behind: &mut Behind<'_>,
+        queue: Backlog,
+        cx: &mut PortContext<'_>,
+    ) -> Packet {
+        (**self).leave(packet, behind, queue, cx)
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        (**self).next_timeout()
+    }
+    fn on_timeout(&mut self, now: Time, queue: Backlog) {
+        (**self).on_timeout(now, queue);
+    }
+    fn set_rate(&mut self, now: Time, rate: Rate) {
+        (**self).set_rate(now, rate);
+    }
+    fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        (**self).publish(now, see);
+    }
 }
 
 /// The parameters of a scheme.

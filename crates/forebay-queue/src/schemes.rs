@@ -3,6 +3,7 @@
 //!
 //! A line names a module and its parameters, which implement [`SchemeParams`].
 
+use crate::kickass;
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
@@ -124,6 +125,8 @@ macro_rules! schemes {
 schemes! {
     Rcp rcp(RcpPortParams): "rcp", "RCP", "doi:10.1007/11499169_22",
         "Computes one rate for all flows, and stamps it into what leaves.";
+    KickAss kickass(KickAssPortParams): "kickass", "Kick-Ass", "doi:10.1109/ICNP.2016.7784442",
+        "Computes one rate for all flows, and says it by the length at which it cuts packets.";
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a flow costs on the wire, beside what it delivers.
 
-use forebay_base::{Ecn, IpVersion, OptionList, Rng, Stream, Time};
+use forebay_base::{Addr, Ecn, IpVersion, OptionList, Rng, Stream, Time};
 use forebay_cc::{
     AckPolicy, AnyController, AnyFeedback, Controller, DatagramView, Feedback, Init, NextPacket,
 };
@@ -56,7 +56,15 @@ impl Talk {
     /// receiver puts on its answer.
     fn options(&mut self, syn: bool) -> [usize; 2] {
         let payload_bytes = if syn { 0 } else { self.payload_bytes };
-        let next = NextPacket { number: 0, syn, retransmission: false, payload_bytes };
+        let next = NextPacket {
+            number: 0,
+            syn,
+            reply: false,
+            retransmission: false,
+            payload_bytes,
+            src: Addr(0),
+            dst: Addr(1),
+        };
         let stamp = self.controller.stamp(Time::ZERO, &next).options;
         let datagram = DatagramView {
             payload_bytes,

@@ -292,7 +292,7 @@ fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference>
             | NetEvent::Delay(link, _)
             | NetEvent::Up(link)
             | NetEvent::Down(link) => link,
-            NetEvent::Loss(..) | NetEvent::Restart(_) => continue,
+            NetEvent::Loss(..) | NetEvent::Restart(_) | NetEvent::Forge(_) => continue,
             NetEvent::Route { .. } => return Err(NoReference("routes change during the run")),
         };
         let mut epoch = *epochs[link.index()].last().expect("a link has a beginning");

@@ -31,8 +31,8 @@ mod tables;
 
 pub use error::{MOST_FOLDERS, ReportError};
 pub use forebay_metrics::{
-    ClassMetrics, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, RESULTS, ResultDoc, Row,
-    Shown, Unit, labels, rows,
+    ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
+    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
 };
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};

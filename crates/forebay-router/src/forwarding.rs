@@ -53,6 +53,8 @@ pub struct NodeContext<'a> {
 pub struct RouterPort {
     /// Rate of the link at the start.
     pub rate: Rate,
+    /// Longest IP packet that the link takes, in bytes.
+    pub mtu_bytes: u16,
     /// The node at its other end, if that is a router of the same kind.
     pub neighbour: Option<NodeId>,
 }

@@ -14,9 +14,9 @@ impl Scenario {
         let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
         let names = self.protocols_under(protocol);
         let kinds = self.kinds(protocol, &names);
-        let place = |flow: &Flow| {
-            let found = kinds.iter().position(|&kind| kind == kind_of(flow, protocol));
-            found.expect("every kind of flow was listed")
+        let place = |(flow, bytes): (&Flow, Option<u64>)| {
+            let kind = kind_of((flow, bytes), protocol);
+            kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
         let network = self.network(protocol);
@@ -28,18 +28,31 @@ impl Scenario {
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
             links: self.directed_links(seed, &network),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
-            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place(flow))).collect(),
-            events: self.events.clone(),
+            flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
+            events: self.all_events(seed),
+            reassembly: self.reassembly,
+            reassembly_of: (0..)
+                .map(NodeId)
+                .zip(&self.nodes)
+                .filter_map(|(id, node)| Some((id, node.reassembly?)))
+                .collect(),
         })
     }
 
     /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
     fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
         let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
-        for flow in self.flows.iter().filter(|flow| flow.class.is_some()) {
-            let kind = kind_of(flow, protocol);
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
+        let classed = |flow: &&Flow| flow.class.is_some() || flow.by_size.is_some();
+        for flow in self.flows.iter().filter(classed) {
+            let classes = match &flow.by_size {
+                Some(classes) => &classes.names[..],
+                None => flow.class.as_slice(),
+            };
+            for &class in classes {
+                let kind = (flow.protocol.unwrap_or(protocol), class);
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
             }
         }
         kinds
@@ -76,6 +89,7 @@ impl Scenario {
             reorder: wire.reorder,
             loss: wire.loss,
             loss_model: wire.loss_model.clone(),
+            middlebox: wire.middlebox.clone(),
             mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
             overhead_bytes: wire.overhead_bytes,
             queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
@@ -84,16 +98,27 @@ impl Scenario {
         [one(id, link.a, link.b, &link.forward), one(id + 1, link.b, link.a, &link.reverse)]
     }
 
-    fn flow(&self, flow: &Flow, id: u64, seed: u64, transport: usize) -> FlowSpec {
+    fn flow(
+        &self,
+        flow: &Flow,
+        (id, seed): (u64, u64),
+        transport: impl Fn((&Flow, Option<u64>)) -> usize,
+    ) -> FlowSpec {
         let mut rng = Rng::new(seed, Stream::StartJitter, id);
         let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
+        let late = flow
+            .start_law
+            .map_or(Span::ZERO, |law| law.draw(&mut Rng::new(seed, Stream::FlowStart, id)));
+        let bytes = flow.size_law.map_or(flow.bytes, |law| {
+            Some(law.draw_bytes(&mut Rng::new(seed, Stream::FlowSize, id)))
+        });
         FlowSpec {
             src: flow.src,
             dst: flow.dst,
-            start: flow.start + jitter,
-            bytes: flow.bytes,
+            start: flow.start + late + jitter,
+            bytes,
             life: flow.life.clone(),
-            transport,
+            transport: transport((flow, bytes)),
             paths: Vec::new(),
         }
     }
@@ -107,9 +132,14 @@ fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
 /// A protocol and a class.
 type FlowKind = (&'static str, &'static str);
 
-fn kind_of(flow: &Flow, protocol: &'static str) -> FlowKind {
+/// Of a flow that sends so many bytes.
+fn kind_of((flow, bytes): (&Flow, Option<u64>), protocol: &'static str) -> FlowKind {
     let protocol = flow.protocol.unwrap_or(protocol);
-    (protocol, flow.class.unwrap_or(protocol))
+    let class = match (&flow.by_size, bytes) {
+        (Some(classes), Some(bytes)) => classes.of(bytes),
+        _ => flow.class.unwrap_or(protocol),
+    };
+    (protocol, class)
 }
 
 /// Let routers count what each flow has had of each port, which may cost a look-up per packet.

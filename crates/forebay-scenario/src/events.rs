@@ -71,13 +71,13 @@ fn sides(event: &EventEntry) -> &'static [usize] {
     }
 }
 
-/// A link that follows a trace has no rate to set.
+/// Errors if it sets the rate of a link that takes none.
 fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(rate) = &event.rate else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| directions[side].channel.is_trace()) {
-        false => Ok(()),
-        true => {
+    match sides(event).iter().all(|&side| directions[side].takes_rate()) {
+        true => Ok(()),
+        false => {
             let text = format!("the link `{}` follows a trace, which says its rate", link.name);
             let hint = "name the other direction with `direction`, or give the link a `rate`";
             Err(rate.fault(Problem::Conflict(text)).hint(hint))
@@ -85,13 +85,13 @@ fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     }
 }
 
-/// A link with a table of losses has no probability to set.
+/// Errors if it sets the loss probability of a link that takes none.
 fn check_loss(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(loss) = &event.loss else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().any(|&side| directions[side].loss_model.is_some()) {
-        false => Ok(()),
-        true => {
+    match sides(event).iter().all(|&side| directions[side].takes_loss()) {
+        true => Ok(()),
+        false => {
             let text = format!("the link `{}` has a table of losses, not a probability", link.name);
             Err(loss.fault(Problem::Conflict(text)))
         }
@@ -148,7 +148,7 @@ pub(super) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
         | NetEvent::Loss(id, _)
         | NetEvent::Down(id)
         | NetEvent::Up(id) => on(id),
-        NetEvent::Restart(_) | NetEvent::Route { .. } => {}
+        NetEvent::Restart(_) | NetEvent::Route { .. } | NetEvent::Forge(_) => {}
     }
     let name = |node: NodeId| nodes[node.index()].name.clone();
     match event.event {
@@ -158,6 +158,7 @@ pub(super) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
         NetEvent::Down(_) => entry.state = some(LinkState::Down),
         NetEvent::Up(_) => entry.state = some(LinkState::Up),
         NetEvent::Restart(node) => entry.restart = some(name(node)),
+        NetEvent::Forge(_) => unreachable!("attacks have a list of their own"),
         NetEvent::Route { node, dst, via } => {
             let at_node = |link: &&Link| link.a == node || link.b == node;
             let via = via.and_then(|port| links.iter().filter(at_node).nth(port.index()));

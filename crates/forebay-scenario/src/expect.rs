@@ -1,5 +1,6 @@
 //! `[[expect]]`: what a scenario expects of its results, from the keys of the file and back.
 
+use super::Scenario;
 use super::error::{Fault, Problem};
 use super::expectation::{Bound, Expectation, Over};
 use super::faults::{Faults, Lost, all, both};
@@ -13,8 +14,7 @@ use super::protocols::Names;
 use super::source::is_unseen;
 use super::text::shown;
 use super::units::{Number, in_unit_of, range_fault};
-use super::{Flow, Scenario};
-use forebay_metrics::{METRICS, MetricDoc, Unit};
+use forebay_metrics::{METRICS, MetricDoc, OfLinks, Unit, comparable};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -58,8 +58,8 @@ sections! {
             /// Comparison: "<", "<=", ">", ">=", "==", or "within" for two values.
             op: Op,
             /// What the metric is compared with. A number in the unit that its name ends in, or a
-            /// string with unit such as "50ms"; with "within" the lower and the upper end,
-            /// [low, high].
+            /// string with unit such as "50ms", of a share "90%"; with "within" the lower and the
+            /// upper end, [low, high].
             value: Expected,
         }
         optional {
@@ -299,23 +299,26 @@ impl Known<'_> {
         entry: &At<ExpectEntry>,
     ) -> Result<Option<String>, Fault> {
         let Some(at) = link else {
-            if !metric.by_link {
+            if metric.by_link == OfLinks::No {
                 return Ok(None);
             }
             let meaning = format!("the directed link whose `{}` is meant", metric.name);
             let fault = entry.fault(Problem::MissingKey { key: "link", meaning });
-            let hint = format!("one of: {}", self.scenario.measured_links().join(", "));
+            let hint = format!("one of: {}", self.scenario.links_with(metric).join(", "));
             return Err(fault.hint(hint).following(self.links_wrong));
         };
-        if !metric.by_link {
+        if metric.by_link == OfLinks::No {
             let text = format!("`{}` is of no link", metric.name);
             return Err(at.fault(Problem::Conflict(text)));
         }
-        let links = self.scenario.measured_links();
+        let links = self.scenario.links_with(metric);
         if links.contains(&at.value) {
             return Ok(Some(at.value.clone()));
         }
-        let kind = "directed link between routers";
+        let kind = match metric.by_link {
+            OfLinks::All => "directed link",
+            OfLinks::Measured | OfLinks::No => "directed link between routers",
+        };
         let problem = Problem::UnknownName { kind, name: at.value.clone() };
         let fault = at.fault(problem).suggest(&at.value, links.iter().map(String::as_str));
         Err(fault.following(self.links_wrong))
@@ -370,9 +373,8 @@ impl Expectation {
 
 impl Scenario {
     /// The classes of flows in runs under `protocol`.
-    fn classes<'a>(&'a self, protocol: &'a str) -> BTreeSet<&'a str> {
-        let class = |flow: &Flow| flow.class.or(flow.protocol);
-        self.flows.iter().map(|flow| class(flow).unwrap_or(protocol)).collect()
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> BTreeSet<&'a str> {
+        self.flows.iter().flat_map(|flow| flow.classes(protocol)).collect()
     }
 
     /// The directed links whose utilisation results have, by name: those between routers; all if
@@ -388,6 +390,15 @@ impl Scenario {
         if found.is_empty() { named(&|_| true) } else { found }
     }
 
+    /// The directed links that `metric` is of, by name.
+    fn links_with(&self, metric: &MetricDoc) -> Vec<String> {
+        match metric.by_link {
+            OfLinks::No => Vec::new(),
+            OfLinks::Measured => self.measured_links(),
+            OfLinks::All => LinkNames::new(self).iter().map(str::to_string).collect(),
+        }
+    }
+
     /// The expectations that a file of this scenario may have: none of protocols and classes that
     /// are not there because others are compared now.
     fn expectations_that_stand(&self) -> impl Iterator<Item = &Expectation> {
@@ -400,19 +411,15 @@ impl Scenario {
 
 /// The metric of that name, which is one number, or one for each link.
 fn metric_of(at: &At<String>) -> Result<&'static MetricDoc, Fault> {
-    let is_number = |metric: &&MetricDoc| metric.in_table || metric.by_link;
-    let numbers = || METRICS.iter().filter(is_number).map(|metric| metric.name);
-    match METRICS.iter().find(|metric| metric.name == at.value) {
-        Some(metric) if is_number(&metric) => Ok(metric),
-        Some(_) => {
-            let text = format!("`{}` is not one number that can be compared", at.value);
-            Err(at.fault(Problem::Conflict(text)))
-        }
-        None => {
-            let problem = Problem::UnknownName { kind: "metric", name: at.value.clone() };
-            Err(at.fault(problem).suggest(&at.value, numbers()))
-        }
+    if let Some(metric) = comparable().find(|metric| metric.name == at.value) {
+        return Ok(metric);
     }
+    if METRICS.iter().any(|metric| metric.name == at.value) {
+        let text = format!("`{}` is not one number that can be compared", at.value);
+        return Err(at.fault(Problem::Conflict(text)));
+    }
+    let problem = Problem::UnknownName { kind: "metric", name: at.value.clone() };
+    Err(at.fault(problem).suggest(&at.value, comparable().map(|metric| metric.name)))
 }
 
 fn bound(metric: &MetricDoc, op: &At<Op>, value: &At<Expected>) -> Result<Bound, Fault> {

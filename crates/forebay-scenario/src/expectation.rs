@@ -1,6 +1,6 @@
 //! What a scenario expects of its results: a bound for a metric, over the seeds of each protocol.
 
-use forebay_metrics::{METRICS, MetricDoc, Metrics};
+use forebay_metrics::{MetricDoc, Metrics, comparable};
 use serde::{Serialize, Serializer};
 
 /// A bound for a metric of the runs of a protocol. Values are in the unit of results, which the
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 pub struct Expectation {
     /// What reports call it, if the scenario says so.
     pub name: Option<String>,
-    /// Name of the metric; it is one of [`METRICS`].
+    /// Name of the metric; it is one of [`comparable`].
     pub metric: &'static str,
     /// The only protocol whose runs it is about; None: each that is compared.
     pub protocol: Option<&'static str>,
@@ -57,7 +57,7 @@ pub enum Over {
 impl Expectation {
     /// The metric.
     pub fn metric(&self) -> &'static MetricDoc {
-        let found = METRICS.iter().find(|metric| metric.name == self.metric);
+        let found = comparable().find(|metric| metric.name == self.metric);
         found.expect("an expectation names a metric of the table")
     }
 
@@ -66,7 +66,8 @@ impl Expectation {
         self.protocol.is_none_or(|own| own == protocol)
     }
 
-    /// The value in a run; None if the run has none, or no finite one.
+    /// The value in a run; None if the run has none, or no finite one, or if it is no metric but
+    /// counted (`metric().counted`).
     pub fn value(&self, metrics: &Metrics) -> Option<f64> {
         let metric = self.metric();
         let value = match (&self.link, &self.class) {

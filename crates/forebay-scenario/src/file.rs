@@ -1,5 +1,6 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
+use super::attacks::AttackEntry;
 use super::channels::{BucketTable, GeneratorKey, TraceKey};
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
@@ -9,12 +10,16 @@ use super::fields::{
 };
 use super::inrpp::InrppTable;
 use super::item::{Entry, Item, Value};
-use super::life::{Before, LawOf, WriteTable};
+use super::kickass::KickAssTable;
+use super::life::{Before, LawOf, Rounds, WriteTable};
 use super::losses::LossKey;
+use super::middleboxes::MiddleboxTable;
 use super::named::{self, Named};
 use super::rcp::RcpTable;
+use super::reassembly::ReassemblyTable;
 use super::registry::{Disciplines, Kind, Routers, Schemes};
 use super::schedules::ScheduleKey;
+use super::sizes::SizeOf;
 use super::source::Loc;
 use super::tcp_of::TcpOf;
 use super::units::{Bytes, GivenLimit, Probability, Seconds};
@@ -108,6 +113,10 @@ sections! {
             inrpp: InrppTable,
             /// Ports of routers under RCP.
             rcp: RcpTable,
+            /// Ports of routers under Kick-Ass.
+            kickass: KickAssTable,
+            /// How hosts put pieces of datagrams together again.
+            reassembly: ReassemblyTable,
             /// Parameters of algorithms, one table per protocol.
             protocol: Protocols,
             /// Link parameters where a link, a host or the CSV access links give none.
@@ -126,6 +135,8 @@ sections! {
             flows: Vec<At<FlowGroup>>,
             /// What happens to the network.
             events: Vec<At<EventEntry>>,
+            /// Packets that somebody forges.
+            attacks: Vec<At<AttackEntry>>,
             /// Links, hosts and flows in CSV files.
             csv: CsvFiles,
             /// What is expected of the results.
@@ -160,6 +171,9 @@ sections! {
             /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0. Or a table:
             /// losses in bursts with `enter` and `leave`, or of `packets` by their numbers.
             loss: LossKey,
+            /// A middlebox between transmitter and wire: which TCP options it strips, whether it
+            /// sets DF, and what it does with fragments. An empty table: none.
+            middlebox: MiddleboxTable,
             /// Longest IP packet in bytes; default 1500.
             mtu_bytes: u16,
             /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
@@ -230,6 +244,11 @@ sections! {
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
+            /// Each next host of the group has so much more delay on its access link, in both
+            /// directions, with unit; default "0s".
+            delay_step: Span,
+            /// What differs from `reassembly` at the top.
+            reassembly: ReassemblyTable,
         }
         flatten params: LinkParams,
     }
@@ -250,14 +269,16 @@ sections! {
             count: u32,
             /// Number of the first flow of the group; default 0.
             first: u32,
-            /// When the SYN is sent, with unit; default "0s".
-            start: Span,
+            /// When the SYN is sent, with unit or as a law that is drawn for each flow; default "0s".
+            start: LawOf,
             /// Each next flow of the group starts later by this, with unit; default "0s".
             every: Span,
-            /// Bytes to send: a number, or a string with unit.
-            bytes: Bytes,
-            /// Full-sized packets to send.
-            packets: u32,
+            /// Bytes to send: a number, a string with unit, or a law that is drawn for each flow:
+            /// `{ exponential = "1MB", most = "20MB" }`.
+            bytes: SizeOf<Bytes>,
+            /// Full-sized packets to send, or a law that is drawn for each flow: `{ pareto = 1.8,
+            /// mean = 100, most = 2000 }`.
+            packets: SizeOf<u32>,
             /// True: sends until the end of the run, or until it stops.
             endless: bool,
             /// When the application writes no more, with unit: what it has written is delivered,
@@ -274,13 +295,20 @@ sections! {
             /// default "0s".
             think: LawOf,
             /// So many flows one after the other, with `think` between them, in place of each;
-            /// default 1.
-            rounds: u32,
+            /// default 1. Or "until-end": as many as there is time for.
+            rounds: Rounds,
+            /// True: the flow is no less complete for not having started at the end of the run;
+            /// flows of `rounds = "until-end"` are so from the second on.
+            spare: bool,
             /// Protocol of the flow, whatever the run compares; default the protocol of the run.
             protocol: String,
             /// Class of the flow: results have all metrics of flows for each class, too. Default:
             /// its protocol.
             class: String,
+            /// Classes by size: the largest size of each class but the last, in full-sized packets.
+            /// [10, 100] makes the classes "1-10", "11-100" and "over-100", behind `class` and a
+            /// hyphen if that is given.
+            size_classes: Vec<u32>,
         }
     }
     /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a
@@ -737,6 +765,7 @@ impl LinkParams {
             jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
             reorder: self.reorder.clone().or_else(|| other.reorder.clone()),
             loss: self.loss.clone().or_else(|| other.loss.clone()),
+            middlebox: self.middlebox.clone().or_else(|| other.middlebox.clone()),
             mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
             overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
             queue,

@@ -6,8 +6,9 @@ use super::error::{Fault, Problem};
 use super::faults::{Faults, all, both};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup, numbered};
-use super::life::{self, Waiting};
+use super::life::{self, Rounds, Waiting};
 use super::protocols::Names;
+use super::sizes::{self, SizeClasses};
 use super::source::Sources;
 use super::topology::{MAX_ENTITIES, Topology, numbers};
 use super::units::MAX_SPAN;
@@ -16,6 +17,7 @@ use forebay_base::{NodeId, Span, Time};
 use forebay_net::Law;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most classes of flows in a scenario: each has distributions of delays of its own.
 const MOST_CLASSES: usize = 100;
@@ -27,6 +29,8 @@ struct Table<'a> {
     classes: BTreeSet<&'static str>,
     reach: Reach,
     mss_bytes: u64,
+    /// When the run ends.
+    until: Option<Span>,
     flows: Vec<Flow>,
 }
 
@@ -42,7 +46,9 @@ pub(super) fn expand(
     let reach = Reach::new(topology);
     let mss_bytes = mss_bytes.into();
     let classes = BTreeSet::new();
-    let mut table = Table { topology, names, classes, reach, mss_bytes, flows: Vec::new() };
+    let until = file.until_s.as_ref().map(|at| at.value.0);
+    let flows = Vec::new();
+    let mut table = Table { topology, names, classes, reach, mss_bytes, until, flows };
     let mut waiting = Waiting::default();
     for group in file.flows.iter().flat_map(|at| &at.value) {
         let first = table.flows.len();
@@ -77,10 +83,19 @@ impl Table<'_> {
             ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)));
         let class = flow.class.as_ref();
         let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
-        let life = both(life::of_group(flow, self.mss_bytes), life::rounds(flow));
-        let values = both(both(self.size(group), both(protocol, class)), life);
-        let (((bytes, (protocol, class)), (life, rounds)), _) = both(values, ends)?;
-        let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
+        let size = sizes::of_group(group, self.mss_bytes);
+        let classes = both(class, self.size_classes(flow));
+        let rounds = life::rounds(flow, self.until);
+        let life = both(both(life::of_group(flow, self.mss_bytes), life::start(flow)), rounds);
+        let values = both(both(size, both(protocol, classes)), life);
+        let (((size, (protocol, (class, by_size))), ((life, (start, start_law)), rounds)), _) =
+            both(values, ends)?;
+        let (bytes, size_law) = (size.most_bytes(), size.law());
+        if let (Some(at), None) = (&flow.size_classes, bytes) {
+            let text = "classes by size of a flow that sends without end".to_string();
+            return Err(at.fault(Problem::Conflict(text)));
+        }
+        let spare = matches!(&flow.rounds, Some(At { value: Rounds::UntilEnd, .. }));
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
             let start = start + every * i as u64;
@@ -98,15 +113,28 @@ impl Table<'_> {
             let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
             let start = Time::ZERO + start;
             let life = life.clone().map(Box::new);
-            let mut made = Flow { src, dst, start, bytes, life, protocol, class };
+            let by_size = by_size.clone();
+            let mut made = Flow {
+                src,
+                dst,
+                start,
+                start_law,
+                bytes,
+                size_law,
+                life,
+                protocol,
+                class,
+                by_size,
+            };
             for round in 0..rounds {
                 if round > 0 {
                     if made.is_endless() {
                         let text = "a flow that never ends has no second round".to_string();
                         return Err(group.fault(Problem::Conflict(text)));
                     }
-                    made.start = Time::ZERO;
+                    (made.start, made.start_law) = (Time::ZERO, None);
                     life::follow(&mut made, self.flows.len() - 1, life::think(flow));
+                    made.life.get_or_insert_default().spare |= spare;
                 }
                 self.push(made.clone(), |problem| flow.dst.fault(problem))?;
             }
@@ -114,35 +142,20 @@ impl Table<'_> {
         Ok(rounds)
     }
 
-    /// One of `bytes`, `packets` and `endless`.
-    fn size(&self, group: &At<FlowGroup>) -> Result<Option<u64>, Fault> {
-        let flow = &group.value;
-        let endless = flow.endless.as_ref().is_some_and(|at| at.value);
-        let positive = |place: At<()>, n: u64| match n {
-            0 => {
-                let expected = "1 or more".to_string();
-                Err(place.fault(Problem::OutOfRange { found: "0".into(), expected }))
-            }
-            _ => Ok(n),
-        };
-        match (&flow.bytes, &flow.packets, endless) {
-            (Some(bytes), None, false) => positive(bytes.place(), bytes.value.0).map(Some),
-            (None, Some(packets), false) => {
-                let packets = positive(packets.place(), packets.value.into())?;
-                // 2^32 packets of 2^16 bytes fit.
-                Ok(Some(packets * self.mss_bytes))
-            }
-            (None, None, true) => Ok(None),
-            (None, None, false) if flow.stop.is_some() => Ok(None),
-            (None, None, false) => {
-                let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
-                Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
-            }
-            _ => {
-                let text = "only one of `bytes`, `packets` and `endless` may be given";
-                Err(group.fault(Problem::Conflict(text.into())))
-            }
+    /// The classes by size of a group.
+    fn size_classes(&mut self, flow: &FlowGroup) -> Result<Option<Arc<SizeClasses>>, Fault> {
+        let Some(at) = &flow.size_classes else { return Ok(None) };
+        let bounds = sizes::bounds(at)?;
+        let class = flow.class.as_ref().map(|at| at.value.as_str());
+        let mut names = Vec::new();
+        let mut above = 0;
+        for most in bounds.iter().copied().map(Some).chain([None]) {
+            let name = SizeClasses::name(class, above, most);
+            names.push(self.class(&name, |problem| at.fault(problem))?);
+            above = most.unwrap_or(above);
         }
+        let (bounds_packets, packet_bytes) = (bounds.to_vec(), self.mss_bytes);
+        Ok(Some(Arc::new(SizeClasses { bounds_packets, packet_bytes, names })))
     }
 
     /// The host that a pattern and a number name.
@@ -258,7 +271,9 @@ impl Table<'_> {
         let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
         let (bytes, start) = (Some(bytes), Time::ZERO + start);
         let life = life.map(Box::new);
-        let flow = Flow { src, dst, start, bytes, life, protocol: None, class };
+        let (start_law, size_law, protocol, by_size) = (None, None, None, None);
+        let flow =
+            Flow { src, dst, start, start_law, bytes, size_law, life, protocol, class, by_size };
         self.push(flow, |problem| row.fault(ends[1], problem))?;
         // Where a row before this one is wrong, rows are not known by their numbers.
         let flow = self.flows.len() - 1;

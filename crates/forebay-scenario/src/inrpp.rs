@@ -52,7 +52,8 @@ sections! {
             /// from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
             load_weight: Number,
             /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to
-            /// 1048576, default 1500.
+            /// 1048576, or 0, the default: the MTU of the link. With less a new flow is not ahead
+            /// of others with its first packet.
             quantum_bytes: u32,
             /// Shortest time for which an interface tells that its congestion is over, with unit;
             /// 1ms to 100s, default "200ms".
@@ -247,11 +248,12 @@ fn number(
     }
 }
 
-fn quantum(at: &Option<At<u32>>, default: u32) -> Result<u32, Fault> {
+fn quantum(at: &Option<At<u32>>, default: Option<u32>) -> Result<Option<u32>, Fault> {
     match at {
         None => Ok(default),
-        Some(at) if (64..=1 << 20).contains(&at.value) => Ok(at.value),
-        Some(at) => Err(out_of_range(at, "64 to 1048576 bytes".into())),
+        Some(at) if at.value == 0 => Ok(None),
+        Some(at) if (64..=1 << 20).contains(&at.value) => Ok(Some(at.value)),
+        Some(at) => Err(out_of_range(at, "64 to 1048576 bytes, or 0: the MTU of the link".into())),
     }
 }
 
@@ -320,7 +322,7 @@ fn all_keys(network: &InrppNetwork) -> InrppTable {
         decision_interval: some(decision_interval),
         alpha: some(Number(alpha)),
         load_weight: some(Number(load_weight)),
-        quantum_bytes: some(quantum_bytes),
+        quantum_bytes: some(quantum_bytes.unwrap_or(0)),
         cancel_for: some(cancel_for),
         forget_after: some(forget_after),
         watchdog: some(watchdog),

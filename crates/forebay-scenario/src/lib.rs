@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithms;
+mod attacks;
 mod buffers;
 mod build;
 mod builtin;
@@ -29,11 +30,13 @@ mod file;
 mod flows;
 mod inrpp;
 mod item;
+mod kickass;
 mod life;
 mod link_names;
 mod losses;
 mod margin;
 pub mod memory_estimate;
+mod middleboxes;
 mod mtu_check;
 mod named;
 mod names;
@@ -44,12 +47,14 @@ mod protocol;
 mod protocols;
 mod queues;
 mod rcp;
+mod reassembly;
 pub mod registry;
 mod routes;
 mod samples;
 mod schedules;
 mod schema;
 mod set;
+mod sizes;
 mod source;
 mod tcp;
 mod tcp_of;
@@ -64,6 +69,7 @@ mod units;
 mod tests;
 
 pub use algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
+pub use attacks::Attack;
 pub use build::count_per_flow;
 pub use builtin::{BUILTINS, Builtin};
 pub use channels::{Channel, GeneratedTrace, Offset, TraceFile};
@@ -72,7 +78,9 @@ pub use error::{Mistake, Place, Problem, ScenarioError};
 pub use expectation::{Bound, Expectation, Over};
 pub use file::FctClock;
 pub use forebay_metrics::statistics;
-pub use forebay_net::{After, Law, Life, LossModel, Writing};
+pub use forebay_net::{
+    After, Fragments, Knowledge, Law, Life, LossModel, MiddleboxSpec, StripOptions, Writing,
+};
 pub use inrpp::InrppNetwork;
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
@@ -80,14 +88,15 @@ pub use protocol::{Bundle, ReferenceMode};
 pub use protocols::ProtocolSpec;
 pub use registry::{NoParams, RegisterError, Registration};
 pub use schema::schema;
+pub use sizes::{SizeClasses, SizeForm, SizeLaw};
 
 use error::Fault;
 use faults::{Faults, Lost};
 use fields::{At, Field};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{EventSpec, NetEvent};
-use forebay_queue::{Limit, RcpPortParams};
+use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
+use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
 use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
@@ -124,6 +133,10 @@ pub struct Scenario {
     pub inrpp: InrppNetwork,
     /// Ports of routers under RCP.
     pub rcp: RcpPortParams,
+    /// Ports of routers under Kick-Ass.
+    pub kickass: KickAssPortParams,
+    /// How hosts put pieces of datagrams together again.
+    pub reassembly: ReassemblyLimits,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -135,6 +148,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What happens to the network, in order of time.
     pub events: Vec<EventSpec>,
+    /// Packets that somebody forges.
+    pub attacks: Vec<Attack>,
     /// What is expected of its results.
     pub expect: Vec<Expectation>,
     /// What its CSV files hold that is not used, as sentences.
@@ -150,6 +165,8 @@ pub struct Node {
     pub is_host: bool,
     /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
     pub router: Option<Arc<Chosen<Routers>>>,
+    /// How a host puts pieces of datagrams together again; None: as the scenario says.
+    pub reassembly: Option<ReassemblyLimits>,
 }
 
 /// A link between two nodes.
@@ -184,6 +201,8 @@ pub struct LinkDirection {
     pub loss: f64,
     /// Losses that are not independent, in place of that probability.
     pub loss_model: Option<LossModel>,
+    /// What stands on the link and changes packets.
+    pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
     /// Bytes that each packet costs beside its own.
@@ -196,8 +215,20 @@ pub struct LinkDirection {
     pub port: Option<Arc<Chosen<Schemes>>>,
 }
 
+impl LinkDirection {
+    /// True if events and schedules may set its rate: where it follows a trace, the trace says it.
+    pub(crate) fn takes_rate(&self) -> bool {
+        !self.channel.is_trace()
+    }
+
+    /// True if events and schedules may set its probability of loss: a table of losses has none.
+    pub(crate) fn takes_loss(&self) -> bool {
+        self.loss_model.is_none()
+    }
+}
+
 /// A flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Host that opens and sends.
     pub src: NodeId,
@@ -206,14 +237,20 @@ pub struct Flow {
     /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows
     /// another.
     pub start: Time,
-    /// Bytes to send; None: without end.
+    /// What is drawn for each flow and added to its start.
+    pub start_law: Option<Law>,
+    /// Bytes to send, of a size that is drawn the most; None: without end.
     pub bytes: Option<u64>,
+    /// The law of its size, if that is drawn.
+    pub size_law: Option<SizeLaw>,
     /// What its application does beside writing all that at the start; None of most flows.
     pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<&'static str>,
     /// Its class in results; None: its protocol.
     pub class: Option<&'static str>,
+    /// Classes by size, in place of that.
+    pub by_size: Option<Arc<SizeClasses>>,
 }
 
 impl Flow {
@@ -224,6 +261,17 @@ impl Flow {
     /// True if nothing but the end of the run ends it.
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && !self.stops()
+    }
+    /// True if it is no lack that it has not started when the run ends.
+    pub fn is_spare(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.spare)
+    }
+    /// The classes that it may have under a run's `protocol`.
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
+        match &self.by_size {
+            Some(classes) => classes.names.clone(),
+            None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
+        }
     }
 }
 
@@ -322,6 +370,9 @@ impl Scenario {
                 "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
             ));
         }
+        if self.attacks.iter().any(|attack| attack.start >= until) {
+            notes.push(format!("attacks at until_s ({end} s) or later never happen"));
+        }
         if self.events.iter().any(|event| event.at >= until) {
             notes.push(format!("events at until_s ({end} s) or later never happen"));
         }
@@ -367,9 +418,11 @@ impl Scenario {
                     || direction.port.is_some()
             })
             || self.events.iter().any(lossy)
+            || !self.attacks.is_empty()
             || self.router.is_some()
             || self.nodes.iter().any(|node| node.router.is_some())
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
+            || self.flows.iter().any(|flow| flow.start_law.is_some() || flow.size_law.is_some())
     }
 }
 
@@ -481,6 +534,7 @@ fn read(
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = all_events((&file, &topology), (sources, base), &mut faults);
+    let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(&file, &mut faults);
@@ -503,11 +557,14 @@ fn read(
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
         rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
+        kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
+        reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),
         flows,
         events,
+        attacks,
         expect: Vec::new(),
         unused: sources.take_notes(),
     };
@@ -515,22 +572,28 @@ fn read(
     let tables = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
     scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
-    // Packets and caches have a size where all that they are made of is right.
-    let lost = &topology.lost;
-    let wrong = |faults: &Faults, keys: &[&str]| {
-        keys.iter().any(|key| faults.about(key) || lost.has_key(key))
-    };
-    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
-    if !wrong(&faults, &made_of) {
-        mtu_check::check(&scenario, &file, &topology, &mut faults);
-        if faults.is_empty() {
-            faults.keep(inrpp::check(&scenario, file.inrpp.as_ref()));
-        }
-        if faults.is_empty() {
-            faults.keep(network::check(&scenario));
-        }
-    }
+    check_sizes(&scenario, &file, &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
+}
+
+/// Packets and caches have a size where all that they are made of is right.
+fn check_sizes(
+    scenario: &Scenario,
+    file: &File,
+    topology: &topology::Topology,
+    faults: &mut Faults,
+) {
+    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
+    if made_of.iter().any(|key| faults.about(key) || topology.lost.has_key(key)) {
+        return;
+    }
+    mtu_check::check(scenario, file, topology, faults);
+    if faults.is_empty() {
+        faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
+    }
+    if faults.is_empty() {
+        faults.keep(network::check(scenario, topology));
+    }
 }
 
 /// Events and schedules, in order of time.

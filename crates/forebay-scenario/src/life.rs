@@ -90,6 +90,40 @@ impl Field for LawOf {
     }
 }
 
+/// How often a flow is repeated.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rounds {
+    /// So often.
+    Number(u32),
+    /// As often as there is time for.
+    UntilEnd,
+}
+
+/// The name of [`Rounds::UntilEnd`].
+const UNTIL_END: &str = "until-end";
+
+impl Field for Rounds {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::String(name) if name == UNTIL_END => Ok(Rounds::UntilEnd),
+            Value::Integer(_) => u32::read(item, key).map(Rounds::Number),
+            _ => Err(item.expected(key, format!("a number of rounds, or \"{UNTIL_END}\""))),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            Rounds::Number(rounds) => rounds.write(),
+            Rounds::UntilEnd => toml::Value::String(UNTIL_END.to_string()),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [u32::schema(), { "const": UNTIL_END }] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Rounds::Number(1))
+    }
+}
+
 /// The flow or the group that a flow follows.
 #[derive(Clone, Debug)]
 pub(super) enum Before {
@@ -121,9 +155,8 @@ impl Field for Before {
 /// The life of the first flow of a group, whom it follows left out; None if it has none.
 pub(super) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<Life>, Fault> {
     let write = flow.write.as_ref().map(|at| writing(at, mss_bytes)).transpose();
-    let start = flow.start.as_ref().map_or(Span::ZERO, |at| at.value);
     let stop = match flow.after {
-        None => check_stop(flow.stop.as_ref(), start),
+        None => start(flow).and_then(|(start, _)| check_stop(flow.stop.as_ref(), start)),
         Some(_) => check_after(flow),
     };
     let think = match (&flow.think, &flow.after, &flow.rounds) {
@@ -135,13 +168,34 @@ pub(super) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<Life>,
     };
     let (write, _) = both(write, both(stop, think))?;
     let stop = flow.stop.as_ref().map(|at| Time::ZERO + at.value);
-    let life = Life { after: None, stop, write };
+    let spare = flow.spare.as_ref().is_some_and(|at| at.value);
+    let life = Life { after: None, stop, write, spare };
     Ok((life != Life::default()).then_some(life))
+}
+
+/// The earliest start of the first flow of a group, and the law of what comes behind that.
+pub(super) fn start(flow: &FlowGroup) -> Result<(Span, Option<Law>), Fault> {
+    match &flow.start {
+        None => Ok((Span::ZERO, None)),
+        Some(At { value: LawOf(Law::Constant(start)), .. }) => Ok((*start, None)),
+        Some(at) => {
+            let stop = flow.stop.as_ref().map(|_| "`stop`: it may come before the start");
+            let every = flow.every.as_ref().map(|_| "`every`: it is drawn for each flow");
+            match stop.or(every) {
+                None => Ok((Span::ZERO, Some(at.value.0))),
+                Some(other) => {
+                    let text = format!("a start that is drawn, and {other}");
+                    Err(at.fault(Problem::Conflict(text)))
+                }
+            }
+        }
+    }
 }
 
 /// A flow that follows another has no start of its own, and is another.
 fn check_after(flow: &FlowGroup) -> Result<(), Fault> {
-    let given = [("start", &flow.start), ("every", &flow.every)];
+    let start = flow.start.as_ref().map(At::place);
+    let given = [("start", start), ("every", flow.every.as_ref().map(At::place))];
     let alone = given.map(|(key, given)| match given {
         Some(at) => {
             let text = format!("`{key}` of a flow that starts when another has ended (`after`)");
@@ -212,16 +266,41 @@ fn period(at: &At<LawOf>) -> Result<Law, Fault> {
     Err(at.fault(Problem::OutOfRange { found: at.value.write().to_string(), expected }))
 }
 
-/// Rounds of each flow of a group.
-pub(super) fn rounds(group: &FlowGroup) -> Result<usize, Fault> {
-    match &group.rounds {
-        Some(at) if at.value == 0 => {
+/// Rounds of each flow of a group, in a run that ends at `until`.
+pub(super) fn rounds(group: &FlowGroup, until: Option<Span>) -> Result<usize, Fault> {
+    let Some(at) = &group.rounds else { return Ok(1) };
+    let end = match at.value {
+        Rounds::Number(0) => {
             let (found, expected) = ("0".to_string(), "1 or more".to_string());
-            Err(at.fault(Problem::OutOfRange { found, expected }))
+            return Err(at.fault(Problem::OutOfRange { found, expected }));
         }
-        Some(at) => Ok(at.value as usize),
-        None => Ok(1),
+        Rounds::Number(rounds) => return Ok(rounds as usize),
+        Rounds::UntilEnd => {
+            [until, group.stop.as_ref().map(|at| at.value)].into_iter().flatten().min()
+        }
+    };
+    let missing = |key, meaning: &str| {
+        Err(at.fault(Problem::MissingKey { key, meaning: meaning.to_string() }))
+    };
+    let Some(end) = end else {
+        return missing("until_s", "rounds until the end need an end of the run; or `stop`");
+    };
+    let Some(law) = &group.think else {
+        return missing("think", "the time between rounds, which bounds their number");
+    };
+    match law.value.0.mean() {
+        mean if mean < Writing::SHORTEST => {
+            let expected = format!("{} or more", shown(&Writing::SHORTEST));
+            Err(law.fault(Problem::OutOfRange { found: law.value.write().to_string(), expected }))
+        }
+        mean => Ok(most_rounds(end.as_secs_f64() / mean.as_secs_f64())),
     }
+}
+
+/// More rounds than a user can have who thinks so often on average, and does nothing else: of an
+/// exponential law, a Poisson number, that is more with a probability below 1e-12.
+fn most_rounds(thoughts: f64) -> usize {
+    (thoughts + 8.0 * thoughts.sqrt() + 32.0).ceil() as usize
 }
 
 /// The flows of a group: one user after the other, each with all of its rounds.
@@ -407,7 +486,8 @@ pub(super) fn of_row(
     }
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });
-    let life = Life { after: None, stop: stop.map(|stop| Time::ZERO + stop), write };
+    let stop = stop.map(|stop| Time::ZERO + stop);
+    let life = Life { after: None, stop, write, spare: false };
     Ok((start, (life != Life::default()).then_some(life), after))
 }
 
@@ -447,6 +527,7 @@ pub(super) fn describe(life: &Life, group: &mut FlowGroup) {
         group.after = Some(At::new(Before::Number(flow.0 + 1)));
         group.think = Some(At::new(LawOf(think)));
     }
+    group.spare = life.spare.then(|| At::new(true));
     group.stop = life.stop.map(|stop| At::new(stop.since(Time::ZERO)));
     group.write = life.write.map(|Writing { rate, chunk_bytes, periods }| {
         let [on, off] = periods.map_or([None; 2], |both| both.map(Some));

@@ -2,14 +2,20 @@
 //! the run need.
 
 use crate::error::Fault;
+use crate::fields::At;
 use crate::item::whole;
 use crate::protocol::Bundle;
-use crate::registry::{Chosen, Kind, Line, RouterTraits, Routers, Schemes, line};
+use crate::registry::{
+    Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes, line,
+};
+use crate::text::shown;
+use crate::topology::{Origin, Topology};
 use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::NodeId;
 use forebay_net::{ForwardingSpec, SchemeSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Routers and ports of a run.
@@ -19,7 +25,7 @@ pub(super) struct Network {
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
-    needed: SchemeSpec,
+    needed: (SchemeTraits, SchemeSpec),
     /// What links between routers carry beyond their MTU for the protocols of the run, in bytes.
     mtu_room_bytes: u16,
 }
@@ -39,8 +45,15 @@ impl Network {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,
             Some(port) => self.schemes[&address(port)].clone(),
-            None => self.needed.clone(),
+            None => self.needed.1.clone(),
         }
+    }
+    /// On which links the scheme of that port can do its work; None: on all.
+    fn carries(&self, from: NodeId, wire: &LinkDirection) -> Option<Carries> {
+        let traits = wire.port.as_ref().map_or(self.needed.0, |port| port.line.traits);
+        // A host has no scheme.
+        let of_router = traits.carries.filter(|_| self.routers.contains_key(&from));
+        of_router.map(|carries| carries(&self.scheme(from, wire)))
     }
     /// What a link carries beyond its MTU, in bytes.
     pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
@@ -66,6 +79,14 @@ type Need = (&'static str, Bundle);
 impl Scenario {
     /// Routers and ports under one protocol, and under those that flows name.
     pub(super) fn network(&self, protocol: &'static str) -> Result<Network, Problem> {
+        let network = self.network_of(protocol)?;
+        match self.unfit(&network) {
+            Some(unfit) => Err(unfit.named(self)),
+            None => Ok(network),
+        }
+    }
+    /// The same, whether its ports can do their work or not.
+    fn network_of(&self, protocol: &'static str) -> Result<Network, Problem> {
         let names = self.protocols_under(protocol);
         let needs: Vec<Need> = names.into_iter().map(|name| (name, self.bundle(name))).collect();
         let routers = self.routers(&needs)?;
@@ -77,10 +98,10 @@ impl Scenario {
             }
         }
         let needed = match wires().all(|wire| wire.port.is_some()) {
-            true => SchemeSpec::None,
+            true => (SchemeTraits::NONE, SchemeSpec::None),
             false => match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
-                Some(port) => self.machine(&port)?,
-                None => SchemeSpec::None,
+                Some(port) => (port.line.traits, self.machine(&port)?),
+                None => (SchemeTraits::NONE, SchemeSpec::None),
             },
         };
         let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
@@ -175,11 +196,74 @@ impl Scenario {
     }
 }
 
+/// A link on which a port cannot do its work.
+struct Unfit {
+    link: usize,
+    /// 0: forward; 1: reverse.
+    direction: usize,
+    /// What is wrong with it.
+    key: &'static str,
+    problem: Problem,
+}
+
+impl Unfit {
+    /// The problem with the name of the link.
+    fn named(&self, scenario: &Scenario) -> Problem {
+        let name = &scenario.links[self.link].name;
+        Problem::Conflict(format!("the {} of `{name}`: {}", self.key, self.problem))
+    }
+    /// Where that stands, if it does.
+    fn place(&self, origins: &[[Rc<Origin>; 2]]) -> Option<At<()>> {
+        let origin = &origins[self.link][self.direction];
+        if self.key == RATE { origin.rate.clone() } else { origin.mtu.clone() }
+    }
+}
+
+const RATE: &str = "rate";
+const MTU: &str = "mtu_bytes";
+
+impl Scenario {
+    /// The first link on which a port cannot do its work.
+    fn unfit(&self, network: &Network) -> Option<Unfit> {
+        for (link, both) in self.links.iter().enumerate() {
+            let ends = [(both.a, &both.forward), (both.b, &both.reverse)];
+            for (direction, (from, wire)) in ends.into_iter().enumerate() {
+                let carries = network.carries(from, wire);
+                if let Some((key, problem)) = carries.and_then(|carries| misfit(wire, &carries)) {
+                    return Some(Unfit { link, direction, key, problem });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What of a link a port cannot work with.
+fn misfit(wire: &LinkDirection, carries: &Carries) -> Option<(&'static str, Problem)> {
+    let Carries { by, rates: (low, high), mtu_bytes, why } = *carries;
+    if wire.rate < low || wire.rate > high {
+        let expected = format!("{} to {} for ports of {by}", shown(&low), shown(&high));
+        return Some((RATE, Problem::OutOfRange { found: shown(&wire.rate), expected }));
+    }
+    if wire.mtu_bytes < mtu_bytes {
+        let expected = format!("at least {mtu_bytes} bytes for ports of {by}: {why}");
+        return Some((MTU, Problem::OutOfRange { found: wire.mtu_bytes.to_string(), expected }));
+    }
+    None
+}
+
 /// Errors if routers or ports do not go with a protocol that is compared.
-pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+pub(super) fn check(scenario: &Scenario, topology: &Topology) -> Result<(), Fault> {
     for protocol in &scenario.protocols {
-        let network = scenario.network(protocol);
-        network.map_err(|problem| Fault::at(whole(0), "protocols", problem))?;
+        let fault = |problem| Fault::at(whole(0), "protocols", problem);
+        let network = scenario.network_of(protocol).map_err(fault)?;
+        if let Some(unfit) = scenario.unfit(&network) {
+            let place = unfit.place(&topology.origins);
+            return Err(match place {
+                Some(place) => place.fault(unfit.problem),
+                None => fault(unfit.named(scenario)),
+            });
+        }
     }
     Ok(())
 }

@@ -3,8 +3,10 @@
 use super::error::{Fault, Problem};
 use super::fields::At;
 use super::file::{CsvFiles, File, FlowGroup};
+use super::life;
 use super::topology::MAX_ENTITIES;
 use crate::memory_estimate::{MemoryEstimate, Outline, Size};
+use forebay_base::Span;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -26,15 +28,22 @@ pub(super) fn outline(file: &File, base: &Path) -> Outline {
         outline.links += if group.value.attach.is_some() { count } else { 0 };
     }
     let groups = file.flows.iter().flat_map(|at| &at.value);
-    outline.flows += groups.map(|group| flows_of(&group.value)).fold(0, u64::saturating_add);
+    let until = until(file);
+    let flows = groups.map(|group| flows_of(&group.value, until));
+    outline.flows += flows.fold(0, u64::saturating_add);
     outline
 }
 
 fn number(count: Option<&At<u32>>) -> u64 {
     count.map_or(1, |count| u64::from(count.value))
 }
-fn flows_of(group: &FlowGroup) -> u64 {
-    number(group.count.as_ref()) * number(group.rounds.as_ref())
+/// Whoever makes the flows says what is wrong with their rounds.
+fn flows_of(group: &FlowGroup, until: Option<Span>) -> u64 {
+    let rounds = life::rounds(group, until).unwrap_or(0) as u64;
+    number(group.count.as_ref()).saturating_mul(rounds)
+}
+fn until(file: &File) -> Option<Span> {
+    file.until_s.as_ref().map(|at| at.value.0)
 }
 
 /// Rows of a CSV file below the names of its columns. Whoever reads it says what is wrong with it.
@@ -61,20 +70,21 @@ pub(super) fn check(file: &File) -> Result<(), Fault> {
     let attached = groups.filter(|group| group.value.attach.is_some());
     let hosts = attached.map(|group| {
         let count = group.value.count.as_ref();
-        (count, number(count))
+        (count.map(At::place), number(count))
     });
     let flows = file.flows.iter().flat_map(|at| &at.value).map(|at| {
         let group = &at.value;
-        (group.rounds.as_ref().or(group.count.as_ref()), flows_of(group))
+        let rounds = group.rounds.as_ref().map(At::place);
+        (rounds.or(group.count.as_ref().map(At::place)), flows_of(group, until(file)))
     });
     within("hosts", hosts, |nodes| Outline { nodes, links: nodes, flows: 0 })?;
     within("flows", flows, |flows| Outline { flows, ..Outline::default() })
 }
 
 /// Refuse a group that is too large, and one that is with those before it.
-fn within<'a>(
+fn within(
     what: &str,
-    counts: impl Iterator<Item = (Option<&'a At<u32>>, u64)>,
+    counts: impl Iterator<Item = (Option<At<()>>, u64)>,
     of: fn(u64) -> Outline,
 ) -> Result<(), Fault> {
     let mut all = 0u64;

@@ -3,7 +3,7 @@
 //! An algorithm that works over plain routers needs no line here: the one in the table of
 //! algorithms is enough.
 
-use crate::{inrpp, rcp};
+use crate::{inrpp, kickass, rcp};
 
 /// What a protocol needs beside its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
@@ -47,7 +47,7 @@ impl ReferenceMode {
 }
 
 /// The protocols of the table that need something.
-const BUNDLES: &[(&str, Bundle)] = &[rcp::BUNDLE, inrpp::BUNDLE];
+const BUNDLES: &[(&str, Bundle)] = &[rcp::BUNDLE, inrpp::BUNDLE, kickass::BUNDLE];
 
 impl Bundle {
     /// What a protocol has that needs nothing.

@@ -7,7 +7,7 @@ use super::fields::{
 };
 use super::item::{Item, Value, whole};
 use super::protocol::Bundle;
-use super::registry::{Made, Params, Schemes};
+use super::registry::{Made, Params, SchemeTraits, Schemes};
 use super::text::shown;
 use super::units::Number;
 use forebay_base::Span;
@@ -56,7 +56,7 @@ pub(super) const BUNDLE: (&str, Bundle) = ("rcp", Bundle { port: Some("rcp"), ..
 
 /// The scheme in scenarios.
 pub(super) const PARAMS: Params<Schemes> =
-    Params { name: "rcp", schema, make, over: Some(over), traits: () };
+    Params { name: "rcp", schema, make, over: Some(over), traits: SchemeTraits::NONE };
 
 fn schema() -> Json {
     section_schema::<RcpTable>()

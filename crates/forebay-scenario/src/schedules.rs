@@ -118,13 +118,13 @@ impl Step {
     }
 }
 
-/// A link that follows a trace has no rate to set, and one with a loss model no probability.
+/// Errors if it sets what the link does not take.
 fn check(schedule: &At<ScheduleKey>, steps: &[Step], link: &LinkDirection) -> Result<(), Fault> {
     let conflict = |text: &str| Err(schedule.fault(Problem::Conflict(text.into())));
-    if link.channel.is_trace() && steps.iter().any(|step| step.rate.is_some()) {
+    if !link.takes_rate() && steps.iter().any(|step| step.rate.is_some()) {
         return conflict("it sets the rate of a link that follows a trace");
     }
-    if link.loss_model.is_some() && steps.iter().any(|step| step.loss.is_some()) {
+    if !link.takes_loss() && steps.iter().any(|step| step.loss.is_some()) {
         return conflict("it sets the loss probability of a link with a table of losses");
     }
     Ok(())

@@ -7,14 +7,16 @@ use super::file::{
     Queue, QueueTable, RouterEntry, RouterTable,
 };
 use super::losses::LossKey;
+use super::middleboxes::MiddleboxTable;
 use super::named::Named;
 use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
-    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, events, expect, inrpp, life, rcp,
-    tcp, tcp_of,
+    Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, attacks, events, expect, inrpp,
+    kickass, life, rcp, reassembly, sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
+use forebay_net::Law;
 use forebay_queue::Limit;
 use std::fmt::Write;
 
@@ -75,7 +77,8 @@ fn file(scenario: &Scenario) -> File {
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
     let host = |node: &super::Node| {
         let name = At::new(node.name.clone());
-        HostEntry(HostGroup { name, ..HostGroup::default() })
+        let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
+        HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
     };
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
@@ -93,6 +96,8 @@ fn file(scenario: &Scenario) -> File {
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: rcp::describe(scenario).map(At::new),
+        kickass: kickass::describe(scenario).map(At::new),
+        reassembly: reassembly::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),
@@ -101,6 +106,7 @@ fn file(scenario: &Scenario) -> File {
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
         flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
         events: some(all(events)),
+        attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,
         expect: expect::describe(scenario),
     }
@@ -134,16 +140,20 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
     // What one direction says the other takes over, unless it says something else.
     let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
+    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
+    let params = |wire| params(wire, (named, boxed));
     LinkEntry {
         a: At::new(a),
         b: At::new(b),
         name: some(link.name.clone()),
-        reverse: (!symmetric).then(|| At::new(params(&link.reverse, named))),
-        params: params(&link.forward, named),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
+        params: params(&link.forward),
     }
 }
 
-fn params(wire: &LinkDirection, named: bool) -> LinkParams {
+/// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
+/// middlebox.
+fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
     let limit = match wire.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
@@ -169,6 +179,7 @@ fn params(wire: &LinkDirection, named: bool) -> LinkParams {
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
         loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
+        middlebox: boxed.then(|| At::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
@@ -180,13 +191,16 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
     let mut group = FlowGroup {
         src: At::new(src),
         dst: At::new(dst),
-        start: some(flow.start.since(Time::ZERO)),
-        bytes: flow.bytes.map(|bytes| At::new(Bytes(bytes))),
-        endless: flow.bytes.is_none().then(|| At::new(true)),
+        start: some(life::LawOf(match flow.start_law {
+            None => Law::Constant(flow.start.since(Time::ZERO)),
+            Some(law) => law,
+        })),
         protocol: flow.protocol.map(|name| At::new(name.to_string())),
         class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
+    let size = (flow.bytes, flow.size_law.as_ref());
+    sizes::describe(size, flow.by_size.as_deref(), &mut group);
     if let Some(life) = &flow.life {
         life::describe(life, &mut group);
     }

@@ -14,8 +14,9 @@ use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::MAX_DELAY;
-use super::{Link, LinkDirection, Node};
+use super::{Link, LinkDirection, Node, reassembly};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_net::ReassemblyLimits;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -41,6 +42,8 @@ pub(super) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
+    /// How hosts put pieces together that say nothing of it.
+    pub reassembly: ReassemblyLimits,
     traces: TraceFiles,
     /// What is not here because it was declared wrongly.
     pub lost: Lost,
@@ -55,7 +58,9 @@ pub(super) fn expand(
     faults: &mut Faults,
 ) -> Topology {
     let traces = TraceFiles::new(base);
-    let mut topology = Topology { lost, traces, ..Topology::default() };
+    let limits = reassembly::resolve(file.reassembly.as_ref(), ReassemblyLimits::default());
+    let reassembly = faults.or(limits, ReassemblyLimits::default());
+    let mut topology = Topology { lost, traces, reassembly, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -213,7 +218,7 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host, router: None });
+        self.nodes.push(Node { name, is_host, router: None, reassembly: None });
         self.ports.push(Vec::new());
         Ok(id)
     }
@@ -221,6 +226,11 @@ impl Topology {
     fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
+        if let (Some(at), None) = (&host.delay_step, host.count.as_ref().and(host.attach.as_ref()))
+        {
+            let text = "`delay_step` is of a group of hosts with `count` and `attach`";
+            return Err(at.fault(Problem::Conflict(text.into())));
+        }
         if let Some(count) = &host.count {
             if !host.name.value.contains("{}") {
                 let text =
@@ -233,9 +243,12 @@ impl Topology {
                 return Err(count.fault(too_many("links of one node", count.value as usize)));
             }
         }
+        let given = host.reassembly.as_ref();
+        let limits = given.map(|_| reassembly::resolve(given, self.reassembly)).transpose()?;
         for number in numbers {
             let name = numbered(&host.name, number)?;
-            self.add_node(name, true, |problem| host.name.fault(problem))?;
+            let id = self.add_node(name, true, |problem| host.name.fault(problem))?;
+            self.nodes[id.index()].reassembly = limits;
         }
         Ok(())
     }
@@ -243,10 +256,13 @@ impl Topology {
     /// The access links of a group.
     fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
-        let Some((router, wires)) = self.access(group, defaults)? else { return Ok(()) };
-        for number in numbers(host.count.as_ref(), host.first.as_ref())? {
+        let Some((router, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
+        for (i, number) in (0..).zip(numbers(host.count.as_ref(), host.first.as_ref())?) {
             let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
+            if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
+                step_delay(&mut wires, at, i)?;
+            }
             self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
         }
         Ok(())
@@ -436,6 +452,7 @@ pub(super) fn numbers(
 /// Where the values of one direction stand, for what is found wrong with them later.
 #[derive(Debug)]
 pub(super) struct Origin {
+    pub rate: Option<At<()>>,
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
@@ -445,6 +462,20 @@ pub(super) struct Origin {
 struct Placed {
     wire: LinkDirection,
     origin: Rc<Origin>,
+}
+
+/// More delay in both directions of the access link of host number `i` of a group.
+fn step_delay(wires: &mut [Placed; 2], step: &At<Span>, i: u64) -> Result<(), Fault> {
+    for placed in wires {
+        let delay = placed.wire.delay + step.value;
+        if delay > MAX_DELAY {
+            let found = format!("delay of host {i}: {}", shown(&delay));
+            let expected = "at most 1000s on a link".to_string();
+            return Err(step.fault(Problem::OutOfRange { found, expected }));
+        }
+        placed.wire.delay = delay;
+    }
+    Ok(())
 }
 
 /// Both directions of a link whose table is `owner`.
@@ -489,6 +520,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         reorder: params.reorder.as_ref().is_some_and(|at| at.value),
         loss,
         loss_model,
+        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
         mtu_bytes: mtu.map_or(1500, |at| at.value),
         overhead_bytes: overhead_bytes(params, &channel),
         channel,
@@ -496,8 +528,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         discipline,
         port,
     };
-    let origin =
-        Rc::new(Origin { limit, mtu: mtu.map(At::place), schedule: params.schedule.clone() });
+    let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
+    let origin = Rc::new(Origin { rate, limit, mtu, schedule: params.schedule.clone() });
     Ok(Placed { wire, origin })
 }
 

@@ -47,6 +47,7 @@ const SIZE_UNITS: Units = &[
 ];
 const RATE_EXPECTED: &str = "a rate such as \"10Mbit/s\"";
 const TIME_EXPECTED: &str = "a time such as \"5ms\"";
+const SHARE_EXPECTED: &str = "a share such as 0.9 or \"90%\"";
 const SIZE_EXPECTED: &str = "a size such as 10000 or \"10kB\"";
 const ROOM_EXPECTED: &str = "a size such as \"10MB\" or a time such as \"8s\"";
 const LIMIT_EXPECTED: &str =
@@ -146,8 +147,22 @@ pub(super) fn in_unit_of(metric: &MetricDoc, item: &Item, key: &str) -> Result<f
             read_units(item, key, RATE_UNITS, RATE_EXPECTED).map(|bps| bps as f64)
         }
         Unit::Bytes => Bytes::read(item, key).map(|bytes| bytes.0 as f64),
-        Unit::Share | Unit::Plain | Unit::Count => Err(item.expected(key, "a number")),
+        Unit::Share => percent(item, key),
+        Unit::Plain | Unit::Count => Err(item.expected(key, "a number")),
     }
+}
+
+/// The share that a text such as "90%" says: the float that is nearest to it.
+fn percent(item: &Item, key: &str) -> Result<f64, Fault> {
+    let Value::String(text) = &item.value else {
+        return Err(item.expected(key, SHARE_EXPECTED));
+    };
+    let read = quantity(text).map_err(|why| unread(item, key, SHARE_EXPECTED, text, why))?;
+    if read.unit == "%" {
+        return Ok(read.digits as f64 / 10f64.powi(read.decimals as i32 + 2));
+    }
+    let (problem, hint) = unit_problem(SHARE_EXPECTED, text, &["%"]);
+    Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
 }
 
 fn unread(item: &Item, key: &str, expected: &'static str, text: &str, why: Unread) -> Fault {

@@ -1,7 +1,7 @@
 //! Results of a simulation.
 
 use forebay_base::{Rate, Span, Time};
-use forebay_net::{AnyLink, LinkStats};
+use forebay_net::{AnyLink, LinkStats, MiddleboxCounts};
 use forebay_transport::{Connection, Counters, EndCause, RttSummary};
 
 /// The result of a flow so far.
@@ -25,7 +25,8 @@ pub struct FlowOutcome {
     pub held_back: [Span; 2],
     /// Round-trip times that the sender saw on its first path.
     pub rtt: RttSummary,
-    /// It never starts: it follows another flow, and its start would be at or after its stop.
+    /// It never starts: it follows another flow, and its start would be at or after its stop; or it
+    /// is a spare one that has not started so far.
     pub skipped: bool,
     /// Why and when the sender's end ended.
     pub ended: Option<(EndCause, Time)>,
@@ -72,6 +73,10 @@ impl LinkOutcome<'_> {
     /// Counts.
     pub fn stats(&self) -> LinkStats {
         self.link.stats(self.now)
+    }
+    /// What the middlebox on it did.
+    pub fn middlebox(&self) -> MiddleboxCounts {
+        self.link.middlebox()
     }
     /// Time spent transmitting.
     pub fn busy(&self) -> Span {

@@ -9,7 +9,7 @@ use crate::part::{Part, SimDriver};
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Forgery, Horizon, Knowledge};
 use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
@@ -116,15 +116,19 @@ impl Simulation {
         let network = Network::build(spec, seed, all_queued)?;
         let threads = options.threads.max(1);
         let division = match &options.observer {
+            None if threads > 1 && spec.forgeries().any(|f| f.knows == Knowledge::Sequence) => {
+                Division::whole(spec, Some(FewerThreads::Forged))
+            }
             Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
             _ => divide(spec, &network, threads),
         };
         let Division { owner, parts, threads, lookahead, fewer } = division;
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
-        // The simple engine is the reference for look-ahead. Packets from outside may come from
-        // anywhere.
-        let looks_ahead = !binary_heap && !options.bytes && options.injections.is_empty();
+        // The simple engine is the reference for look-ahead. Packets from outside and forged ones
+        // may come from anywhere.
+        let only_own = options.injections.is_empty() && spec.forgeries().next().is_none();
+        let looks_ahead = !binary_heap && !options.bytes && only_own;
         let mut driver = || {
             let agenda = if binary_heap { Agenda::binary() } else { Agenda::calendar() };
             SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
@@ -276,10 +280,11 @@ impl Simulation {
     }
     /// The result of a flow so far.
     pub fn flow(&self, flow: FlowId) -> FlowOutcome {
-        let src = self.workload().flows()[flow.index()].src;
-        let skipped = self.fabric_of(src).is_skipped(flow);
+        let spec = &self.workload().flows()[flow.index()];
+        let skipped = self.fabric_of(spec.src).is_skipped(flow);
         let connection = |role| self.connection(flow, role);
         let (client, server) = (connection(Role::Client), connection(Role::Server));
+        let skipped = skipped || spec.is_spare() && client.is_none();
         FlowOutcome::new(self.now, skipped, client, server)
     }
     /// One-way delays of data packets so far, for flows with this transport: from when a socket
@@ -388,7 +393,9 @@ fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<Ev
             | NetEvent::Loss(link, _)
             | NetEvent::Down(link)
             | NetEvent::Up(link) => spec.links[link.index()].from,
-            NetEvent::Restart(node) | NetEvent::Route { node, .. } => node,
+            NetEvent::Restart(node)
+            | NetEvent::Route { node, .. }
+            | NetEvent::Forge(Forgery { node, .. }) => node,
         };
         of_parts[owner[node.index()] as usize].push_back(event);
     }

@@ -53,7 +53,7 @@ fn random_life(rng: &mut Rng, start: Time) -> Life {
             ..write
         },
     });
-    Life { after: None, stop, write }
+    Life { stop, write, ..Life::default() }
 }
 
 fn random_span(rng: &mut Rng, most_ns: f64) -> Span {

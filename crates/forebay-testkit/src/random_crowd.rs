@@ -18,6 +18,9 @@ pub struct Crowd {
     pub pooled: Vec<bool>,
     /// Max-min share of each flow, with headers, in bit/s.
     pub shares_bps: Vec<f64>,
+    /// What each flow has if all flows of each link take their turns, in bit/s: its share while
+    /// caches further on fill, and nobody has asked those yet who have less there.
+    pub turns_bps: Vec<f64>,
     /// Round trip of each flow over empty links.
     pub rtts: Vec<Span>,
     /// When the last flow starts.
@@ -57,6 +60,7 @@ pub fn crowd(seed: u64) -> Crowd {
         })
         .collect();
     let shares_bps = max_min(&rates, &plans, &demands);
+    let turns_bps = turns(&rates, &plans, &demands);
     let mut world = World::new();
     let limits = caches(&mut rng, (&plans, &rates, &rtts));
     let settings = settings(limits);
@@ -77,7 +81,7 @@ pub fn crowd(seed: u64) -> Crowd {
     }
     let last_start = plans.iter().map(|plan| plan.start).max().expect("flows");
     let pooled = plans.iter().map(|plan| plan.pooled).collect();
-    Crowd { spec: world.spec, pooled, shares_bps, rtts, last_start }
+    Crowd { spec: world.spec, pooled, shares_bps, turns_bps, rtts, last_start }
 }
 
 fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
@@ -107,6 +111,16 @@ fn caches(rng: &mut Rng, (plans, rates, rtts): (&[Plan], &[Rate], &[Span])) -> C
     let high_bytes = (log_uniform(rng, 10.0, 200.0) * PACKET_BYTES as f64) as u64;
     let low_bytes = 1 + rng.below(high_bytes);
     CacheLimits { low_bytes, high_bytes, total_bytes: high_bytes + room }
+}
+
+/// Each link shared alike by all that cross it, whatever else they cross.
+fn turns(rates: &[Rate], plans: &[Plan], demands: &[Vec<usize>]) -> Vec<f64> {
+    let crossing = |link: usize| demands.iter().filter(|way| way.contains(&link)).count();
+    let turn = |&link: &usize| rates[link].bps() as f64 / crossing(link) as f64;
+    let of = |(plan, way): (&Plan, &Vec<usize>)| {
+        way.iter().map(turn).fold(plan.access.bps() as f64, f64::min)
+    };
+    plans.iter().zip(demands).map(of).collect()
 }
 
 /// Progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2): all rates rise
@@ -154,5 +168,8 @@ mod tests {
         let shares = max_min(&[Rate::mbps(12), Rate::mbps(6)], &plans, &demands);
         // Of 6 Mbit/s one takes 1, the others 2.5 each; of 12 what is left is more than a host has.
         assert_eq!(shares, [2.5e6, 9e6, 2.5e6, 1e6]);
+        // Two on the one, three on the other.
+        let turns = turns(&[Rate::mbps(12), Rate::mbps(6)], &plans, &demands);
+        assert_eq!(turns, [2e6, 6e6, 2e6, 1e6]);
     }
 }

@@ -28,6 +28,7 @@ pub fn link(rate: Rate, delay: Span, queue_bytes: u64) -> LinkSpec {
         reorder: false,
         loss: 0.0,
         loss_model: None,
+        middlebox: None,
         mtu_bytes: 1500,
         overhead_bytes: 0,
         queue: QueueSpec::DropTail(Limit::Bytes(queue_bytes)),

@@ -162,7 +162,7 @@ fn chain(stop: Option<Time>, thinks: &[Law]) -> World {
     add(&mut world, ends, Some(100), Life::default());
     for (number, &think) in (0..).zip(thinks) {
         let after = Some(After { flow: FlowId(number), think });
-        add(&mut world, ends, Some(100), Life { after, stop, write: None });
+        add(&mut world, ends, Some(100), Life { after, stop, ..Life::default() });
     }
     world
 }

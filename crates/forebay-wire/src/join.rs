@@ -1,5 +1,6 @@
-//! Putting fragments together that are known by their own bytes only.
+//! Putting fragments together by their bytes.
 
+use crate::emit::emit;
 use crate::error::ParseError;
 use crate::ipv4::{self, Ipv4};
 use crate::parse::parse;
@@ -12,8 +13,8 @@ use forebay_base::{Arena, Cold, Ecn, Kind, Packet};
 /// is (RFC 3168 section 5.3).
 ///
 /// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs
-/// differ, if one of them was cut from a datagram in this arena ([`Arena::reassemble`] joins
-/// those), or if the whole is longer than 65 535 bytes.
+/// differ, or if the whole is longer than 65 535 bytes. Pieces cut from datagrams in this arena count
+/// as their bytes. ([`Arena::reassemble`] joins those of one datagram without.)
 pub fn join(
     pieces: &mut Vec<Packet>,
     plan: &AddressPlan,
@@ -32,7 +33,12 @@ fn joined_bytes(
 ) -> Result<Vec<u8>, ParseError> {
     let first = pieces.first().ok_or(ParseError::Pieces)?;
     let head = cold_of(first, arena)?;
-    let body_len = contiguous_len(pieces, arena)?;
+    check_contiguous(pieces, arena)?;
+    let mut body = Vec::new();
+    for piece in pieces {
+        append_body(piece, plan, arena, &mut body)?;
+    }
+    let body_len = body.len();
     let header_len = ipv4::MIN_HEADER + head.ip_options.len().next_multiple_of(4);
     if header_len + body_len > usize::from(u16::MAX) {
         return Err(ParseError::Length);
@@ -56,9 +62,7 @@ fn joined_bytes(
     let header_len = ip.write(body_len, &mut header);
     let mut bytes = Vec::with_capacity(header_len + body_len);
     bytes.extend_from_slice(&header[..header_len]);
-    for piece in pieces {
-        bytes.extend_from_slice(cold_of(piece, arena)?.body.as_deref().ok_or(ParseError::Pieces)?);
-    }
+    bytes.append(&mut body);
     Ok(bytes)
 }
 
@@ -67,8 +71,25 @@ fn cold_of<'a>(piece: &Packet, arena: &'a Arena) -> Result<&'a Cold, ParseError>
     cold.ok_or(ParseError::Pieces)
 }
 
-/// Bytes behind the IP header of the datagram, if the pieces are all of it and of nothing else.
-fn contiguous_len(pieces: &[Packet], arena: &Arena) -> Result<usize, ParseError> {
+/// Append the bytes of a piece behind its IP header.
+fn append_body(
+    piece: &Packet,
+    plan: &AddressPlan,
+    arena: &Arena,
+    out: &mut Vec<u8>,
+) -> Result<(), ParseError> {
+    if let Some(body) = &cold_of(piece, arena)?.body {
+        out.extend_from_slice(body);
+        return Ok(());
+    }
+    let start = out.len();
+    emit(piece, arena, plan, out).map_err(|PlanError(_)| ParseError::UnknownAddress)?;
+    out.drain(start..start + usize::from(piece.header_len()));
+    Ok(())
+}
+
+/// Errors unless the pieces are all of a datagram and of nothing else.
+fn check_contiguous(pieces: &[Packet], arena: &Arena) -> Result<(), ParseError> {
     let identity = |piece: &Packet| -> Result<_, ParseError> {
         let cold = cold_of(piece, arena)?;
         let protocol = cold.piece.ok_or(ParseError::Pieces)?.protocol;
@@ -77,7 +98,7 @@ fn contiguous_len(pieces: &[Packet], arena: &Arena) -> Result<usize, ParseError>
     let mut next = 0;
     for (at, packet) in pieces.iter().enumerate() {
         let cold = cold_of(packet, arena)?;
-        let (piece, body) = cold.piece.zip(cold.body.as_ref()).ok_or(ParseError::Pieces)?;
+        let piece = cold.piece.ok_or(ParseError::Pieces)?;
         let last = at + 1 == pieces.len();
         if identity(packet)? != identity(&pieces[0])?
             || usize::from(piece.offset) != next
@@ -85,7 +106,7 @@ fn contiguous_len(pieces: &[Packet], arena: &Arena) -> Result<usize, ParseError>
         {
             return Err(ParseError::Pieces);
         }
-        next += body.len();
+        next += usize::from(packet.payload_len());
     }
-    Ok(next)
+    Ok(())
 }

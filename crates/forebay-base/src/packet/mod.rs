@@ -13,7 +13,6 @@ pub use hash::Signature;
 pub use tcp_fields::{TcpFields, TcpFlags};
 
 use crate::arena::{Arena, Cold, Handle};
-use crate::fragment::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::time::Time;
 use core::fmt;
@@ -21,6 +20,10 @@ use packed_fields::{
     DONT_FRAGMENT, ECN_MASK, KIND_MASK, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6,
 };
 
+/// An IPv4 header without options, in bytes.
+pub const IPV4_HEADER_BYTES: u16 = 20;
+/// An IPv6 header, in bytes.
+pub const IPV6_HEADER_BYTES: u16 = 40;
 /// The time to live that hosts send with.
 pub const MAX_TTL: u8 = 64;
 

@@ -5,8 +5,8 @@ use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Law, LinkDirection, LossModel, Scenario,
-    Writing,
+    After, Attack, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Fragments, Knowledge, Law,
+    LinkDirection, LossModel, MiddleboxSpec, Scenario, StripOptions, Writing,
 };
 use std::fmt::Write;
 
@@ -86,6 +86,8 @@ fn facts(scenario: &Scenario) -> String {
         });
         rows.extend(text.map(|text| ("Events", text)));
     }
+    rows.extend(middleboxes(scenario).into_iter().map(|text| ("Middlebox", text)));
+    rows.extend(scenario.attacks.iter().map(|a| ("Attack", attack(a, scenario))));
     let expected = scenario.expect.iter().map(expect::expected);
     let labels = std::iter::once("Expects").chain(std::iter::repeat(""));
     rows.extend(labels.zip(expected));
@@ -94,6 +96,52 @@ fn facts(scenario: &Scenario) -> String {
         format!("{label:<11}{}", wrapped.trim_start())
     });
     lines.collect()
+}
+
+/// What stands on links and changes packets, a line for each direction.
+fn middleboxes(scenario: &Scenario) -> Vec<String> {
+    let of = |name: String, spec: &MiddleboxSpec| {
+        let strips = match &spec.strip {
+            StripOptions::None => None,
+            StripOptions::Unknown => Some("strips unknown TCP options".to_string()),
+            StripOptions::Kinds(kinds) => {
+                let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+                Some(format!("strips TCP options {}", kinds.join(", ")))
+            }
+        };
+        let fragments = match spec.fragments {
+            Fragments::Pass => None,
+            Fragments::Drop => Some("drops fragments"),
+            Fragments::Whole => Some("puts datagrams together"),
+            Fragments::Pieces => Some("holds pieces until all are there"),
+        };
+        let df = spec.set_df.then_some("sets DF");
+        let does = strips.into_iter().chain(df.into_iter().chain(fragments).map(String::from));
+        format!("{name}: {}", does.collect::<Vec<_>>().join("; "))
+    };
+    let directions = scenario.links.iter().flat_map(|link| {
+        let reverse = format!("{} reverse", link.name);
+        [(link.name.clone(), &link.forward), (reverse, &link.reverse)]
+    });
+    directions.filter_map(|(name, wire)| Some(of(name, wire.middlebox.as_ref()?))).collect()
+}
+
+fn attack(attack: &Attack, scenario: &Scenario) -> String {
+    let from = &scenario.nodes[attack.from.index()].name;
+    let knows = match attack.knows {
+        Knowledge::Receiver => "the receiver alone",
+        Knowledge::Addresses => "the addresses",
+        Knowledge::Ports => "addresses and ports",
+        Knowledge::Sequence => "addresses, ports and sequence number",
+    };
+    format!(
+        "{from} forges {} of flow {}, of {} bytes, from {} s on, one each {}; it knows {knows}",
+        counted(attack.count as usize, "leading piece"),
+        attack.flow.0 + 1,
+        attack.lead_bytes,
+        seconds(attack.start),
+        span(attack.every),
+    )
 }
 
 /// A number and what is counted, such as "1 router".

@@ -118,6 +118,7 @@ fn join(spec: &mut NetSpec, (a, b): (usize, usize), rate: Rate, delay: Span) {
             reorder: false,
             loss: 0.0,
             loss_model: None,
+            middlebox: None,
             mtu_bytes: 1500,
             overhead_bytes: 0,
             queue: QueueSpec::DropTail(Limit::Bytes(rate.bytes_in(Span::from_millis(10)))),

@@ -94,6 +94,10 @@ fn clock_start(outcome: &FlowOutcome, clock: FctClock) -> Option<Time> {
     }
 }
 
+fn handshake(outcome: &FlowOutcome) -> Option<Span> {
+    Some(outcome.established_at?.since(outcome.opened_at?))
+}
+
 /// Goodput in the flow's part of a window that begins at `from` and ends at `now`, given what had
 /// arrived at `from`.
 fn goodput(outcome: &FlowOutcome, clock: FctClock, from: (Time, u64), now: Time) -> Option<f64> {
@@ -144,6 +148,7 @@ pub(crate) fn flows_of(
             bytes: flow.bytes,
             received_bytes: outcome.received_bytes,
             fct_s: fct(&outcome, bounds.clock).map(seconds),
+            handshake_s: handshake(&outcome).map(seconds),
             goodput_bps: goodput(&outcome, bounds.clock, from, simulation.now()),
             rtt_mean_ms: seen.then_some(outcome.rtt.mean_ms),
             rtt_p95_ms: seen.then_some(outcome.rtt.p95_ms),
@@ -226,13 +231,16 @@ fn of_flows(
     let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
     fcts.sort_by(f64::total_cmp);
     let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(|flow| count(flow)).sum();
-    let outcomes = flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
+    let outcomes = || flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
+    let established = outcomes().filter_map(|outcome| fct(&outcome, FctClock::Established));
+    let established: Vec<f64> = established.map(seconds).collect();
     // Nobody waits for those that will never be.
-    let done = outcomes.filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
+    let done = outcomes().filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
     let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
     let first = first_start(simulation, spec, flows.iter().copied());
     FlowMetrics {
         afct_s: mean(&fcts),
+        afct_established_s: mean(&established),
         fct_p50_s: quantile(&fcts, 0.5),
         fct_p99_s: quantile(&fcts, 0.99),
         all_done_s: last.zip(first).map(|(last, first)| seconds(last.since(first))),
@@ -269,6 +277,11 @@ fn put_links(
     let busy = |i: usize| {
         seconds(simulation.link(LinkId(i as u32)).busy().saturating_sub(mark.links[i].0))
     };
+    for middlebox in all().into_iter().map(|i| simulation.link(LinkId(i as u32)).middlebox()) {
+        metrics.options_stripped += middlebox.options_stripped;
+        metrics.df_set += middlebox.df_set;
+        metrics.pieces_joined += middlebox.pieces_joined;
+    }
     let marks = |i: usize| simulation.link(LinkId(i as u32)).stats().marked;
     let marked = all().into_iter().map(|i| (names.of(i).to_string(), marks(i)));
     metrics.ce_marks_by_link = marked.filter(|(_, marks)| *marks > 0).collect();
@@ -285,7 +298,10 @@ fn put_links(
     let waits = stats.waits.since(&before.waits);
     metrics.queue_delay_link = Some(names.of(busiest).to_string());
     metrics.queue_delay_mean_ms = waits.mean().map(milliseconds);
-    metrics.queue_delay_p95_ms = waits.quantile(0.95).map(milliseconds);
+    let quantile = |q| waits.quantile(q).map(milliseconds);
+    metrics.queue_delay_p50_ms = quantile(0.5);
+    metrics.queue_delay_p95_ms = quantile(0.95);
+    metrics.queue_delay_p99_ms = quantile(0.99);
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub struct FlowResult {
     pub received_bytes: u64,
     /// Flow completion time in seconds; None if it did not complete.
     pub fct_s: Option<f64>,
+    /// From its SYN to the end of the handshake at the sender, in seconds.
+    pub handshake_s: Option<f64>,
     /// Bytes in order at the receiver in the flow's part of the window, as bits per second. That
     /// part begins when the clock of the completion time starts, and ends with completion: without
     /// `measure_from_s` a completed flow has bytes / FCT. None for a flow that was not active in
@@ -60,6 +62,6 @@ pub struct FlowResult {
     pub held_by_send_buffer: Option<f64>,
     /// Why the sender's end ended: "finished", "reset", "timed_out"; "running" if it did not;
     /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
-    /// more ("stop").
+    /// more ("stop"), or is a spare one that did not.
     pub end: &'static str,
 }

@@ -31,7 +31,19 @@ macro_rules! experiments {
     };
 }
 
-experiments!["inrpp" / "dumbbell", "linux" / "one-flow"];
+experiments![
+    "inrpp" / "dumbbell",
+    "kickass" / "joins",
+    "kickass" / "static",
+    "kickass" / "light",
+    "kickass" / "topologies",
+    "kickass" / "mixed",
+    "kickass" / "partial",
+    "kickass" / "testbed",
+    "kickass" / "edge",
+    "kickass" / "overhead",
+    "linux" / "one-flow",
+];
 
 impl BuiltinExperiment {
     /// The experiments that `name` asks for: those of a source, or one of them as

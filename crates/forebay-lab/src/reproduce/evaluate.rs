@@ -15,6 +15,8 @@ const ACTIVE_BPS: f64 = 100.0;
 
 /// A run, for measures.
 pub(super) struct Measured<'a> {
+    /// By directed link, in bits per second.
+    pub rates_bps: &'a [f64],
     pub result: &'a RunResult,
     pub recording: &'a Recording,
     pub names: &'a LinkNames,
@@ -26,6 +28,14 @@ impl Measured<'_> {
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Metric(name) => number(self.result.metrics.numbers(), name),
+            Measure::ClassMetric { class, metric } => {
+                number(self.result.metrics.by_class.get(class)?.numbers(), metric)
+            }
+            Measure::Utilisation { link } => {
+                self.result.metrics.utilisation.get(link.as_str()).copied()
+            }
+            // Of two runs: whoever has both gives it.
+            Measure::Paired { .. } => None,
             Measure::Reference(name) => number(self.result.reference.numbers(), name),
             Measure::Drops(reason) => {
                 let dropped = self.result.drops.get(reason.as_str());
@@ -57,6 +67,20 @@ impl Measured<'_> {
                 let link = self.link(link);
                 let looks = self.recording.within(*within_s);
                 growth(looks, |look| look.link_bytes[link]).map(|rate| rate * 8.0)
+            }
+            Measure::LinkShare { link, epochs_s } => {
+                let (link, rate_bps) = (self.link(link), self.rate_bps(link));
+                self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
+            }
+            Measure::ClassGoodput { class, epochs_s } => {
+                let (class, flows) = self.recording.class(class);
+                let all = self.over_epochs(epochs_s, |look| look.class_bytes[class])?;
+                (flows > 0).then(|| all / flows as f64)
+            }
+            Measure::ClassReaches { class, bps, over_s, after_s } => {
+                let times =
+                    after_s.iter().map(|&from_s| self.reaches(class, *bps, *over_s, from_s));
+                times.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
             }
             Measure::Goodput { flow, within_s } => {
                 let looks = self.recording.within(*within_s);
@@ -92,11 +116,40 @@ impl Measured<'_> {
     fn flow(&self, number: u32) -> &FlowResult {
         &self.result.per_flow[index(number)]
     }
+    fn rate_bps(&self, name: &str) -> f64 {
+        self.rates_bps[self.link(name)]
+    }
     fn link(&self, name: &str) -> usize {
         self.names.iter().position(|link| link == name).expect("the link was checked")
     }
     fn port<'a>(&self, look: &'a Sample, port: &str) -> &'a PortSample {
         &look.ports[self.recording.place_of(self.link(port))]
+    }
+
+    /// The mean over the epochs of how fast a count of bytes grew, in bits per second.
+    fn over_epochs(&self, epochs_s: &[[f64; 2]], bytes: impl Fn(&Sample) -> u64) -> Option<f64> {
+        let rate = |&epoch_s: &[f64; 2]| growth(self.recording.within(epoch_s), &bytes);
+        let rates = epochs_s.iter().map(rate).collect::<Option<Vec<f64>>>()?;
+        mean(&rates).map(|bytes_per_s| bytes_per_s * 8.0)
+    }
+
+    /// How long after `from_s` the flows of a class first got `bps` each in the `over_s` before.
+    fn reaches(&self, class: &str, bps: f64, over_s: f64, from_s: f64) -> Option<f64> {
+        let (class, flows) = self.recording.class(class);
+        let bytes = bps / 8.0 * over_s * flows as f64;
+        let looks = self.recording.within([from_s, f64::INFINITY]);
+        let mut before = looks.iter();
+        let mut oldest = before.next()?;
+        for look in looks {
+            while look.at_s - oldest.at_s > over_s + 1e-7 {
+                oldest = before.next()?;
+            }
+            let grown = look.class_bytes[class] - oldest.class_bytes[class];
+            if look.at_s - oldest.at_s >= over_s - 1e-7 && grown as f64 >= bytes {
+                return Some(look.at_s - from_s);
+            }
+        }
+        None
     }
 
     /// When a flow completed: to the look before which its last byte was in order.

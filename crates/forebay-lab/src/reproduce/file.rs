@@ -302,6 +302,12 @@ fn check<'a>(
         let fits = tolerance.check(published.get_ref());
         fits.map_err(|problem| (published.span(), problem))?;
     }
+    if let Some(other) = row.measure.get_ref().other()
+        && !setup.protocols.iter().any(|name| name.get_ref() == other)
+    {
+        let setup = row.setup.get_ref();
+        return Err((row.measure.span(), format!("`{setup}` does not run `{other}`")));
+    }
     let measurable = row.measure.get_ref().check(scenario);
     measurable.map_err(|problem| (row.measure.span(), problem))
 }

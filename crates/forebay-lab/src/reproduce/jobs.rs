@@ -3,12 +3,15 @@
 use super::ReproduceOptions;
 use super::evaluate::Measured;
 use super::file::{Experiment, ExperimentError, Row};
+use super::measure::Measure;
+use super::paired::{PairedFlow, paired};
 use super::recording::{LOOK_EVERY, Recording};
 use crate::error::RunError;
 use crate::run::{Looks, Progress, RunOptions, run_one};
+use forebay_base::FlowId;
 use forebay_reference::Known;
-use forebay_scenario::LinkNames;
-use forebay_scenario::Scenario;
+use forebay_scenario::{Flow, LinkNames, Scenario};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -46,6 +49,8 @@ struct Job<'a> {
     name: &'a str,
     protocol: &'a str,
     seed: u64,
+    /// Its flows are compared with those of another run.
+    paired: bool,
     rows: Vec<(usize, &'a Row)>,
 }
 
@@ -60,6 +65,13 @@ pub(super) struct Jobs<'a> {
 
 /// The values of the rows of a run, by row.
 type Values = Vec<(usize, Option<f64>)>;
+
+/// What is kept of a run.
+struct Output {
+    values: Values,
+    /// Of a run that is compared with another: its flows.
+    flows: Vec<PairedFlow>,
+}
 
 impl<'a> Jobs<'a> {
     pub fn new(experiments: &'a [Experiment], quick: bool) -> Jobs<'a> {
@@ -119,17 +131,37 @@ impl<'a> Jobs<'a> {
         let mut values: Vec<Vec<Vec<Option<f64>>>> =
             self.rows.iter().map(|&rows| vec![Vec::new(); rows]).collect();
         let (finished, runs) = (state.finished.into_inner(), self.jobs.len());
-        let mut complete = true;
+        let mut outputs = Vec::new();
         for (job, slot) in self.jobs.iter().zip(state.results) {
             match slot.into_inner() {
-                Some(Ok(of_run)) => {
-                    of_run.into_iter().for_each(|(row, v)| values[job.experiment][row].push(v));
-                }
-                Some(Err(RunError::Cancelled)) | None => complete = false,
+                Some(Ok(output)) => outputs.push(output),
+                Some(Err(RunError::Cancelled)) | None => {}
                 Some(Err(error)) => return Err(ReproduceError::Run(job.words(), error)),
             }
         }
-        if complete { Ok(values) } else { Err(ReproduceError::Cancelled(finished, runs)) }
+        if outputs.len() < self.jobs.len() {
+            return Err(ReproduceError::Cancelled(finished, runs));
+        }
+        for (job, output) in self.jobs.iter().zip(&outputs) {
+            for ((row, value), (_, of)) in output.values.iter().zip(&job.rows) {
+                let value = match of.measure.get_ref().other() {
+                    None => *value,
+                    Some(other) => {
+                        let with = self.place_of(job, other);
+                        paired(of.measure.get_ref(), &output.flows, &outputs[with].flows)
+                    }
+                };
+                values[job.experiment][*row].push(value);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The run of the same set-up and seed under another protocol.
+    fn place_of(&self, job: &Job<'_>, protocol: &str) -> usize {
+        let key = |job: &Job<'_>| (job.experiment, job.setup, job.seed);
+        let same = |other: &Job<'_>| key(other) == key(job) && other.protocol == protocol;
+        self.jobs.iter().position(same).expect("runs that others are compared with are made")
     }
 }
 
@@ -138,7 +170,7 @@ struct JobsState {
     next: AtomicUsize,
     finished: AtomicUsize,
     stop: AtomicBool,
-    results: Vec<OnceLock<Result<Values, RunError>>>,
+    results: Vec<OnceLock<Result<Output, RunError>>>,
     /// The share of each run that is done, in millionths.
     shares: Vec<AtomicUsize>,
 }
@@ -168,13 +200,20 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
             let mine = |row: &&Row| row.setup == of.name && row.protocol == *protocol;
             let rows: Vec<usize> =
                 (0..file.rows.len()).filter(|&row| mine(&&file.rows[row])).collect();
-            jobs.extend((1..=seeds).filter(|_| !rows.is_empty()).map(|seed| Job {
+            let compares = |row: &Row| {
+                row.setup == of.name && row.measure.get_ref().other() == Some(protocol.get_ref())
+            };
+            let paired = rows.iter().any(|&row| file.rows[row].measure.get_ref().other().is_some())
+                || file.rows.iter().any(compares);
+            let needed = paired || !rows.is_empty();
+            jobs.extend((1..=seeds).filter(|_| needed).map(|seed| Job {
                 experiment: index,
                 scenario,
                 setup,
                 name: of.scenario.get_ref(),
                 protocol: protocol.get_ref(),
                 seed,
+                paired,
                 rows: rows.iter().map(|&row| (row, &file.rows[row])).collect(),
             }));
         }
@@ -183,24 +222,50 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
 }
 
 impl Job<'_> {
-    fn run(&self, options: RunOptions<'_>) -> Result<Values, RunError> {
+    fn run(&self, options: RunOptions<'_>) -> Result<Output, RunError> {
         let names = LinkNames::new(self.scenario);
-        let ports = self.rows.iter().filter_map(|(_, row)| row.measure.get_ref().port());
-        let watched: Vec<usize> = (0..names.iter().count())
-            .filter(|&link| ports.clone().any(|port| port == names.of(link)))
-            .collect();
-        let (flows, links) = (self.scenario.flows.len(), names.iter().count());
-        let recording = Mutex::new(Recording::new(flows, links, watched));
+        let recording = Mutex::new(self.recording(&names));
         let who = |simulation: &forebay_sim::Simulation| {
             recording.lock().unwrap_or_else(PoisonError::into_inner).look(simulation);
         };
-        let looks = Some(Looks { every: LOOK_EVERY, who: &who });
+        let wanted = self.measures().any(|measure| measure.needs().looks);
+        let looks = wanted.then_some(Looks { every: LOOK_EVERY, who: &who });
         let result =
             run_one(self.scenario, self.protocol, self.seed, &RunOptions { looks, ..options })?;
         let recording = recording.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let measured = Measured { result: &result, recording: &recording, names: &names };
+        let directions = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let rates_bps: Vec<f64> = directions.map(|one| one.rate.bps() as f64).collect();
+        let measured = Measured {
+            result: &result,
+            recording: &recording,
+            names: &names,
+            rates_bps: &rates_bps,
+        };
         let value = |(row, of): &(usize, &Row)| (*row, measured.value(of.measure.get_ref()));
-        Ok(self.rows.iter().map(value).collect())
+        let values = self.rows.iter().map(value).collect();
+        let flows = result.per_flow.iter().filter(|_| self.paired).map(PairedFlow::of);
+        Ok(Output { values, flows: flows.collect() })
+    }
+
+    fn measures(&self) -> impl Iterator<Item = &Measure> + Clone {
+        self.rows.iter().map(|(_, row)| row.measure.get_ref())
+    }
+
+    /// Nothing yet: for what the measures of the run need.
+    fn recording(&self, names: &LinkNames) -> Recording {
+        let links = names.iter().count();
+        let ports = self.measures().filter_map(Measure::port);
+        let watched = |&link: &usize| ports.clone().any(|port| port == names.of(link));
+        let wanted: BTreeSet<&str> = self.measures().filter_map(Measure::class).collect();
+        let flows = (0..).map(FlowId).zip(&self.scenario.flows);
+        let of_class = |class: &str| {
+            let mine = |flow: &Flow| flow.classes(self.protocol).contains(&class);
+            flows.clone().filter(|(_, flow)| mine(flow)).map(|(id, _)| id).collect()
+        };
+        let classes = wanted.into_iter().map(|class| (class.to_string(), of_class(class)));
+        let each = self.measures().any(|measure| measure.needs().flows);
+        let flows = if each { self.scenario.flows.len() } else { 0 };
+        Recording::new(flows, classes.collect(), links, (0..links).filter(watched).collect())
     }
 
     /// Which run it is, for messages.

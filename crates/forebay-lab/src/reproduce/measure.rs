@@ -2,12 +2,13 @@
 
 use forebay_base::DropReason;
 use forebay_reference::Reference;
-use forebay_report::Metrics;
+use forebay_report::{ClassMetrics, Metrics};
 use forebay_router::inrpp::State;
 use forebay_scenario::LinkNames;
 use forebay_scenario::Scenario;
 use forebay_scenario::statistics::mean;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports
 /// and links are named after their ends: "0-2" is what feeds the link from 0 to 2.
@@ -16,6 +17,21 @@ use serde::Deserialize;
 pub(super) enum Measure {
     /// A metric of the run that is one number.
     Metric(String),
+    /// A metric of the flows of a class.
+    ClassMetric { class: String, metric: String },
+    /// Busy share of a directed link between routers, in the window of the run.
+    Utilisation { link: String },
+    /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
+    /// that completed in both, of this class or of one that begins with its name and a hyphen, and
+    /// of more than so many bytes: the mean of the differences of their completion times, or the
+    /// ratio of the means.
+    Paired {
+        with: String,
+        class: Option<String>,
+        #[serde(default)]
+        over_bytes: u64,
+        take: Compare,
+    },
     /// The same of the fluid reference, or its ratio `afct_ratio`.
     Reference(String),
     /// Packets dropped for that reason.
@@ -36,6 +52,15 @@ pub(super) enum Measure {
     LinkRate { link: String, within_s: [f64; 2] },
     /// Bits per second that a receiver got in order.
     Goodput { flow: u32, within_s: [f64; 2] },
+    /// Bits per second that the receivers of a class got in order, per flow; the mean over the
+    /// epochs.
+    ClassGoodput { class: String, epochs_s: Vec<[f64; 2]> },
+    /// Share of the rate of a directed link that it took, headers and framing included; the mean
+    /// over the epochs.
+    LinkShare { link: String, epochs_s: Vec<[f64; 2]> },
+    /// The longest that the receivers of a class took to get `bps` per flow, in the `over_s` before,
+    /// from one of these times on.
+    ClassReaches { class: String, bps: f64, over_s: f64, after_s: Vec<f64> },
     /// Bits per second of IP packets that left an interface, detours included; in windows of
     /// `every_s`.
     PortOutput { port: String, within_s: [f64; 2], every_s: f64, take: Take },
@@ -60,6 +85,25 @@ pub(super) enum Since {
     Zero,
     /// The end of the flow's handshake at its sender.
     Established,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Compare {
+    /// The one minus the other.
+    Difference,
+    /// The one by the other.
+    Ratio,
+}
+
+/// What must be kept of a run for a measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Looks while it goes on.
+    pub looks: bool,
+    /// At each look all flows.
+    pub flows: bool,
 }
 
 /// Whose goodputs make up a sampled index: receivers whose smoothed goodput is more than 100 bit/s,
@@ -108,25 +152,81 @@ impl Measure {
         }
     }
 
+    /// The class of flows that looks are at.
+    pub fn class(&self) -> Option<&str> {
+        match self {
+            Measure::ClassGoodput { class, .. } | Measure::ClassReaches { class, .. } => {
+                Some(class)
+            }
+            _ => None,
+        }
+    }
+
+    /// The protocol that it compares with.
+    pub fn other(&self) -> Option<&str> {
+        match self {
+            Measure::Paired { with, .. } => Some(with),
+            _ => None,
+        }
+    }
+
+    /// What must be kept of a run for it.
+    pub fn needs(&self) -> Needs {
+        match self {
+            Measure::Metric(_)
+            | Measure::ClassMetric { .. }
+            | Measure::Utilisation { .. }
+            | Measure::Paired { .. }
+            | Measure::Reference(_)
+            | Measure::Drops(_)
+            | Measure::FirstEntry { .. } => Needs::default(),
+            Measure::LinkRate { .. }
+            | Measure::LinkShare { .. }
+            | Measure::ClassGoodput { .. }
+            | Measure::ClassReaches { .. } => Needs { looks: true, flows: false },
+            _ => Needs { looks: true, flows: true },
+        }
+    }
+
     /// Errors with what cannot be measured in `scenario`.
     pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
         self.flows().into_iter().try_for_each(|flow| match flow as usize {
             n if (1..=scenario.flows.len()).contains(&n) => Ok(()),
             _ => Err(format!("there is no flow {flow} among {}", scenario.flows.len())),
         })?;
-        if let Some([from, until]) =
-            self.within_s().filter(|[from, until]| !(0.0 <= *from && from < until))
+        let mut stretches = self.within_s().into_iter().chain(self.epochs_s().iter().copied());
+        if let Some([from, until]) = stretches.find(|[from, until]| !(0.0 <= *from && from < until))
         {
             return Err(format!("expected a stretch of time, found {from} to {until}"));
         }
+        let class = match self {
+            Measure::ClassMetric { class, .. } => Some(class.as_str()),
+            _ => self.class(),
+        };
+        class.map_or(Ok(()), |class| {
+            let classes: BTreeSet<&str> =
+                scenario.protocol_names().iter().flat_map(|p| scenario.classes(p)).collect();
+            match classes.contains(class) {
+                true => Ok(()),
+                false => Err(format!("no flow has the class `{class}`")),
+            }
+        })?;
         let links = LinkNames::new(scenario);
         let link = match self {
-            Measure::LinkRate { link, .. } => Some(link.as_str()),
+            Measure::LinkRate { link, .. }
+            | Measure::LinkShare { link, .. }
+            | Measure::Utilisation { link } => Some(link.as_str()),
             _ => self.port(),
         };
         link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
         match self {
             Measure::Metric(name) => named("metric", name, names(Metrics::default().numbers())),
+            Measure::ClassMetric { metric, .. } => {
+                named("metric of classes", metric, names(ClassMetrics::default().numbers()))
+            }
+            Measure::ClassReaches { over_s, .. } if *over_s <= 0.0 => {
+                Err(format!("expected more than 0 seconds, found {over_s}"))
+            }
             Measure::Reference(name) => {
                 named("number of the reference", name, names(Reference::default().numbers()))
             }
@@ -159,6 +259,15 @@ impl Measure {
                 flows.clone()
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn epochs_s(&self) -> &[[f64; 2]] {
+        match self {
+            Measure::ClassGoodput { epochs_s, .. } | Measure::LinkShare { epochs_s, .. } => {
+                epochs_s
+            }
+            _ => &[],
         }
     }
 

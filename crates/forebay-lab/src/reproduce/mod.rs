@@ -2,13 +2,15 @@
 //!
 //! An experiment is a file in `experiments/`: set-ups to run and rows to compare. `builtin` has
 //! those of the binary, `file` their format; `jobs` runs them side by side, `recording` and
-//! `evaluate` turn a run into the values of its `measure`s, `verdict` compares them.
+//! `evaluate` turn a run into the values of its `measure`s, `paired` compares flows of two runs,
+//! `verdict` values with those published.
 
 mod builtin;
 mod evaluate;
 mod file;
 mod jobs;
 mod measure;
+mod paired;
 mod recording;
 mod verdict;
 

@@ -18,6 +18,8 @@ pub(super) struct Sample {
     pub sent_bytes: Vec<u64>,
     /// Per flow the bytes in order at its receiver.
     pub received_bytes: Vec<u64>,
+    /// Per class that is watched the bytes in order at the receivers of its flows, together.
+    pub class_bytes: Vec<u64>,
     /// Per directed link the bytes that it took.
     pub link_bytes: Vec<u64>,
     /// The interfaces that are watched.
@@ -38,7 +40,10 @@ pub(super) struct PortSample {
 /// All looks at one run.
 #[derive(Debug)]
 pub(super) struct Recording {
+    /// The flows that are looked at one by one: all, or none.
     flows: usize,
+    /// The classes that are watched, with their flows.
+    classes: Vec<(String, Vec<FlowId>)>,
     links: usize,
     /// The interfaces that are watched, by their directed links.
     watched: Vec<usize>,
@@ -69,10 +74,16 @@ impl SlowStart {
 }
 
 impl Recording {
-    /// Nothing yet, of a run with so many flows and directed links.
-    pub fn new(flows: usize, links: usize, watched: Vec<usize>) -> Recording {
+    /// Nothing yet, of a run with so many flows to look at and so many directed links.
+    pub fn new(
+        flows: usize,
+        classes: Vec<(String, Vec<FlowId>)>,
+        links: usize,
+        watched: Vec<usize>,
+    ) -> Recording {
         Recording {
             flows,
+            classes,
             links,
             watched,
             established_s: vec![None; flows],
@@ -98,12 +109,15 @@ impl Recording {
         }
         let sent = |flow| progress(flow, Role::Client).map_or(0, |p| p.sent_bytes);
         let received = |flow| progress(flow, Role::Server).map_or(0, |p| p.received_bytes);
+        let of_class =
+            |(_, flows): &(String, Vec<FlowId>)| flows.iter().map(|&f| received(f)).sum();
         let links = (0..self.links as u32).map(|link| simulation.link(LinkId(link)).stats().bytes);
         let ports = self.watched.iter().map(|&link| self.port(simulation, link));
         let sample = Sample {
             at_s: simulation.now().as_secs_f64(),
             sent_bytes: flows().map(sent).collect(),
             received_bytes: flows().map(received).collect(),
+            class_bytes: self.classes.iter().map(of_class).collect(),
             link_bytes: links.collect(),
             ports: ports.collect(),
         };
@@ -128,6 +142,13 @@ impl Recording {
             sent_bytes: view.sent_bytes(),
             flows: (0..self.flows as u32).map(FlowId).map(share).collect(),
         }
+    }
+
+    /// Place of a class in [`Sample::class_bytes`], and the number of its flows.
+    pub fn class(&self, name: &str) -> (usize, usize) {
+        let place = self.classes.iter().position(|(class, _)| class == name);
+        let place = place.expect("what is measured is watched");
+        (place, self.classes[place].1.len())
     }
 
     /// Place of the directed link's interface in [`Sample::ports`].
@@ -177,7 +198,8 @@ impl Recording {
     /// These samples.
     pub fn of(watched: Vec<usize>, samples: Vec<Sample>) -> Recording {
         let flows = samples.first().map_or(0, |sample| sample.sent_bytes.len());
-        Recording { samples, ..Recording::new(flows, 0, watched) }
+        let classes = vec![("c".to_string(), vec![FlowId(0), FlowId(1)])];
+        Recording { samples, ..Recording::new(flows, classes, 0, watched) }
     }
 }
 
@@ -187,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_slow_start_ends_with_a_threshold() {
-        let mut recording = Recording::new(1, 0, Vec::new());
+        let mut recording = Recording::new(1, Vec::new(), 0, Vec::new());
         let looks = [(10, None), (80, None), (124, Some(62)), (500, Some(62))];
         for (cwnd, ssthresh) in &looks[..2] {
             recording.slow_starts[0].take(*cwnd, *ssthresh);

@@ -47,6 +47,8 @@ tolerance = "2%"
 measure = { first_entry = { port = "0-2", state = "B" } }
 "#;
 
+const MEASURE: &str = "first_entry = { port = \"0-2\", state = \"B\" }";
+
 #[test]
 fn errors_say_where_and_what_was_expected() {
     assert!(Experiment::parse(FILE, "f").is_ok());
@@ -69,6 +71,25 @@ fn errors_say_where_and_what_was_expected() {
         ("\"0-2\"", "\"0-9\"", "f:20:11", "there is no link `0-9`; one of: 4-0, 0-4, 0-2"),
         ("\"B\"", "\"C\"", "f:20:11", "there is no state `C`"),
         ("first_entry", "first_enter", "f:20:13", "unknown variant `first_enter`"),
+        (MEASURE, "paired = { with = \"rcp\", take = \"ratio\" }", "f:20:11", "does not run `rcp`"),
+        (
+            MEASURE,
+            "class_metric = { class = \"web\", metric = \"afct_s\" }",
+            "f:20:11",
+            "no flow has the class `web`",
+        ),
+        (
+            MEASURE,
+            "class_metric = { class = \"inrpp\", metric = \"afct\" }",
+            "f:20:11",
+            "there is no metric of classes `afct`; one of: afct_s, ",
+        ),
+        (
+            MEASURE,
+            "link_share = { link = \"0-2\", epochs_s = [[1.0, 2.0], [4.0, 3.0]] }",
+            "f:20:11",
+            "expected a stretch of time, found 4 to 3",
+        ),
     ] {
         let error = Experiment::parse(&FILE.replacen(from, to, 1), "f").unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");
@@ -92,6 +113,7 @@ fn looks() -> Recording {
         at_s: s as f64,
         sent_bytes: vec![(5_000_000 * s).min(10_000_000), 0, 0],
         received_bytes: vec![1_000_000 * s, (2_000_000 * s).min(10_000_000), 0],
+        class_bytes: vec![1_000_000 * s + (2_000_000 * s).min(10_000_000)],
         link_bytes: vec![1_000_000 * s; 28],
         ports: vec![PortSample {
             cache_bytes: 15_000 * s,
@@ -113,7 +135,9 @@ fn values(measures: &[&str]) -> Vec<Option<f64>> {
     }
     let (result, names) = dumbbell();
     let recording = looks();
-    let measured = Measured { result: &result, recording: &recording, names: &names };
+    let rates_bps = vec![1e7; 28];
+    let measured =
+        Measured { result: &result, recording: &recording, names: &names, rates_bps: &rates_bps };
     let read = |text: &&str| toml::from_str::<Row>(&format!("measure = {{ {text} }}")).unwrap();
     measures.iter().map(|text| measured.value(&read(text).measure)).collect()
 }
@@ -140,6 +164,13 @@ fn times_rates_and_caches_by_hand() {
         port("flows = [1, 2], within_s = [1.0, 5.0]", "share_slopes"),
         port("flows = [1, 3], within_s = [1.0, 5.0]", "share_slopes"),
         port("state = \"B\"", "first_entry"),
+        "class_goodput = { class = \"c\", epochs_s = [[0.0, 5.0], [5.0, 10.0]] }".to_string(),
+        "link_share = { link = \"4-0\", epochs_s = [[1.0, 4.0], [5.0, 10.0]] }".to_string(),
+        "class_reaches = { class = \"c\", bps = 11e6, over_s = 1.0, after_s = [0.0, 2.0] }"
+            .to_string(),
+        "class_reaches = { class = \"c\", bps = 13e6, over_s = 1.0, after_s = [0.0] }".to_string(),
+        "class_metric = { class = \"newreno\", metric = \"timeouts\" }".to_string(),
+        "class_metric = { class = \"none\", metric = \"timeouts\" }".to_string(),
     ];
     let texts: Vec<&str> = measures.iter().map(String::as_str).collect();
     let expected = [
@@ -163,6 +194,15 @@ fn times_rates_and_caches_by_hand() {
         None,
         Some(0.5),
         // One grows while the other shrinks.
+        Some(0.0),
+        None,
+        // Two flows: 12 Mbit/s each together, then 4.
+        Some(8e6),
+        // 8 of 10 Mbit/s.
+        Some(0.8),
+        // One second behind either.
+        Some(1.0),
+        None,
         Some(0.0),
         None,
     ];

@@ -270,6 +270,10 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
         SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
+        SpecError::Forgery(flow) => {
+            let text = "forged pieces are IPv4, of a multiple of 8 bytes from 24 to 1480";
+            format!("flow {}: {text}", flow.0 + 1)
+        }
         SpecError::RateOfTrace(link) => {
             let link = &spec.links[link.index()];
             let (from, to) = (node(&link.from), node(&link.to));

@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 23] {
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 24] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
@@ -43,6 +43,7 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 23] {
         ("bytes", Column::SomeIntegers(bytes.collect())),
         ("received_bytes", counts(|f| f.received_bytes)),
         ("fct_s", reals(|f| f.fct_s)),
+        ("handshake_s", reals(|f| f.handshake_s)),
         ("goodput_bps", reals(|f| f.goodput_bps)),
         ("rtt_mean_ms", reals(|f| f.rtt_mean_ms)),
         ("rtt_p95_ms", reals(|f| f.rtt_p95_ms)),

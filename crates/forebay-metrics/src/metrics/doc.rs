@@ -31,6 +31,8 @@ pub enum Hidden {
     AllCompleted,
     /// Where no run has any.
     Zero,
+    /// Always: results alone have it.
+    Always,
 }
 
 /// A metric, for people.
@@ -50,8 +52,10 @@ pub struct MetricDoc {
     pub in_table: bool,
     /// True if results have it for each class of flows, too.
     pub by_class: bool,
-    /// True if it is a number for each directed link, by name; then it is not one number.
-    pub by_link: bool,
+    /// For which directed links it is a number, by name; if for any, it is not one number.
+    pub by_link: OfLinks,
+    /// Where it is if not among the metrics.
+    pub counted: Option<Counted>,
     /// True if the table and the report have a row of it for each class, where a run has several.
     pub class_row: bool,
     /// When its row is left out.
@@ -61,7 +65,27 @@ pub struct MetricDoc {
     /// Formula, what it counts and when, where a line does not say it; else empty.
     pub more: &'static str,
     number: fn(&Metrics) -> Option<f64>,
-    links: fn(&Metrics) -> Option<&BTreeMap<String, f64>>,
+    link: fn(&Metrics, &str) -> Option<f64>,
+}
+
+/// The directed links that have a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfLinks {
+    /// None.
+    No,
+    /// Those between routers; all if there are none.
+    Measured,
+    /// All.
+    All,
+}
+
+/// What the result of a run counts beside its metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Flows that completed.
+    Completed,
+    /// Dropped packets, whatever the reason.
+    Drops,
 }
 
 /// A metric with a row in the table, in the unit of results.
@@ -82,13 +106,14 @@ pub(super) const fn row(label: &'static str, shown: Unit, meaning: &'static str)
         scale,
         in_table,
         by_class,
-        by_link: false,
+        by_link: OfLinks::No,
+        counted: None,
         class_row,
         hidden,
         meaning,
         more,
         number: |_| None,
-        links: |_| None,
+        link: |_, _| None,
     }
 }
 
@@ -107,9 +132,14 @@ impl MetricDoc {
         MetricDoc { unit: "ms", scale: 1e-3, ..self }
     }
 
-    /// It is a number for each directed link.
-    pub(super) const fn by_link(self) -> MetricDoc {
-        MetricDoc { by_link: true, ..self }
+    /// It is a number for each of these links.
+    pub(super) const fn by_link(self, by_link: OfLinks) -> MetricDoc {
+        MetricDoc { by_link, ..self }
+    }
+
+    /// It is a count beside the metrics, with this key.
+    pub(super) const fn counted(self, name: &'static str, counted: Counted) -> MetricDoc {
+        MetricDoc { name, counted: Some(counted), ..self }
     }
 
     /// The table has a row of it for each class of flows.
@@ -127,10 +157,10 @@ impl MetricDoc {
         name: &'static str,
         by_class: bool,
         number: fn(&Metrics) -> Option<f64>,
-        links: fn(&Metrics) -> Option<&BTreeMap<String, f64>>,
+        link: fn(&Metrics, &str) -> Option<f64>,
     ) -> MetricDoc {
         let label = if self.label.is_empty() { name } else { self.label };
-        MetricDoc { name, label, by_class, number, links, ..self }
+        MetricDoc { name, label, by_class, number, link, ..self }
     }
 
     /// In `metrics`; None if it is not one number, or has no value there.
@@ -145,16 +175,21 @@ impl MetricDoc {
         if self.by_class { self.of(&Metrics { of_flows, ..Metrics::default() }) } else { None }
     }
 
-    /// Of a directed link; None if links do not have it, or if there is no such link in `metrics`.
+    /// True if it can be compared with a value: it is one number, or one for each link.
+    pub fn is_comparable(&self) -> bool {
+        self.in_table || self.by_link != OfLinks::No || self.counted.is_some()
+    }
+
+    /// Of a directed link; None if links do not have it, or if it has no value there.
     pub fn of_link(&self, metrics: &Metrics, link: &str) -> Option<f64> {
-        (self.links)(metrics)?.get(link).copied()
+        (self.link)(metrics, link)
     }
 }
 
 /// What may be one number, or one for each directed link.
 pub(super) trait Number {
     fn number(&self) -> Option<f64>;
-    fn by_link(&self) -> Option<&BTreeMap<String, f64>> {
+    fn of_link(&self, _: &str) -> Option<f64> {
         None
     }
 }
@@ -185,7 +220,6 @@ no_number!(
     usize,
     [f64; 2],
     Option<String>,
-    BTreeMap<String, u64>,
     BTreeMap<String, ClassMetrics>
 );
 
@@ -193,7 +227,17 @@ impl Number for BTreeMap<String, f64> {
     fn number(&self) -> Option<f64> {
         None
     }
-    fn by_link(&self) -> Option<&BTreeMap<String, f64>> {
-        Some(self)
+    fn of_link(&self, link: &str) -> Option<f64> {
+        self.get(link).copied()
+    }
+}
+
+/// Counts: a link that is not listed has none.
+impl Number for BTreeMap<String, u64> {
+    fn number(&self) -> Option<f64> {
+        None
+    }
+    fn of_link(&self, link: &str) -> Option<f64> {
+        Some(self.get(link).copied().unwrap_or(0) as f64)
     }
 }

@@ -9,7 +9,7 @@ mod others;
 mod rows;
 mod table;
 
-pub use doc::{Hidden, MetricDoc, Unit};
-pub use others::{RESULTS, ResultDoc, labels};
+pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
+pub use others::{RESULTS, ResultDoc, comparable, labels};
 pub use rows::{Means, Row, Shown, rows};
 pub use table::{ClassMetrics, FlowMetrics, METRICS, Metrics};

@@ -1,5 +1,8 @@
 //! What tables and JSON show beside the metrics: completed flows, drops, the reference.
 
+use super::doc::{Counted, MetricDoc, Unit, aside};
+use super::table::METRICS;
+
 /// A name in results or in the table that is no metric.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultDoc {
@@ -62,6 +65,21 @@ pub const RESULTS: &[ResultDoc] = &[
     },
 ];
 
+/// What expectations may name beside [`METRICS`](super::METRICS): one number of each run.
+const COUNTS: &[MetricDoc] = &[
+    count("completed", Counted::Completed, "flows that completed"),
+    count("drops", Counted::Drops, "packets that the network dropped, for any reason"),
+];
+
+const fn count(name: &'static str, counted: Counted, meaning: &'static str) -> MetricDoc {
+    aside(name, Unit::Count, meaning).counted(name, counted)
+}
+
+/// What an expectation may name.
+pub fn comparable() -> impl Iterator<Item = &'static MetricDoc> {
+    METRICS.iter().filter(|metric| metric.is_comparable()).chain(COUNTS)
+}
+
 /// Rows of the table and of the report that are no metric of the run alone.
 pub mod labels {
     /// The AFCT by that of the reference, in the aggregate `reference.afct_ratio`.
@@ -81,7 +99,7 @@ pub mod labels {
         format!("{} ({class})", label.trim_end_matches(" (all flows)"))
     }
 
-    /// Packets dropped for `reason`.
+    /// Packets that the queue of a link marked.
     pub fn marks(link: &str) -> String {
         format!("CE marks ({link})")
     }

@@ -90,6 +90,7 @@ pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Ve
 fn says_nothing(metric: &MetricDoc, values: &[Option<Interval>], shown: Shown) -> bool {
     match metric.hidden {
         Hidden::No => false,
+        Hidden::Always => true,
         Hidden::OneFlow => shown.flows == 1,
         Hidden::AllCompleted => shown.delivered_is_known,
         Hidden::Zero => values.iter().flatten().all(|value| value.mean <= 0.0),

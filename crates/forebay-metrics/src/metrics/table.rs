@@ -5,7 +5,7 @@
 //! (see [`MetricDoc`]). The group `flows` is of all flows and of each class; `run` of the run
 //! alone. What has no row of its own is an `aside`. `forebay-lab` computes the values: `metrics/`.
 
-use super::doc::{Hidden, MetricDoc, Number, Unit, aside, row};
+use super::doc::{Hidden, MetricDoc, Number, OfLinks, Unit, aside, row};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ macro_rules! metrics {
             stringify!($name),
             true,
             |m| Number::number(&m.of_flows.$name),
-            |m| Number::by_link(&m.of_flows.$name),
+            |m, link| Number::of_link(&m.of_flows.$name, link),
         )
     };
     (@named run $name:ident, $doc:expr) => {
@@ -35,7 +35,7 @@ macro_rules! metrics {
             stringify!($name),
             false,
             |m| Number::number(&m.$name),
-            |m| Number::by_link(&m.$name),
+            |m, link| Number::of_link(&m.$name, link),
         )
     };
     (@structs [$($flows:tt)*] [$($run:tt)*]
@@ -73,6 +73,11 @@ metrics! {
                  The reference is a fluid model with max-min fair sharing: to compare with, and \
                  no bound. A run that shares less fairly can have a lower mean.",
             );
+    flows afct_established_s: Option<f64>,
+        row("AFCT without handshake", Seconds,
+            "mean time from the end of the handshake at the sender to completion, of completed \
+             flows, whatever the key fct says")
+            .hidden(Hidden::Always);
     flows fct_p50_s: Option<f64>,
         row("FCT p50", Seconds, "median of those times (linear interpolation between ranks)")
             .hidden(Hidden::OneFlow);
@@ -120,13 +125,17 @@ metrics! {
                  dropped, or still waits at the end, does not count. Transmission and propagation \
                  are no part of it.",
             );
+    run queue_delay_p50_ms: Option<f64>,
+        row("queue delay p50", Seconds, "median of those times, within 3 %").in_ms();
     run queue_delay_p95_ms: Option<f64>,
         row("queue delay p95", Seconds, "95th percentile of those times, within 3 %").in_ms();
+    run queue_delay_p99_ms: Option<f64>,
+        row("queue delay p99", Seconds, "99th percentile of those times, within 3 %").in_ms();
     run queue_delay_link: Option<String>,
         aside("", Plain, "the busiest in the window of the links that leave a router");
     run utilisation: BTreeMap<String, f64>,
         aside("", Share, "busy share of the window, each direction of links between routers")
-            .by_link()
+            .by_link(OfLinks::Measured)
             .more(
                 "The row \"busiest link (NAME)\" of the table is one of them, in one direction: \
                  the one that is highest under any protocol. The report shows the busiest of each \
@@ -201,7 +210,22 @@ metrics! {
             .hidden(Hidden::Zero);
     run ce_marks_by_link: BTreeMap<String, u64>,
         aside("", Count, "of these, those of the queue of each link; links with none left out")
+            .by_link(OfLinks::All)
             .more("The table has a row \"CE marks (NAME)\" for each of them, the report as well.");
+    run options_stripped: u64,
+        row("options stripped", Count,
+            "TCP options that middleboxes overwrote, whole run; shown where there are any")
+            .hidden(Hidden::Zero);
+    run df_set: u64,
+        row("DF set", Count,
+            "packets in which middleboxes set DF, whole run; shown where there are any")
+            .hidden(Hidden::Zero);
+    run pieces_joined: u64,
+        row("pieces joined", Count,
+            "pieces that middleboxes made part of a whole datagram, whole run; shown where there \
+             are any")
+            .hidden(Hidden::Zero)
+            .more("One less for each datagram than it had pieces.");
     run window_s: [f64; 2],
         aside("", Seconds, "the window: first start or measure_from_s, to the end of the run");
 }
@@ -284,7 +308,9 @@ mod tests {
             "ce_marks_by_link",
             "queue_delay_link",
             "queue_delay_mean_ms",
+            "queue_delay_p50_ms",
             "queue_delay_p95_ms",
+            "queue_delay_p99_ms",
             "utilisation",
             "window_s",
         ];
@@ -302,6 +328,11 @@ mod tests {
         assert_eq!(utilisation.of_link(&metrics, "a-b"), Some(0.5));
         assert_eq!(utilisation.of_link(&metrics, "b-a"), None);
         assert_eq!(utilisation.of(&metrics), None);
+        metrics.ce_marks_by_link.insert("a-b".into(), 3);
+        let marks = named("ce_marks_by_link");
+        assert_eq!(marks.of_link(&metrics, "a-b"), Some(3.0));
+        // A link without marks is not listed.
+        assert_eq!(marks.of_link(&metrics, "b-a"), Some(0.0));
         assert_eq!(named("afct_s").of_class(&metrics, "web"), Some(2.0));
         assert_eq!(named("afct_s").of_class(&metrics, "bulk"), None);
         assert_eq!(named("afct_s").of(&metrics), None);
@@ -309,8 +340,8 @@ mod tests {
         // What is said of each metric is what its type says.
         for metric in METRICS {
             let of_link = metric.of_link(&metrics, "a-b").is_some();
-            assert_eq!(metric.by_link, of_link, "{}", metric.name);
-            assert!(!(metric.by_link && metric.in_table), "{}", metric.name);
+            assert_eq!(metric.by_link != OfLinks::No, of_link, "{}", metric.name);
+            assert!(!(of_link && metric.in_table), "{}", metric.name);
         }
     }
 

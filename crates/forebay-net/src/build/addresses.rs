@@ -10,7 +10,7 @@ use forebay_base::{Addr, NodeId, PortId};
 use forebay_router::Routes;
 
 /// Addresses that the plan has room for in IPv4: one /8.
-pub(super) const V4_ADDRESSES: usize = 1 << 24;
+pub(crate) const V4_ADDRESSES: usize = 1 << 24;
 
 pub(super) fn paths_of(spec: &NetSpec, flow: usize) -> &[(PortId, PortId)] {
     const SINGLE: &[(PortId, PortId)] = &[(PortId(0), PortId(0))];

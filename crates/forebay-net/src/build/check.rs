@@ -1,8 +1,8 @@
 //! Checks of a spec that its types do not make.
 
 use super::ports::PortTable;
-use crate::spec::{ChannelSpec, NetEvent, NetSpec, NodeKind, SpecError};
-use forebay_base::{FlowId, NodeId};
+use crate::spec::{ChannelSpec, Forgery, NetEvent, NetSpec, NodeKind, SpecError};
+use forebay_base::{FlowId, IpVersion, NodeId};
 
 pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
     for (i, node) in spec.nodes.iter().enumerate() {
@@ -25,10 +25,20 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
 /// Each event is one that its link can follow.
 pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
     for event in &spec.events {
-        if let NetEvent::Rate(link, _) = event.event
-            && let ChannelSpec::Trace { .. } = spec.links[link.index()].channel
-        {
-            return Err(SpecError::RateOfTrace(link));
+        match event.event {
+            NetEvent::Rate(link, _)
+                if matches!(spec.links[link.index()].channel, ChannelSpec::Trace { .. }) =>
+            {
+                return Err(SpecError::RateOfTrace(link));
+            }
+            NetEvent::Forge(Forgery { flow, lead_bytes, .. }) => {
+                let lengths = Forgery::MIN_LEAD_BYTES..=Forgery::MAX_LEAD_BYTES;
+                let fits = lengths.contains(&lead_bytes) && lead_bytes.is_multiple_of(8);
+                if !fits || spec.version != IpVersion::V4 {
+                    return Err(SpecError::Forgery(flow));
+                }
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{LinkId, Rng, Stream};
 use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
+use forebay_wire::AddressPlan;
 
 pub(super) fn build_links(
     spec: &NetSpec,
@@ -29,7 +30,7 @@ pub(super) fn build_links(
         }
         let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
         let pipeline = Pipeline::new(scheme, discipline);
-        let steady = !all_queued && !changed[i] && !link.loses();
+        let steady = !all_queued && !changed[i] && !link.loses() && link.middlebox.is_none();
         AnyLink::Queued(Box::new(queued_link(link, id, pipeline, seed, steady)))
     };
     spec.links.iter().enumerate().map(build).collect()
@@ -66,5 +67,10 @@ fn queued_link(
     if let Some(model) = &link.loss_model {
         impairment = impairment.with_model(model);
     }
-    QueuedLink::new(pipeline, channel, link.delay, link.overhead_bytes, impairment, steady)
+    let (delay, overhead) = (link.delay, link.overhead_bytes);
+    let queued = QueuedLink::new(pipeline, channel, delay, overhead, impairment, steady);
+    match link.middlebox.clone() {
+        None => queued,
+        Some(spec) => queued.with_middlebox(spec, link.mtu_bytes, AddressPlan::default()),
+    }
 }

@@ -10,6 +10,7 @@ mod ports;
 mod routes;
 mod walk;
 
+pub(crate) use addresses::V4_ADDRESSES;
 pub use nodes::Node;
 pub use ports::PortTable;
 
@@ -69,7 +70,7 @@ impl Network {
         let mut nodes = nodes::build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = flows::build_flows(spec, seed, &addresses, &mut nodes);
         let mut upstreams = walk::walk_routes(spec, &ports, &routes, &workload)?;
-        if spec.version == IpVersion::V4 && routes.addresses() > addresses::V4_ADDRESSES {
+        if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();

@@ -36,7 +36,8 @@ pub(super) fn build_nodes(
     let rng = |i: usize| Rng::new(seed, Stream::Forwarding, i as u64);
     let build = |(i, node): (usize, &NodeSpec)| match &node.kind {
         NodeKind::Host => {
-            let mut host = Host::default();
+            let node = NodeId(i as u32);
+            let mut host = Host::with_limits(spec.reassembly_at(node));
             addresses[i].iter().for_each(|&a| host.add_interface(a));
             Node::Host(host)
         }
@@ -58,7 +59,7 @@ fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -
             NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
             NodeKind::Router(_) | NodeKind::Host => None,
         };
-        RouterPort { rate: link.channel.rate(), neighbour }
+        RouterPort { rate: link.channel.rate(), mtu_bytes: link.mtu_bytes, neighbour }
     };
     links.iter().map(lead).collect()
 }

@@ -42,6 +42,7 @@ impl<D: Driver> Fabric<D> {
                 self.tell_link(link, true);
             }
             NetEvent::Restart(node) => self.restart(node),
+            NetEvent::Forge(ref forgery) => self.forge(forgery),
             NetEvent::Route { node, dst, via } => {
                 let known = self.look_ahead.knows_route_change(node, dst, via);
                 assert!(known, "routes change as the event list of the network says");

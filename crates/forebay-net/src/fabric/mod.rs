@@ -18,6 +18,7 @@
 
 mod driver;
 mod events;
+mod forge;
 mod host_arrivals;
 mod host_transmit;
 mod ledger;
@@ -412,10 +413,12 @@ impl<D: Driver> Fabric<D> {
             Node::Router(forwarding) => forwarding.held_packets(),
             Node::Elsewhere => 0,
         });
+        // Pieces that a middlebox put together end there; the datagram goes on as one packet.
+        let joined = self.links().map(|link| link.middlebox().pieces_joined);
         Conservation {
             sent: self.count.sent,
             split: self.count.split,
-            delivered: self.count.delivered,
+            delivered: self.count.delivered + joined.sum::<u64>(),
             dropped: self.drops.total(),
             held: on_links.chain(in_nodes).sum(),
             cold_parts: self.arena.live() as u64,

@@ -6,7 +6,9 @@ use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
 use crate::link::AnyLink;
 use crate::look_ahead::ArrivalPath;
-use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, split_ipv4};
+use forebay_base::{
+    Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, cut_ipv4, payload_within,
+};
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
 
@@ -162,7 +164,7 @@ impl<D: Driver> Fabric<D> {
 
     /// A packet comes to a node.
     #[inline(never)]
-    fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
+    pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
             Node::Host(_) => self.receive_loose(node, packet),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
@@ -220,17 +222,21 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Cut a packet, if RFC 791 allows it and the packet is not opaque: see [`DropReason::TooBig`].
+    /// Cut a packet into as many pieces as it takes, if it may be: see [`DropReason::TooBig`].
     #[cold]
-    fn send_too_big(&mut self, node: NodeId, link: LinkId, packet: Packet, mtu: u16) {
-        match split_ipv4(packet, mtu, &mut self.arena) {
-            Ok((first, rest)) => {
-                self.count.split += 1;
-                self.send(node, link, first);
-                self.send(node, link, rest);
+    fn send_too_big(&mut self, node: NodeId, link: LinkId, mut packet: Packet, mtu: u16) {
+        while packet.wire_len() > mtu {
+            let payload = payload_within(mtu, &packet, &self.arena);
+            match cut_ipv4(packet, payload, &mut self.arena) {
+                Ok((first, rest)) => {
+                    self.count.split += 1;
+                    self.send(node, link, first);
+                    packet = rest;
+                }
+                Err(uncut) => return self.end(node, uncut.packet, DropReason::TooBig),
             }
-            Err(packet) => self.end(node, packet, DropReason::TooBig),
         }
+        self.send(node, link, packet);
     }
 
     pub(super) fn offer(&mut self, link: LinkId, packet: Packet) -> Result<(), Overflow> {

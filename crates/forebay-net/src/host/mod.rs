@@ -17,11 +17,13 @@ mod round_robin;
 mod single;
 mod socket;
 
-pub use reassembly::Reassembly;
+pub(crate) use reassembly::join;
+pub use reassembly::{DATAGRAM_MEMORY, Reassembly, piece_memory};
 pub use receive::Received;
 pub(crate) use single::{Outlet, SingleReceived};
 pub use socket::Socket;
 
+use crate::spec::ReassemblyLimits;
 use crate::workload::Workload;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -76,6 +78,10 @@ pub struct Host {
 }
 
 impl Host {
+    /// A host whose reassembly has these bounds.
+    pub(crate) fn with_limits(limits: ReassemblyLimits) -> Host {
+        Host { reassembly: Reassembly::new(limits), ..Host::default() }
+    }
     /// Add the next interface, whose addresses start at `addr`.
     pub(crate) fn add_interface(&mut self, addr: Addr) {
         self.interfaces.push(Interface::new(addr));

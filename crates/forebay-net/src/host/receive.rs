@@ -212,7 +212,7 @@ fn drop_pieces(packet: Packet, pieces: u64, reason: DropReason, cx: &mut HostCon
 /// its destination. The second has a wrong checksum, and a host drops it (RFC 9293 section 3.1).
 fn end_foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     if opaque_protocol(&packet, cx.arena) == Some(TCP_PROTOCOL) {
-        return drop_pieces(packet, pieces, DropReason::Malformed, cx);
+        return drop_pieces(packet, pieces, DropReason::Checksum, cx);
     }
     end_delivered(packet, pieces, cx);
 }

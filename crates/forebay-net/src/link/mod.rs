@@ -7,6 +7,7 @@
 
 mod fifo;
 mod impairment;
+mod middlebox;
 mod queued;
 mod stats;
 mod waits;
@@ -14,6 +15,7 @@ mod waits;
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;
 pub use impairment::{Impairment, LossModel};
+pub use middlebox::{Fragments, MiddleboxCounts, MiddleboxSpec, StripOptions};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
 
@@ -156,6 +158,13 @@ impl AnyLink {
     /// Packets in the queue, in transmission and on the wire.
     pub fn held_packets(&self) -> u64 {
         each!(self, l => l.held_packets())
+    }
+    /// What the middlebox on it did.
+    pub fn middlebox(&self) -> MiddleboxCounts {
+        match self {
+            AnyLink::Fifo(_) => MiddleboxCounts::default(),
+            AnyLink::Queued(l) => l.middlebox(),
+        }
     }
     /// True if departures are known when packets are queued.
     #[inline]

@@ -7,9 +7,12 @@
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
 use crate::link::impairment::Propagation;
+use crate::link::middlebox::{Middlebox, MiddleboxCounts, MiddleboxSpec, Passed};
 use crate::link::stats::LinkStats;
+use alloc::boxed::Box;
 use forebay_base::{Arena, DropReason, Packet, PacketRing, PacketTransfer, Rate, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
+use forebay_wire::AddressPlan;
 
 /// A packet in transmission.
 #[derive(Clone, Copy)]
@@ -61,6 +64,8 @@ pub struct QueuedLink {
     in_service: Option<Packet>,
     /// The transmitter is free, packets wait, and the channel takes the next one later.
     opening: Option<Opening>,
+    /// What stands between transmitter and wire.
+    middlebox: Option<Box<Middlebox>>,
 }
 
 impl QueuedLink {
@@ -93,7 +98,20 @@ impl QueuedLink {
             pipeline,
             in_service: None,
             opening: None,
+            middlebox: None,
         }
+    }
+    /// The same, of this MTU, with a middlebox before its wire. It must not be steady.
+    #[must_use]
+    pub fn with_middlebox(
+        mut self,
+        spec: MiddleboxSpec,
+        mtu_bytes: u16,
+        plan: AddressPlan,
+    ) -> Self {
+        assert!(!self.steady, "a middlebox sees packets when they leave");
+        self.middlebox = Some(Box::new(Middlebox::new(spec, mtu_bytes, plan)));
+        self
     }
 
     /// Do something, and count the marks that the port sets meanwhile as those of this link.
@@ -286,7 +304,25 @@ impl QueuedLink {
             self.on_opening(cx);
         }
     }
-    fn put_on_wire(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
+    fn put_on_wire(&mut self, packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
+        match self.middlebox {
+            None => self.propagate(packet, departed, cx),
+            Some(_) => self.pass_middlebox(packet, departed, cx),
+        }
+    }
+    #[cold]
+    fn pass_middlebox(&mut self, packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
+        let Some(middlebox) = &mut self.middlebox else { return };
+        match middlebox.on_packet(departed, packet, cx.arena, cx.drops) {
+            Passed::Nothing => {}
+            Passed::One(packet) => self.propagate(packet, departed, cx),
+            Passed::Pieces(pieces) => {
+                pieces.into_iter().for_each(|piece| self.propagate(piece, departed, cx));
+            }
+        }
+    }
+    #[inline]
+    fn propagate(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
         match self.impairment.draw() {
             Propagation::Lost => {
                 self.stats.lost += 1;
@@ -395,7 +431,16 @@ impl QueuedLink {
     }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {
-        self.pipeline.backlog_packets() + self.in_service.is_some() as u64 + self.wire.len() as u64
+        let in_middlebox = self.middlebox.as_ref().map_or(0, |m| m.held_packets());
+        self.pipeline.backlog_packets()
+            + self.in_service.is_some() as u64
+            + self.wire.len() as u64
+            + in_middlebox
+    }
+
+    /// See [`crate::AnyLink::middlebox`].
+    pub fn middlebox(&self) -> MiddleboxCounts {
+        self.middlebox.as_ref().map_or_else(MiddleboxCounts::default, |m| m.counts())
     }
 
     /// The rate changes; the packet in transmission keeps its own.

@@ -25,6 +25,8 @@ pub enum Refusal {
     Trace,
     /// A token bucket is in front of it.
     Bucket,
+    /// A middlebox stands on it.
+    Middlebox,
     /// Its port has a scheme.
     Scheme,
     /// Its queue is not drop-tail.
@@ -68,6 +70,7 @@ impl fmt::Display for Refusal {
             Refusal::Jitter => write!(f, "its delay varies"),
             Refusal::Trace => write!(f, "it follows a delivery trace"),
             Refusal::Bucket => write!(f, "a token bucket is in front of it"),
+            Refusal::Middlebox => write!(f, "a middlebox stands on it"),
             Refusal::Scheme => write!(f, "its port has a scheme"),
             Refusal::Discipline => write!(f, "its queue is not drop-tail"),
             Refusal::HoldsPackets(node) => write!(f, "router {} may hold packets for it", node.0),
@@ -142,6 +145,7 @@ impl LookAheadPlan {
                 _ if refused(Guard::Lossless, link.loses()) => Err(Refusal::Loss),
                 _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Refusal::Jitter),
                 _ if refused(Guard::NoScheme, scheme) => Err(Refusal::Scheme),
+                _ if link.middlebox.is_some() => Err(Refusal::Middlebox),
                 (ChannelSpec::Trace { .. }, _) => Err(Refusal::Trace),
                 (ChannelSpec::Bucket(_), _) => Err(Refusal::Bucket),
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
@@ -216,7 +220,7 @@ pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
             | NetEvent::Loss(l, _)
             | NetEvent::Down(l)
             | NetEvent::Up(l) => changed[l.index()] = true,
-            NetEvent::Restart(_) | NetEvent::Route { .. } => {}
+            NetEvent::Restart(_) | NetEvent::Route { .. } | NetEvent::Forge(_) => {}
         }
     }
     changed

@@ -2,10 +2,10 @@
 //! send.
 //!
 //! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow
-//! that comes new has its first quantum before the others, where rounds are short. If it has
-//! nothing more then, it keeps its place at the end of the round, as in FQ-CoDel (RFC 8290 section
-//! 4.2): it is not new again before the round is over, so that who sends a packet at a time gains
-//! nothing.
+//! that comes new has its first quantum before the others, where rounds are short. Who has nothing
+//! more when he was served keeps a place at the end of the round, as in FQ-CoDel (RFC 8290 section
+//! 4.2), with a quantum: he is not new again before the round is over, so that who sends a packet at
+//! a time gains nothing.
 //!
 //! A flow that may not send, for its first packet is held and has no credit, is *parked* outside
 //! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs
@@ -465,12 +465,13 @@ impl<T> Cache<T> {
         queue.deficit_bytes -= wire_len as u32;
         let credit = queue.credit.take();
         let packet = queue.packets.pop_front().expect("just seen");
-        let (was_new, empty) = (queue.place == Place::New, queue.packets.is_empty());
+        let empty = queue.packets.is_empty();
         self.shrink(slot, wire_len as u64);
-        match (empty, was_new) {
-            (true, true) => self.queue_up(slot),
-            (true, false) => self.close(slot),
-            (false, _) => {}
+        if empty {
+            // Its turn is over. Closed at once it would be new with its next packet, and have one
+            // more than its part each time that it runs dry.
+            self.queue_mut(slot).deficit_bytes = quantum_bytes;
+            self.queue_up(slot);
         }
         if let Some(nonce) = holder.filter(|_| credit.map(|(nonce, _)| nonce) != holder) {
             debug_assert!(holds.may_take(nonce), "a flow that is held has sent without a credit");

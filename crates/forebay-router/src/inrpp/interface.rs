@@ -123,8 +123,8 @@ pub struct Kept<T> {
 }
 
 impl<T> Interface<T> {
-    /// An empty interface.
-    pub fn new(limits: CacheLimits, settings: &Settings) -> Interface<T> {
+    /// An empty interface, before a link of this MTU.
+    pub fn new(limits: CacheLimits, mtu_bytes: u16, settings: &Settings) -> Interface<T> {
         Interface {
             limits,
             cancel_for: settings.cancel_for,
@@ -135,7 +135,7 @@ impl<T> Interface<T> {
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             longest_bytes: 0,
-            cache: Cache::new(settings.quantum_bytes),
+            cache: Cache::new(settings.quantum_bytes.unwrap_or(mtu_bytes.into())),
             credits: Credits::new(Patience {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,

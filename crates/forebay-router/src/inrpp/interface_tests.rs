@@ -42,10 +42,10 @@ impl Bench {
         Bench::with(LIMITS)
     }
     fn with(limits: CacheLimits) -> Bench {
-        let settings = Settings { quantum_bytes: PACKET as u32, ..Settings::default() };
+        let settings = Settings { quantum_bytes: None, ..Settings::default() };
         let rng = Rng::new(1, Stream::Forwarding, 0);
         Bench {
-            interface: Interface::new(limits, &settings),
+            interface: Interface::new(limits, PACKET, &settings),
             rng,
             next: 0,
             arrived: BTreeMap::new(),
@@ -600,6 +600,42 @@ fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over(
     b.put(ms(0), 4, 0);
     b.put(ms(0), 6, 0);
     assert_eq!((next(&mut b), next(&mut b)), (flow(4), flow(6)), "the round is over");
+}
+
+/// TCP with a small window beside bulk: its next packet comes when the last has left.
+#[test]
+fn a_flow_that_runs_dry_with_each_packet_has_one_in_a_round() {
+    let mut b = Bench::with(ROOMY);
+    for n in [1, 2, 3].repeat(10) {
+        b.put(ms(0), n, 0);
+    }
+    b.put(ms(0), 4, 0);
+    for _ in 0..5 {
+        for n in [1, 2, 3, 4] {
+            assert_eq!(b.pull(ms(0)).expect("all may leave").0, flow(n));
+        }
+        b.put(ms(0), 4, 0);
+    }
+}
+
+/// A first packet of the longest length that the link takes is ahead as any other is.
+#[test]
+fn a_new_flow_of_long_packets_is_ahead_by_one() {
+    for mtu_bytes in [1_500, 9_000] {
+        let settings = Settings::default();
+        let mut interface: Interface<u32> = Interface::new(ROOMY, mtu_bytes, &settings);
+        let mut rng = Rng::new(1, Stream::Forwarding, 0);
+        for n in [1, 2, 1, 2, 3, 3] {
+            if n == 3 && interface.cache_packets() == 4 {
+                let mut next = || interface.pull(ms(0), &mut rng).expect("all may leave").0;
+                assert_eq!([next(), next()], [1, 2].map(flow));
+            }
+            let cached = Cached { wire_len: mtu_bytes, ..packet(0) };
+            interface.keep(ms(0), flow(n), cached, 1_000_000, &mut rng);
+        }
+        let mut next = || interface.pull(ms(0), &mut rng).expect("all may leave").0;
+        assert_eq!([0; 4].map(|_| next()), [3, 1, 2, 3].map(flow), "{mtu_bytes}");
+    }
 }
 
 #[test]

@@ -369,9 +369,10 @@ impl Bench {
     fn new(seed: u64) -> Bench {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
-        let settings = Settings { quantum_bytes, ..Settings::default() };
+        let settings = Settings { quantum_bytes: Some(quantum_bytes), ..Settings::default() };
         let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
-        let (machine, model) = (Interface::new(limits, &settings), Model::new(limits, &settings));
+        let (machine, model) =
+            (Interface::new(limits, 1500, &settings), Model::new(limits, &settings));
         Bench { machine, model, rng, now: Time::ZERO, last: 0, acked: 5_000, seen: [false; 4] }
     }
     fn nonce(&mut self) -> Option<Nonce> {
@@ -516,9 +517,9 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
     for seed in 0..300 {
         let mut rng = Rng::new(seed, Stream::Test, 1);
         let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
-        let settings = Settings { quantum_bytes, ..Settings::default() };
+        let settings = Settings { quantum_bytes: Some(quantum_bytes), ..Settings::default() };
         let roomy = CacheLimits { low_bytes: 1, high_bytes: 1 << 29, total_bytes: 1 << 30 };
-        let mut machine = Interface::<u32>::new(roomy, &settings);
+        let mut machine = Interface::<u32>::new(roomy, 1500, &settings);
         let largest: Vec<u64> = (0..4).map(|_| 40 + rng.below(1461)).collect();
         for n in (0..4).flat_map(|n| [n; 400]) {
             let wire_len = 1 + rng.below(largest[n]) as u16;
@@ -550,7 +551,7 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
 #[test]
 fn flows_under_one_nonce_have_as_many_credits_each() {
     let limits = CacheLimits { low_bytes: 1, high_bytes: 1 << 29, total_bytes: 1 << 30 };
-    let mut machine = Interface::<u32>::new(limits, &Settings::default());
+    let mut machine = Interface::<u32>::new(limits, 1500, &Settings::default());
     let mut rng = Rng::new(1, Stream::Test, 2);
     let nonce = Nonce::new(5);
     let slow = BackPressure { ask: Ask::SlowDown, routers: 1, nonce, ..BackPressure::default() };

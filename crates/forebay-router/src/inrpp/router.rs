@@ -34,6 +34,8 @@ const DETOUR_BUDGET: u8 = 1;
 pub struct PortInfo {
     /// Rate of the link at the start.
     pub rate: Rate,
+    /// Longest IP packet that the link takes, in bytes.
+    pub mtu_bytes: u16,
     /// The INRPP router at its other end, if there is one.
     pub neighbour: Option<RouterId>,
 }
@@ -117,8 +119,11 @@ impl detour::Interfaces for View<'_> {
 impl Inrpp {
     /// A router with these ports; its own stream of random numbers gives the nonces.
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
+        let interface = |id, info: &PortInfo| {
+            Interface::new(settings.cache.at(PortId(id), info.rate), info.mtu_bytes, settings)
+        };
         let port = |(id, info): (u16, &PortInfo)| Port {
-            interface: Interface::new(settings.cache.at(PortId(id), info.rate), settings),
+            interface: interface(id, info),
             express: VecDeque::new(),
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),

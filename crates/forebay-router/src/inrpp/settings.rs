@@ -72,8 +72,9 @@ pub struct Settings {
     /// Weight of the last interval in the load that the rate is computed from, in (0, 1]; 1: no
     /// filter, 1/3: a span of five samples, as the paper has it.
     pub load_weight: f64,
-    /// DRR quantum: bytes that a flow may send per round.
-    pub quantum_bytes: u32,
+    /// DRR quantum: bytes that a flow may send per round; None: the MTU of the link. With less a new
+    /// flow is not ahead of others with its first packet.
+    pub quantum_bytes: Option<u32>,
     /// Shortest time for which an interface tells that its congestion is over (state DB).
     pub cancel_for: Span,
     /// Shortest time after which an upstream interface forgets a nonce of which it heard nothing.
@@ -99,7 +100,7 @@ impl Default for Settings {
             decision_interval: Span::from_millis(50),
             alpha: 0.4,
             load_weight: 1.0,
-            quantum_bytes: 1500,
+            quantum_bytes: None,
             cancel_for: Span::from_millis(200),
             forget_after: Span::from_secs(1),
             watchdog: Span::from_millis(200),

@@ -15,7 +15,7 @@ impl RouterSettings for Settings {
         let id = |node: NodeId| RouterId(node.0);
         let info = |port: &RouterPort| {
             let neighbour = port.neighbour.filter(|_| init.version == IpVersion::V4);
-            PortInfo { rate: port.rate, neighbour: neighbour.map(id) }
+            PortInfo { rate: port.rate, mtu_bytes: port.mtu_bytes, neighbour: neighbour.map(id) }
         };
         let ports: Vec<PortInfo> = init.ports.iter().map(info).collect();
         Inrpp::new(id(init.node), &ports, self, init.rng)

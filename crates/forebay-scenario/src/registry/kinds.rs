@@ -2,8 +2,8 @@
 
 use super::{Kind, Line, Made, Make, Over};
 use crate::protocol::Bundle;
-use crate::{Problem, Scenario, inrpp, rcp};
-use forebay_base::{NodeId, ParamError};
+use crate::{Problem, Scenario, inrpp, kickass, rcp};
+use forebay_base::{NodeId, ParamError, Rate};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;
 use forebay_queue::{
@@ -29,6 +29,30 @@ pub enum Disciplines {}
 
 /// Port schemes: meter and egress.
 pub enum Schemes {}
+
+/// What else there is to know of a port scheme.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SchemeTraits {
+    /// On which links it can do its work; None: on all.
+    pub(crate) carries: Option<fn(&SchemeSpec) -> Carries>,
+}
+
+impl SchemeTraits {
+    /// There is nothing else.
+    pub const NONE: SchemeTraits = SchemeTraits { carries: None };
+}
+
+/// Links on which a port scheme can do its work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carries {
+    /// The title of the scheme.
+    pub by: &'static str,
+    /// The lowest and the highest rate.
+    pub rates: (Rate, Rate),
+    /// The smallest MTU, and what it is.
+    pub mtu_bytes: u16,
+    pub why: &'static str,
+}
 
 /// Routers.
 pub enum Routers {}
@@ -99,7 +123,7 @@ impl Kind for Schemes {
     const KEY: &'static str = "scheme";
     const OWN_KEYS: &'static [&'static str] = &["scheme"];
     type Machine = SchemeSpec;
-    type Traits = ();
+    type Traits = SchemeTraits;
 
     fn list() -> &'static List<Schemes> {
         static LIST: OnceLock<List<Schemes>> = OnceLock::new();
@@ -111,7 +135,7 @@ impl Kind for Schemes {
                 summary: "Ports queue, and do nothing else, whatever protocols run.",
                 about: Vec::new(),
                 schema: no_parameters(),
-                traits: (),
+                traits: SchemeTraits::NONE,
                 make: fixed(SchemeSpec::None),
                 over: None,
             };
@@ -150,12 +174,12 @@ impl<K: Kind> Params<K> {
 }
 
 /// Schemes and routers whose parameters scenarios give; the others have none.
-const SCHEME_PARAMS: &[Params<Schemes>] = &[rcp::PARAMS];
+const SCHEME_PARAMS: &[Params<Schemes>] = &[rcp::PARAMS, kickass::PARAMS];
 const ROUTER_PARAMS: &[Params<Routers>] = &[inrpp::PARAMS];
 
 fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
     let params = SCHEME_PARAMS.iter().find(|params| params.name == entry.name);
-    let fixed = || (no_parameters(), fixed((entry.spec)()), None, ());
+    let fixed = || (no_parameters(), fixed((entry.spec)()), None, SchemeTraits::NONE);
     let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
     let SchemeEntry { name, title, reference, summary, .. } = *entry;
     let about = entry.about().collect();

@@ -5,8 +5,10 @@
 mod kinds;
 mod registration;
 
-pub use kinds::{ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, Schemes};
-pub(crate) use kinds::{Params, first_line};
+pub(crate) use kinds::{Carries, Params, first_line};
+pub use kinds::{
+    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes,
+};
 pub use registration::{NoParams, RegisterError, Registration};
 
 use crate::Scenario;

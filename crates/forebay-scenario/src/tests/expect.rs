@@ -44,6 +44,47 @@ fn values_come_with_the_unit_of_the_metric_or_without() {
     assert_eq!(op_value("retransmits", "==", "0"), Bound::Equal(0.0));
     assert_eq!(op_value("jain_goodput", "within", "[0.9, 1]"), Bound::Within(0.9, 1.0));
     assert_eq!(op_value("afct_s", "within", "[\"10ms\", 2]"), Bound::Within(0.01, 2.0));
+    // Shares as reports show them; the float is that of the decimal.
+    let share = |value: &str| {
+        let rest = format!("op = \"within\"\nvalue = {value}\nlink = \"left-right\"");
+        bound(&format!("metric = \"utilisation\"\n{rest}"))
+    };
+    assert_eq!(share("[\"90%\", \"99.7 %\"]"), Bound::Within(0.9, 0.997));
+    assert_eq!(share("[\"0%\", \"100%\"]"), Bound::Within(0.0, 1.0));
+}
+
+#[test]
+fn what_is_counted_can_be_compared() {
+    for metric in ["completed", "drops", "retransmits", "ce_marks"] {
+        let found = one(&format!("metric = \"{metric}\"\nop = \"==\"\nvalue = 3"));
+        assert_eq!((found.metric, found.metric().name, found.link), (metric, metric, None));
+    }
+    // Queues mark on each link, those at hosts as well.
+    let marks = one("metric = \"ce_marks_by_link\"\nop = \"<\"\nvalue = 9\nlink = \"s1-left\"");
+    assert_eq!(marks.link.as_deref(), Some("s1-left"));
+    let of = |rest: &str| wrong(&format!("op = \"<\"\nvalue = 9\n{rest}"));
+    assert_eq!(
+        of("metric = \"ce_marks_by_link\"\nlink = \"s1-lefd\""),
+        (
+            "expect[0].link: there is no directed link `s1-lefd`".to_string(),
+            "did you mean `s1-left`?".to_string()
+        )
+    );
+    let (missing, hint) = of("metric = \"ce_marks_by_link\"");
+    let expected = "expect[0]: the key `link` is missing: the directed link whose \
+                    `ce_marks_by_link` is meant";
+    assert_eq!(missing, expected);
+    assert!(hint.starts_with("one of: ") && hint.contains("s1-left"), "{hint}");
+    assert_eq!(
+        of("metric = \"drops\"\nlink = \"left-right\"").0,
+        "expect[0].link: `drops` is of no link"
+    );
+    assert_eq!(
+        of("metric = \"completed\"\nclass = \"web\"").0,
+        "expect[0].class: classes have no `completed`: it is of the whole run"
+    );
+    assert_eq!(of("metric = \"complete\"").1, "did you mean `completed`?");
+    assert_eq!(of("metric = \"drop\"").1, "did you mean `drops`?");
 }
 
 #[test]
@@ -202,6 +243,14 @@ fn values_that_cannot_be_meant_are_refused() {
         wrong("metric = \"utilisation\"\nop = \"<\"\nvalue = 97\nlink = \"left-right\"").0,
         "expect[0].value: `97` is out of range: expected 0.0 to 1.0"
     );
+    let share = |value: &str| {
+        let rest = format!("op = \"<\"\nvalue = {value}\nlink = \"left-right\"");
+        wrong(&format!("metric = \"utilisation\"\n{rest}"))
+    };
+    assert_eq!(share("\"120%\"").0, "expect[0].value: `120%` is out of range: expected 0.0 to 1.0");
+    let expected = "expect[0].value: expected a share such as 0.9 or \"90%\", found";
+    assert_eq!(share("\"90\""), says(&format!("{expected} `90` without a unit"), "units: %"));
+    assert_eq!(share("\"9ms\"").0, format!("{expected} `9ms` with the unit `ms`"));
     assert_eq!(
         of("afct_s", "<", "[1, 2]").0,
         "expect[0].value: expected one value with op = \"<\", found an array"

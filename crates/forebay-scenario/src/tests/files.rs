@@ -267,7 +267,7 @@ fn rows_of_flows_with_lives() {
     let life = |i: usize| scenario.flows[i].life.as_deref().cloned().unwrap();
     let write = Some(Writing { rate: Some(Rate::mbps(1)), chunk_bytes: 1448, periods: None });
     let stop = Some(Time::from_millis(2_500));
-    assert_eq!(life(0), Life { after: None, stop, write });
+    assert_eq!(life(0), Life { stop, write, ..Life::default() });
     let think = Law::Constant(Span::from_millis(250));
     let after = Some(After { flow: forebay_base::FlowId(0), think });
     assert_eq!(life(1), Life { after, ..Life::default() });

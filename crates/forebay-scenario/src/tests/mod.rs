@@ -6,11 +6,15 @@ mod channels;
 mod errors;
 mod expansion;
 mod expect;
+mod faults;
 mod files;
+mod kickass;
 mod lives;
 mod mutations;
 mod network;
 mod protocols;
+mod reassembly;
+mod sizes;
 mod together;
 mod variants;
 

@@ -213,7 +213,11 @@ fn wrong_settings_of_inrpp_routers() {
         ),
         ("alpha=\"x\"", "alpha: expected a number, found a string (\"x\")"),
         ("load_weight=1.1", "load_weight: `1.1` is out of range: expected more than 0, at most 1"),
-        ("quantum_bytes=63", "quantum_bytes: `63` is out of range: expected 64 to 1048576 bytes"),
+        (
+            "quantum_bytes=63",
+            "quantum_bytes: `63` is out of range: expected 64 to 1048576 bytes, or 0: the MTU of \
+             the link",
+        ),
         ("watchdog=0s", "watchdog: `0s` is out of range: expected 1ms to 100s"),
         ("cancel_for=101s", "cancel_for: `101s` is out of range: expected 1ms to 100s"),
         ("forget_after=0ms", "forget_after: `0s` is out of range: expected 1ms to 100s"),
@@ -259,7 +263,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         decision_interval: ms(36),
         alpha: 0.125,
         load_weight: 0.25,
-        quantum_bytes: 3000,
+        quantum_bytes: Some(3000),
         cancel_for: ms(3),
         forget_after: ms(4),
         watchdog: ms(5),

@@ -28,6 +28,9 @@ pub enum FewerThreads {
     Indivisible(usize),
     /// There is an observer, which must see packets in order.
     Observed,
+    /// Somebody forges packets with the sequence number that a receiver expects, and must read it
+    /// there.
+    Forged,
 }
 
 impl fmt::Display for FewerThreads {
@@ -41,6 +44,9 @@ impl fmt::Display for FewerThreads {
                 f,
                 "the network can be cut into {pieces} pieces at most: links that have no delay, \
                  fail, or change their delay are not cut"
+            ),
+            FewerThreads::Forged => f.write_str(
+                "whoever forges packets with the right sequence number reads it at the receiver",
             ),
             FewerThreads::Observed => {
                 f.write_str("captures and event lists need packets in their order")
@@ -118,6 +124,7 @@ fn delays(spec: &NetSpec) -> Vec<Span> {
             NetEvent::Rate(..)
             | NetEvent::Loss(..)
             | NetEvent::Restart(_)
+            | NetEvent::Forge(_)
             | NetEvent::Route { .. } => {}
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::harness::{Bench, counted_section};
 use crate::packets::MSS;
-use forebay_base::{Ecn, OptionList, Rate, Rng, Span, Stream, Time};
+use forebay_base::{Addr, Ecn, OptionList, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AnyController, AnyFeedback, Congestion, CongestionCause, Controller, DatagramView,
     Delivered, Feedback, Init, NextPacket, RateSample, Recovered, RttView, Sent, Spec, TABLE, Tag,
@@ -84,7 +84,15 @@ impl Flow {
     fn send(&mut self, count: bool) {
         let (now, number) = (self.now, self.sent);
         let (bytes, in_flight_bytes) = (u32::from(MSS), (self.out.len() as u64 + 1) * BYTES);
-        let next = NextPacket { number, syn: false, retransmission: false, payload_bytes: bytes };
+        let next = NextPacket {
+            number,
+            syn: false,
+            reply: false,
+            retransmission: false,
+            payload_bytes: bytes,
+            src: Addr(0),
+            dst: Addr(1),
+        };
         let sent = Sent {
             number,
             bytes,

@@ -5,7 +5,7 @@ use crate::harness::{Bench, counted_section};
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{AckPolicy, AnyController, Init, Spec};
 use forebay_net::{QueueSpec, SchemeSpec};
-use forebay_queue::{DISCIPLINES, Limit, RcpPortParams};
+use forebay_queue::{DISCIPLINES, KickAssPortParams, Limit, RcpPortParams};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::pool::{self, TEXT};
 use forebay_testkit::world::{World, link};
@@ -122,6 +122,21 @@ fn rcp_hops() -> u64 {
     hops(&world, Options::default(), Time::from_secs(4), Time::from_secs(9))
 }
 
+/// S1 with a port of Kick-Ass at every router, which says something on each packet, and senders who
+/// do not listen.
+fn kickass_hops() -> u64 {
+    let mut world = s1();
+    world.spec.transports.clear();
+    world.transport("newreno", TcpConfig { dont_fragment: false, ..config() }, newreno);
+    let params = KickAssPortParams { explicit_tcp: true, ..KickAssPortParams::paper() };
+    for link in &mut world.spec.links {
+        let limit = link.channel.rate().bytes_in(Span::from_millis(50));
+        link.queue = QueueSpec::DropTail(Limit::Bytes(limit));
+        link.scheme = SchemeSpec::KickAss(params);
+    }
+    hops(&world, Options::default(), Time::from_secs(4), Time::from_secs(9))
+}
+
 pub fn benches() -> Vec<Bench> {
     let binary = || Options { binary_heap: true, ..Options::default() };
     let queued = || Options { all_queued: true, ..Options::default() };
@@ -138,6 +153,7 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
         Bench::new("hop/rcp", rcp_hops),
+        Bench::new("hop/kickass", kickass_hops),
         Bench::new("hop/inrpp", inrpp_hops),
     ]
 }

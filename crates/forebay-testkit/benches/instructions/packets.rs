@@ -25,6 +25,14 @@ pub fn data(number: u32) -> Packet {
     segment(number, MSS)
 }
 
+/// The same without DF: routers may cut it.
+pub fn cuttable(number: u32, arena: &mut Arena) -> Packet {
+    let mut packet = data(number);
+    packet.set_dont_fragment(false);
+    packet.cold_mut(arena).ip_id = number as u16;
+    packet
+}
+
 /// The same with the request of an RCP sender, in place of as much payload.
 pub fn rcp_data(number: u32, arena: &mut Arena) -> Packet {
     let mut options = OptionList::EMPTY;

@@ -37,7 +37,7 @@ impl Port {
         port
     }
     fn empty(flows: u32, limits: CacheLimits) -> Port {
-        let interface = Interface::new(limits, &Settings::default());
+        let interface = Interface::new(limits, 1500, &Settings::default());
         let rng = Rng::new(1, Stream::Forwarding, 0);
         Port { flows, interface, rng, now: Time::from_secs(1), turn: 0, acks: 0 }
     }

@@ -2,11 +2,12 @@
 //! wait.
 
 use crate::harness::{Bench, repeat};
-use crate::packets::{data, rcp_data};
+use crate::packets::{cuttable, data, rcp_data};
 use forebay_base::{Arena, DropLog, Packet, Rate, Rng, Span, Stream, Time};
+use forebay_queue::kickass::{Fallback, Rounding};
 use forebay_queue::{
-    AnyDiscipline, AnyScheme, DISCIPLINES, DisciplineEntry, DropTail, Limit, Pipeline, PortContext,
-    PortInit, RcpPort, RcpPortParams,
+    AnyDiscipline, AnyScheme, DISCIPLINES, DisciplineEntry, DropTail, KickAssPort,
+    KickAssPortParams, Limit, Pipeline, PortContext, PortInit, RcpPort, RcpPortParams,
 };
 
 const RATE: Rate = Rate::mbps(1_000);
@@ -42,6 +43,37 @@ fn rcp() -> Pipeline {
     Pipeline::new(AnyScheme::Rcp(port), discipline.into())
 }
 
+fn kickass(params: KickAssPortParams) -> Pipeline {
+    let limit = Limit::Bytes(1 << 20);
+    let port = KickAssPort::new(params, init(limit));
+    Pipeline::new(AnyScheme::KickAss(Box::new(port)), DropTail::with_limit(limit).into())
+}
+
+/// As [`pass`], but each packet leaves in two pieces, which end here, and another one comes: an
+/// operation is a piece.
+fn cut(mut port: Pipeline) -> u64 {
+    let (mut arena, mut drops, mut split) = (Arena::default(), DropLog::default(), 0);
+    let mut number = 0;
+    let mut now = Time::ZERO;
+    let packets = repeat(BEFORE, OPERATIONS, || {
+        let packet = cuttable(number, &mut arena);
+        (number, now) = (number + 1, now + STEP);
+        let mut cx = PortContext { now, arena: &mut arena, drops: &mut drops, split: &mut split };
+        if port.next_timeout().is_some_and(|at| at <= now) {
+            port.on_timeout(&mut cx);
+        }
+        port.enqueue(packet, &mut cx).expect("there is room");
+        if number > WAITING {
+            for _ in 0..2 {
+                let piece = port.dequeue(&mut cx).expect("a piece");
+                cx.arena.free(piece);
+            }
+        }
+    });
+    assert_eq!(port.backlog_packets(), u64::from(WAITING));
+    2 * packets
+}
+
 /// An operation is a packet that comes and one that leaves, and what the timers of the port do
 /// meanwhile.
 fn pass(mut port: Pipeline, packet: fn(u32, &mut Arena) -> Packet) -> u64 {
@@ -70,5 +102,17 @@ pub fn benches() -> Vec<Bench> {
         Bench::new(format!("port/{name}"), move || pass(Pipeline::plain(make()), plain_data))
     };
     let stamped = Bench::new("port/rcp", || pass(rcp(), rcp_data));
-    disciplines().into_iter().map(of).chain([stamped]).collect()
+    let paper = KickAssPortParams::paper();
+    let hardened = KickAssPortParams {
+        rounding: Rounding::Shared,
+        fallback: Fallback::Hardened,
+        ..KickAssPortParams::paper()
+    };
+    let cuts = [
+        stamped,
+        Bench::new("port/kickass", move || cut(kickass(paper))),
+        Bench::new("port/kickass-hardened", move || cut(kickass(hardened))),
+        Bench::new("port/kickass-df", move || pass(kickass(paper), |n, _: &mut Arena| data(n))),
+    ];
+    disciplines().into_iter().map(of).chain(cuts).collect()
 }

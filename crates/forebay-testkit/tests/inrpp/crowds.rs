@@ -13,8 +13,26 @@ const FEWEST_PACKETS: f64 = 20.0;
 /// Wire bytes per payload byte.
 const WIRE: f64 = 1496.0 / 1446.0;
 
-/// What of its share the worst flow had in the worst window, and which that is.
-fn worst(seed: u64) -> (f64, String) {
+/// The worst flow in the worst window.
+struct Worst {
+    seed: u64,
+    flow: usize,
+    until: Time,
+    /// What it had there of its max-min share, and of its turns.
+    of_share: f64,
+    of_turns: f64,
+}
+
+impl std::fmt::Debug for Worst {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Worst { seed, flow, until, of_share, of_turns } = self;
+        write!(f, "seed {seed}, flow {flow}, until {until:?}: {of_share:.2} of its share, ")?;
+        write!(f, "{of_turns:.2} of its turns")
+    }
+}
+
+/// What of its share the worst flow had in the worst window.
+fn worst(seed: u64) -> Worst {
     let crowd = crowd(seed);
     let mut sim = Simulation::new(&crowd.spec, seed, Options::default()).expect("sound");
     let window = |flow: usize| {
@@ -24,7 +42,8 @@ fn worst(seed: u64) -> (f64, String) {
     let longest = (0..crowd.rtts.len()).map(window).max().expect("flows");
     let from = crowd.last_start + longest;
     // Windows of each flow, one after the other, two of the longest.
-    let mut worst = (f64::INFINITY, String::new());
+    let (until, all) = (Time::ZERO, f64::INFINITY);
+    let mut worst = Worst { seed, flow: 0, until, of_share: all, of_turns: all };
     let mut marks: Vec<(Time, usize)> = Vec::new();
     for flow in (0..crowd.pooled.len()).filter(|&f| crowd.pooled[f]) {
         let ends = (0..).map(|n| from + window(flow) * n);
@@ -41,9 +60,10 @@ fn worst(seed: u64) -> (f64, String) {
         let before = before[flow].replace(received).filter(|_| there);
         if let Some(before) = before {
             let bps = (received - before) as f64 * 8.0 * WIRE / window(flow).as_secs_f64();
-            let part = bps / crowd.shares_bps[flow];
-            if part < worst.0 {
-                worst = (part, format!("seed {seed}, flow {flow}, until {at:?}: {part:.2}"));
+            let of_share = bps / crowd.shares_bps[flow];
+            if of_share < worst.of_share {
+                let of_turns = bps / crowd.turns_bps[flow];
+                worst = Worst { seed, flow, until: at, of_share, of_turns };
             }
         }
     }
@@ -51,9 +71,9 @@ fn worst(seed: u64) -> (f64, String) {
     worst
 }
 
-/// Each flow has at least that part.
-fn sweep(seeds: std::ops::Range<u64>, least: f64) {
-    let (next, starved) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
+/// The networks in which a flow has less than half of its share.
+fn below_half(seeds: std::ops::Range<u64>) -> Vec<Worst> {
+    let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     let work = || {
         loop {
@@ -61,27 +81,37 @@ fn sweep(seeds: std::ops::Range<u64>, least: f64) {
             if seed >= seeds.end {
                 return;
             }
-            let (part, what) = worst(seed);
-            if part < least {
-                starved.lock().unwrap().push(what);
+            let worst = worst(seed);
+            if worst.of_share < 0.5 {
+                found.lock().unwrap().push(worst);
             }
         }
     };
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let starved = starved.into_inner().unwrap();
-    let (count, all) = (starved.len(), seeds.end - seeds.start);
-    assert!(starved.is_empty(), "{count} of {all}:\n{}", starved.join("\n"));
+    let mut found = found.into_inner().unwrap();
+    found.sort_by_key(|worst| worst.seed);
+    found
 }
 
 #[test]
 fn every_flow_has_half_of_its_share_at_least() {
-    sweep(0..2_000, 0.5);
+    let found = below_half(0..2_000);
+    assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Five have 0.49 of it while the caches of others fill or drain, and then their share: nobody has
-/// asked yet those that have more than their part of a link further on.
+/// A flow has its turns at least, and no more for as long as caches behind it fill: who has less
+/// further on takes his turn at each link all the same, until those caches have passed S_high and
+/// somebody asks him. In 2227 flow 4 crosses one link of 2.1 Mbit/s with five others that have 1.1
+/// Mbit/s for seven flows two links on. The cache before that link takes 1.5 s to fill up to S_high
+/// with what they have too much; flow 4 has a sixth of its link until then, and afterwards what is
+/// left of it, 1.3 Mbit/s.
+const EXCEPTIONS: [u64; 1] = [2227];
+
 #[test]
 #[ignore = "the long form"]
 fn no_flow_of_ten_thousand_networks_starves() {
-    sweep(0..10_000, 0.48);
+    let found = below_half(0..10_000);
+    let seeds: Vec<u64> = found.iter().map(|worst| worst.seed).collect();
+    assert_eq!(seeds, EXCEPTIONS, "{found:#?}");
+    assert!(found.iter().all(|worst| worst.of_turns >= 1.0), "{found:#?}");
 }

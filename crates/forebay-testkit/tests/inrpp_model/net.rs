@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A link is a row of packets one way, a row of ACKs the other way. Ports are the real machine; the
-//! senders obey rules 1 to 5 of `forebay_cc::inrpp`. There is no retransmission: what is lost is
+//! senders obey rules 1 to 5 of `forebay_cc::inrpp`, in whole packets. There is no retransmission: what is lost is
 //! lost.
 
 use super::port::{Data, Mutant, PACKET_BYTES, Port};
@@ -18,6 +18,10 @@ use std::collections::VecDeque;
 /// RFC 6298: the least that an end point waits before it sends again.
 const RTO: Span = Span::from_secs(1);
 const MAX_CREDITS: u8 = 2;
+/// The window of a ramp is counted in quarters of a packet: from 4 packets on it grows by one for
+/// each packet that arrives.
+const QUARTERS: u16 = 4;
+const SMALL_PACKETS: u16 = 4;
 
 /// What a network is made of.
 #[derive(Clone, Debug)]
@@ -49,7 +53,7 @@ pub struct Ack {
 pub enum Loop {
     Open,
     Closed { credits: u8 },
-    Ramp { window: u8 },
+    Ramp { quarters: u16 },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,7 +74,7 @@ impl Sender {
         match self.state {
             Loop::Open => true,
             Loop::Closed { credits } => credits > 0,
-            Loop::Ramp { window } => self.in_flight() < window,
+            Loop::Ramp { quarters } => (u16::from(self.in_flight()) + 1) * QUARTERS <= quarters,
         }
     }
     pub fn may_send(&self) -> bool {
@@ -88,9 +92,11 @@ impl Sender {
         self.state = match (self.state, option.ask) {
             (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
             (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0 },
-            (Loop::Ramp { window }, _) => Loop::Ramp { window: window.max(allowed) },
+            (Loop::Ramp { quarters }, _) => {
+                Loop::Ramp { quarters: quarters.max(in_quarters(allowed)) }
+            }
             (Loop::Open, _) if allowed == 0 => Loop::Open,
-            _ => Loop::Ramp { window: before.max(allowed).max(1) },
+            _ => Loop::Ramp { quarters: in_quarters(before.max(allowed).max(1)) },
         };
         self.echo = option.nonce.filter(|_| option.ask != Ask::Cancel);
         if option.ask == Ask::Pause && self.in_flight() > 0 {
@@ -102,13 +108,20 @@ impl Sender {
             Loop::Closed { credits } => {
                 *credits = (*credits + delivered.max(least)).min(MAX_CREDITS);
             }
-            Loop::Ramp { window } => *window = window.saturating_add(delivered.min(2)),
+            Loop::Ramp { quarters } => {
+                let part = if *quarters < SMALL_PACKETS * QUARTERS { QUARTERS } else { 1 };
+                *quarters += u16::from(delivered.min(2)) * part;
+            }
         }
     }
     /// Nothing came for the longest time: what is missing is taken for lost.
     fn time_out(&mut self) {
-        (self.acked, self.state) = (self.next, Loop::Ramp { window: 1 });
+        (self.acked, self.state) = (self.next, Loop::Ramp { quarters: QUARTERS });
     }
+}
+
+fn in_quarters(packets: u8) -> u16 {
+    u16::from(packets) * QUARTERS
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -225,6 +238,10 @@ impl Net {
         let asks = matches!(said.ask, Ask::SlowDown | Ask::Pause);
         if asks && self.ports[port].state() != State::BackPressure {
             self.broken = Some("who is not congested asks to slow down");
+        }
+        let requests = asks || said.ask == Ask::Nothing && said.allowance > 0;
+        if self.ports[port].state() == State::BackPressure && !(requests && said.nonce.is_some()) {
+            self.broken = Some("who is congested asks for nothing, and allows all");
         }
         // As much as has arrived, an allowance, or twice as much in a ramp.
         let seen = &mut self.seen[port][ack.flow as usize];

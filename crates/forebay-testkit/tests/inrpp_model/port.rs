@@ -128,7 +128,7 @@ impl Port {
             _ => limits,
         };
         Port {
-            machine: Interface::new(limits, &machine_settings(limits, mutant)),
+            machine: Interface::new(limits, 1500, &machine_settings(limits, mutant)),
             mutant,
             id,
             episode: 0,

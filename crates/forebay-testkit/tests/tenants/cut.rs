@@ -4,7 +4,7 @@
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{
     Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Span, TcpFields, Time,
-    split_ipv4,
+    cut_ipv4,
 };
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, SchemeSpec};
@@ -37,13 +37,13 @@ impl PortScheme for Cutter {
         if packet.payload_len() < 1000 {
             return packet;
         }
-        match split_ipv4(packet, 20 + 8 * (20 + self.next % NUMBERS), cx.arena) {
+        match cut_ipv4(packet, 8 * (20 + self.next % NUMBERS), cx.arena) {
             Ok((first, second)) => {
                 self.next += 1;
                 behind.push(second);
                 first
             }
-            Err(whole) => whole,
+            Err(uncut) => uncut.packet,
         }
     }
 }
@@ -53,8 +53,8 @@ struct Reader(Notes<u16>);
 
 impl Feedback for Reader {
     fn on_piece(&mut self, _: Time, piece: &PieceView) {
-        if piece.more && piece.offset == 0 {
-            self.0.push((piece.wire_len - 20) / 8 - 20);
+        if piece.is_leading() {
+            self.0.push(piece.payload_bytes / 8 - 20);
         }
     }
 }

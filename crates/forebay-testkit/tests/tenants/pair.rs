@@ -3,7 +3,7 @@
 //! lengths of the pieces that it cuts packets into, up to four.
 
 use crate::stage::{Line, Scene, line, newreno, simulate};
-use forebay_base::{Packet, Rate, Span, Time, split_ipv4};
+use forebay_base::{Packet, Rate, Span, Time, cut_ipv4};
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, SchemeSpec};
 use forebay_queue::{Backlog, Behind, PortContext, PortScheme};
@@ -44,10 +44,10 @@ impl PortScheme for Load {
         if packet.payload_len() < 1400 {
             return packet;
         }
-        let piece_bytes = 20 + LEAST + UNIT * self.says as u16;
+        let piece_payload = LEAST + UNIT * self.says as u16;
         let mut first = None;
         for _ in 0..Behind::MOST {
-            match split_ipv4(packet, piece_bytes, cx.arena) {
+            match cut_ipv4(packet, piece_payload, cx.arena) {
                 Ok((piece, rest)) => {
                     match first {
                         None => first = Some(piece),
@@ -55,7 +55,7 @@ impl PortScheme for Load {
                     }
                     packet = rest;
                 }
-                Err(whole) => return whole,
+                Err(uncut) => return uncut.packet,
             }
         }
         behind.push(packet);
@@ -68,8 +68,8 @@ struct Reader(Notes<u16>);
 
 impl Feedback for Reader {
     fn on_piece(&mut self, _: Time, piece: &PieceView) {
-        if piece.more && piece.offset == 0 {
-            self.0.push((piece.wire_len - 20 - LEAST) / UNIT);
+        if piece.is_leading() {
+            self.0.push((piece.payload_bytes - LEAST) / UNIT);
         }
     }
 }

@@ -23,7 +23,21 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-report/src/panels.rs",           // the same, drawn
         ],
     ),
-    ("kickass", &["crates/forebay-signal/src/lib.rs"]),
+    (
+        "kickass",
+        &[
+            "crates/forebay-cc/src/lib.rs",
+            "crates/forebay-cc/src/table.rs",
+            "crates/forebay-queue/src/lib.rs",
+            "crates/forebay-queue/src/schemes.rs",
+            "crates/forebay-scenario/src/file.rs",
+            "crates/forebay-scenario/src/lib.rs",
+            "crates/forebay-scenario/src/protocol.rs",
+            "crates/forebay-scenario/src/registry/kinds.rs",
+            "crates/forebay-scenario/src/text.rs",
+            "crates/forebay-signal/src/lib.rs",
+        ],
+    ),
     (
         "inrpp",
         &[

@@ -17,7 +17,7 @@ impl Path {
     ) -> Packet {
         self.sender.end_buffer_limit(cx.now, cx.counters);
         let (start, wanted, again, syn) = self.sender.describe(choice);
-        let stamp = self.sender.stamp(cx.now, wanted, (syn, again));
+        let stamp = self.sender.stamp(cx.now, wanted, (syn, again), &self.handshake);
         let mut options = syn.then(|| self.syn_options(cx.config));
         let header = (self.handshake.version(), self.handshake.stamps(cx.config));
         let len = self.sender.fit(header, &mut options, &stamp, (start, wanted), syn);
@@ -26,7 +26,8 @@ impl Path {
             self.handshake.on_syn_sent();
         }
         let segment = *self.sender.board().get(index);
-        let packet = self.build(cx, arena, &segment, &mut options, stamp.dont_fragment);
+        let ip = (stamp.dont_fragment, stamp.ip_id);
+        let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, (&segment, index), again);
         packet
     }
@@ -38,7 +39,7 @@ impl Path {
         arena: &mut Arena,
         s: &Segment,
         options: &mut Option<OptionList>,
-        dont_fragment: Option<bool>,
+        ip: (Option<bool>, Option<u16>),
     ) -> Packet {
         let Path { handshake, receiver, recovery, sender, .. } = self;
         let syn = s.is(SYN);
@@ -69,7 +70,7 @@ impl Path {
         if ecn != Ecn::NotEct {
             packet.set_ecn(ecn);
         }
-        self.fragmentable(cx, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, arena, ip);
         packet
     }
 
@@ -93,12 +94,23 @@ impl Path {
     }
 
     /// Clear DF where routers may cut the packet. The host gives it the identification that this
-    /// needs: identifications are the host's, not the path's (RFC 6864 section 4).
+    /// needs: identifications are the host's, not the path's (RFC 6864 section 4). With DF set, the
+    /// one that the controller wants. Nothing of this in IPv6.
     #[inline]
-    pub(super) fn fragmentable(&self, cx: &Cx<'_>, packet: &mut Packet, wish: Option<bool>) {
-        let v6 = self.handshake.version() == IpVersion::V6;
-        if !wish.unwrap_or(cx.config.dont_fragment) && !v6 {
+    pub(super) fn fragmentable(
+        &self,
+        cx: &Cx<'_>,
+        packet: &mut Packet,
+        arena: &mut Arena,
+        (dont_fragment, ip_id): (Option<bool>, Option<u16>),
+    ) {
+        if self.handshake.version() == IpVersion::V6 {
+            return;
+        }
+        if !dont_fragment.unwrap_or(cx.config.dont_fragment) {
             packet.set_dont_fragment(false);
+        } else if let Some(ip_id) = ip_id {
+            packet.cold_mut(arena).ip_id = ip_id;
         }
     }
 
@@ -138,7 +150,7 @@ impl Path {
         cx.counters.acks += 1;
         let mut packet = self.packet(cx, self.sender.nxt(), flags, 0);
         attach(&mut packet, &options, arena);
-        self.fragmentable(cx, &mut packet, None);
+        self.fragmentable(cx, &mut packet, arena, (None, None));
         packet
     }
 

@@ -263,7 +263,7 @@ impl Path {
             if self.receiver.has_feedback() {
                 attach(&mut packet, &self.ack_options(cx), arena);
             }
-            self.fragmentable(cx, &mut packet, None);
+            self.fragmentable(cx, &mut packet, arena, (None, None));
             self.lower_deadline();
         }
         packet
@@ -298,14 +298,14 @@ impl Path {
     /// A full segment of new data; a shorter one where its stamp leaves less room.
     fn send_segment(&mut self, cx: &mut Cx<'_>, arena: &mut Arena, pacing: Option<Rate>) -> Packet {
         let start = self.sender.nxt();
-        let (len, options, dont_fragment) = self.stamp_fast(cx, start);
+        let (len, options, ip) = self.stamp_fast(cx, start);
         self.record_new_data(cx.now, len, cx.counters);
         let mut packet = self.fast_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
         if let Some(rate) = pacing {
             self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
         }
-        self.fragmentable(cx, &mut packet, dont_fragment);
+        self.fragmentable(cx, &mut packet, arena, ip);
         self.fast.renew_send_limit(&self.sender);
         packet
     }
@@ -331,18 +331,22 @@ impl Path {
     }
 
     /// What the controller writes on a full segment from `start` on: the payload that this leaves
-    /// room for, the options, its wish for DF.
+    /// room for, the options, its wishes for DF and IP ID.
     #[inline]
-    fn stamp_fast(&mut self, cx: &Cx<'_>, start: u64) -> (u16, Option<OptionList>, Option<bool>) {
+    fn stamp_fast(
+        &mut self,
+        cx: &Cx<'_>,
+        start: u64,
+    ) -> (u16, Option<OptionList>, (Option<bool>, Option<u16>)) {
         let Path { sender, handshake, .. } = self;
         let (mss, mut options) = (sender.mss(), None);
         if !sender.stamps() {
-            return (mss as u16, None, None);
+            return (mss as u16, None, (None, None));
         }
-        let stamp = sender.stamp(cx.now, mss, (false, false));
+        let stamp = sender.stamp(cx.now, mss, (false, false), handshake);
         let header = (handshake.version(), handshake.stamps(cx.config));
         let len = sender.fit(header, &mut options, &stamp, (start, mss), false);
-        (len as u16, options, stamp.dont_fragment)
+        (len as u16, options, (stamp.dont_fragment, stamp.ip_id))
     }
 
     /// True if the fast path is open and this is a segment that it expects next, as far as flags

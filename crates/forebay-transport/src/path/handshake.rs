@@ -14,7 +14,7 @@ use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
 use crate::surface::{PathSetup, Role};
 use alloc::boxed::Box;
 use forebay_base::{
-    Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
+    Addr, Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
 };
 
 /// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
@@ -101,6 +101,15 @@ impl Handshake {
     }
     pub(super) fn port(&self) -> PortId {
         self.port
+    }
+    /// Of this end and of the peer.
+    #[inline]
+    pub(super) fn addresses(&self) -> (Addr, Addr) {
+        (self.local.addr, self.remote.addr)
+    }
+    #[inline]
+    pub(super) fn is_server(&self) -> bool {
+        self.role == Role::Server
     }
     #[inline]
     pub(super) fn state(&self) -> State {
@@ -271,6 +280,12 @@ impl Handshake {
         peer.mss.unwrap_or(DEFAULT_MSS[usize::from(self.version == IpVersion::V6)])
     }
 
+    /// Server: the options of the peer's SYN. A second one may offer less: what is not taken from
+    /// it is not taken.
+    fn note_peer_syn(&mut self, options: Option<&OptionList>) {
+        self.peer_syn = options.map(|options| Box::new(*options));
+    }
+
     /// What a segment means before the handshake is over.
     fn read(&self, segment: &Incoming) -> Opening {
         let (syn, ack) = (segment.is(TcpFlags::SYN), segment.is(TcpFlags::ACK));
@@ -342,7 +357,7 @@ impl Path {
             Opening::Ignored => false,
             Opening::Syn => {
                 self.negotiate(cx, segment, options);
-                self.handshake.peer_syn = options.map(|o| Box::new(*o));
+                self.handshake.note_peer_syn(options);
                 self.handshake.state = State::SynReceived;
                 self.handshake.syn_due = true;
                 self.sender.set_first_window(segment.window, 0);
@@ -357,6 +372,7 @@ impl Path {
                 false
             }
             Opening::SynAgain => {
+                self.handshake.note_peer_syn(options);
                 self.sender.repeat_syn(); // the SYN-ACK was lost, or is late
                 false
             }

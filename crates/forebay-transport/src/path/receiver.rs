@@ -137,12 +137,13 @@ impl Receiver {
         self.scaled_window = (bytes >> shift).min(u16::MAX as u64) as u16;
     }
 
-    /// PAWS and TS.Recent (RFC 7323 sections 5.3 and 4.3). False if the segment is too old.
+    /// PAWS, unless the feedback half does without, and TS.Recent (RFC 7323 sections 5.3 and 4.3).
+    /// False if the segment is too old.
     #[inline]
     pub(super) fn accept_timestamp(&mut self, timestamps: Option<(u32, u32)>, start: u64) -> bool {
         let Some((value, _)) = timestamps else { return true };
         if seq_lt(value, self.ts_recent) {
-            return false;
+            return !self.feedback.wants_paws();
         }
         if start <= self.last_ack_sent {
             self.ts_recent = value;

@@ -2,7 +2,7 @@
 //! datagram again.
 
 use crate::make::*;
-use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, split_ipv4};
+use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, cut_ipv4};
 use forebay_wire::{AddressPlan, ParseError, emit, join};
 
 fn fragmentable(payload: u16, arena: &mut Arena) -> Packet {
@@ -16,8 +16,8 @@ fn fragmentable(payload: u16, arena: &mut Arena) -> Packet {
 
 /// Two pieces of a datagram, the second cut in two again.
 fn three_pieces(whole: Packet, arena: &mut Arena) -> Vec<Packet> {
-    let (a, rest) = split_ipv4(whole, 620, arena).unwrap();
-    let (b, c) = split_ipv4(rest, 220, arena).unwrap();
+    let (a, rest) = cut_ipv4(whole, 600, arena).unwrap();
+    let (b, c) = cut_ipv4(rest, 200, arena).unwrap();
     vec![a, b, c]
 }
 
@@ -61,10 +61,10 @@ fn split_emit_parse_and_join_give_the_datagram_back() {
         let original = arena.duplicate(&whole);
         let mut pieces = vec![whole];
         for _ in 0..1 + rng.below(4) {
-            let at = 28 + rng.below(1500) as u16;
-            match split_ipv4(pieces.pop().unwrap(), at, &mut arena) {
+            let payload = 8 * (1 + rng.below(180)) as u16;
+            match cut_ipv4(pieces.pop().unwrap(), payload, &mut arena) {
                 Ok((first, second)) => pieces.extend([first, second]),
-                Err(last) => pieces.push(last),
+                Err(uncut) => pieces.push(uncut.packet),
             }
         }
         if pieces[0].kind() == Kind::Piece {
@@ -89,7 +89,7 @@ fn a_piece_from_outside_can_be_cut_again() {
     let whole = fragmentable(1000, &mut arena);
     let original = arena.duplicate(&whole);
     let mut pieces = through_bytes(three_pieces(whole, &mut arena), &mut arena);
-    let (a, b) = split_ipv4(pieces.remove(0), 100, &mut arena).unwrap();
+    let (a, b) = cut_ipv4(pieces.remove(0), 80, &mut arena).unwrap();
     let mut pieces: Vec<Packet> = [a, b].into_iter().chain(pieces).collect();
     let mut bytes = vec![];
     emit(&pieces[1], &arena, &plan, &mut bytes).unwrap();
@@ -133,9 +133,22 @@ fn pieces_that_do_not_fit_are_refused_and_kept() {
         pieces.insert(1, twice);
     });
     refused(&|pieces, arena| pieces.drain(..).for_each(|p| arena.free(p)));
-    refused(&|pieces, arena| {
-        pieces.drain(..).for_each(|p| arena.free(p));
-        let whole = fragmentable(1000, arena);
-        pieces.extend(three_pieces(whole, arena));
-    });
+}
+
+#[test]
+fn typed_pieces_join_by_their_bytes_and_beside_others() {
+    let (mut arena, plan) = (Arena::default(), AddressPlan::default());
+    for bytes_of_first in [false, true] {
+        let whole = fragmentable(1000, &mut arena);
+        let original = arena.duplicate(&whole);
+        let mut pieces = three_pieces(whole, &mut arena);
+        if bytes_of_first {
+            let first = through_bytes(vec![pieces.remove(0)], &mut arena);
+            pieces.splice(0..0, first);
+        }
+        let again = join(&mut pieces, &plan, &mut arena).unwrap();
+        assert_same(&original, &again, &arena);
+        [original, again].into_iter().for_each(|packet| arena.free(packet));
+    }
+    assert_eq!(arena.live(), 0);
 }

@@ -5,6 +5,7 @@ mod foreign;
 mod fragments;
 mod make;
 mod options;
+mod pieces;
 mod robustness;
 mod round_trip;
 mod tshark;

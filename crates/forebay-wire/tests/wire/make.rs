@@ -2,7 +2,7 @@
 
 use forebay_base::{
     Addr, Arena, Cold, Ecn, Endpoint, IpVersion, Kind, OptionList, Packet, Piece, Rng, Stream,
-    TcpFields, TcpFlags, split_ipv4,
+    TcpFields, TcpFlags, cut_ipv4,
 };
 use forebay_wire::{AddressPlan, emit, parse};
 
@@ -130,17 +130,11 @@ pub fn random_typed_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
     loop {
         let mut whole = random_segment(rng, arena);
         whole.set_dont_fragment(false);
-        let cuttable = whole.version() == IpVersion::V4
-            && whole.cold_part(arena).is_some_and(|c| c.ip_options.is_empty());
-        if !cuttable || whole.wire_len() < 60 {
-            arena.free(whole);
-            continue;
-        }
         let mut packet = whole;
         for _ in 0..1 + rng.below(2) {
-            let at = 28 + rng.below(u64::from(packet.wire_len())) as u16;
-            match split_ipv4(packet, at, arena) {
-                Err(whole) => packet = whole,
+            let payload = 8 * (1 + rng.below(u64::from(packet.wire_len()) / 8)) as u16;
+            match cut_ipv4(packet, payload, arena) {
+                Err(uncut) => packet = uncut.packet,
                 Ok((first, second)) => {
                     let (keep, other) =
                         if rng.chance(0.5) { (first, second) } else { (second, first) };

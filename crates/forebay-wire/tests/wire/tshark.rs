@@ -2,7 +2,7 @@
 
 use crate::make::*;
 use forebay_base::{
-    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, kind, split_ipv4,
+    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, cut_ipv4, kind,
 };
 use forebay_wire::Pattern;
 use forebay_wire::pcapng::{Capture, Direction, PcapngWriter};
@@ -131,7 +131,7 @@ fn conversation(version: IpVersion) -> Vec<u8> {
         let (_, mut whole) = packets.remove(6);
         whole.set_dont_fragment(false);
         whole.cold_mut(&mut talk.arena).ip_id = 1;
-        let (first, second) = split_ipv4(whole, 600, &mut talk.arena).unwrap();
+        let (first, second) = cut_ipv4(whole, 576, &mut talk.arena).unwrap();
         packets.splice(6..6, [(true, first), (true, second)]);
     }
     capture(&packets, &talk.arena)
@@ -180,6 +180,56 @@ fn tshark_reads_the_fields_as_meant() {
     assert_eq!(fields("frame.number == 2", &frame), "a-b\t0.002000000\t0x00000001\n");
     assert_eq!(fields("frame.comment", &["frame.number", "frame.comment"]), "7\tdrop: full\n");
     assert_eq!(fields("ip.flags.mf == 1", &["ip.id", "ip.len"]), "0x0001\t596\n");
+}
+
+/// UDP from port 7 to port 7 without a checksum, with a router alert (RFC 2113), by its bytes.
+fn udp(body: usize, arena: &mut Arena) -> Packet {
+    let mut bytes = vec![0x46, 0, 0, 0, 0x12, 0x34, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    bytes.extend([148, 4, 0, 0, 0, 7, 0, 7]);
+    bytes.extend(((8 + body) as u16).to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.resize(32 + body, 0x5a);
+    let len = bytes.len() as u16;
+    bytes[2..4].copy_from_slice(&len.to_be_bytes());
+    fix_checksums(&mut bytes);
+    parsed(&bytes, arena)
+}
+
+/// Segments and foreign datagrams, cut, cut again, and out of order, with options of which some go
+/// with all pieces: tshark puts each together, and finds nothing wrong with it.
+#[test]
+fn tshark_puts_pieces_together() {
+    if !have_tshark("tshark_puts_pieces_together") {
+        return;
+    }
+    let mut talk = Conversation { arena: Arena::default(), version: IpVersion::V4 };
+    let ack = TcpFlags::ACK;
+    let mut wholes: Vec<Packet> =
+        (0..3).map(|nth| talk.segment(true, nth * u32::from(MSS), ack, MSS)).collect();
+    wholes.push(udp(900, &mut talk.arena));
+    let mut pieces = vec![];
+    for (nth, mut whole) in wholes.into_iter().enumerate() {
+        if nth < 3 {
+            whole.set_dont_fragment(false);
+            whole.cold_mut(&mut talk.arena).ip_id = 1 + nth as u16;
+            let options = OptionList::from_bytes(&[7, 7, 4, 0, 0, 0, 0, 131, 3, 4]).unwrap();
+            whole.set_ip_options(options, &mut talk.arena).unwrap();
+        }
+        // A port says 400, the next one 24.
+        let (lead, tail) = cut_ipv4(whole, 400, &mut talk.arena).unwrap();
+        let (lead, middle) = cut_ipv4(lead, 24, &mut talk.arena).unwrap();
+        let mut three = [lead, middle, tail];
+        three.rotate_left(nth % 3);
+        pieces.extend(three.into_iter().map(|piece| (true, piece)));
+    }
+    let file = capture(&pieces, &talk.arena);
+    assert_eq!(tshark(&file, &["-Y", SUSPICIOUS]), "");
+    assert_eq!(tshark(&file, &["-Y", "ip.fragment.overlap || ip.fragment.error"]), "");
+    let args = ["-Y", "ip.fragments", "-T", "fields", "-e", "ip.fragment.count"];
+    let lens = ["-e", "ip.reassembled.length", "-e", "tcp.checksum.status"];
+    let found = tshark(&file, &[&args[..], &lens].concat());
+    let segment = format!("3\t{}\t1\n", 32 + MSS);
+    assert_eq!(found, segment.repeat(3) + "3\t908\t\n");
 }
 
 #[test]

@@ -148,6 +148,14 @@ impl Patient {
             false => self.gap.map(|gap| MIN_RTO.max(gap * 4).max(self.floor)),
         }
     }
+    /// When the next of what was sent once is due, by the RTT of the newest that has arrived: before
+    /// that nothing is silent.
+    #[inline]
+    pub(crate) fn due(&self, board: &Scoreboard) -> Option<Time> {
+        let first = board.get(0); // the board is not empty
+        let next = if first.start < self.reached { board.find(self.reached) } else { 0 };
+        (next < board.len()).then(|| board.get(next).sent_at + self.rtt)
+    }
     /// There was a silence, and the first segment is sent again.
     pub(crate) fn on_silence(&mut self, now: Time) -> Silence {
         let before = self.probed.replace(now).filter(|&at| at < self.heard);

@@ -131,6 +131,8 @@ impl LossRecovery {
         self.detector.adopt(policy, self.agreed.sack);
         if let Detector::Patient(patient) = &mut self.detector {
             let before = patient.rto_floor();
+            // On a path that stores what is too much a lost SYN says nothing of the window.
+            self.syn_loss_window = u64::MAX;
             patient.set_floor(controller.rto_floor());
             if patient.rto_floor() < before {
                 self.rtt.lower_patient_rto();

@@ -31,15 +31,20 @@ impl LossRecovery {
     #[inline]
     pub(in crate::path) fn rearm_rto(&mut self, now: Time, sender: &Sender) {
         self.rto_at =
-            if sender.board().is_empty() { Time::MAX } else { now + self.timeout(sender) };
+            if sender.board().is_empty() { Time::MAX } else { now + self.timeout(now, sender) };
     }
-    /// The retransmission timeout in force.
+    /// The retransmission timeout in force. The board is not empty.
     #[inline]
-    fn timeout(&self, sender: &Sender) -> Span {
+    fn timeout(&self, now: Time, sender: &Sender) -> Span {
         match &self.detector {
             Detector::Patient(patient) if self.retries == 0 => {
-                let repairs = sender.board().has_repeats() && !sender.board().has_originals();
-                patient.probe_wait(repairs).unwrap_or(Span::MAX).min(self.rtt.rto())
+                let board = sender.board();
+                let repairs = board.has_repeats() && !board.has_originals();
+                let Some(mut wait) = patient.probe_wait(repairs) else { return self.rtt.rto() };
+                if !repairs && let Some(due) = patient.due(board) {
+                    wait += due.since(now);
+                }
+                wait.min(self.rtt.rto())
             }
             _ => self.rtt.rto(),
         }

@@ -14,7 +14,7 @@ mod stream;
 
 pub(super) use limits::BufferLimit;
 
-use super::handshake::Negotiated;
+use super::handshake::{Handshake, Negotiated};
 use super::loss::Losses;
 use super::mapping::{Mapping, Mappings};
 use super::pacer::Pacer;
@@ -294,13 +294,20 @@ impl Sender {
     // Transmissions.
 
     /// What the controller writes on the next packet, of at most `payload` bytes.
-    pub(super) fn stamp(&mut self, now: Time, payload: u64, (syn, again): (bool, bool)) -> Stamp {
+    pub(super) fn stamp(
+        &mut self,
+        now: Time,
+        payload: u64,
+        (syn, retransmission): (bool, bool),
+        handshake: &Handshake,
+    ) -> Stamp {
         if !self.traits.stamps {
             return Stamp::default();
         }
-        let payload_bytes = payload as u32;
-        let number = self.next_number;
-        let next = NextPacket { number, syn, retransmission: again, payload_bytes };
+        let (src, dst) = handshake.addresses();
+        let reply = syn && handshake.is_server();
+        let (number, payload_bytes) = (self.next_number, payload as u32);
+        let next = NextPacket { number, syn, reply, retransmission, payload_bytes, src, dst };
         self.controller.stamp(now, &next)
     }
 

@@ -1,0 +1,496 @@
+//! Kick-Ass end points: Flores, Wenzel and Kuzmanovic, "Enabling Router-Assisted Congestion Control
+//! on the Internet", ICNP 2016 (doi:10.1109/ICNP.2016.7784442).
+//!
+//! Routers cut packets that may be cut; the length of the leading piece is a code for the rate that
+//! they allow (`forebay-signal`). The receiver reads it, and reports it on its ACKs. The sender is
+//! in one of two modes. R is the rate of the last report, in bit/s of IP packets, as the guards let
+//! it through; SMSS the segment; times are round trips of the sender:
+//!
+//! 1. a SYN offers, a SYN-ACK takes. Without both: plain TCP, and DF as the connection has it. A
+//!    SYN that is sent again offers nothing: some middleboxes drop what they do not know;
+//! 2. TCP mode, from the start: NewReno (or CUBIC). DF is clear on full-sized packets (section
+//!    II-B). The first code leads to KA mode: one round trip after the first data;
+//! 3. KA mode: `pacing_rate = R`, and as a backstop
+//!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet;
+//! 4. silence: no code for more than a round trip, 50 ms and 4 packets, though at least 4 packets
+//!    that might have been cut were acknowledged: TCP mode with `cwnd = ssthresh = R srtt`, until a
+//!    code comes (section II-C2);
+//! 5. loss, a timeout or an ECN echo: TCP mode, with the back-off of TCP. A code brings KA mode
+//!    back only when TCP has come as far: `cwnd / srtt >= R` (section II-C3). Silence after that is
+//!    as in 4;
+//! 6. the lowest code, where both ends take it so: TCP mode as in 4, at once;
+//! 7. once a code was seen, a full-sized packet is cut short and DF set every max(100 ms, 8
+//!    packets): 600 to 611 bytes tell routers the RTT (section II-B2);
+//! 8. after a pause longer than max(1 s, 3 srtt), a flow begins anew.
+//!
+//! After a deep fall of R the window of 3 lets nothing leave until most of what was sent before has
+//! arrived.
+//!
+//! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
+//! flight among them; on 2 in TCP mode once a code was seen. It saves pieces: a cut costs 20 bytes
+//! (58 on Ethernet), and a packet in two pieces is lost twice as often.
+//!
+//! Guards, each a parameter: see [`Params`].
+//!
+//! Differs from the paper in: reports are an option of pure ACKs, since a payload would become part
+//! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
+//! little do not leave KA mode; a loss that turns out to be none is as silence; the lowest code is a
+//! rate for routers that know no order. A rate in 5 counts IP packets as R does.
+
+mod guards;
+mod marks;
+mod params;
+mod receiver;
+mod tcp;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Params, Preset, Take, TcpKind};
+pub use receiver::KickAssReceiver;
+
+use crate::controller::{
+    Ack, Congestion, Controller, Init, Limits, Loss, NextPacket, Observed, Recovered, RttView,
+    Sent, Stamp, Tag, Timeout,
+};
+use alloc::boxed::Box;
+use forebay_base::{OptionList, Rate, Span, Time};
+use forebay_signal::kickass::{Code, Offer, Report};
+use guards::{Agreement, Delivery, DfWatch, MtuDoubt};
+use marks::{Clearing, Indicators};
+use params::Settings;
+use tcp::Tcp;
+
+/// Bytes of a full-sized packet beside its segment: what IP and TCP need.
+const HEADER_BYTES: u64 = 40;
+/// Round trip before the first sample.
+const FIRST_RTT: Span = Span::from_millis(100);
+/// Rule 4.
+const SILENT_PACKETS: u64 = 4;
+const SILENT_TIME: Span = Span::from_millis(50);
+/// Packets of a round trip on which DF is clear in TCP mode, with thinning, once a code was seen.
+const CLEAR_IN_TCP: u32 = 2;
+/// The same while packets that may be cut do not arrive.
+const CLEAR_IF_WARY: u32 = 1;
+/// Rule 8.
+const STALE_TIME: Span = Span::from_secs(1);
+const STALE_RTTS: u64 = 3;
+/// Share by which the window exceeds what R needs, and segments on top (rule 3).
+const WINDOW_SHARE: f64 = 1.25;
+const WINDOW_SEGMENTS: u64 = 2;
+const LEAST_WINDOW_SEGMENTS: u64 = 4;
+
+/// Why a flow is in TCP mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// No code came so far.
+    None,
+    /// Codes stay away, or say so.
+    Signal,
+    /// A loss.
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Tcp(Reason),
+    Ka,
+}
+
+impl Mode {
+    const NUMBERS: &'static str = "0 TCP, 1 TCP after silence, 2 TCP after loss, 3 KA";
+
+    fn number(self) -> u8 {
+        match self {
+            Mode::Tcp(reason) => reason as u8,
+            Mode::Ka => 3,
+        }
+    }
+}
+
+impl Settings {
+    fn offer(&self) -> Offer {
+        Offer {
+            dither: self.take == Take::Mean,
+            explicit_tcp: self.explicit_tcp,
+            thinning: self.clear_per_rtt > 0,
+        }
+    }
+}
+
+/// The sender of one path.
+#[derive(Clone, Debug)]
+pub struct KickAss {
+    mode: Mode,
+    tcp: Tcp,
+    /// Window and rate of KA mode.
+    limits: Limits,
+    /// R; None: none was told, or what was is too old.
+    rate: Option<Rate>,
+    srtt: Option<Span>,
+    /// When the last code came, or the mode was left.
+    heard_at: Time,
+    /// A code came since the loss that led to TCP mode.
+    heard: bool,
+    /// Packets that may be cut: sent so far, up to the newest that arrived, and that at `heard_at`.
+    clear_sent: u64,
+    clear_arrived: u64,
+    clear_heard: u64,
+    /// Both ends speak Kick-Ass.
+    agreed: bool,
+    /// Both take the lowest code for "use TCP".
+    explicit: bool,
+    /// The packet that leaves next may be cut.
+    next_is_clear: bool,
+    mss_bytes: u64,
+    cold: Box<Cold>,
+}
+
+/// What most packets do not touch.
+#[derive(Clone, Debug)]
+struct Cold {
+    settings: Settings,
+    init: Init,
+    /// The last code.
+    code: Option<Code>,
+    clearing: Clearing,
+    indicators: Indicators,
+    mtu: MtuDoubt,
+    agreement: Agreement,
+    delivery: Delivery,
+    df: DfWatch,
+}
+
+impl KickAss {
+    /// A sender at its start. The parameters must have passed [`Params::check`].
+    pub fn new(params: &Params, init: Init) -> KickAss {
+        let settings = params.settings();
+        let tcp = Tcp::new(settings.tcp, &init);
+        KickAss {
+            mode: Mode::Tcp(Reason::None),
+            limits: tcp.limits(),
+            tcp,
+            rate: None,
+            srtt: None,
+            heard_at: Time::ZERO,
+            heard: false,
+            clear_sent: 0,
+            clear_arrived: 0,
+            clear_heard: 0,
+            agreed: false,
+            explicit: false,
+            next_is_clear: false,
+            mss_bytes: init.mss_bytes.into(),
+            cold: Box::new(Cold {
+                settings,
+                code: None,
+                clearing: Clearing::new(settings.clear_per_rtt),
+                indicators: Indicators::new(init.rng.clone()),
+                mtu: MtuDoubt::default(),
+                agreement: Agreement::default(),
+                delivery: Delivery::default(),
+                df: DfWatch::default(),
+                init,
+            }),
+        }
+    }
+
+    fn rtt(&self) -> Span {
+        self.srtt.unwrap_or(FIRST_RTT)
+    }
+    /// P: length of a full-sized packet.
+    fn packet_bytes(&self) -> u64 {
+        self.mss_bytes + HEADER_BYTES
+    }
+    /// Payload of what a round trip holds at `rate`.
+    fn bdp_bytes(&self, rate: Rate) -> f64 {
+        let packets = rate.bytes_in(self.rtt()) as f64 / self.packet_bytes() as f64;
+        packets * self.mss_bytes as f64
+    }
+    /// What the window of TCP mode is as a rate of IP packets, in bit/s.
+    fn tcp_bps(&self) -> u64 {
+        let packets = self.tcp.limits().cwnd_bytes as f64 / self.mss_bytes as f64;
+        let bits = 8.0 * packets * self.packet_bytes() as f64;
+        (bits / self.rtt().as_secs_f64()) as u64
+    }
+    /// Rule 3.
+    fn set_limits(&mut self) {
+        let Some(rate) = self.rate else { return };
+        let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes as f64);
+        let segments = (segments as u64 + WINDOW_SEGMENTS).max(LEAST_WINDOW_SEGMENTS);
+        let cwnd_bytes = (segments * self.mss_bytes).min(Limits::MAX_CWND_BYTES);
+        self.limits = Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) };
+    }
+
+    /// Silence counts from here on.
+    fn count_from(&mut self, now: Time) {
+        (self.heard_at, self.clear_heard) = (now, self.clear_arrived);
+    }
+    /// Rule 4: codes stay away.
+    fn is_silent(&self, now: Time) -> bool {
+        let packets = self.clear_arrived - self.clear_heard;
+        if packets < SILENT_PACKETS {
+            return false;
+        }
+        let rtt = self.rtt();
+        let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
+        let gap = gap.max(self.cold.clearing.gap(rtt));
+        let rtts = rtt.as_secs_f64() * self.cold.settings.silence_rtts;
+        let least = Span::from_secs_f64(rtts).max(gap * SILENT_PACKETS).max(SILENT_TIME);
+        now.since(self.heard_at) > least
+    }
+
+    fn enter_ka(&mut self) {
+        self.mode = Mode::Ka;
+        self.set_limits();
+    }
+    /// Rule 4: to TCP mode without a loss.
+    fn leave_silently(&mut self) {
+        let least = 2 * self.mss_bytes;
+        if let (Mode::Ka, Some(rate)) = (self.mode, self.rate) {
+            let cwnd = (self.bdp_bytes(rate) as u64).clamp(least, Limits::MAX_CWND_BYTES);
+            self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, cwnd);
+        }
+        if self.mode != Mode::Tcp(Reason::None) {
+            self.mode = Mode::Tcp(Reason::Signal);
+        }
+        self.cold.agreement.forget();
+    }
+    /// Rule 5: a loss in KA mode. What the flow had in flight is the window that TCP backs off
+    /// from.
+    fn leave_on_loss(&mut self, flight_bytes: u64) {
+        let most = self.limits.cwnd_bytes;
+        let cwnd = flight_bytes.clamp(self.mss_bytes, most);
+        let ssthresh = (cwnd / 2).max(2 * self.mss_bytes);
+        self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
+        self.mode = Mode::Tcp(Reason::Loss);
+        self.heard = false;
+        self.cold.agreement.forget();
+    }
+    /// Rule 8.
+    fn begin_anew(&mut self) {
+        if self.mode == Mode::Ka {
+            self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
+        }
+        self.mode = Mode::Tcp(Reason::None);
+        self.rate = None;
+        self.cold.agreement.forget();
+    }
+
+    /// The packets that this ACK tells of.
+    fn note_arrival(&mut self, ack: &Ack<'_>) {
+        if let Some((tag, _)) = ack.newest {
+            let (count, clear) = (tag.0 >> 1, tag.0 & 1 != 0);
+            self.clear_arrived = self.clear_arrived.max(count);
+            self.cold.df.on_delivered(clear);
+        }
+    }
+    /// The report of an ACK, if it brings a code.
+    fn report(&self, ack: &Ack<'_>) -> Option<(Code, Rate)> {
+        let options = ack.options.filter(|_| self.agreed)?;
+        let report = Report::find(options).filter(|report| report.signalled > 0)?;
+        let last = report.last?;
+        let rate = match self.cold.settings.take {
+            Take::Last => Some(last.rate()),
+            Take::Least => report.least.map(Code::rate),
+            Take::Mean => report.rate,
+        };
+        Some((last, rate.unwrap_or(last.rate())))
+    }
+    /// A code came. False if it counts for nothing.
+    fn on_code(&mut self, now: Time, code: Code, told: Rate) -> bool {
+        let (rtt, least_bps, mode) = (self.rtt(), self.tcp_bps(), self.mode);
+        if self.cold.settings.doubt_mtu && self.cold.mtu.doubts(code) {
+            return false;
+        }
+        self.cold.code = Some(code);
+        self.count_from(now);
+        self.heard = true;
+        if self.explicit && code == Code::MIN {
+            self.leave_silently();
+            return true;
+        }
+        let Cold { settings, agreement, delivery, .. } = &mut *self.cold;
+        let current = self.rate.filter(|_| mode == Mode::Ka);
+        let rate = if settings.agree { agreement.admit(now, told, current, rtt) } else { told };
+        self.rate = Some(delivery.plausible(rate, settings, least_bps));
+        if mode != Mode::Tcp(Reason::Loss) {
+            self.enter_ka();
+        }
+        true
+    }
+    /// Rule 5, the way back.
+    fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
+        let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
+        after_loss && self.rate.is_some_and(|rate| self.tcp_bps() >= rate.bps())
+    }
+
+    /// What is written on a full-sized packet of data.
+    fn stamp_data(&mut self, now: Time, next: &NextPacket) -> Stamp {
+        let rtt = self.rtt();
+        let cold = &mut *self.cold;
+        if cold.code.is_some()
+            && !next.retransmission
+            && let Some(srtt) = self.srtt
+            && let Some(indicator) =
+                cold.indicators.next(now, srtt, cold.settings.dither_indicators)
+        {
+            let (src, dst) = (next.src.0, next.dst.0);
+            let ip_id = cold.settings.tag_indicators.then(|| indicator.tag(src, dst));
+            let max_wire_len = Some(indicator.wire_len());
+            return Stamp { dont_fragment: Some(true), max_wire_len, ip_id, options: None };
+        }
+        let watched = cold.settings.watch_df;
+        let wary = watched && cold.df.is_wary();
+        if watched && cold.df.is_blocked() || wary && next.retransmission {
+            return Stamp::default();
+        }
+        let thins = cold.settings.clear_per_rtt > 0;
+        let most = match self.mode {
+            _ if wary => Some(CLEAR_IF_WARY),
+            Mode::Tcp(_) if thins && cold.code.is_some() => Some(CLEAR_IN_TCP),
+            _ => None,
+        };
+        let first_flight = self.clear_arrived == 0 && !wary;
+        if !first_flight && !cold.clearing.takes(now, rtt, most) {
+            return Stamp::default();
+        }
+        self.next_is_clear = true;
+        Stamp { dont_fragment: Some(false), ..Stamp::default() }
+    }
+}
+
+impl Controller for KickAss {
+    fn limits(&self) -> Limits {
+        match self.mode {
+            Mode::Ka => self.limits,
+            Mode::Tcp(_) => self.tcp.limits(),
+        }
+    }
+
+    fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
+        self.srtt = rtt.srtt;
+        let peer = options.and_then(Offer::find);
+        self.agreed = peer.is_some();
+        self.explicit =
+            self.cold.settings.explicit_tcp && peer.is_some_and(|offer| offer.explicit_tcp);
+        self.tcp.on_established(now, rtt, options);
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
+        let clear = core::mem::take(&mut self.next_is_clear);
+        self.clear_sent += u64::from(clear);
+        let tag = Tag(self.clear_sent << 1 | u64::from(clear));
+        if self.mode != Mode::Ka {
+            self.tcp.on_sent(now, sent);
+        }
+        let stale = STALE_TIME.max(self.rtt() * STALE_RTTS);
+        if sent.after_idle && self.rate.is_some() && now.since(self.heard_at) > stale {
+            self.begin_anew();
+        }
+        tag
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+        self.srtt = ack.rtt.srtt;
+        self.note_arrival(ack);
+        if self.agreed {
+            self.cold.delivery.on_ack(now, ack);
+        }
+        let told = self.report(ack);
+        let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
+        let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
+        if !counts && waits && self.is_silent(now) {
+            self.leave_silently();
+            self.count_from(now);
+        }
+        if self.mode == Mode::Ka {
+            return self.set_limits();
+        }
+        self.tcp.on_ack(now, ack);
+        if self.has_caught_up(ack) {
+            self.enter_ka();
+        }
+    }
+
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    fn on_loss(&mut self, _now: Time, loss: &Loss) {
+        self.cold.df.on_lost(loss.tag.0 & 1 != 0);
+    }
+
+    fn on_congestion(&mut self, now: Time, event: &Congestion) {
+        self.cold.df.on_event();
+        if self.mode == Mode::Ka {
+            self.leave_on_loss(event.flight_size_bytes);
+            self.count_from(now);
+        }
+        self.tcp.on_congestion(now, event);
+    }
+
+    fn on_recovered(&mut self, now: Time, end: &Recovered) {
+        if self.mode != Mode::Ka {
+            self.tcp.on_recovered(now, end);
+        }
+    }
+
+    fn on_rto(&mut self, now: Time, timeout: &Timeout) {
+        self.cold.df.on_event();
+        if self.mode == Mode::Ka {
+            self.leave_on_loss(timeout.flight_size_bytes);
+            self.count_from(now);
+        }
+        self.tcp.on_rto(now, timeout);
+    }
+
+    fn on_spurious(&mut self, now: Time) {
+        if self.mode != Mode::Ka {
+            self.tcp.on_spurious(now);
+        }
+        if self.mode == Mode::Tcp(Reason::Loss) {
+            self.mode = Mode::Tcp(Reason::Signal);
+        }
+    }
+
+    /// Rules 1, 2 and 7.
+    fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
+        self.next_is_clear = false;
+        if next.syn {
+            if next.reply || next.retransmission {
+                return Stamp::default();
+            }
+            let mut options = OptionList::EMPTY;
+            self.cold.settings.offer().push(&mut options).expect("6 bytes fit into 40");
+            return Stamp { options: Some(options), ..Stamp::default() };
+        }
+        if !self.agreed || u64::from(next.payload_bytes) < self.mss_bytes {
+            return Stamp::default();
+        }
+        self.stamp_data(now, next)
+    }
+
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        match (self.mode, self.rate) {
+            (Mode::Ka, Some(rate)) => Some(self.bdp_bytes(rate) as u64),
+            _ => self.tcp.ssthresh_bytes(),
+        }
+    }
+
+    fn phase(&self) -> &'static str {
+        if self.mode == Mode::Ka { "ka" } else { self.tcp.phase() }
+    }
+
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+        show("mode", Mode::NUMBERS, self.mode.number().into());
+        if let Some(code) = self.cold.code {
+            show("code", "", code.byte().into());
+            show("code_rate", "bit/s", code.rate().bps() as f64);
+        }
+        if let Some(rate) = self.rate {
+            show("rate", "bit/s", rate.bps() as f64);
+        }
+        self.tcp.observe(visit);
+    }
+}

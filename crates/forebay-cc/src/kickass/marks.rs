@@ -1,0 +1,67 @@
+//! What is written on packets: which may be cut, and which say the round-trip time.
+
+use forebay_base::{Rng, Span, Time};
+use forebay_signal::kickass::Indicator;
+
+/// On which packets DF is clear.
+#[derive(Clone, Debug)]
+pub(super) struct Clearing {
+    /// 0: on all.
+    per_rtt: u32,
+    next_at: Time,
+}
+
+impl Clearing {
+    pub fn new(per_rtt: u32) -> Clearing {
+        Clearing { per_rtt, next_at: Time::ZERO }
+    }
+    /// Time between two of them.
+    pub fn gap(&self, rtt: Span) -> Span {
+        if self.per_rtt == 0 { Span::ZERO } else { rtt / self.per_rtt as u64 }
+    }
+    /// True if the packet that leaves now may be cut. `most`: no more than this many in a round
+    /// trip.
+    pub fn takes(&mut self, now: Time, rtt: Span, most: Option<u32>) -> bool {
+        let gap = most.map_or(Span::ZERO, |most| rtt / most as u64).max(self.gap(rtt));
+        if now < self.next_at {
+            return false;
+        }
+        // Evenly: a late one does not delay the next. After a pause none is saved up.
+        let due = if self.next_at + gap < now { now } else { self.next_at };
+        self.next_at = due + gap;
+        true
+    }
+}
+
+/// Packets cut short that say the RTT.
+#[derive(Clone, Debug)]
+pub(super) struct Indicators {
+    next_at: Time,
+    /// Full-sized packets since the last one.
+    packets: u32,
+    rng: Rng,
+}
+
+/// Shortest time between two indicators (section II-B2).
+const INTERVAL: Span = Span::from_millis(100);
+/// Data packets between two indicators at least: at 120 kbit/s, one each 100 ms, every packet would
+/// be an indicator and none could be cut.
+const PACKETS: u32 = 8;
+
+impl Indicators {
+    pub fn new(rng: Rng) -> Indicators {
+        Indicators { next_at: Time::ZERO, packets: PACKETS, rng }
+    }
+    /// A full-sized packet leaves now; the indicator that it is to be.
+    pub fn next(&mut self, now: Time, srtt: Span, dither: bool) -> Option<Indicator> {
+        if self.packets < PACKETS || now < self.next_at {
+            self.packets = self.packets.saturating_add(1);
+            return None;
+        }
+        (self.packets, self.next_at) = (1, now + INTERVAL);
+        Some(match dither {
+            true => Indicator::dithered(srtt, self.rng.unit()),
+            false => Indicator::of_rtt(srtt),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! What an end point of Kick-Ass is told: two presets, and every choice of them by itself.
+
+use crate::ParamError;
+use crate::require::require;
+use serde::{Deserialize, Serialize};
+
+/// What the parameters have that are not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// What the paper says: DF clear on all full-sized packets, plain indicators, codes believed as
+    /// they come.
+    Paper,
+    /// What this file adds: few packets that may be cut, and all guards.
+    #[default]
+    Recommended,
+}
+
+/// Which of a report's rates the sender obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Take {
+    /// That of the last code.
+    Last,
+    /// The receiver's mean over a round trip, which begins anew where a code is more than one step
+    /// off.
+    Mean,
+    /// That of the lowest code of a round trip.
+    Least,
+}
+
+/// What the flow is in TCP mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TcpKind {
+    /// NewReno, as in the paper's simulations.
+    #[default]
+    NewReno,
+    /// CUBIC, as on the paper's hosts.
+    Cubic,
+}
+
+/// Parameters of Kick-Ass end points. Where none is given, the preset's stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// `paper` or `recommended`.
+    pub preset: Preset,
+    /// `newreno` or `cubic`: what the flow is in TCP mode.
+    pub tcp: TcpKind,
+    /// Packets of a round trip on which DF is clear, 0 to 1000; 0: all that are full-sized.
+    /// `paper`: 0; `recommended`: 8.
+    pub clear_per_rtt: Option<u32>,
+    /// `last`, `mean` or `least`: which of the reported rates counts. Both presets: `last`.
+    pub take: Option<Take>,
+    /// Round trips without a code that end KA mode, 1 to 100. `paper` (section II-C2): 1;
+    /// `recommended`: 2.
+    pub silence_rtts: Option<f64>,
+    /// Take the lowest code for "use TCP", where the peer does, too. `paper`: false.
+    pub explicit_tcp: Option<bool>,
+    /// Draw indicators such that their mean is the RTT. `paper`: false.
+    pub dither_indicators: Option<bool>,
+    /// Write a tag into the IP ID of indicators. `paper`: false.
+    pub tag_indicators: Option<bool>,
+    /// Guard: a code counts once its datagram is complete and TCP has accepted it. `paper`: false.
+    pub complete: Option<bool>,
+    /// Guard: a code that a common path MTU makes counts only once codes have varied. `paper`:
+    /// false.
+    pub doubt_mtu: Option<bool>,
+    /// Guard: a code that says at least twice or at most half of the last one counts with the
+    /// second that agrees. Until then a rise waits, and a fall halves, once in a round trip.
+    /// `paper`: false.
+    pub agree: Option<bool>,
+    /// Guard: rates above 1 Gbit/s are cut to this multiple of what was delivered in the last round
+    /// trip, 2 to 1000; 0: off. `paper`: 0; `recommended`: 4.
+    pub delivered_multiple: Option<f64>,
+    /// Guard: rate of the interface in Mbit/s, at most 400 000; no code counts for more; 0: not
+    /// known.
+    pub interface_mbps: f64,
+    /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
+    /// false.
+    pub watch_df: Option<bool>,
+}
+
+impl Params {
+    /// Those of the paper.
+    pub fn paper() -> Params {
+        Params { preset: Preset::Paper, ..Params::default() }
+    }
+    /// Errors if a parameter is outside its range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        let s = self.settings();
+        require(s.clear_per_rtt <= 1000, "clear_per_rtt", "0 to 1000")?;
+        require((1.0..=100.0).contains(&s.silence_rtts), "silence_rtts", "1 to 100")?;
+        let multiple = s.delivered_multiple;
+        let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
+        require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
+        let interface = self.interface_mbps;
+        require((0.0..=400_000.0).contains(&interface), "interface_mbps", "0 to 400 000")
+    }
+    /// Every choice made.
+    pub(super) fn settings(&self) -> Settings {
+        let ours = self.preset == Preset::Recommended;
+        Settings {
+            tcp: self.tcp,
+            clear_per_rtt: self.clear_per_rtt.unwrap_or(if ours { 8 } else { 0 }),
+            take: self.take.unwrap_or(Take::Last),
+            silence_rtts: self.silence_rtts.unwrap_or(if ours { 2.0 } else { 1.0 }),
+            explicit_tcp: self.explicit_tcp.unwrap_or(ours),
+            dither_indicators: self.dither_indicators.unwrap_or(ours),
+            tag_indicators: self.tag_indicators.unwrap_or(ours),
+            complete: self.complete.unwrap_or(ours),
+            doubt_mtu: self.doubt_mtu.unwrap_or(ours),
+            agree: self.agree.unwrap_or(ours),
+            delivered_multiple: self.delivered_multiple.unwrap_or(if ours { 4.0 } else { 0.0 }),
+            interface_bps: (self.interface_mbps * 1e6) as u64,
+            watch_df: self.watch_df.unwrap_or(ours),
+        }
+    }
+}
+
+/// [`Params`] with every choice made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub tcp: TcpKind,
+    pub clear_per_rtt: u32,
+    pub take: Take,
+    pub silence_rtts: f64,
+    pub explicit_tcp: bool,
+    pub dither_indicators: bool,
+    pub tag_indicators: bool,
+    pub complete: bool,
+    pub doubt_mtu: bool,
+    pub agree: bool,
+    pub delivered_multiple: f64,
+    pub interface_bps: u64,
+    pub watch_df: bool,
+}

@@ -1,0 +1,589 @@
+//! The state machine row by row, the marks and the guards, with numbers by hand.
+
+use super::*;
+use crate::controller::CongestionCause;
+use crate::testbed::{MSS, ack, congestion, init, ms, next_packet, sent};
+use alloc::vec::Vec;
+use forebay_signal::kickass::Indicator;
+
+const NOW: Time = Time::from_secs(10);
+/// P of the testbed: 1460 + 40.
+const PACKET: u64 = 1500;
+
+fn code(bytes: u16) -> Code {
+    Code::of_lead_bytes(bytes).unwrap()
+}
+/// 14.769 Mbit/s, and its neighbours 13.874 and 15.722.
+fn fifteen() -> Code {
+    code(640)
+}
+
+fn options(push: impl Fn(&mut OptionList)) -> OptionList {
+    let mut options = OptionList::EMPTY;
+    push(&mut options);
+    options
+}
+fn offer(explicit_tcp: bool) -> OptionList {
+    let offer = Offer { explicit_tcp, ..Offer::default() };
+    options(|list| offer.push(list).unwrap())
+}
+
+/// A flow between established ends, its packets and its clock.
+struct Flow {
+    kickass: KickAss,
+    now: Time,
+    number: u64,
+    tags: Vec<Tag>,
+    delivered: u64,
+}
+
+impl Flow {
+    fn new(params: Params) -> Flow {
+        params.check().unwrap();
+        let mut flow = Flow::fresh(params, 10);
+        flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(true)));
+        flow
+    }
+    fn fresh(params: Params, segments: u64) -> Flow {
+        let kickass = KickAss::new(&params, init(segments));
+        Flow { kickass, now: NOW, number: 1, tags: Vec::new(), delivered: 0 }
+    }
+    fn paper() -> Flow {
+        Flow::new(Params::paper())
+    }
+    /// A full-sized packet leaves.
+    fn send(&mut self) -> Stamp {
+        let next = NextPacket { number: self.number, ..next_packet() };
+        self.send_next(next)
+    }
+    fn send_next(&mut self, next: NextPacket) -> Stamp {
+        let stamp = self.kickass.stamp(self.now, &next);
+        let idle = self.tags.is_empty();
+        let sent = Sent { number: self.number, ..sent(idle) };
+        self.tags.push(self.kickass.on_sent(self.now, &sent));
+        self.number += 1;
+        stamp
+    }
+    /// All that left is acknowledged, with this report.
+    fn acked(&mut self, report: Option<Report>) {
+        let packets = self.tags.len() as u64;
+        let newest = self.tags.last().map(|&tag| (tag, self.number - 1));
+        self.tags.clear();
+        self.delivered += packets * MSS;
+        let options = report.map(|report| options(|list| report.push(list).unwrap()));
+        let options = options.as_ref();
+        let total_delivered_bytes = self.delivered;
+        let ack = Ack { newest, options, total_delivered_bytes, ..ack(packets * MSS) };
+        self.kickass.on_ack(self.now, &ack);
+    }
+    /// A packet leaves, and its ACK says `code`.
+    fn told(&mut self, code: Code) {
+        self.send();
+        self.acked(Some(says(code)));
+    }
+    /// `packets` that may be cut leave, and their ACK says nothing.
+    fn untold(&mut self, packets: u32) {
+        let clear = |flow: &mut Flow| flow.send().dont_fragment == Some(false);
+        (0..packets).for_each(|_| while !clear(self) {});
+        self.acked(None);
+    }
+    fn lose(&mut self, segments: f64) {
+        self.kickass.on_congestion(self.now, &congestion(CongestionCause::Loss, segments));
+    }
+    fn mode(&self) -> Mode {
+        self.kickass.mode
+    }
+    fn cwnd(&self) -> u64 {
+        self.kickass.limits().cwnd_bytes / MSS
+    }
+    fn rate(&self) -> Option<Rate> {
+        self.kickass.limits().pacing_rate
+    }
+}
+
+fn says(code: Code) -> Report {
+    let (code, rate) = (Some(code), Some(code.rate()));
+    Report { least: code, last: code, signalled: 1, silent: 0, rate }
+}
+
+const NONE: Mode = Mode::Tcp(Reason::None);
+const SIGNAL: Mode = Mode::Tcp(Reason::Signal);
+const LOSS: Mode = Mode::Tcp(Reason::Loss);
+
+// Rule 1.
+
+#[test]
+fn a_syn_offers_once_and_a_syn_ack_leaves_that_to_the_receiver() {
+    let mut flow = Flow::fresh(Params::default(), 10);
+    let syn = NextPacket { syn: true, payload_bytes: 0, ..next_packet() };
+    let first = flow.kickass.stamp(NOW, &syn).options.unwrap();
+    let offered = Offer { dither: false, explicit_tcp: true, thinning: true };
+    assert_eq!(Offer::find(&first), Some(offered));
+    let again = NextPacket { retransmission: true, ..syn };
+    assert_eq!(flow.kickass.stamp(NOW, &again), Stamp::default());
+    let reply = NextPacket { reply: true, ..syn };
+    assert_eq!(flow.kickass.stamp(NOW, &reply), Stamp::default());
+    let mut paper = Flow::fresh(Params::paper(), 10);
+    let options = paper.kickass.stamp(NOW, &syn).options.unwrap();
+    assert_eq!(Offer::find(&options), Some(Offer::default()));
+}
+
+/// Whatever reports say, and whatever happens: nothing is written, and the window is NewReno's.
+#[test]
+fn without_the_peers_offer_it_is_plain_tcp() {
+    use crate::newreno::{self, NewReno};
+    let (mut flow, report) = (Flow::fresh(Params::default(), 10), says(fifteen()));
+    let mut reno = NewReno::new(&newreno::Params::default(), init(10));
+    flow.kickass.on_established(NOW, &ack(0).rtt, None);
+    let mut windows = alloc::collections::BTreeSet::new();
+    for step in 0..600u64 {
+        flow.now += ms(if step % 90 == 0 { 4000 } else { 40 });
+        assert_eq!(flow.send(), Stamp::default());
+        reno.on_sent(flow.now, &sent(true));
+        flow.acked(Some(report));
+        reno.on_ack(flow.now, &ack(MSS));
+        if step % 100 == 50 {
+            flow.lose(12.0);
+            reno.on_congestion(flow.now, &congestion(CongestionCause::Loss, 12.0));
+        }
+        if step % 100 == 70 {
+            let timeout = Timeout { flight_size_bytes: 9 * MSS, first: true };
+            flow.kickass.on_rto(flow.now, &timeout);
+            reno.on_rto(flow.now, &timeout);
+        }
+        assert_eq!(flow.kickass.limits(), reno.limits(), "step {step}");
+        assert_eq!((flow.kickass.phase(), flow.mode()), (reno.phase(), NONE));
+        windows.insert(reno.limits().cwnd_bytes);
+    }
+    assert!(windows.len() > 10);
+}
+
+// The table of the specification, row by row.
+
+#[test]
+fn a_connection_starts_as_tcp_with_df_clear_on_full_packets() {
+    let mut flow = Flow::paper();
+    assert_eq!((flow.mode(), flow.cwnd(), flow.rate()), (NONE, 10, None));
+    for _ in 0..10 {
+        assert_eq!(flow.send().dont_fragment, Some(false));
+    }
+    let short = NextPacket { payload_bytes: MSS as u32 - 1, ..next_packet() };
+    assert_eq!(flow.send_next(short), Stamp::default());
+}
+
+#[test]
+fn the_first_code_leads_to_ka_at_once() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(fifteen().rate())));
+    // 14.769 Mbit/s for 100 ms are 123.08 packets; 1.25 of that are 153.8, and two on top.
+    assert_eq!((flow.cwnd(), flow.kickass.phase()), (156, "ka"));
+    // ssthresh = R srtt.
+    assert_eq!(flow.kickass.ssthresh_bytes().unwrap() / MSS, 123);
+}
+
+#[test]
+fn in_ka_each_report_sets_rate_and_window() {
+    let mut flow = Flow::paper();
+    for bytes in [640, 632, 648, 24, 1000] {
+        flow.told(code(bytes));
+        let rate = code(bytes).rate();
+        assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(rate)));
+        let packets = rate.bps() as f64 * 0.1 / 8.0 / PACKET as f64;
+        let cwnd = (libm::ceil(1.25 * packets) as u64 + 2).max(4);
+        assert_eq!(flow.cwnd(), cwnd, "{bytes}");
+    }
+}
+
+#[test]
+fn a_loss_a_timeout_and_an_echo_lead_to_tcp_with_its_back_off() {
+    for cause in [CongestionCause::Loss, CongestionCause::Ecn] {
+        let mut flow = Flow::paper();
+        flow.told(fifteen());
+        flow.kickass.on_congestion(NOW, &congestion(cause, 100.0));
+        assert_eq!((flow.mode(), flow.cwnd(), flow.rate()), (LOSS, 50, None));
+        assert_eq!(flow.kickass.ssthresh_bytes(), Some(50 * MSS));
+    }
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.kickass.on_rto(NOW, &Timeout { flight_size_bytes: 100 * MSS, first: true });
+    assert_eq!((flow.mode(), flow.cwnd()), (LOSS, 1));
+    assert_eq!(flow.kickass.ssthresh_bytes(), Some(50 * MSS));
+}
+
+#[test]
+fn after_a_loss_a_code_counts_when_tcp_has_come_as_far() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.lose(100.0);
+    // 50 segments in 100 ms are 6 Mbit/s of packets of 1500 bytes.
+    flow.told(fifteen());
+    assert_eq!(flow.mode(), LOSS);
+    // 584 bytes say 9.54 Mbit/s, 79.5 packets; 536 say 6.55, 520 say 5.78 Mbit/s.
+    flow.told(code(536));
+    assert_eq!(flow.mode(), LOSS);
+    flow.told(code(520));
+    assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(code(520).rate())));
+    // By growth: 74 segments and more carry 8.78 Mbit/s and more.
+    flow.lose(50.0);
+    flow.told(code(576));
+    let mut acks = 0;
+    while flow.mode() == LOSS {
+        flow.now += ms(1);
+        flow.told(code(576));
+        acks += 1;
+    }
+    // From 25 segments one more each window: 25 + 26 + ... + 74 ACKs, the one before counted.
+    let needed: u64 = (25..75).take_while(|w| (w * 8 * PACKET * 10) < code(576).rate().bps()).sum();
+    assert!(acks + 1 >= needed && acks <= needed + 1, "{acks} for {needed}");
+}
+
+#[test]
+fn in_recovery_no_code_ends_tcp_mode() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.lose(100.0);
+    let report = options(|list| says(code(24)).push(list).unwrap());
+    let ack = Ack { options: Some(&report), in_recovery: true, ..ack(MSS) };
+    flow.kickass.on_ack(NOW, &ack);
+    assert_eq!(flow.mode(), LOSS);
+    flow.kickass.on_ack(NOW, &Ack { in_recovery: false, ..ack });
+    assert_eq!(flow.mode(), Mode::Ka);
+}
+
+#[test]
+fn silence_leads_to_tcp_at_the_same_rate_and_a_code_back_at_once() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.now += ms(100);
+    flow.untold(4);
+    assert_eq!(flow.mode(), Mode::Ka, "not more than a round trip");
+    flow.now += ms(1);
+    flow.untold(1);
+    // R srtt: 123.08 packets; congestion avoidance.
+    assert_eq!((flow.mode(), flow.cwnd(), flow.rate()), (SIGNAL, 123, None));
+    assert_eq!(flow.kickass.phase(), "congestion-avoidance");
+    flow.told(code(400));
+    assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(code(400).rate())));
+}
+
+#[test]
+fn what_could_not_be_cut_is_not_silence() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.now += ms(500);
+    for _ in 0..20 {
+        let short = NextPacket { payload_bytes: 100, ..next_packet() };
+        flow.send_next(short);
+        flow.acked(None);
+    }
+    flow.untold(3);
+    assert_eq!(flow.mode(), Mode::Ka, "three packets might have been cut");
+    flow.untold(1);
+    assert_eq!(flow.mode(), SIGNAL);
+}
+
+/// 120 kbit/s are a packet each 100 ms: four take longer than the round trip.
+#[test]
+fn a_slow_flow_waits_for_four_of_its_packets() {
+    let mut flow = Flow::paper();
+    flow.told(Code::MIN);
+    for late in [100, 200, 300, 399] {
+        flow.now = NOW + ms(late);
+        flow.untold(1);
+        assert_eq!(flow.mode(), Mode::Ka, "{late} ms");
+    }
+    flow.now = NOW + ms(401);
+    flow.untold(1);
+    assert_eq!(flow.mode(), SIGNAL);
+}
+
+#[test]
+fn silence_after_a_loss_lets_a_code_back_at_once() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.lose(100.0);
+    flow.now += ms(101);
+    flow.untold(3);
+    assert_eq!(flow.mode(), LOSS);
+    flow.untold(1);
+    assert_eq!(flow.mode(), SIGNAL);
+    flow.told(fifteen());
+    assert_eq!(flow.mode(), Mode::Ka, "though TCP sends at half of that");
+}
+
+#[test]
+fn a_loss_that_was_none_is_as_silence() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.lose(100.0);
+    flow.kickass.on_spurious(flow.now);
+    assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 100));
+    flow.told(fifteen());
+    assert_eq!(flow.mode(), Mode::Ka);
+}
+
+#[test]
+fn a_loss_in_tcp_mode_leaves_the_reason() {
+    let mut flow = Flow::paper();
+    flow.lose(10.0);
+    assert_eq!((flow.mode(), flow.cwnd()), (NONE, 5));
+    flow.told(fifteen());
+    assert_eq!(flow.mode(), Mode::Ka);
+    flow.now += ms(200);
+    flow.untold(4);
+    flow.lose(60.0);
+    assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 30));
+}
+
+#[test]
+fn after_a_pause_the_flow_begins_anew() {
+    let mut flow = Flow::paper();
+    flow.told(fifteen());
+    flow.now += ms(1000);
+    flow.send();
+    assert_eq!(flow.mode(), Mode::Ka, "not longer than a second");
+    flow.acked(None);
+    flow.now += ms(1);
+    flow.send();
+    assert_eq!((flow.mode(), flow.cwnd(), flow.rate()), (NONE, 10, None));
+}
+
+#[test]
+fn the_lowest_code_is_an_order_where_both_take_it() {
+    let both = Params { explicit_tcp: Some(true), ..Params::paper() };
+    let mut flow = Flow::new(both.clone());
+    flow.told(Code::MIN);
+    assert_eq!((flow.mode(), flow.cwnd()), (NONE, 11), "slow start goes on");
+    flow.told(fifteen());
+    flow.told(Code::MIN);
+    assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 123));
+    flow.told(fifteen());
+    flow.lose(100.0);
+    flow.told(Code::MIN);
+    assert_eq!(flow.mode(), SIGNAL);
+    for (params, peer) in [(both, false), (Params::paper(), true)] {
+        let mut flow = Flow::fresh(params, 10);
+        flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(peer)));
+        flow.told(Code::MIN);
+        assert_eq!((flow.mode(), flow.rate()), (Mode::Ka, Some(Code::MIN.rate())));
+    }
+}
+
+#[test]
+fn cubic_takes_over_where_it_is_asked_for() {
+    let mut flow = Flow::new(Params { tcp: TcpKind::Cubic, ..Params::paper() });
+    flow.told(fifteen());
+    flow.lose(100.0);
+    // RFC 9438: 0.7 of the flight.
+    assert_eq!((flow.mode(), flow.cwnd()), (LOSS, 70));
+    flow.now += ms(101);
+    flow.untold(4);
+    flow.told(fifteen());
+    flow.now += ms(101);
+    flow.untold(4);
+    assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 123));
+}
+
+// Marks.
+
+#[test]
+fn indicators_begin_with_the_first_code_and_come_each_100_ms_or_8_packets() {
+    let mut flow = Flow::paper();
+    let said = |stamp: Stamp| {
+        let bytes = stamp.max_wire_len?;
+        assert_eq!(stamp.dont_fragment, Some(true));
+        Indicator::of_wire_len(bytes)
+    };
+    for _ in 0..20 {
+        flow.now += ms(10);
+        assert_eq!(said(flow.send()), None);
+    }
+    flow.acked(Some(says(fifteen())));
+    // A packet each 5 ms: 100 ms decide; each 20 ms: 8 packets do.
+    for (gap, expected) in [(5, 20), (20, 8)] {
+        let mut at = Vec::new();
+        for packet in 0..200u64 {
+            flow.now += ms(gap);
+            if let Some(indicator) = said(flow.send()) {
+                assert_eq!(indicator.wire_len(), 606, "100 ms lie in 64 to 127");
+                at.push(packet);
+            }
+            flow.acked(Some(says(fifteen())));
+        }
+        let steps: Vec<u64> = at.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(steps.iter().all(|&step| step == expected) && steps.len() > 5, "{steps:?}");
+    }
+}
+
+/// 100 ms lie between the midpoints 95.5 and 191.5: 4.7 % of the indicators say the second.
+#[test]
+fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {
+    let mut flow = Flow::new(Params { dither_indicators: Some(true), ..Params::default() });
+    flow.told(fifteen());
+    let (mut sum_ms, mut count) = (0.0, 0);
+    while count < 4000 {
+        flow.now += ms(100);
+        if let Some(bytes) = flow.send().max_wire_len {
+            let indicator = Indicator::of_wire_len(bytes).unwrap();
+            sum_ms += indicator.midpoint().as_secs_f64() * 1e3;
+            count += 1;
+        }
+        flow.acked(Some(says(fifteen())));
+    }
+    // Standard error: 96 ms x sqrt(0.047 x 0.953 / 4000) = 0.32 ms.
+    let mean = sum_ms / f64::from(count);
+    assert!((mean - 100.0).abs() < 1.0, "{mean} ms");
+    let mut tagged = Flow::new(Params { dither_indicators: Some(false), ..Params::default() });
+    tagged.told(fifteen());
+    let stamp = tagged.send();
+    let tag = Indicator::of_wire_len(606).unwrap().tag(1, 2);
+    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag)));
+}
+
+/// A packet each ms, 100 ms a round trip: 8 of 100 may be cut, 12.5 ms apart; 2 in TCP mode.
+#[test]
+fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
+    let mut flow = Flow::new(Params::default());
+    let clear = |stamp: Stamp| stamp.dont_fragment == Some(false);
+    assert!((0..10).all(|_| clear(flow.send())), "all of the first flight");
+    flow.acked(Some(says(fifteen())));
+    flow.acked(Some(says(fifteen())));
+    let count = |flow: &mut Flow, report: Option<Report>| {
+        let mut times = Vec::new();
+        for i in 0..1000u64 {
+            flow.now += ms(1);
+            if clear(flow.send()) {
+                times.push(i);
+            }
+            flow.acked(report);
+        }
+        times
+    };
+    let times = count(&mut flow, Some(says(fifteen())));
+    assert!((80..=81).contains(&times.len()), "{}", times.len());
+    assert!(times.windows(2).all(|w| (12..=14).contains(&(w[1] - w[0]))), "{times:?}");
+    flow.lose(100.0);
+    let times = count(&mut flow, Some(says(code(1400))));
+    assert_eq!(flow.mode(), LOSS);
+    assert!((19..=21).contains(&times.len()), "{}", times.len());
+}
+
+// Guards.
+
+#[test]
+fn two_agreeing_codes_make_a_rise_and_a_deep_fall() {
+    let mut flow = Flow::new(Params { doubt_mtu: Some(false), ..Params::default() });
+    flow.told(fifteen());
+    let rate = |flow: &Flow| flow.rate().unwrap();
+    // A step up or down is taken; so is a fall to a half.
+    for bytes in [648, 640, 560, 568, 576] {
+        flow.told(code(bytes));
+        assert_eq!(rate(&flow), code(bytes).rate());
+    }
+    // One high code says nothing, two say the lower of them.
+    flow.told(code(880));
+    assert_eq!(rate(&flow), code(576).rate());
+    flow.told(code(880));
+    assert_eq!(rate(&flow), code(880).rate());
+    // One low code halves, and once in a round trip; the second is believed.
+    let half = |rate: Rate| Rate::clamped(rate.bps() / 2);
+    flow.told(code(32));
+    assert_eq!(rate(&flow), half(code(880).rate()));
+    flow.told(code(880));
+    flow.told(code(32));
+    assert_eq!(rate(&flow), half(code(880).rate()), "twice in a round trip");
+    flow.told(code(32));
+    assert_eq!(rate(&flow), code(32).rate());
+}
+
+#[test]
+fn a_code_of_a_path_mtu_counts_once_it_varies() {
+    for (mtu, bytes) in [(1492, 1472), (1480, 1456), (1420, 1400), (1280, 1256), (576, 552)] {
+        assert_eq!((mtu - 20) / 8 * 8, bytes);
+        let mut flow = Flow::new(Params { agree: Some(false), ..Params::default() });
+        for _ in 0..50 {
+            flow.told(code(bytes));
+            assert_eq!(flow.mode(), NONE, "{bytes}");
+        }
+        flow.told(code(bytes - 8));
+        assert_eq!(flow.mode(), Mode::Ka, "{bytes}");
+        flow.told(code(bytes));
+        assert_eq!(flow.kickass.rate.is_some(), true);
+    }
+    let mut flow = Flow::paper();
+    flow.told(code(552));
+    assert_eq!(flow.rate(), Some(code(552).rate()), "the paper has no such doubt");
+}
+
+#[test]
+fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
+    let params = Params { agree: Some(false), doubt_mtu: Some(false), ..Params::default() };
+    let mut flow = Flow::new(params.clone());
+    // The first flight: ten segments in 100 ms, 1.2 Mbit/s of packets.
+    (0..10).for_each(|_| _ = flow.send());
+    flow.acked(Some(says(Code::MAX)));
+    // Slow start has added a segment: 11 x 1500 x 8 / 0.1 s x 4.
+    let rate = flow.rate().unwrap().bps();
+    assert!((4_800_000..=5_280_000).contains(&rate), "{rate}");
+    // 100 segments a round trip are 11.68 Mbit/s of payload.
+    for _ in 0..3 {
+        flow.now += ms(100);
+        (0..100).for_each(|_| _ = flow.send());
+        flow.acked(Some(says(Code::MAX)));
+    }
+    assert_eq!(flow.rate().unwrap().bps(), 4 * 11_680_000);
+    // A rate below is not doubted.
+    flow.told(code(1176));
+    assert_eq!(flow.rate(), Some(code(1176).rate()), "972 Mbit/s");
+    let mut known = Flow::new(Params { interface_mbps: 100.0, ..params });
+    known.told(code(1000));
+    assert_eq!(known.rate(), Some(Rate::mbps(100)), "the interface");
+}
+
+/// Ten packets that may be cut are lost, and what is sent again passes: then one of each round trip
+/// may be cut; it is lost as well; then none.
+#[test]
+fn where_only_packets_with_df_arrive_df_stays_set() {
+    let mut flow = Flow::new(Params::default());
+    let lose_all = |flow: &mut Flow| {
+        for tag in core::mem::take(&mut flow.tags) {
+            let (number, bytes, sent_at) = (0, MSS as u32, flow.now);
+            let loss = Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 };
+            flow.kickass.on_loss(flow.now, &loss);
+        }
+        let timeout = Timeout { flight_size_bytes: 10 * MSS, first: true };
+        flow.kickass.on_rto(flow.now, &timeout);
+    };
+    (0..10).for_each(|_| _ = flow.send());
+    flow.now += ms(1000);
+    lose_all(&mut flow);
+    let again = NextPacket { retransmission: true, ..next_packet() };
+    assert_eq!(flow.send_next(again), Stamp::default());
+    flow.acked(None);
+    let stamps: Vec<_> = (0..20).map(|_| flow.send().dont_fragment).collect();
+    assert_eq!(stamps.iter().filter(|df| df.is_some()).count(), 1, "{stamps:?}");
+    lose_all(&mut flow);
+    flow.send_next(again);
+    flow.acked(None);
+    for _ in 0..100 {
+        flow.now += ms(20);
+        assert_eq!(flow.send(), Stamp::default());
+        flow.acked(None);
+    }
+}
+
+#[test]
+fn parameters_outside_their_ranges_are_refused() {
+    let wrong = [
+        Params { clear_per_rtt: Some(1001), ..Params::default() },
+        Params { silence_rtts: Some(0.5), ..Params::default() },
+        Params { silence_rtts: Some(f64::NAN), ..Params::default() },
+        Params { delivered_multiple: Some(1.0), ..Params::default() },
+        Params { interface_mbps: -1.0, ..Params::default() },
+    ];
+    let names: Vec<_> = wrong.iter().map(|params| params.check().unwrap_err().param).collect();
+    let expected =
+        ["clear_per_rtt", "silence_rtts", "silence_rtts", "delivered_multiple", "interface_mbps"];
+    assert_eq!(names, expected);
+}

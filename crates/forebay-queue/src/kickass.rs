@@ -1,0 +1,322 @@
+//! The Kick-Ass router port: Flores, Wenzel, Kuzmanovic, "Enabling Router-Assisted Congestion
+//! Control on the Internet" (ICNP 2016, doi:10.1109/ICNP.2016.7784442).
+//!
+//! The port computes one rate R for all flows, and says it by cutting packets: the payload of the
+//! leading piece is a code, 24 to 1472 bytes for 120 kbit/s to 9.8 Gbit/s.
+//!
+//! 1. R is that of RCP (equations 1, 2 and 4 there), in bit/s as the link counts them, bytes beside
+//!    the packet and the 20 bytes of each cut included. y counts the latter on arrival;
+//! 2. a code counts bytes of IP packets before they are cut: it says `R b / w`, where b is what the
+//!    full-sized packets of the last interval are long, and w what the link carries for them: 1500
+//!    of 1520 where all are cut. At C = 150 Mbit/s one flow is told 148.0;
+//! 3. d is the mean of the round-trip times that indicators say (packets with DF of 600 to 611
+//!    bytes);
+//! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole and
+//!    at least 1500 bytes long, or is the leading piece of a datagram and longer than the code says.
+//!    All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of what
+//!    was cut;
+//! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
+//!    fallback, in which senders are TCP. Above the largest code the largest is said.
+//!
+//! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4 %
+//! apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
+//! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
+//! in all routers, so that the lower of two equal rates is not too low (two draws: up to 1.6 %).
+//!
+//! In equilibrium q = 0. If y does not count the 20 bytes, a queue of `q = (20 / 1520) (alpha /
+//! beta) C d` stands.
+//!
+//! Fallback "hardened": the paper's rule does not end where TCP alone keeps more than half of a
+//! queue filled, begins with every burst, and R, computed from a load that does not listen, falls to
+//! nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above half
+//! of the limit, where the limit is reached after more than d above half, or where R falls below the
+//! smallest code. They come back after the mean was below 0.35 for d, 2 d after they ended at the
+//! soonest. If it never is, they come back for 4 d on trial, first after 2 s, after each failure
+//! after twice as long, at most 16 s, and after 2 s again when signals have lasted 10 s. Where nine
+//! tenths of what arrives is of flows that let routers cut, nobody else fills the queue: the trial
+//! comes as soon as the others have left, and then every 2 s. Until signals are back R is `(1 - q /
+//! 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C / N`; Q is the
+//! limit, and N the flows that were seen in the last d (linear counting, Whang et al. 1990,
+//! doi:10.1145/78922.78925).
+//!
+//! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
+//! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
+//! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near to
+//! its end as it can be, for a packet that comes whole says nothing. Where several routers fall back
+//! or signal, a missing code tells nothing of the others: with `explicit_tcp` a port that falls back
+//! says the smallest code, which end points that agreed on it take for that, and others for 120
+//! kbit/s.
+
+mod cut;
+mod fallback;
+mod flows;
+mod params;
+mod rtt;
+
+pub use fallback::Fallback;
+pub use params::{KickAssPortParams, Rounding};
+pub use rtt::RttAverage;
+
+use crate::limit::Limit;
+use crate::port::{PortContext, PortInit};
+use crate::rate_control::RateControl;
+use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use alloc::boxed::Box;
+use cut::Cuttable;
+use fallback::{Look, Mode};
+use flows::Recent;
+use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
+use forebay_signal::kickass::Code;
+use rtt::RoundTrip;
+
+/// What a port publishes: R as codes say it, in bit/s.
+pub const RATE_METRIC: &str = "kickass_rate_bps";
+/// The largest code of at most that; 0: there is none.
+pub const CODE_METRIC: &str = "kickass_code";
+/// 0: it signals; 1: fallback.
+pub const MODE_METRIC: &str = "kickass_mode";
+/// Packets made by cutting since the start.
+pub const PIECES_METRIC: &str = "kickass_pieces";
+
+impl SchemeParams for KickAssPortParams {
+    type Port = Box<KickAssPort>;
+
+    fn build(&self, init: PortInit) -> Box<KickAssPort> {
+        Box::new(KickAssPort::new(*self, init))
+    }
+}
+
+/// What a code can say of a rate: the largest code of at most it, and how often the next one is
+/// said instead if the mean is to be that rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Coded {
+    code: Code,
+    next: f64,
+}
+
+impl Coded {
+    /// None: below the smallest code.
+    fn of(rate_bps: f64) -> Option<Coded> {
+        let code = Code::at_most(Rate::clamped(rate_bps as u64))?;
+        let low_bps = code.rate().bps() as f64;
+        let next = code.next().map_or(0.0, |next| {
+            let step_bps = next.rate().bps() as f64 - low_bps;
+            (rate_bps - low_bps) / step_bps
+        });
+        Some(Coded { code, next })
+    }
+}
+
+/// Full-sized packets of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullSized {
+    /// Before they are cut.
+    ip_bytes: u64,
+    /// What the link carries for them.
+    link_bytes: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct KickAssPort {
+    params: KickAssPortParams,
+    limit: Limit,
+    control: RateControl,
+    rtt: RoundTrip,
+    mode: Mode,
+    /// What R says, computed once per interval.
+    coded: Option<Coded>,
+    /// `b / w` of point 2.
+    ip_share: f64,
+    full_sized: FullSized,
+    /// When which flow was last counted as one that is cut, and cut: where not every packet is.
+    recent: Option<(Recent, Recent)>,
+    /// Dither.
+    rng: Rng,
+    pieces: u64,
+}
+
+impl KickAssPort {
+    /// A port at the start of time. Panics if the parameters do not pass
+    /// [`KickAssPortParams::check`].
+    pub fn new(params: KickAssPortParams, init: PortInit) -> KickAssPort {
+        assert_eq!(params.check(), Ok(()), "parameters of a Kick-Ass port");
+        let PortInit { limit, rate, overhead_bytes, mut rng, .. } = init;
+        let full_bytes = u64::from(params.least_bytes);
+        let link_bytes = full_bytes + u64::from(IPV4_HEADER_BYTES) + 2 * u64::from(overhead_bytes);
+        let mut port = KickAssPort {
+            control: RateControl::new(rate, overhead_bytes, params.control, &mut rng),
+            rtt: RoundTrip::new(params.rtt_average, params.control.initial_rtt),
+            mode: Mode::new(params.fallback),
+            coded: None,
+            ip_share: full_bytes as f64 / link_bytes as f64,
+            full_sized: FullSized::default(),
+            recent: (params.cuts_per_rtt > 0).then(Default::default),
+            rng,
+            pieces: 0,
+            params,
+            limit,
+        };
+        port.refresh();
+        port
+    }
+
+    /// d.
+    fn rtt(&self) -> Span {
+        Span::from_secs_f64(self.control.rtt_s)
+    }
+    /// R as codes say it, in bit/s.
+    fn code_bps(&self, rate_bps: f64) -> f64 {
+        rate_bps * self.ip_share
+    }
+    /// R has changed.
+    fn refresh(&mut self) {
+        self.coded = Coded::of(self.code_bps(self.control.rate_bps));
+    }
+    /// What a leading piece says now, at least; None: nothing.
+    fn least_code(&self) -> Option<Code> {
+        match self.coded.filter(|_| self.mode.signals()) {
+            Some(coded) => Some(coded.code),
+            None => self.params.explicit_tcp.then_some(Code::MIN),
+        }
+    }
+    /// What this packet says now.
+    fn draw(&mut self, packet: &Packet, least: Code, arena: &Arena) -> Code {
+        let next = self.coded.filter(|coded| coded.code == least).map_or(0.0, |coded| coded.next);
+        if next == 0.0 || !self.mode.signals() {
+            return least;
+        }
+        let goes_up = match self.params.rounding {
+            Rounding::Floor => false,
+            Rounding::Dither => self.rng.chance(next),
+            Rounding::Shared => cut::shared_draw(packet, arena) < next,
+        };
+        if goes_up { least.next().unwrap_or(least) } else { least }
+    }
+
+    /// Do what is due by `now`: the loop, fallback, the code.
+    fn catch_up(&mut self, now: Time, queue: Backlog) {
+        if self.control.ends > now {
+            return;
+        }
+        self.control.rtt_s = self.rtt.mean_s();
+        let FullSized { ip_bytes, link_bytes } = core::mem::take(&mut self.full_sized);
+        if link_bytes > 0 {
+            self.ip_share = ip_bytes as f64 / link_bytes as f64;
+        }
+        self.control.catch_up(now, queue.bytes);
+        let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();
+        let look = Look { now, queue: self.filled(queue), rtt: self.rtt(), starved };
+        self.mode.on_interval(look);
+        if let Some((share, drains)) = self.mode.flow_share() {
+            let even_bps = share * self.control.target_bps();
+            // Not below what can be said, if that is no more than an even share.
+            let least_bps = Code::MIN.rate().bps() as f64 / self.ip_share + 1.0;
+            self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
+        }
+        self.refresh();
+    }
+    /// What waits, as a share of the limit.
+    fn filled(&self, queue: Backlog) -> f64 {
+        match self.limit {
+            Limit::Bytes(limit) => queue.bytes as f64 / limit as f64,
+            Limit::Packets(limit) => queue.packets as f64 / limit as f64,
+        }
+    }
+    /// Bytes of `packet` on the link, those of cutting included if it will be cut.
+    fn link_bytes(
+        &mut self,
+        packet: &Packet,
+        cuttable: Option<Cuttable>,
+        cx: &PortContext<'_>,
+    ) -> u64 {
+        let whole_bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
+        let lead_bytes =
+            cuttable.zip(self.least_code()).and_then(|(cut, code)| cut.lead_bytes(code));
+        let will_be_cut = self.params.count_cuts
+            && lead_bytes.is_some()
+            && self.is_due(packet, cx, |(counted, _)| counted);
+        let cut_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
+        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
+    }
+    /// True where every packet is cut, or where none of this flow was lately.
+    fn is_due(
+        &mut self,
+        packet: &Packet,
+        cx: &PortContext<'_>,
+        which: impl Fn(&mut (Recent, Recent)) -> &mut Recent,
+    ) -> bool {
+        let Some(recent) = &mut self.recent else { return true };
+        let rtt = Span::from_secs_f64(self.control.rtt_s);
+        let gap = rtt / u64::from(self.params.cuts_per_rtt);
+        flows::key(packet, cx.arena).is_none_or(|key| which(recent).is_due(key, cx.now, gap))
+    }
+}
+
+impl PortScheme for KickAssPort {
+    fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
+        self.catch_up(cx.now, queue);
+        let is_full = !self.limit.admits(packet.wire_len(), queue.packets, queue.bytes);
+        self.mode.on_arrival(cx.now, self.filled(queue), is_full);
+        let cuttable = cut::cuttable(packet, self.params.least_bytes, cx.arena);
+        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
+        if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
+            self.rtt.learn(indicator);
+        }
+        let bytes = self.link_bytes(packet, cuttable, cx);
+        if packet.wire_len() >= self.params.least_bytes {
+            self.full_sized.ip_bytes += packet.wire_len() as u64;
+            self.full_sized.link_bytes += bytes;
+        }
+        self.control.arrive(cx.now, bytes, queue.bytes);
+    }
+    fn leave(
+        &mut self,
+        packet: Packet,
+        behind: &mut Behind<'_>,
+        queue: Backlog,
+        cx: &mut PortContext<'_>,
+    ) -> Packet {
+        self.catch_up(cx.now, queue);
+        self.mode.on_leaving(self.filled(queue));
+        let cuttable = cut::cuttable(&packet, self.params.least_bytes, cx.arena);
+        let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
+        if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
+            return packet;
+        }
+        let code = self.draw(&packet, least, cx.arena);
+        let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
+        match cut_ipv4(packet, lead_bytes, cx.arena) {
+            Ok((lead, tail)) => {
+                behind.push(tail);
+                self.pieces += 1;
+                lead
+            }
+            Err(uncut) => uncut.packet,
+        }
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        // Fallback ends in silence, too: until then the clock runs.
+        let ends = (!self.mode.is_settled()).then_some(self.control.ends);
+        ends.or(self.control.next_timeout())
+    }
+    fn on_timeout(&mut self, now: Time, queue: Backlog) {
+        self.catch_up(now, queue);
+    }
+    fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
+        let rate_bps = self.code_bps(self.control.rate_at(now).bps() as f64);
+        let coded = Coded::of(rate_bps);
+        let signals = coded.is_some() && self.mode.signals();
+        see(RATE_METRIC, rate_bps);
+        see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));
+        see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
+        see(PIECES_METRIC, self.pieces as f64);
+    }
+    fn set_rate(&mut self, _now: Time, rate: Rate) {
+        self.control.set_capacity(rate);
+        self.refresh();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! When a port stops to signal, and when it begins again.
+
+use super::flows::{self, FlowCount, Listeners};
+use alloc::boxed::Box;
+use forebay_base::{Arena, Packet, Span, Time};
+
+/// The rule by which a port falls back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// While more than half of the limit waits.
+    #[default]
+    Paper,
+    /// By means, with hysteresis, and with trials: see the head of the scheme.
+    Hardened,
+}
+
+/// Signals end above this share of the limit.
+const HIGH: f64 = 0.5;
+/// They come back below this one.
+const LOW: f64 = 0.35;
+/// The first trial comes after this time, and none later than after the other.
+const FIRST_WAIT: Span = Span::from_secs(2);
+const LAST_WAIT: Span = Span::from_secs(16);
+/// After signals have lasted so long, the next trial is a first one.
+const SUCCESS: Span = Span::from_secs(10);
+/// Round-trip times of a trial.
+const TRIAL_RTTS: u64 = 4;
+/// Round-trip times that fallback lasts at least.
+const LEAST_RTTS: u64 = 2;
+/// Flows that listen fill the queue alone where they send at least this share of what arrives.
+const ALONE: f64 = 0.9;
+
+/// What there is to see at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) now: Time,
+    /// What waits, as a share of the limit.
+    pub(super) queue: f64,
+    /// d.
+    pub(super) rtt: Span,
+    /// R is below the smallest code: others leave nothing to those who listen.
+    pub(super) starved: bool,
+}
+
+/// Whether a port signals.
+#[derive(Clone, Debug)]
+pub(super) enum Mode {
+    /// True: more than half of the limit waits.
+    Paper(bool),
+    Hardened(Box<Hardened>),
+}
+
+impl Mode {
+    pub(super) fn new(rule: Fallback) -> Mode {
+        match rule {
+            Fallback::Paper => Mode::Paper(false),
+            Fallback::Hardened => Mode::Hardened(Box::new(Hardened::new())),
+        }
+    }
+    /// False: fallback.
+    #[inline]
+    pub(super) fn signals(&self) -> bool {
+        match self {
+            Mode::Paper(above) => !above,
+            Mode::Hardened(hardened) => !matches!(hardened.state, State::Silent),
+        }
+    }
+    /// True if nothing changes where nothing arrives and nothing waits.
+    pub(super) fn is_settled(&self) -> bool {
+        match self {
+            Mode::Paper(_) => true,
+            Mode::Hardened(hardened) => matches!(hardened.state, State::Signals),
+        }
+    }
+    /// What the loop shall not compute: the share of one flow in what the port fills, and what of
+    /// it drains the queue; None: the loop does.
+    pub(super) fn flow_share(&self) -> Option<(f64, f64)> {
+        match self {
+            Mode::Paper(_) => None,
+            Mode::Hardened(hardened) => hardened.flow_share(),
+        }
+    }
+    /// A packet leaves, and so much waits behind it.
+    #[inline]
+    pub(super) fn on_leaving(&mut self, queue: f64) {
+        if let Mode::Paper(above) = self {
+            *above = queue > HIGH;
+        }
+    }
+    /// A packet arrives before which so much waits; `is_full`: there is no room for it.
+    #[inline]
+    pub(super) fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
+        match self {
+            Mode::Paper(above) => *above = queue > HIGH,
+            Mode::Hardened(hardened) => hardened.on_arrival(now, queue, is_full),
+        }
+    }
+    /// It is of some flow, and a router may cut it or not.
+    #[inline]
+    pub(super) fn count_flow(&mut self, packet: &Packet, may_be_cut: bool, arena: &Arena) {
+        if let Mode::Hardened(hardened) = self
+            && let Some(key) = flows::key(packet, arena)
+        {
+            hardened.flows.see(key);
+            hardened.listeners.see(key, packet.wire_len(), may_be_cut);
+        }
+    }
+    /// An interval is over.
+    pub(super) fn on_interval(&mut self, look: Look) {
+        match self {
+            Mode::Paper(above) => *above = look.queue > HIGH,
+            Mode::Hardened(hardened) => hardened.on_interval(look),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Signals,
+    Silent,
+    /// Signals on trial.
+    Trial,
+}
+
+/// See the head of the scheme.
+#[derive(Clone, Debug)]
+pub(super) struct Hardened {
+    state: State,
+    /// Since when.
+    since: Time,
+    /// The queue, and its mean over d, as shares of the limit.
+    queue: f64,
+    mean: f64,
+    looked_at: Time,
+    /// Since when the queue is above [`HIGH`], and its mean below [`LOW`].
+    high_since: Option<Time>,
+    low_since: Option<Time>,
+    /// A packet found no room after more than d above [`HIGH`].
+    overflowed_at: Option<Time>,
+    /// Time from one failure to the next trial.
+    wait: Span,
+    flows: FlowCount,
+    listeners: Listeners,
+    /// Those who listen were alone when signals ended.
+    were_alone: bool,
+}
+
+impl Hardened {
+    fn new() -> Hardened {
+        Hardened {
+            state: State::Signals,
+            since: Time::ZERO,
+            queue: 0.0,
+            mean: 0.0,
+            looked_at: Time::ZERO,
+            high_since: None,
+            low_since: Some(Time::ZERO),
+            overflowed_at: None,
+            wait: FIRST_WAIT,
+            flows: FlowCount::new(),
+            listeners: Listeners::new(),
+            were_alone: false,
+        }
+    }
+    fn flow_share(&self) -> Option<(f64, f64)> {
+        let drains = 1.0 - self.queue.min(1.0) / 2.0;
+        (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
+    }
+    fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
+        match queue > HIGH {
+            false => (self.high_since, self.overflowed_at) = (None, None),
+            true => {
+                self.high_since.get_or_insert(now);
+                if is_full {
+                    self.overflowed_at = Some(now);
+                }
+            }
+        }
+    }
+    fn enter(&mut self, state: State, now: Time) {
+        (self.state, self.since) = (state, now);
+    }
+    fn on_interval(&mut self, Look { now, queue, rtt, starved }: Look) {
+        let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
+        self.looked_at = now;
+        self.queue = queue;
+        self.mean += (1.0 - libm::exp(-steps)) * (queue - self.mean);
+        match self.mean < LOW {
+            true => _ = self.low_since.get_or_insert(now),
+            false => self.low_since = None,
+        }
+        if self.flows.roll(now, rtt) {
+            self.listeners.roll();
+        }
+        let lasted = now.since(self.since);
+        let full = self.high_since.zip(self.overflowed_at);
+        let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
+        match self.state {
+            State::Signals if self.mean > HIGH || overflows || starved => self.stop(now),
+            State::Signals if lasted >= SUCCESS => self.wait = FIRST_WAIT,
+            State::Signals => {}
+            State::Silent => self.on_silent_interval(now, rtt),
+            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
+            State::Trial if lasted >= rtt * TRIAL_RTTS => self.stop(now),
+            State::Trial => {}
+        }
+    }
+    fn stop(&mut self, now: Time) {
+        self.enter(State::Silent, now);
+        self.were_alone = self.is_alone();
+    }
+    fn is_alone(&self) -> bool {
+        self.listeners.share() >= ALONE
+    }
+    fn on_silent_interval(&mut self, now: Time, rtt: Span) {
+        let lasted = now.since(self.since);
+        let least = rtt * LEAST_RTTS;
+        let wait = match (self.is_alone(), self.were_alone) {
+            (false, _) => self.wait,
+            (true, true) => FIRST_WAIT,
+            (true, false) => least,
+        };
+        let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
+        if is_low && lasted >= least {
+            self.enter(State::Signals, now);
+        } else if lasted >= wait {
+            // If signals stay, this comes to nothing after `SUCCESS`.
+            self.wait = (self.wait * 2).min(LAST_WAIT);
+            self.enter(State::Trial, now);
+        }
+    }
+}

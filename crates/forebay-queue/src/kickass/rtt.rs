@@ -1,0 +1,146 @@
+//! The mean round-trip time d of those who use a port, as indicators say it.
+
+use super::cut;
+use forebay_base::{Arena, IpVersion, Kind, Packet, Span};
+use forebay_signal::kickass::Indicator;
+
+/// Weight of a new sample in d.
+const GAIN: f64 = 0.02;
+/// d lies within, in seconds.
+const RANGE_S: (f64, f64) = (0.001, 4.0);
+/// Indicators have so many values.
+const BINS: usize = Indicator::LAST.index() + 1;
+
+/// How d follows from indicators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RttAverage {
+    /// `d <- d + 0.02 (s - d)`, s the middle of what an indicator says: the paper's moving average.
+    #[default]
+    Moving,
+    /// The median of a histogram in which a sample loses 2 % of its weight with each further one.
+    Median,
+    /// The mean of what that histogram holds between its quartiles.
+    Trimmed,
+}
+
+/// What `packet` says of a round-trip time: all that have DF and the right length, or only those
+/// that carry the tag.
+///
+/// Hosts tag with the addresses as machines have them, which stand for those on the wire one by
+/// one.
+pub(super) fn indicator(packet: &Packet, tagged: bool, arena: &Arena) -> Option<Indicator> {
+    let indicator = Indicator::of_wire_len(packet.wire_len())?;
+    let is_one = packet.dont_fragment()
+        && packet.version() == IpVersion::V4
+        && packet.kind() != Kind::Piece
+        && (!tagged || cut::ip_id(packet, arena) == indicator.tag(packet.src().0, packet.dst().0));
+    is_one.then_some(indicator)
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct RoundTrip {
+    average: RttAverage,
+    mean_s: f64,
+    weights: [f64; BINS],
+}
+
+impl RoundTrip {
+    /// Before the first sample; the histogram has a sample of it.
+    pub(super) fn new(average: RttAverage, initial: Span) -> RoundTrip {
+        let mut weights = [0.0; BINS];
+        weights[Indicator::of_rtt(initial).index()] = 1.0;
+        let mean_s = initial.as_secs_f64();
+        RoundTrip { average, mean_s, weights }
+    }
+    /// d, in seconds.
+    pub(super) fn mean_s(&self) -> f64 {
+        self.mean_s
+    }
+    /// An indicator came.
+    pub(super) fn learn(&mut self, indicator: Indicator) {
+        let mean_s = match self.average {
+            RttAverage::Moving => self.mean_s + GAIN * (midpoint_s(indicator) - self.mean_s),
+            RttAverage::Median => self.histogram(indicator, 0.5),
+            RttAverage::Trimmed => self.histogram(indicator, 0.25),
+        };
+        self.mean_s = mean_s.clamp(RANGE_S.0, RANGE_S.1);
+    }
+    /// Add a sample. The mean of the rest where the share `trim` is cut off on both sides.
+    fn histogram(&mut self, indicator: Indicator, trim: f64) -> f64 {
+        self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - GAIN);
+        self.weights[indicator.index()] += 1.0;
+        let total: f64 = self.weights.iter().sum();
+        if trim >= 0.5 {
+            let mut below = 0.0;
+            let at = self.weights.iter().position(|weight| {
+                below += weight;
+                below >= total / 2.0
+            });
+            return nth_midpoint_s(at.unwrap_or(BINS - 1));
+        }
+        let (low, high) = (trim * total, (1.0 - trim) * total);
+        let (mut below, mut sum_s) = (0.0, 0.0);
+        for (k, weight) in self.weights.iter().enumerate() {
+            let inside = (below + weight).min(high) - f64::max(below, low);
+            sum_s += inside.max(0.0) * nth_midpoint_s(k);
+            below += weight;
+        }
+        sum_s / (high - low)
+    }
+}
+
+fn midpoint_s(indicator: Indicator) -> f64 {
+    indicator.midpoint().as_secs_f64()
+}
+fn nth_midpoint_s(k: usize) -> f64 {
+    Indicator::of_wire_len(Indicator::FIRST_BYTES + k as u16).map_or(RANGE_S.1, midpoint_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ms: u64) -> Indicator {
+        Indicator::of_rtt(Span::from_millis(ms))
+    }
+    fn after(average: RttAverage, samples: &[(u32, u64)]) -> f64 {
+        let mut rtt = RoundTrip::new(average, Span::from_millis(100));
+        for &(times, ms) in samples {
+            (0..times).for_each(|_| rtt.learn(of(ms)));
+        }
+        libm::round(rtt.mean_s() * 1e9) / 1e6
+    }
+
+    #[test]
+    fn a_moving_average_by_hand() {
+        // 100 ms, then 95.5 once: 100 - 0.02 x 4.5.
+        assert!((after(RttAverage::Moving, &[(1, 100)]) - 99.91).abs() < 1e-9);
+        // 0.98^1000 of the start is left.
+        assert!((after(RttAverage::Moving, &[(1000, 10)]) - 11.5).abs() < 1e-3);
+        // A tenth of 3071.5 ms among 11.5 ms: a mean of 317.5 on the average of many.
+        let mixed: [(u32, u64); 400] =
+            core::array::from_fn(|i| if i % 2 == 0 { (9, 10) } else { (1, 9999) });
+        assert!(after(RttAverage::Moving, &mixed) > 250.0);
+        // What is robust stays with the many.
+        assert_eq!(after(RttAverage::Median, &mixed), 11.5);
+        assert!((after(RttAverage::Trimmed, &mixed) - 11.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_middle_of_a_histogram_by_hand() {
+        assert_eq!(after(RttAverage::Median, &[]), 100.0, "nothing came yet");
+        assert_eq!(after(RttAverage::Median, &[(1, 2)]), 2.5, "the start has 0.98 of its weight");
+        // As many of 2.5 as of 5.5 ms: between the quartiles half of each.
+        let alternate: [(u32, u64); 4000] =
+            core::array::from_fn(|i| (1, if i % 2 == 0 { 2 } else { 4 }));
+        let mean = after(RttAverage::Trimmed, &alternate);
+        assert!((mean - 4.0).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn the_mean_has_a_range() {
+        assert_eq!(after(RttAverage::Median, &[(9, 0)]), 1.0);
+        assert_eq!(after(RttAverage::Median, &[(9, 9999)]), 3071.5);
+    }
+}

@@ -1,0 +1,39 @@
+//! The port of Kick-Ass with senders made of nothing but arithmetic.
+
+mod histories;
+mod paced;
+
+use forebay_base::{
+    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Rng, Stream, TcpFields, Time,
+};
+use forebay_queue::{Limit, PortContext, PortInit};
+
+/// A segment of `bytes` of flow `flow`, without DF.
+fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
+    let end = |addr, port| Endpoint { addr: Addr(addr), port };
+    let ends = (end(flow, 5000), end(900, 80));
+    let mut packet = Packet::tcp(IpVersion::V4, ends.0, ends.1, TcpFields::default(), bytes - 40);
+    packet.set_dont_fragment(false);
+    packet.cold_mut(arena).ip_id = number;
+    packet
+}
+
+fn init(rate: Rate, limit: Limit, seed: u64) -> PortInit {
+    let rng = Rng::new(seed, Stream::PortScheme, 0);
+    PortInit { limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
+}
+
+/// What a port works with.
+#[derive(Default)]
+struct Bench {
+    arena: Arena,
+    drops: DropLog,
+    split: u64,
+}
+
+impl Bench {
+    fn at(&mut self, now: Time) -> PortContext<'_> {
+        let Bench { arena, drops, split } = self;
+        PortContext { now, arena, drops, split }
+    }
+}

@@ -1,0 +1,186 @@
+//! Packets that somebody forges: the list `attacks`.
+
+use super::error::{Fault, Problem};
+use super::faults::{Faults, both};
+use super::fields::{
+    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+};
+use super::file::File;
+use super::item::{Item, Value};
+use super::topology::Topology;
+use super::{Flow, Scenario};
+use forebay_base::{FlowId, IpVersion, NodeId, Rng, Span, Stream, Time};
+use forebay_net::{EventSpec, Forgery, Knowledge, NetEvent};
+
+/// Most packets that all attacks of a scenario forge: each is an event.
+const MOST_PACKETS: u64 = 1_000_000;
+
+choices! {
+    /// What the maker of forged packets knows of a flow.
+    pub(super) enum Knows {
+        /// Its receiver.
+        Receiver = "receiver",
+        /// Both addresses.
+        Addresses = "addresses",
+        /// The ports, too.
+        Ports = "ports",
+        /// The sequence number that the receiver expects, too.
+        Sequence = "sequence",
+    }
+}
+
+sections! {
+    /// An attack: leading pieces of IPv4 datagrams that claim to be of a flow, and whose tails
+    /// never come.
+    pub struct AttackEntry {
+        required {
+            /// The host that sends them over its first link, or the router to which they come from
+            /// outside.
+            from: String,
+            /// The flow that they claim to be of, by its number in results.
+            flow: u32,
+        }
+        optional {
+            /// When the first is sent, with unit; default "0s".
+            start: Span,
+            /// Each next one is sent later by this, with unit; default "10ms".
+            every: Span,
+            /// How many; default 1.
+            count: u32,
+            /// Bytes of each behind the IP header: a multiple of 8 from 24 (default) to 1480.
+            lead_bytes: u16,
+            /// What their maker knows of the flow: its "receiver" (default; the address of the
+            /// sender is random), both "addresses", the "ports" as well, or the "sequence" number
+            /// that the receiver expects next as well.
+            knows: Knows,
+        }
+    }
+}
+
+/// Packets that somebody forges at regular times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attack {
+    /// The host that sends them, or the router to which they come.
+    pub from: NodeId,
+    /// The flow that they claim to be of.
+    pub flow: FlowId,
+    /// When the first is sent.
+    pub start: Time,
+    /// Time between two.
+    pub every: Span,
+    /// How many.
+    pub count: u32,
+    /// Bytes of each behind the IP header.
+    pub lead_bytes: u16,
+    /// What their maker knows.
+    pub knows: Knowledge,
+}
+
+/// All attacks of a file.
+pub(super) fn expand(
+    file: &File,
+    topology: &Topology,
+    flows: &[Flow],
+    faults: &mut Faults,
+) -> Vec<Attack> {
+    let (mut attacks, mut packets) = (Vec::new(), 0);
+    for entry in file.attacks.iter().flat_map(|at| &at.value) {
+        let one = one(entry, (topology, flows), file, &mut packets);
+        attacks.extend(faults.keep(one));
+    }
+    attacks
+}
+
+fn one(
+    entry: &At<AttackEntry>,
+    (topology, flows): (&Topology, &[Flow]),
+    file: &File,
+    packets: &mut u64,
+) -> Result<Attack, Fault> {
+    let AttackEntry { from, flow, start, every, count, lead_bytes, knows } = &entry.value;
+    if file.ip_version.as_ref().is_some_and(|at| at.value == IpVersion::V6) {
+        let text = "attacks forge IPv4 fragments, and `ip_version` is 6";
+        return Err(entry.fault(Problem::Conflict(text.into())));
+    }
+    let node = topology.named(&from.value, |problem| from.fault(problem));
+    let (from, flow) = both(node, flow_of(flow, flows))?;
+    let number = count.as_ref().map_or(1, |at| at.value);
+    *packets += u64::from(number);
+    if let Some(at) = count.as_ref().filter(|_| *packets > MOST_PACKETS) {
+        let (found, expected) =
+            (packets.to_string(), format!("at most {MOST_PACKETS} packets in all attacks"));
+        return Err(at.fault(Problem::OutOfRange { found, expected }));
+    }
+    let lead = lead_bytes.as_ref().map_or(Ok(Forgery::MIN_LEAD_BYTES), lead_of)?;
+    let knows = match knows.as_ref().map_or(Knows::Receiver, |at| at.value) {
+        Knows::Receiver => Knowledge::Receiver,
+        Knows::Addresses => Knowledge::Addresses,
+        Knows::Ports => Knowledge::Ports,
+        Knows::Sequence => Knowledge::Sequence,
+    };
+    let span = |at: &Option<At<Span>>, or: Span| at.as_ref().map_or(or, |at| at.value);
+    Ok(Attack {
+        from,
+        flow,
+        start: Time::ZERO + span(start, Span::ZERO),
+        every: span(every, Span::from_millis(10)),
+        count: number,
+        lead_bytes: lead,
+        knows,
+    })
+}
+
+fn flow_of(at: &At<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
+    let index = at.value.checked_sub(1).filter(|&index| (index as usize) < flows.len());
+    index.map(FlowId).ok_or_else(|| {
+        let expected = format!("the number of a flow, 1 to {}", flows.len());
+        at.fault(Problem::OutOfRange { found: at.value.to_string(), expected })
+    })
+}
+
+fn lead_of(at: &At<u16>) -> Result<u16, Fault> {
+    let (least, most) = (Forgery::MIN_LEAD_BYTES, Forgery::MAX_LEAD_BYTES);
+    if (least..=most).contains(&at.value) && at.value.is_multiple_of(8) {
+        return Ok(at.value);
+    }
+    let expected = format!("a multiple of 8 from {least} to {most}");
+    Err(at.fault(Problem::OutOfRange { found: at.value.to_string(), expected }))
+}
+
+/// The keys that say an attack.
+pub(super) fn describe(attack: &Attack, scenario: &Scenario) -> AttackEntry {
+    let knows = match attack.knows {
+        Knowledge::Receiver => Knows::Receiver,
+        Knowledge::Addresses => Knows::Addresses,
+        Knowledge::Ports => Knows::Ports,
+        Knowledge::Sequence => Knows::Sequence,
+    };
+    AttackEntry {
+        from: At::new(scenario.nodes[attack.from.index()].name.clone()),
+        flow: At::new(attack.flow.0 + 1),
+        start: Some(At::new(attack.start.since(Time::ZERO))),
+        every: Some(At::new(attack.every)),
+        count: Some(At::new(attack.count)),
+        lead_bytes: Some(At::new(attack.lead_bytes)),
+        knows: Some(At::new(knows)),
+    }
+}
+
+impl Scenario {
+    /// The events of a run, forged packets among them, in order of time.
+    pub(super) fn all_events(&self, seed: u64) -> Vec<EventSpec> {
+        let mut events = self.events.clone();
+        for (number, attack) in (0..).zip(&self.attacks) {
+            let mut rng = Rng::new(seed, Stream::Forgery, number);
+            let &Attack { from: node, flow, lead_bytes, knows, .. } = attack;
+            events.extend((0..u64::from(attack.count)).map(|i| {
+                let draw = rng.next_u64();
+                let forgery = Forgery { node, flow, lead_bytes, knows, draw };
+                let at = attack.start + attack.every * i;
+                EventSpec { at, event: NetEvent::Forge(forgery) }
+            }));
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+}

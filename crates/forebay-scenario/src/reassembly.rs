@@ -1,0 +1,69 @@
+//! `[reassembly]`, and `reassembly` of a host: how pieces of datagrams are put together again.
+
+use super::Scenario;
+use super::error::{Fault, Problem};
+use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
+use super::item::Item;
+use super::text::shown;
+use super::units::Bytes;
+use forebay_base::Span;
+use forebay_net::ReassemblyLimits;
+
+sections! {
+    /// How a host puts pieces of datagrams together again; the defaults are those of Linux.
+    pub struct ReassemblyTable {
+        required {}
+        optional {
+            /// How long a datagram may stay incomplete, with unit, "1ms" to "1000s"; default "30s".
+            timeout: Span,
+            /// No piece is taken while those held take more memory than this, counted as Linux
+            /// does: bytes, or a string with unit; 1 or more; default "4MiB".
+            memory: Bytes,
+            /// What is held of a datagram is dropped when its next piece comes, if that is more than
+            /// so many pieces of its source behind its last one; default 64, 0 turns it off.
+            max_distance: u32,
+        }
+    }
+}
+
+const TIMEOUT: (Span, Span) = (Span::from_millis(1), Span::from_secs(1000));
+
+/// What a table stands for that says what differs from `base`.
+pub(super) fn resolve(
+    given: Option<&At<ReassemblyTable>>,
+    base: ReassemblyLimits,
+) -> Result<ReassemblyLimits, Fault> {
+    let Some(At { value: table, .. }) = given else { return Ok(base) };
+    let ReassemblyTable { timeout, memory, max_distance } = table;
+    if let Some(timeout) = timeout.as_ref().filter(|t| t.value < TIMEOUT.0 || t.value > TIMEOUT.1) {
+        return Err(out_of_range(timeout, "1ms to 1000s"));
+    }
+    if let Some(memory) = memory.as_ref().filter(|memory| memory.value.0 == 0) {
+        return Err(out_of_range(memory, "1 byte or more"));
+    }
+    Ok(ReassemblyLimits {
+        timeout: timeout.as_ref().map_or(base.timeout, |at| at.value),
+        memory_bytes: memory.as_ref().map_or(base.memory_bytes, |at| at.value.0),
+        max_distance: max_distance.as_ref().map_or(base.max_distance, |at| at.value),
+    })
+}
+
+fn out_of_range<T: Field>(at: &At<T>, expected: &str) -> Fault {
+    at.fault(Problem::OutOfRange { found: shown(&at.value), expected: expected.to_string() })
+}
+
+/// The table of a scenario; None where it is the default.
+pub(super) fn describe(scenario: &Scenario) -> Option<ReassemblyTable> {
+    let limits = scenario.reassembly;
+    (limits != ReassemblyLimits::default()).then(|| table_of(limits))
+}
+
+/// The table that says these limits, every key given.
+pub(super) fn table_of(limits: ReassemblyLimits) -> ReassemblyTable {
+    let ReassemblyLimits { timeout, memory_bytes, max_distance } = limits;
+    ReassemblyTable {
+        timeout: Some(At::new(timeout)),
+        memory: Some(At::new(Bytes(memory_bytes))),
+        max_distance: Some(At::new(max_distance)),
+    }
+}

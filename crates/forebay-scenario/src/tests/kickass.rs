@@ -1,0 +1,159 @@
+//! `[kickass]`, and the links that ports of Kick-Ass are for.
+
+use super::*;
+use forebay_net::SchemeSpec;
+use forebay_queue::KickAssPortParams;
+use forebay_queue::kickass::{Fallback, Rounding, RttAverage};
+
+fn set(set: &[&str]) -> Scenario {
+    let scenario = parse_with(SMALL, set).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+    scenario
+}
+
+/// The parameters of the port of each direction.
+fn ports(scenario: &Scenario) -> Vec<Option<KickAssPortParams>> {
+    let spec = scenario.build("cubic", 1).expect("builds");
+    let of = |link: &forebay_net::LinkSpec| match &link.scheme {
+        SchemeSpec::KickAss(params) => Some(*params),
+        _ => None,
+    };
+    spec.links.iter().map(of).collect()
+}
+
+#[test]
+fn gains_by_name_and_by_number() {
+    let gains = |keys: &[&str]| {
+        let control = set(keys).kickass.control;
+        (control.alpha, control.beta)
+    };
+    assert_eq!(gains(&[]), (0.4, 0.226));
+    assert_eq!(gains(&["kickass.pair=xcp"]), (0.4, 0.226));
+    assert_eq!(gains(&["kickass.pair=ns2"]), (0.4, 0.4));
+    assert_eq!(gains(&["kickass.pair=published", "kickass.beta=0.5"]), (0.1, 0.5));
+    assert_eq!(gains(&["kickass.pair=stable"]), (0.4, 0.08));
+    assert!(!set(&[]).to_toml().contains("[kickass]"), "nobody runs it");
+}
+
+#[test]
+fn every_key_reaches_the_port() {
+    let scenario = set(&[
+        "link_defaults.port=kickass",
+        "kickass.gamma=0.95",
+        "kickass.initial_rtt=3ms",
+        "kickass.max_interval=5ms",
+        "kickass.initial_share=1",
+        "kickass.rounding=shared",
+        "kickass.least_bytes=1400",
+        "kickass.count_cuts=false",
+        "kickass.rtt_average=trimmed",
+        "kickass.tagged=true",
+        "kickass.fallback=hardened",
+        "kickass.explicit_tcp=true",
+        "kickass.cuts_per_rtt=8",
+        "links.left-right.port={ scheme = \"kickass\", rounding = \"dither\", pair = \"ns2\" }",
+    ]);
+    let ports = ports(&scenario);
+    let routers = [true, true, false, true, false, true, false, true];
+    assert_eq!(ports.iter().map(Option::is_some).collect::<Vec<_>>(), routers);
+    let all = ports[3].expect("a router");
+    let ms = Span::from_millis;
+    let control = all.control;
+    assert_eq!((control.gamma, control.initial_rtt), (0.95, ms(3)));
+    assert_eq!((control.max_interval, control.initial_share), (ms(5), 1.0));
+    assert_eq!((all.rounding, all.least_bytes, all.count_cuts), (Rounding::Shared, 1400, false));
+    assert_eq!((all.rtt_average, all.tagged), (RttAverage::Trimmed, true));
+    assert_eq!((all.fallback, all.explicit_tcp), (Fallback::Hardened, true));
+    assert_eq!(all.cuts_per_rtt, 8);
+    let one = ports[0].expect("a router");
+    assert_eq!((one.rounding, one.control.beta, one.tagged), (Rounding::Dither, 0.4, true));
+}
+
+#[test]
+fn a_preset_stands_for_what_is_not_given() {
+    let (paper, recommended) = (KickAssPortParams::paper(), KickAssPortParams::recommended());
+    assert_eq!(set(&["kickass.preset=paper"]).kickass, paper);
+    assert_eq!(set(&["kickass.preset=recommended"]).kickass, recommended);
+    let mixed = set(&["kickass.preset=recommended", "kickass.tagged=false"]).kickass;
+    assert_eq!(mixed, KickAssPortParams { tagged: false, ..recommended });
+    // Beside the name of a port it stands for the table, too.
+    let ports = ports(&set(&[
+        "kickass.rounding=dither",
+        "link_defaults.port=kickass",
+        "links.left-right.port={ scheme = \"kickass\", preset = \"recommended\" }",
+    ]));
+    assert_eq!(ports[0], Some(recommended));
+    assert_eq!(ports[3], Some(KickAssPortParams { rounding: Rounding::Dither, ..paper }));
+}
+
+#[test]
+fn wrong_parameters() {
+    let cases = [
+        ("alpha=0", "--set:1:15: kickass.alpha: `0.0` is out of range: expected above 0"),
+        (
+            "least_bytes=44",
+            "--set:1:21: kickass.least_bytes: `44` is out of range: expected 45 or more",
+        ),
+        (
+            "rounding=nearest",
+            "--set:1:18: kickass.rounding: expected one of \"floor\", \"dither\", \"shared\", \
+             found a string (\"nearest\")",
+        ),
+        (
+            "fallback=none",
+            "--set:1:18: kickass.fallback: expected one of \"paper\", \"hardened\", found a \
+             string (\"none\")",
+        ),
+        (
+            "rtt_average=mean",
+            "--set:1:21: kickass.rtt_average: expected one of \"moving\", \"median\", \
+             \"trimmed\", found a string (\"mean\")",
+        ),
+        (
+            "cuts_per_rtt=-1",
+            "--set:1:22: kickass.cuts_per_rtt: `-1` is out of range: expected an integer \
+             from 0 to 4294967295",
+        ),
+        ("dither=true", "--set:1:9: kickass: unknown key `dither`"),
+    ];
+    for (key, expected) in cases {
+        let told = set_message(&format!("kickass.{key}"));
+        assert_eq!(told.lines().next(), Some(expected), "{told}");
+    }
+}
+
+/// Codes say 120 kbit/s to 9.8 Gbit/s, and only packets that pass the MTU are there to be cut.
+#[test]
+fn links_for_which_there_are_no_codes() {
+    let refused = |keys: &[&str]| {
+        let keys = [&["link_defaults.port=kickass"], keys].concat();
+        let told = parse_with(SMALL, &keys).expect_err("refused").to_string();
+        told.lines().next().unwrap_or_default().to_string()
+    };
+    let rates = "is out of range: expected 120kbit/s to 10Gbit/s for ports of Kick-Ass";
+    assert_eq!(
+        refused(&["links.left-right.rate=119kbit/s", "links.left-right.queue=9kB"]),
+        format!("--set:1:23: links[0].rate: `119kbit/s` {rates}")
+    );
+    assert_eq!(
+        refused(&["links.left-right.rate=40Gbit/s"]),
+        format!("--set:1:23: links[0].rate: `40Gbit/s` {rates}")
+    );
+    assert_eq!(
+        refused(&["links.left-right.mtu_bytes=1400", "tcp.mss_bytes=1300"]),
+        "--set:1:28: links[0].mtu_bytes: `1400` is out of range: expected at least 1500 bytes for \
+         ports of Kick-Ass: no shorter packet is cut (least_bytes)"
+    );
+    // A port for such a link, or none.
+    let small = ["links.left-right.mtu_bytes=1400", "tcp.mss_bytes=1300"];
+    for other in ["kickass.least_bytes=1400", "links.left-right.port=none"] {
+        let keys = [&["link_defaults.port=kickass"], &small[..], &[other]].concat();
+        assert!(parse_with(SMALL, &keys).is_ok(), "{other}");
+    }
+    for rate in ["120kbit/s", "10Gbit/s"] {
+        let rate = format!("links.left-right.rate={rate}");
+        let queue = "links.left-right.queue=100packets";
+        let keys = ["link_defaults.port=kickass", &rate, queue];
+        assert!(parse_with(SMALL, &keys).is_ok(), "{rate}");
+    }
+}
