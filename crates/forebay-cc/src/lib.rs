@@ -35,6 +35,7 @@ pub mod newreno;
 pub mod pcc;
 pub mod rcp;
 pub mod vegas;
+pub mod verus;
 
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,

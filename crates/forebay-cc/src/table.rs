@@ -150,6 +150,8 @@ algorithms! { $
         "Background traffic: keeps the queue below 60 ms and gives way to all who fill it further.";
     KickAss kickass with KickAssReceiver: "kickass", "Kick-Ass", "doi:10.1109/ICNP.2016.7784442",
         "Sends at the rate that routers say by where they cut packets in two; TCP where none does.";
+    Verus verus: "verus", "Verus", "doi:10.1145/2785956.2787498",
+        "Learns which delay follows from which window, and steers the delay every 5 ms.";
 }
 
 impl Spec {

@@ -1,0 +1,574 @@
+//! Verus: Zaki, Poetsch, Chen, Subramanian and Goerg, "Adaptive Congestion Control for Unpredictable
+//! Cellular Networks", SIGCOMM 2015 (doi:10.1145/2785956.2787498), and the authors' code of 2017.
+//!
+//! The sender learns which delay follows from which window (`verus/profile.rs`), and moves a set
+//! point on that curve every epoch of 5 ms. W is the window in packets, F what is in flight, D the
+//! delay of a packet, from its departure to its ACK, w_p the window under which it left, all times
+//! in ms. Every packet is acknowledged.
+//!
+//! 1. per epoch `D_max <- alpha D_max + (1 - alpha) max(D)` over the delays of the epoch; without
+//!    one the time since the last ACK, if that is more than D_max (eq. 2). `dD` is what D_max has
+//!    grown by (eq. 3);
+//! 2. set point: `D_est -= delta_up` if `D_max > R D_min`; else `D_est -= delta_down` if `dD > 0`;
+//!    else `D_est += delta_up`; D_min at least, the top of the profile at most (eq. 4);
+//! 3. `W = f^-1(D_est)`, f the profile (eq. 1);
+//! 4. `S = max(0, W - F (n - 2) / (n - 1))` packets leave in the epoch, `n = ceil(D_rtt / epoch)`,
+//!    `S = W - F` for n = 1; D_rtt the mean of D with a gain of 1/8 (eq. 5). None where 2 has come
+//!    down to D_min and two packets are in flight;
+//! 5. slow start: one packet more per ACK, until a loss, or a delay above 15 D_min or 500 ms
+//!    (section 4.4). Then `W = M w_p`, the first fit of the profile, `D_est = f(W)`;
+//! 6. a loss: `W = M w_p`, `D_est = f(W)` (eq. 6); the profile learns nothing until a packet that
+//!    left under at most W is acknowledged. Meanwhile `W += 1 / W` with each (section 4.5);
+//! 7. a packet is lost `3 srtt` after it left (section 4.5);
+//! 8. the profile is fitted every second.
+//!
+//! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
+//! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
+//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
+//! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
+//! slow start ends early (`slow_start`); where the window is at its bottom for 2 s and delays stay
+//! above `R D_min`, others fill the queue, and the window is CUBIC's until a refresh finds the queue
+//! empty (`coexist`).
+//!
+//! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
+//! code: with the paper's words the loop is open. f is isotonic and has an inverse; the paper
+//! interpolates by a spline that may fall, the authors' code smooths by one. The authors' code runs
+//! R's test one epoch late, and starts over where its curve has no window for D_est. It does not
+//! retransmit; here the transport does, with its own timeout. A flow whose application has nothing
+//! to send does not raise D_est. What an epoch has not sent is not sent in the next one.
+
+mod profile;
+mod refresh;
+mod rules;
+
+pub use rules::{Params, Preset, SlowStartEnd};
+
+use crate::controller::{
+    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Observed,
+    Recovered, RecoveryOwner, Sent, Tag, Timeout,
+};
+use crate::cubic::{self, Cubic};
+use crate::hystart::{SlowStart, SlowStartKind};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use forebay_base::{Rate, Rng, Span, Time};
+use profile::{LEAST_POINTS, Profile};
+use refresh::Refresh;
+use rules::Rules;
+
+/// Rule 5.
+const LATE_FACTOR: f64 = 15.0;
+const LATE_MS: f64 = 500.0;
+/// Gain of D_rtt.
+const RTT_GAIN: f64 = 0.125;
+/// Growth of D_max that counts as one, in ms (authors' code).
+const GROWTH_MS: f64 = 1e-4;
+/// Epochs that a late timer makes up for.
+const MOST_EPOCHS: u32 = 4;
+/// The largest share of a window in an epoch that is paced, and what is always allowed.
+const BURST_SHARE: f64 = 2.0;
+const LEAST_BURST: f64 = 10.0;
+/// Headers of a packet in bytes: IPv4, TCP and timestamps.
+const HEADER_BYTES: u64 = 52;
+/// The authors' code: D_min rises by this much where nothing else helps, in ms.
+const RATCHET_MS: f64 = 10.0;
+/// The authors' code: a loss in slow start leaves the profile of these windows, or of those below
+/// the window that lost.
+const KEPT_WINDOWS: u64 = 100;
+/// The window is at its bottom.
+const BOTTOM: f64 = 2.0;
+/// So long with delays above `R D_min`, and others fill the queue.
+const FOREIGN: Span = Span::from_secs(2);
+/// Pacing of CUBIC's window.
+const COMPETING_GAIN: f64 = 1.25;
+
+fn ms(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// The sender of one path.
+#[derive(Clone, Debug)]
+pub struct Verus {
+    state: Box<State>,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    rules: Rules,
+    init: Init,
+    /// W, in packets.
+    window: f64,
+    in_flight_bytes: u64,
+    /// What is left of S, and the part of a packet that was cut off.
+    credits: u64,
+    carry: f64,
+    pacing_rate: Option<Rate>,
+    /// Rule 5; None once it is over.
+    slow_start: Option<SlowStart>,
+    /// Rule 6.
+    recovering: bool,
+    /// When the next epoch begins, unless nothing asks for one.
+    next_epoch: Time,
+    next_fit: Time,
+    last_ack: Time,
+    /// Delays of this epoch.
+    delays_ms: Vec<f64>,
+    d_max_ms: Option<f64>,
+    d_min_ms: f64,
+    d_est_ms: f64,
+    d_rtt_ms: f64,
+    profile: Profile,
+    refresh: Refresh,
+    /// Since when the window is at its bottom below a queue of others.
+    foreign_since: Option<Time>,
+    /// The window while others fill the queue.
+    competing: Option<Cubic>,
+}
+
+impl Verus {
+    /// A sender in slow start.
+    pub fn new(params: &Params, init: Init) -> Verus {
+        let rules = params.rules();
+        let mut rng: Rng = init.rng.clone();
+        let window = init.initial_window_bytes as f64 / f64::from(init.mss_bytes);
+        let kind = match rules.slow_start {
+            SlowStartEnd::Early => SlowStartKind::HystartPlusPlus,
+            SlowStartEnd::Late => SlowStartKind::Standard,
+        };
+        let slow_start = SlowStart::new(kind, 1, init.mss_bytes, false);
+        // Flows that start together do not step together.
+        let first = Span::from_secs_f64(rules.epoch.as_secs_f64() * rng.unit());
+        Verus {
+            state: Box::new(State {
+                window: window.max(1.0),
+                in_flight_bytes: 0,
+                credits: 0,
+                carry: 0.0,
+                pacing_rate: None,
+                slow_start: Some(slow_start),
+                recovering: false,
+                next_epoch: Time::ZERO + first,
+                next_fit: Time::ZERO,
+                last_ack: Time::ZERO,
+                delays_ms: Vec::new(),
+                d_max_ms: None,
+                d_min_ms: f64::INFINITY,
+                d_est_ms: 0.0,
+                d_rtt_ms: 0.0,
+                profile: Profile::new(rules.profile_cap, rules.idle_cap),
+                refresh: Refresh::new(rng),
+                foreign_since: None,
+                competing: None,
+                rules,
+                init,
+            }),
+        }
+    }
+}
+
+impl State {
+    fn mss_bytes(&self) -> f64 {
+        f64::from(self.init.mss_bytes)
+    }
+    /// F, in packets.
+    fn in_flight(&self) -> f64 {
+        self.in_flight_bytes as f64 / self.mss_bytes()
+    }
+    /// The delay up to which the set point may rise.
+    fn ceiling_ms(&self) -> f64 {
+        let Rules { r, queue_ms, .. } = self.rules;
+        match queue_ms > 0.0 {
+            true => self.d_min_ms + (r - 1.0) * queue_ms,
+            false => r * self.d_min_ms,
+        }
+    }
+
+    /// Rule 8.
+    fn fit(&mut self, now: Time) {
+        if self.d_min_ms.is_finite() {
+            self.profile.fit(now, self.d_min_ms);
+        }
+        self.next_fit = now + self.rules.update.unwrap_or(Span::MAX);
+    }
+
+    /// Slow start is over, and the window is this.
+    fn leave_slow_start(&mut self, now: Time, window: f64) {
+        self.slow_start = None;
+        self.set_window(window);
+        self.fit(now);
+        self.d_est_ms = self.profile.delay_ms(self.window).max(self.d_min_ms);
+        self.refresh.begin(now);
+        self.align(now);
+    }
+
+    /// Epochs that nobody waited for are over.
+    fn align(&mut self, now: Time) {
+        let epoch = self.rules.epoch.as_nanos();
+        if self.next_epoch <= now {
+            let whole = now.since(self.next_epoch).as_nanos() / epoch;
+            self.next_epoch += self.rules.epoch * (whole + 1);
+        }
+    }
+
+    fn set_window(&mut self, window: f64) {
+        let most = Limits::MAX_CWND_BYTES as f64 / self.mss_bytes();
+        self.window = window.clamp(1.0, most.max(1.0));
+    }
+
+    /// Rule 6.
+    fn on_loss(&mut self, now: Time, w_p: f64) {
+        if self.recovering {
+            return;
+        }
+        self.recovering = true;
+        let window = self.window.min(self.rules.m * w_p);
+        if self.slow_start.is_some() {
+            if self.rules.authors {
+                self.profile.forget_from((w_p as u64).max(KEPT_WINDOWS));
+            }
+            self.leave_slow_start(now, window);
+        } else {
+            self.set_window(window);
+            self.d_est_ms = self.profile.delay_ms(self.window).max(self.d_min_ms);
+        }
+    }
+
+    /// A packet came back.
+    fn on_delay(&mut self, now: Time, w_p: f64, sample: Span) {
+        let delay_ms = ms(sample);
+        self.last_ack = now;
+        self.d_rtt_ms = match self.d_rtt_ms > 0.0 {
+            true => self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms),
+            false => delay_ms,
+        };
+        self.d_min_ms = self.d_min_ms.min(delay_ms);
+        self.refresh.on_delay(now, delay_ms, self.d_min_ms);
+        if self.recovering && w_p <= self.window {
+            self.recovering = false;
+            self.delays_ms.clear();
+        }
+        self.delays_ms.push(delay_ms);
+        if self.recovering {
+            self.set_window(self.window + 1.0 / self.window);
+            self.d_est_ms = self.d_est_ms.min(self.profile.delay_ms(self.window));
+        } else if self.competing.is_none() && !self.refresh.is_draining() {
+            self.profile.add(now, w_p as u64, delay_ms);
+        }
+        let late = delay_ms > LATE_FACTOR * self.d_min_ms || delay_ms > LATE_MS;
+        if self.slow_start.is_some() && late {
+            self.recovering = true;
+            self.leave_slow_start(now, self.rules.m * w_p);
+        }
+    }
+
+    /// The delay of this epoch (rule 1).
+    fn epoch_delay_ms(&mut self, now: Time) -> f64 {
+        let silence_ms = ms(now.since(self.last_ack));
+        let Some(last) = self.delays_ms.len().checked_sub(1) else {
+            return self.d_max_ms.unwrap_or(0.0).max(silence_ms);
+        };
+        let at = (libm::ceil(self.rules.quantile * (last + 1) as f64) as usize).max(1) - 1;
+        let (_, delay_ms, _) = self.delays_ms.select_nth_unstable_by(at.min(last), f64::total_cmp);
+        *delay_ms
+    }
+
+    /// Rules 1 and 2. True if nothing may leave in this epoch.
+    fn move_set_point(&mut self, now: Time) -> bool {
+        let delay_ms = self.epoch_delay_ms(now);
+        self.delays_ms.clear();
+        let before_ms = self.d_max_ms.unwrap_or(delay_ms);
+        let Rules { alpha, down_ms, up_ms, authors, .. } = self.rules;
+        let d_max_ms = alpha * before_ms + (1.0 - alpha) * delay_ms;
+        self.d_max_ms = Some(d_max_ms);
+        let idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
+        let mut hold = false;
+        if d_max_ms > self.ceiling_ms() {
+            self.d_est_ms = (self.d_est_ms - up_ms).max(self.d_min_ms);
+            if self.d_est_ms <= self.d_min_ms {
+                hold = self.in_flight() >= BOTTOM;
+                if authors && !hold {
+                    self.d_min_ms += RATCHET_MS;
+                }
+            }
+        } else if d_max_ms - before_ms > GROWTH_MS {
+            self.d_est_ms = (self.d_est_ms - down_ms).max(self.d_min_ms);
+        } else if !idle {
+            self.d_est_ms += up_ms;
+        }
+        let top_ms = self.profile.delay_ms(self.profile.reach() as f64);
+        self.d_est_ms = self.d_est_ms.min(top_ms.max(self.d_min_ms + up_ms));
+        hold
+    }
+
+    fn on_epoch(&mut self, now: Time) {
+        if now >= self.next_fit && self.rules.update.is_some() {
+            self.fit(now);
+        }
+        let hold = self.move_set_point(now);
+        let window = match self.rules.fractional {
+            true => self.profile.exact_window(self.d_est_ms),
+            false => self.profile.window(self.d_est_ms) as f64,
+        };
+        self.set_window(window);
+        if self.rules.refresh {
+            let d_max_ms = self.d_max_ms.unwrap_or(self.d_min_ms);
+            if let Some(least_ms) =
+                self.refresh.on_epoch(now, d_max_ms, self.d_min_ms, self.d_rtt_ms)
+            {
+                self.d_min_ms = least_ms;
+                self.on_refreshed(least_ms);
+            }
+        }
+        if self.rules.coexist {
+            self.look_for_others(now);
+        }
+        if hold {
+            (self.credits, self.carry) = (0, 0.0);
+        } else {
+            self.allow();
+        }
+    }
+
+    /// Rule 4.
+    fn allow(&mut self) {
+        let window =
+            if self.refresh.is_draining() { self.refresh.window(self.window) } else { self.window };
+        let epoch_ms = ms(self.rules.epoch);
+        let n = libm::ceil(self.d_rtt_ms / epoch_ms);
+        let keep = if n > 1.0 { (n - 2.0) / (n - 1.0) } else { 1.0 };
+        let mut packets = (window - self.in_flight() * keep).max(0.0);
+        if self.rules.pacing {
+            packets = packets.min((BURST_SHARE * window / n.max(1.0)).max(LEAST_BURST));
+        }
+        if self.rules.fractional {
+            packets += self.carry;
+        }
+        self.credits = packets as u64;
+        self.carry = packets - self.credits as f64;
+        self.pacing_rate = match self.rules.pacing && self.credits > 0 {
+            true => Some(self.rate_of(self.credits as f64, epoch_ms)),
+            false => None,
+        };
+    }
+
+    /// So many packets in so many ms.
+    fn rate_of(&self, packets: f64, ms: f64) -> Rate {
+        let bits = packets * (self.mss_bytes() + HEADER_BYTES as f64) * 8.0;
+        Rate::clamped((bits * 1e3 / ms) as u64)
+    }
+
+    /// Others keep the queue beyond the ceiling while the window is at its bottom.
+    fn look_for_others(&mut self, now: Time) {
+        let over = self.d_max_ms.is_some_and(|d_max_ms| d_max_ms > self.ceiling_ms());
+        if !over || self.window > BOTTOM || self.refresh.is_draining() || self.competing.is_some() {
+            self.foreign_since = None;
+            return;
+        }
+        let since = *self.foreign_since.get_or_insert(now);
+        if now.since(since) > FOREIGN {
+            let bytes = (BOTTOM * self.mss_bytes()) as u64;
+            let init = Init {
+                initial_window_bytes: bytes,
+                initial_ssthresh_bytes: bytes,
+                ..self.init.clone()
+            };
+            self.competing = Some(Cubic::new(&cubic::Params::default(), init));
+            self.foreign_since = None;
+        }
+    }
+
+    /// The path was drained, and this is what it costs when it is empty.
+    fn on_refreshed(&mut self, least_ms: f64) {
+        if self.competing.is_some() && least_ms <= self.ceiling_ms() {
+            self.competing = None;
+            self.d_est_ms = self.d_min_ms;
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.slow_start.is_some() {
+            return;
+        }
+        for _ in 0..MOST_EPOCHS {
+            if self.next_epoch > now {
+                return;
+            }
+            self.next_epoch += self.rules.epoch;
+            self.on_epoch(now);
+        }
+        self.align(now);
+    }
+
+    fn limits(&self) -> Limits {
+        let window = |packets: f64| {
+            let bytes = (packets * self.mss_bytes()) as u64;
+            Limits::window(bytes.clamp(u64::from(self.init.mss_bytes), Limits::MAX_CWND_BYTES))
+        };
+        if self.slow_start.is_some() {
+            return window(self.window);
+        }
+        if let Some(cubic) = &self.competing {
+            let cwnd = cubic.limits().cwnd_bytes as f64 / self.mss_bytes();
+            let cwnd = if self.refresh.is_draining() { self.refresh.window(cwnd) } else { cwnd };
+            let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
+            return Limits { pacing_rate: Some(rate), ..window(cwnd) };
+        }
+        let limits = Limits::window(Limits::MAX_CWND_BYTES);
+        Limits { credits: Some(self.credits), pacing_rate: self.pacing_rate, ..limits }
+    }
+}
+
+impl Controller for Verus {
+    fn limits(&self) -> Limits {
+        self.state.limits()
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
+        let state = &mut self.state;
+        if sent.bytes == 0 {
+            return Tag(0);
+        }
+        if sent.after_idle {
+            // The silence was the application's.
+            state.last_ack = state.last_ack.max(now);
+            state.align(now);
+        }
+        state.in_flight_bytes = sent.in_flight_bytes;
+        state.credits = state.credits.saturating_sub(1);
+        Tag(state.window as u64)
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    fn on_delivered(&mut self, now: Time, packet: &Delivered) {
+        if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
+            self.state.on_delay(now, packet.tag.0 as f64, delay);
+        }
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.state.in_flight_bytes = loss.in_flight_bytes;
+        if self.state.competing.is_none() {
+            self.state.on_loss(now, loss.tag.0 as f64);
+        }
+    }
+
+    fn on_congestion(&mut self, now: Time, event: &Congestion) {
+        if let Some(cubic) = &mut self.state.competing {
+            cubic.on_congestion(now, event);
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+        let state = &mut self.state;
+        state.in_flight_bytes = ack.in_flight_bytes;
+        state.last_ack = now;
+        if let Some(cubic) = &mut state.competing {
+            cubic.on_ack(now, ack);
+        }
+        let window_bytes = (state.window * state.mss_bytes()) as u64;
+        let mss_bytes = state.mss_bytes();
+        if let Some(slow_start) = &mut state.slow_start {
+            let step = slow_start.on_ack(now, ack, window_bytes);
+            let window = state.window + step.growth_bytes as f64 / mss_bytes;
+            state.set_window(window);
+            if step.exit {
+                state.leave_slow_start(now, window);
+            }
+        }
+    }
+
+    fn on_recovered(&mut self, now: Time, end: &Recovered) {
+        if let Some(cubic) = &mut self.state.competing {
+            cubic.on_recovered(now, end);
+        }
+    }
+
+    /// Everything starts over but what was learned.
+    fn on_rto(&mut self, now: Time, timeout: &Timeout) {
+        let state = &mut self.state;
+        if let Some(cubic) = &mut state.competing {
+            cubic.on_rto(now, timeout);
+        }
+        if state.slow_start.is_some() {
+            match state.profile.known() >= LEAST_POINTS {
+                true => state.leave_slow_start(now, 1.0),
+                false => return state.set_window(1.0),
+            }
+        }
+        state.recovering = true;
+        if state.d_min_ms.is_finite() {
+            state.d_est_ms = state.d_min_ms;
+        }
+    }
+
+    fn loss_policy(&self) -> Option<LossPolicy> {
+        Some(LossPolicy::PerPacketTimer { num: 3, den: 1 })
+    }
+    fn ack_policy(&self) -> Option<AckPolicy> {
+        Some(AckPolicy::EveryPacket)
+    }
+    fn recovery_owner(&self) -> RecoveryOwner {
+        RecoveryOwner::Controller
+    }
+    fn stamps(&self) -> bool {
+        false
+    }
+
+    /// No epochs in slow start, and none while there is nothing to send: what may leave stays so.
+    fn next_timeout(&self) -> Option<Time> {
+        let state = &self.state;
+        let idle = state.in_flight_bytes == 0 && state.credits > 0 && state.competing.is_none();
+        let waits = state.slow_start.is_some() || idle;
+        (!waits).then_some(state.next_epoch)
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.state.on_timer(now);
+    }
+
+    fn phase(&self) -> &'static str {
+        let state = &self.state;
+        match () {
+            () if state.slow_start.is_some() => "slow start",
+            () if state.refresh.is_draining() => "drain",
+            () if state.competing.is_some() => "compete",
+            () if state.recovering => "recovery",
+            () => "steer",
+        }
+    }
+
+    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+        let state = &self.state;
+        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+        show("verus_window_packets", "", state.window);
+        show("verus_set_point_s", "s", state.d_est_ms / 1e3);
+        if state.d_min_ms.is_finite() {
+            show("verus_d_min_s", "s", state.d_min_ms / 1e3);
+        }
+        if let Some(d_max_ms) = state.d_max_ms {
+            show("verus_d_max_s", "s", d_max_ms / 1e3);
+        }
+        if state.profile.is_fitted() {
+            for (name, w) in PROFILE_SERIES {
+                show(name, "s", state.profile.delay_ms(w) / 1e3);
+            }
+        }
+    }
+}
+
+/// The profile at a few windows, as series.
+const PROFILE_SERIES: [(&str, f64); 5] = [
+    ("verus_profile_10_s", 10.0),
+    ("verus_profile_30_s", 30.0),
+    ("verus_profile_100_s", 100.0),
+    ("verus_profile_300_s", 300.0),
+    ("verus_profile_1000_s", 1000.0),
+];
+
+#[cfg(test)]
+mod tests;

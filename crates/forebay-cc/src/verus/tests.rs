@@ -1,0 +1,279 @@
+//! The rules by hand, on a path whose profile is a straight line: 20 ms, and 2 ms for each packet.
+
+use super::*;
+use crate::testbed::{MSS, ack, init, ms as span};
+
+const NOW: Time = Time::from_secs(10);
+const EPOCH: Span = Span::from_millis(5);
+
+fn line(w: f64) -> f64 {
+    20.0 + 2.0 * w
+}
+
+/// A sender that has left slow start with a window of `window` on that profile, D_min 22 ms.
+fn steering(params: Params, window: f64) -> Verus {
+    let mut verus = Verus::new(&params, init(10));
+    let state = &mut verus.state;
+    state.slow_start = None;
+    (1..=100).for_each(|w| state.profile.add(Time::ZERO, w, line(w as f64)));
+    (state.d_min_ms, state.d_rtt_ms) = (22.0, 50.0);
+    state.fit(NOW);
+    state.window = window;
+    state.d_est_ms = line(window);
+    state.d_max_ms = Some(40.0);
+    state.next_epoch = NOW + EPOCH;
+    (state.last_ack, state.next_fit) = (NOW, Time::MAX);
+    verus
+}
+fn paper() -> Params {
+    Params { preset: Preset::Paper, ..Params::default() }
+}
+/// One epoch with these delays, and this many packets in flight.
+fn epoch(verus: &mut Verus, delays_ms: &[f64], in_flight: u64) -> Time {
+    let now = verus.next_timeout().expect("it steers");
+    verus.state.delays_ms.extend_from_slice(delays_ms);
+    verus.state.in_flight_bytes = in_flight * MSS;
+    verus.on_timer(now);
+    now
+}
+fn delivered(w: u64, rtt_ms: u64) -> Delivered {
+    Delivered { tag: Tag(w), number: 1, bytes: MSS as u32, sent_at: NOW, rtt: Some(span(rtt_ms)) }
+}
+fn lost(w: u64) -> Loss {
+    Loss { tag: Tag(w), number: 1, bytes: MSS as u32, sent_at: NOW, in_flight_bytes: 3 * MSS }
+}
+
+#[test]
+fn the_set_point_moves_by_equation_4() {
+    let seen = |delay_ms| {
+        let mut verus = steering(paper(), 10.0);
+        epoch(&mut verus, &[30.0, delay_ms, 31.0], 10);
+        (verus.state.d_est_ms - 40.0, verus.state.d_max_ms.unwrap())
+    };
+    // D_max = 0.2 x 40 + 0.8 max(D); R D_min = 44.
+    assert_eq!(seen(40.0), (2.0, 40.0));
+    assert_eq!(seen(39.0), (2.0, 39.2));
+    assert_eq!(seen(42.0), (-1.0, 41.6));
+    assert_eq!(seen(60.0), (-2.0, 56.0));
+}
+
+#[test]
+fn the_window_is_that_of_the_set_point_and_s_the_deficit() {
+    // D_est = 42 is a window of 11; n = 10: S = 11 - F 8 / 9.
+    for (in_flight, packets) in [(0, 11), (9, 3), (10, 2), (12, 0), (40, 0)] {
+        let mut verus = steering(paper(), 10.0);
+        epoch(&mut verus, &[40.0], in_flight);
+        assert_eq!(verus.state.window, 11.0);
+        let limits = verus.limits();
+        assert_eq!((limits.credits, limits.pacing_rate), (Some(packets), None), "{in_flight}");
+    }
+    // A round trip within one epoch: what is missing.
+    let mut verus = steering(paper(), 10.0);
+    verus.state.d_rtt_ms = 4.0;
+    epoch(&mut verus, &[40.0], 4);
+    assert_eq!(verus.limits().credits, Some(7));
+}
+
+#[test]
+fn what_is_paced_is_spread_over_the_epoch_and_bounded() {
+    let params = Params { preset: Preset::Paper, pacing: Some(true), ..Params::default() };
+    let mut verus = steering(params, 80.0);
+    verus.state.d_max_ms = Some(30.0);
+    epoch(&mut verus, &[30.0], 0);
+    // 81 are missing; 2 x 81 / 10 = 16.2.
+    let limits = verus.limits();
+    assert_eq!(limits.credits, Some(16));
+    let bits = 16.0 * (MSS as f64 + 52.0) * 8.0;
+    assert_eq!(limits.pacing_rate.unwrap().bps(), (bits / 0.005) as u64);
+}
+
+#[test]
+fn fractions_are_kept_where_they_count() {
+    let params = Params { preset: Preset::Paper, fractional: Some(true), ..Params::default() };
+    let mut verus = steering(params, 2.25);
+    verus.state.d_rtt_ms = 5.0; // n = 1
+    epoch(&mut verus, &[40.0], 3);
+    assert_eq!((verus.state.window, verus.limits().credits), (3.25, Some(0)));
+    verus.state.d_est_ms -= 2.0;
+    epoch(&mut verus, &[40.0], 3);
+    // 0.25 and 0.25 of the epoch before; the next one makes it 0.75, then 1.
+    let credits = [0, 0, 0].map(|_| {
+        verus.state.d_est_ms -= 2.0;
+        epoch(&mut verus, &[40.0], 3);
+        verus.limits().credits.unwrap()
+    });
+    assert_eq!(credits, [0, 1, 0]);
+}
+
+#[test]
+fn nothing_leaves_where_the_set_point_is_down_and_two_packets_are_in_flight() {
+    let mut verus = steering(paper(), 1.0);
+    epoch(&mut verus, &[90.0], 2);
+    assert_eq!((verus.state.d_est_ms, verus.limits().credits), (22.0, Some(0)));
+    epoch(&mut verus, &[90.0], 1);
+    assert_eq!((verus.state.d_est_ms, verus.limits().credits), (22.0, Some(0)));
+    epoch(&mut verus, &[90.0], 0);
+    assert_eq!(verus.limits().credits, Some(1));
+    // The authors' code moves the floor instead.
+    let mut authors = steering(Params { preset: Preset::Authors, r: Some(2.0), ..paper() }, 1.0);
+    epoch(&mut authors, &[90.0], 1);
+    assert_eq!(authors.state.d_min_ms, 32.0);
+}
+
+#[test]
+fn an_epoch_without_an_ack_takes_the_silence_for_a_delay() {
+    let mut verus = steering(paper(), 10.0);
+    verus.state.last_ack = NOW - span(100);
+    epoch(&mut verus, &[], 10);
+    // 105 ms: 0.2 x 40 + 0.8 x 105.
+    assert!((verus.state.d_max_ms.unwrap() - 92.0).abs() < 1e-9);
+    let mut verus = steering(paper(), 10.0);
+    epoch(&mut verus, &[], 10);
+    assert_eq!(verus.state.d_max_ms, Some(40.0), "5 ms say nothing");
+}
+
+#[test]
+fn a_loss_takes_its_own_window_by_m_once() {
+    let mut verus = steering(paper(), 30.0);
+    verus.on_loss(NOW, &lost(20));
+    assert_eq!((verus.state.window, verus.phase()), (14.0, "recovery"));
+    assert_eq!(verus.state.d_est_ms, line(14.0));
+    verus.on_loss(NOW, &lost(20));
+    assert_eq!(verus.state.window, 14.0, "once");
+    // The profile learns nothing, and the window grows by 1 / W with each ACK.
+    let before = verus.state.profile.known();
+    verus.on_delivered(NOW, &delivered(1000, 90));
+    assert_eq!(verus.state.profile.known(), before);
+    assert!((verus.state.window - (14.0 + 1.0 / 14.0)).abs() < 1e-12);
+    // A packet that left under no more than the window ends it.
+    verus.on_delivered(NOW, &delivered(14, 48));
+    assert_eq!((verus.phase(), verus.state.delays_ms.len()), ("steer", 1));
+}
+
+#[test]
+fn slow_start_ends_late_or_early() {
+    let mut late = Verus::new(&paper(), init(10));
+    let send = |verus: &mut Verus| verus.on_sent(NOW, &crate::testbed::sent(false));
+    assert_eq!(send(&mut late), Tag(10));
+    assert_eq!((late.next_timeout(), late.limits().credits), (None, None));
+    late.on_ack(NOW, &ack(MSS));
+    assert_eq!(late.limits().cwnd_bytes, 11 * MSS);
+    // Windows up to 40 with delays of 20 to 300 ms; 15 x 20 = 300 is not too late, 301 is.
+    for w in 1..=40 {
+        late.on_delivered(NOW, &delivered(w, 20 + 7 * w));
+    }
+    assert_eq!(late.state.d_min_ms, 27.0);
+    late.on_delivered(NOW, &delivered(40, 405));
+    assert!(late.state.slow_start.is_some());
+    late.on_delivered(NOW, &delivered(40, 406));
+    assert_eq!((late.state.window, late.phase()), (28.0, "recovery"));
+    assert!((late.state.d_est_ms - (20.0 + 7.0 * 28.0)).abs() < 1e-6, "f(28)");
+    assert!(late.next_timeout().is_some());
+}
+
+#[test]
+fn a_timeout_before_anything_is_known_starts_over() {
+    let timeout = Timeout { flight_size_bytes: MSS, first: true };
+    let mut verus = Verus::new(&paper(), init(10));
+    verus.on_rto(NOW, &timeout);
+    assert_eq!((verus.limits().cwnd_bytes, verus.phase()), (MSS, "slow start"));
+    let mut verus = steering(paper(), 30.0);
+    verus.on_rto(NOW, &timeout);
+    assert_eq!((verus.state.d_est_ms, verus.phase()), (22.0, "recovery"));
+}
+
+#[test]
+fn missed_epochs_are_made_up_for_four_at_most_and_then_in_step() {
+    let mut verus = steering(paper(), 10.0);
+    let phase = verus.next_timeout().unwrap().as_nanos() % EPOCH.as_nanos();
+    verus.state.in_flight_bytes = 10 * MSS;
+    verus.on_timer(NOW + span(102));
+    let next = verus.next_timeout().unwrap();
+    assert!(next > NOW + span(102) && next <= NOW + span(107));
+    assert_eq!(next.as_nanos() % EPOCH.as_nanos(), phase);
+}
+
+/// An application that writes nothing must not keep a network awake, nor let the set point rise.
+#[test]
+fn it_rests_while_there_is_nothing_to_send() {
+    let mut verus = steering(paper(), 10.0);
+    epoch(&mut verus, &[], 0);
+    assert!(verus.limits().credits > Some(0));
+    assert_eq!(verus.next_timeout(), None);
+    let later = NOW + span(60_000);
+    verus.on_sent(later, &crate::testbed::sent(true));
+    let next = verus.next_timeout().unwrap();
+    assert!(next > later && next <= later + EPOCH);
+    let before_ms = verus.state.d_est_ms;
+    verus.state.delays_ms.push(40.0);
+    verus.on_timer(next);
+    assert!(verus.state.d_est_ms <= before_ms, "less than half the window was in flight");
+}
+
+/// A queue of others, and then an empty path.
+#[test]
+fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
+    let mut verus = steering(Params { refresh: Some(true), ..paper() }, 40.0);
+    verus.state.refresh.begin(NOW);
+    let mut drained = false;
+    // The path has 60 ms now, and nothing waits: delays stay above 1.25 x 22.
+    for _ in 0..4000 {
+        let now = epoch(&mut verus, &[60.0], 20);
+        verus.state.last_ack = now;
+        drained |= verus.phase() == "drain";
+        if drained {
+            let d_min_ms = verus.state.d_min_ms;
+            verus.state.refresh.on_delay(now, 60.0, d_min_ms);
+        }
+        if verus.state.d_min_ms > 22.0 {
+            break;
+        }
+    }
+    assert_eq!((drained, verus.state.d_min_ms), (true, 60.0));
+    let s = verus.state.next_epoch.since(NOW).as_secs_f64();
+    assert!((8.0..13.0).contains(&s), "{s}");
+}
+
+#[test]
+fn cubic_takes_over_where_others_fill_the_queue_and_gives_back_an_empty_path() {
+    let mut verus = steering(Params { coexist: Some(true), refresh: Some(true), ..paper() }, 1.0);
+    verus.state.refresh.begin(NOW);
+    for _ in 0..401 {
+        assert_ne!(verus.phase(), "compete");
+        epoch(&mut verus, &[200.0], 1);
+    }
+    epoch(&mut verus, &[200.0], 1);
+    assert_eq!(verus.phase(), "compete");
+    assert_eq!(verus.limits().credits, None);
+    // CUBIC's window grows with what is acknowledged.
+    let before = verus.limits().cwnd_bytes;
+    (0..200).for_each(|i| verus.on_ack(NOW + span(3000 + 10 * i), &ack(MSS)));
+    assert!(verus.limits().cwnd_bytes > before);
+    verus.state.on_refreshed(200.0);
+    assert_eq!(verus.phase(), "compete", "they are still there");
+    verus.state.on_refreshed(30.0);
+    assert_eq!(verus.phase(), "steer");
+}
+
+#[test]
+fn parameters_outside_their_range_are_named() {
+    let cases = [
+        (Params { r: Some(0.5), ..paper() }, "r"),
+        (Params { epoch_ms: Some(0.0), ..paper() }, "epoch_ms"),
+        (Params { update_ms: Some(4.0), ..paper() }, "update_ms"),
+        (Params { epoch_ms: Some(20.0), update_ms: Some(10.0), ..paper() }, "update_ms"),
+        (Params { m: Some(1.0), ..paper() }, "m"),
+        (Params { m: Some(0.0), ..paper() }, "m"),
+        (Params { alpha: Some(1.0), ..paper() }, "alpha"),
+        (Params { profile_cap: Some(0), ..paper() }, "profile_cap"),
+        (Params { quantile: Some(0.0), ..paper() }, "quantile"),
+        (Params { delta_down_ms: Some(3.0), delta_up_ms: Some(2.0), ..paper() }, "delta_up_ms"),
+        (Params { queue_ms: Some(f64::NAN), ..paper() }, "queue_ms"),
+    ];
+    for (params, name) in cases {
+        assert_eq!(params.check().unwrap_err().param, name);
+    }
+    for preset in [Preset::Paper, Preset::Authors, Preset::Recommended] {
+        assert_eq!(Params { preset, ..Params::default() }.check(), Ok(()));
+    }
+}
