@@ -1,5 +1,6 @@
-//! Verus: Zaki, Poetsch, Chen, Subramanian and Goerg, "Adaptive Congestion Control for Unpredictable
-//! Cellular Networks", SIGCOMM 2015 (doi:10.1145/2785956.2787498), and the authors' code of 2017.
+//! Verus: Zaki, Poetsch, Chen, Subramanian and Goerg, "Adaptive Congestion Control for
+//! Unpredictable Cellular Networks", SIGCOMM 2015 (doi:10.1145/2785956.2787498), and the authors'
+//! code of 2017.
 //!
 //! The sender learns which delay follows from which window (`verus/profile.rs`), and moves a set
 //! point on that curve every epoch of 5 ms. W is the window in packets, F what is in flight, D the
@@ -27,8 +28,8 @@
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
 //! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
 //! slow start ends early (`slow_start`); where the window is at its bottom for 2 s and delays stay
-//! above `R D_min`, others fill the queue, and the window is CUBIC's until a refresh finds the queue
-//! empty (`coexist`).
+//! above `R D_min`, others fill the queue, and the window is CUBIC's until a refresh finds the
+//! queue empty (`coexist`).
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. f is isotonic and has an inverse; the paper

@@ -61,8 +61,8 @@ pub struct Params {
     /// Share of the delays of an epoch that are at most its delay, above 0; 1: the largest, as in
     /// equation 2.
     pub quantile: Option<f64>,
-    /// The profile's rule 2: a path that delivers without a queue lowers what is old. `recommended`:
-    /// true.
+    /// The profile's rule 2: a path that delivers without a queue lowers what is old.
+    /// `recommended`: true.
     pub idle_cap: Option<bool>,
     /// Packets of an epoch leave spread over it, not at once. `recommended`: true.
     pub pacing: Option<bool>,
