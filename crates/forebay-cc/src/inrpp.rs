@@ -632,7 +632,7 @@ impl Feedback for InrppReceiver {
 mod tests {
     use super::*;
     use crate::controller::{CongestionCause, Controller};
-    use crate::testbed::{MSS, ack, congestion, init, next_packet, sent};
+    use crate::testbed::{MSS, ack, congestion, datagram, init, next_packet, sent};
     use alloc::vec::Vec;
     use forebay_base::kind;
 
@@ -1057,20 +1057,6 @@ mod tests {
         server.on_established(NOW, &ack(0).rtt, None);
         hear(&mut server, signal(Ask::Nothing, 1, 0));
         assert_eq!(phase(&server), "open");
-    }
-
-    fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
-        let ecn = forebay_base::Ecn::NotEct;
-        DatagramView {
-            payload_bytes: 0,
-            wire_len: 40,
-            pieces: 1,
-            dont_fragment: true,
-            ip_id: 0,
-            ecn,
-            options,
-            in_order: false,
-        }
     }
 
     #[test]
