@@ -580,6 +580,7 @@ impl Controller for Inrpp {
 /// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37. A
 /// sender whose data carry notices has the last of them on each ACK instead: as long, and 39 with a
 /// notice in place of the echo.
+#[derive(Clone, Debug)]
 pub struct InrppReceiver {
     /// A packet of the peer carried the echo option.
     peer_speaks: bool,
