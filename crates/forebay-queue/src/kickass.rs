@@ -31,13 +31,13 @@
 //! to nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
 //! half of the limit, where the limit is reached after more than d above half, or where R falls
 //! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
-//! ended at the soonest. If it never is, they come back for 4 d on trial, first after 2 s, after
-//! each failure after twice as long, at most 16 s, and after 2 s again when signals have lasted 10
-//! s. Where nine tenths of what arrives is of flows that let routers cut, nobody else fills the
-//! queue: the trial comes as soon as the others have left, and then every 2 s. Until signals are
-//! back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma
-//! C / N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et
-//! al. 1990, doi:10.1145/78922.78925).
+//! ended at the soonest. If it never is, they come back for 4 d on trial, every 16 s: a trial costs
+//! those who listen what the others take meanwhile. Where nine tenths of what arrives is of flows
+//! that let routers cut, nobody else fills the queue: the trial comes as soon as the others have
+//! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
+//! Until signals are back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if
+//! that is below `gamma C / N`; Q is the limit, and N the flows that were seen in the last d (linear
+//! counting, Whang et al. 1990, doi:10.1145/78922.78925).
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is

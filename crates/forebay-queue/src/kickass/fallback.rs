@@ -18,11 +18,11 @@ pub enum Fallback {
 const HIGH: f64 = 0.5;
 /// They come back below this one.
 const LOW: f64 = 0.35;
-/// The first trial comes after this time, and none later than after the other.
-const FIRST_WAIT: Span = Span::from_secs(2);
-const LAST_WAIT: Span = Span::from_secs(16);
-/// After signals have lasted so long, the next trial is a first one.
-const SUCCESS: Span = Span::from_secs(10);
+/// A trial comes after this time where flows that listen are not alone.
+const WAIT: Span = Span::from_secs(16);
+/// Where they are, the wait is at least two round-trip times, doubles with each failure, and is
+/// this at most.
+const WAIT_ALONE: Span = Span::from_secs(2);
 /// Round-trip times of a trial.
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
@@ -159,12 +159,12 @@ pub(super) struct Hardened {
     low_since: Option<Time>,
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
-    /// Time from one failure to the next trial.
-    wait: Span,
     flows: FlowCount,
     listeners: Listeners,
-    /// Those who listen were alone when signals ended.
+    /// Those who listen were alone when the state began.
     were_alone: bool,
+    /// Trials that failed one after another, all of which they were alone from the begin.
+    failures: u32,
 }
 
 impl Hardened {
@@ -178,10 +178,10 @@ impl Hardened {
             high_since: None,
             low_since: Some(Time::ZERO),
             overflowed_at: None,
-            wait: FIRST_WAIT,
             flows: FlowCount::new(),
             listeners: Listeners::new(),
             were_alone: false,
+            failures: 0,
         }
     }
     fn flow_share(&self) -> Option<(f64, f64)> {
@@ -200,7 +200,12 @@ impl Hardened {
         }
     }
     fn enter(&mut self, state: State, now: Time) {
-        (self.state, self.since) = (state, now);
+        self.failures = match (self.state, state) {
+            (State::Silent, State::Trial) => self.failures,
+            (State::Trial, State::Silent) if self.were_alone => self.failures + 1,
+            _ => 0,
+        };
+        (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
     fn on_interval(&mut self, Look { now, filling, rtt, starved }: Look) {
         let queue = filling.share();
@@ -219,18 +224,17 @@ impl Hardened {
         let full = self.high_since.zip(self.overflowed_at);
         let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
         match self.state {
-            State::Signals if self.mean > HIGH || overflows || starved => self.stop(now),
-            State::Signals if lasted >= SUCCESS => self.wait = FIRST_WAIT,
+            State::Signals if self.mean > HIGH || overflows || starved => {
+                self.enter(State::Silent, now)
+            }
             State::Signals => {}
             State::Silent => self.on_silent_interval(now, rtt),
             State::Trial if self.mean < LOW => self.enter(State::Signals, now),
-            State::Trial if lasted >= rtt * TRIAL_RTTS => self.stop(now),
-            State::Trial => {}
+            State::Trial if lasted < rtt * TRIAL_RTTS => {}
+            // The others left meanwhile.
+            State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
+            State::Trial => self.enter(State::Silent, now),
         }
-    }
-    fn stop(&mut self, now: Time) {
-        self.enter(State::Silent, now);
-        self.were_alone = self.is_alone();
     }
     fn is_alone(&self) -> bool {
         self.listeners.share() >= ALONE
@@ -238,17 +242,14 @@ impl Hardened {
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
         let least = rtt * LEAST_RTTS;
-        let wait = match (self.is_alone(), self.were_alone) {
-            (false, _) => self.wait,
-            (true, true) => FIRST_WAIT,
-            (true, false) => least,
+        let wait = match self.is_alone() {
+            true => (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least)),
+            false => WAIT,
         };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
         if is_low && lasted >= least {
             self.enter(State::Signals, now);
         } else if lasted >= wait {
-            // If signals stay, this comes to nothing after `SUCCESS`.
-            self.wait = (self.wait * 2).min(LAST_WAIT);
             self.enter(State::Trial, now);
         }
     }
