@@ -82,8 +82,11 @@ fn found(of: &Expected) -> String {
             }
         }
     };
-    let few = count > 1 && (1..=SEEDS).contains(&of.failing_seeds.len());
-    let failing = few.then(|| format!("not met with seeds {}", ranges(&of.failing_seeds)));
+    let failing = &of.failing_seeds;
+    let said = of.seed.is_some_and(|seed| *failing == [seed]);
+    let few = count > 1 && !said && (1..=SEEDS).contains(&failing.len());
+    let plural = if failing.len() == 1 { "" } else { "s" };
+    let failing = few.then(|| format!("not met with seed{plural} {}", ranges(failing)));
     let parts = [Some(value).filter(|text| !text.is_empty()), of.why.clone(), failing];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
@@ -134,7 +137,7 @@ mod tests {
             expected(&share),
             "utilisation of a-b within 90 % and 100 %, with 90 % of seeds"
         );
-        assert_eq!(found(&share), "with 1 of 2 seeds; not met with seeds 1");
+        assert_eq!(found(&share), "with 1 of 2 seeds; not met with seed 1");
         // As close as that, all digits matter.
         let close = of(serde_json::json!({
             "protocol": "cubic", "metric": "goodput_bps", "class": "web", "op": ">",

@@ -1,7 +1,7 @@
 //! Throughput over delay: a point for each flow and seed, and of each protocol its mean and the
 //! ellipse of one standard deviation. The page has it as HTML, which needs no script.
 
-use super::charts::marker;
+use super::charts::{self, marker};
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, prefix, second_prefix};
@@ -217,11 +217,11 @@ impl Scatter {
         for tick in self.ticks(scale_s) {
             let at = self.x(tick * scale_s);
             // Writing to a string cannot fail.
-            let _ = write!(field, "<u class=x style='--x:{at:.2}'>{}</u>", four_digits(tick));
+            let _ = write!(field, "<u class=x style='--x:{at:.2}'>{}</u>", charts::tick(tick));
         }
         for tick in steps(0.0, self.end_bps / scale, 5) {
             let at = self.y(tick * scale);
-            let _ = write!(field, "<u class=y style='--y:{at:.2}'>{}</u>", four_digits(tick));
+            let _ = write!(field, "<u class=y style='--y:{at:.2}'>{}</u>", charts::tick(tick));
         }
         let mut curves = String::new();
         for group in &self.groups {
