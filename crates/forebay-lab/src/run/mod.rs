@@ -5,7 +5,9 @@ mod drive;
 mod parallel;
 
 use crate::error::RunError;
-use crate::metrics::{Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of};
+use crate::metrics::{
+    Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of, split_transports,
+};
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
 use crate::result::{Parallel, RunResult};
 use crate::store::Store;
@@ -58,6 +60,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
+    /// Told of the network before it runs.
+    pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
 }
 
 /// Looks at a simulation while it runs. They change nothing: the trace is the same with and
@@ -124,6 +128,10 @@ pub fn run_one(
     let shown = options.store.is_some() && spec.flows.len() <= MOST_FLOWS_BY_PORT;
     if shown || options.looks.is_some() {
         count_per_flow(&mut spec);
+    }
+    split_transports(&mut spec);
+    if let Some(tell) = options.network {
+        tell(&spec);
     }
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
