@@ -5,6 +5,7 @@ use crate::protocol::Bundle;
 use crate::registry::{Chosen, Controllers, Line, first_line, lines};
 use forebay_cc::{AnyController, AnyFeedback, Entry, Init, ParamError, Spec, TABLE};
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// An algorithm that scenarios can name.
 #[derive(Clone, Copy, Debug)]
@@ -159,11 +160,11 @@ impl AlgorithmSpec {
         }
     }
 
-    /// The receiver half of one path.
-    pub fn build_feedback(&self) -> AnyFeedback {
+    /// Makes the receiver half of a path, again and again.
+    pub fn feedback_maker(&self) -> Arc<dyn Fn() -> AnyFeedback + Send + Sync> {
         match self {
-            AlgorithmSpec::Table(spec) => spec.build_feedback(),
-            AlgorithmSpec::Registered(spec) => (spec.chosen.own_machine().feedback)(),
+            AlgorithmSpec::Table(spec) => spec.feedback_maker(),
+            AlgorithmSpec::Registered(spec) => spec.chosen.own_machine().feedback.clone(),
         }
     }
 
