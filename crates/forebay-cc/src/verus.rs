@@ -76,15 +76,25 @@ const RATCHET_MS: f64 = 10.0;
 /// The authors' code: a loss in slow start leaves the profile of these windows, or of those below
 /// the window that lost.
 const KEPT_WINDOWS: u64 = 100;
-/// The window is at its bottom.
+/// The authors' code: a loss that leaves a window of so many packets does not end slow start.
+const TOO_EARLY: f64 = 20.0;
+/// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// So long with delays above `R D_min`, and others fill the queue.
 const FOREIGN: Span = Span::from_secs(2);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
+/// Beside w_p in a tag: this packet teaches the profile nothing.
+const NO_LESSON: u64 = 1 << 63;
+
 fn ms(span: Span) -> f64 {
     span.as_nanos() as f64 / 1e6
+}
+
+/// The window under which a packet left, in packets.
+fn w_p(tag: Tag) -> f64 {
+    (tag.0 & !NO_LESSON) as f64
 }
 
 /// The sender of one path.
@@ -108,6 +118,8 @@ struct State {
     slow_start: Option<SlowStart>,
     /// Rule 6.
     recovering: bool,
+    /// The application had less to send in the last epoch than was allowed, by half.
+    idle: bool,
     /// When the next epoch begins, unless nothing asks for one.
     next_epoch: Time,
     next_fit: Time,
@@ -120,7 +132,7 @@ struct State {
     d_rtt_ms: f64,
     profile: Profile,
     refresh: Refresh,
-    /// Since when the window is at its bottom below a queue of others.
+    /// Since when the set point is at its bottom below a queue of others.
     foreign_since: Option<Time>,
     /// The window while others fill the queue.
     competing: Option<Cubic>,
@@ -131,7 +143,10 @@ impl Verus {
     pub fn new(params: &Params, init: Init) -> Verus {
         let rules = params.rules();
         let mut rng: Rng = init.rng.clone();
-        let window = init.initial_window_bytes as f64 / f64::from(init.mss_bytes);
+        let window = match params.preset {
+            Preset::Recommended => init.initial_window_bytes as f64 / f64::from(init.mss_bytes),
+            Preset::Paper | Preset::Authors => 1.0,
+        };
         let kind = match rules.slow_start {
             SlowStartEnd::Early => SlowStartKind::HystartPlusPlus,
             SlowStartEnd::Late => SlowStartKind::Standard,
@@ -148,6 +163,7 @@ impl Verus {
                 pacing_rate: None,
                 slow_start: Some(slow_start),
                 recovering: false,
+                idle: false,
                 next_epoch: Time::ZERO + first,
                 next_fit: Time::ZERO,
                 last_ack: Time::ZERO,
@@ -170,6 +186,12 @@ impl Verus {
 impl State {
     fn mss_bytes(&self) -> f64 {
         f64::from(self.init.mss_bytes)
+    }
+    /// The label of a packet that leaves now: its window. Where that is not the one in force, or the
+    /// application has less to send, its delay says nothing of the window.
+    fn tag(&self) -> Tag {
+        let other = self.competing.is_some() || self.refresh.is_draining() || self.idle;
+        Tag(self.window as u64 | if other { NO_LESSON } else { 0 })
     }
     /// F, in packets.
     fn in_flight(&self) -> f64 {
@@ -221,8 +243,11 @@ impl State {
         if self.recovering {
             return;
         }
-        self.recovering = true;
         let window = self.window.min(self.rules.m * w_p);
+        if self.slow_start.is_some() && self.rules.authors && window <= TOO_EARLY {
+            return self.set_window(window);
+        }
+        self.recovering = true;
         if self.slow_start.is_some() {
             if self.rules.authors {
                 self.profile.forget_from((w_p as u64).max(KEPT_WINDOWS));
@@ -235,8 +260,8 @@ impl State {
     }
 
     /// A packet came back.
-    fn on_delay(&mut self, now: Time, w_p: f64, sample: Span) {
-        let delay_ms = ms(sample);
+    fn on_delay(&mut self, now: Time, tag: Tag, sample: Span) {
+        let (w_p, delay_ms) = (w_p(tag), ms(sample));
         self.last_ack = now;
         self.d_rtt_ms = match self.d_rtt_ms > 0.0 {
             true => self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms),
@@ -252,11 +277,11 @@ impl State {
         if self.recovering {
             self.set_window(self.window + 1.0 / self.window);
             self.d_est_ms = self.d_est_ms.min(self.profile.delay_ms(self.window));
-        } else if self.competing.is_none() && !self.refresh.is_draining() {
+        } else if tag.0 & NO_LESSON == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
-        let late = delay_ms > LATE_FACTOR * self.d_min_ms || delay_ms > LATE_MS;
-        if self.slow_start.is_some() && late {
+        let late = delay_ms > LATE_FACTOR * self.d_min_ms && !self.rules.authors;
+        if self.slow_start.is_some() && (late || delay_ms > LATE_MS) {
             self.recovering = true;
             self.leave_slow_start(now, self.rules.m * w_p);
         }
@@ -281,9 +306,13 @@ impl State {
         let Rules { alpha, down_ms, up_ms, authors, .. } = self.rules;
         let d_max_ms = alpha * before_ms + (1.0 - alpha) * delay_ms;
         self.d_max_ms = Some(d_max_ms);
-        let idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
+        self.idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
+        if self.refresh.is_quiet(now) {
+            return false;
+        }
+        let tested_ms = if authors { before_ms } else { d_max_ms };
         let mut hold = false;
-        if d_max_ms > self.ceiling_ms() {
+        if tested_ms > self.ceiling_ms() {
             self.d_est_ms = (self.d_est_ms - up_ms).max(self.d_min_ms);
             if self.d_est_ms <= self.d_min_ms {
                 hold = self.in_flight() >= BOTTOM;
@@ -293,7 +322,7 @@ impl State {
             }
         } else if d_max_ms - before_ms > GROWTH_MS {
             self.d_est_ms = (self.d_est_ms - down_ms).max(self.d_min_ms);
-        } else if !idle {
+        } else if !self.idle {
             self.d_est_ms += up_ms;
         }
         let top_ms = self.profile.delay_ms(self.profile.reach() as f64);
@@ -358,10 +387,16 @@ impl State {
         Rate::clamped((bits * 1e3 / ms) as u64)
     }
 
-    /// Others keep the queue beyond the ceiling while the window is at its bottom.
+    /// Nothing has come back for a round trip: the path is down.
+    fn is_silent(&self, now: Time) -> bool {
+        ms(now.since(self.last_ack)) > self.d_rtt_ms
+    }
+
+    /// Others keep the queue beyond the ceiling while the set point is at its bottom.
     fn look_for_others(&mut self, now: Time) {
         let over = self.d_max_ms.is_some_and(|d_max_ms| d_max_ms > self.ceiling_ms());
-        if !over || self.window > BOTTOM || self.refresh.is_draining() || self.competing.is_some() {
+        let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);
+        if !over || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
             self.foreign_since = None;
             return;
         }
@@ -414,8 +449,13 @@ impl State {
             let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
             return Limits { pacing_rate: Some(rate), ..window(cwnd) };
         }
-        let limits = Limits::window(Limits::MAX_CWND_BYTES);
-        Limits { credits: Some(self.credits), pacing_rate: self.pacing_rate, ..limits }
+        // Credits alone limit; what F may be with them is shown.
+        let allowed = (self.in_flight() + self.credits as f64).max(self.window);
+        Limits {
+            credits: Some(self.credits),
+            pacing_rate: self.pacing_rate,
+            ..window(allowed + 1.0)
+        }
     }
 }
 
@@ -436,7 +476,7 @@ impl Controller for Verus {
         }
         state.in_flight_bytes = sent.in_flight_bytes;
         state.credits = state.credits.saturating_sub(1);
-        Tag(state.window as u64)
+        state.tag()
     }
 
     fn wants_packets(&self) -> bool {
@@ -448,14 +488,14 @@ impl Controller for Verus {
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
-            self.state.on_delay(now, packet.tag.0 as f64, delay);
+            self.state.on_delay(now, packet.tag, delay);
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
-        if self.state.competing.is_none() {
-            self.state.on_loss(now, loss.tag.0 as f64);
+        if self.state.competing.is_none() && loss.tag != Tag(0) {
+            self.state.on_loss(now, w_p(loss.tag));
         }
     }
 
@@ -546,29 +586,46 @@ impl Controller for Verus {
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
         let state = &self.state;
         let mut show = |name, unit, value| visit(Observed { name, unit, value });
-        show("verus_window_packets", "", state.window);
-        show("verus_set_point_s", "s", state.d_est_ms / 1e3);
+        show("window", "packets", state.window);
+        if state.slow_start.is_none() {
+            show("set_point", "s", state.d_est_ms / 1e3);
+        }
         if state.d_min_ms.is_finite() {
-            show("verus_d_min_s", "s", state.d_min_ms / 1e3);
+            show("d_min", "s", state.d_min_ms / 1e3);
         }
         if let Some(d_max_ms) = state.d_max_ms {
-            show("verus_d_max_s", "s", d_max_ms / 1e3);
+            show("d_max", "s", d_max_ms / 1e3);
         }
         if state.profile.is_fitted() {
-            for (name, w) in PROFILE_SERIES {
-                show(name, "s", state.profile.delay_ms(w) / 1e3);
+            let top = state.profile.top() as f64;
+            show("profile_top", "packets", top);
+            for (at, name) in PROFILE_SERIES.into_iter().enumerate() {
+                let share = (at + 1) as f64 / PROFILE_SERIES.len() as f64;
+                show(name, "s", state.profile.delay_ms(share * top) / 1e3);
             }
         }
     }
 }
 
-/// The profile at a few windows, as series.
-const PROFILE_SERIES: [(&str, f64); 5] = [
-    ("verus_profile_10_s", 10.0),
-    ("verus_profile_30_s", 30.0),
-    ("verus_profile_100_s", 100.0),
-    ("verus_profile_300_s", 300.0),
-    ("verus_profile_1000_s", 1000.0),
+/// The profile as series: with `profile_top` the largest window that it has seen, series k of 16 is
+/// the delay under a window of `profile_top` k / 16.
+const PROFILE_SERIES: [&str; 16] = [
+    "profile_01",
+    "profile_02",
+    "profile_03",
+    "profile_04",
+    "profile_05",
+    "profile_06",
+    "profile_07",
+    "profile_08",
+    "profile_09",
+    "profile_10",
+    "profile_11",
+    "profile_12",
+    "profile_13",
+    "profile_14",
+    "profile_15",
+    "profile_16",
 ];
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -286,14 +286,9 @@ impl PortScheme for KickAssPort {
         }
         let code = self.draw(&packet, least, cx.arena);
         let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
-        match cut_ipv4(packet, lead_bytes, cx.arena) {
-            Ok((lead, tail)) => {
-                behind.push(tail);
-                self.pieces += 1;
-                lead
-            }
-            Err(uncut) => uncut.packet,
-        }
+        let cut = behind.cut(packet, lead_bytes, cx.arena);
+        self.pieces += u64::from(cut.is_ok());
+        cut.unwrap_or_else(|whole| whole)
     }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.

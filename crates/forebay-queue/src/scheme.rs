@@ -5,7 +5,7 @@
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use forebay_base::{Packet, Rate, Time};
+use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4};
 
 /// What waits in the discipline of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,18 @@ impl Behind<'_> {
     pub fn push(&mut self, packet: Packet) {
         assert!(self.0.len() < Behind::MOST, "an egress gives a short list of packets");
         self.0.push_back(packet);
+    }
+    /// Cut `packet` behind so many bytes of its IP payload: its leading piece, while the tail is
+    /// [pushed](Behind::push). Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
+    pub fn cut(
+        &mut self,
+        packet: Packet,
+        lead_bytes: u16,
+        arena: &mut Arena,
+    ) -> Result<Packet, Packet> {
+        let (lead, tail) = cut_ipv4(packet, lead_bytes, arena).map_err(|uncut| uncut.packet)?;
+        self.push(tail);
+        Ok(lead)
     }
 }
 

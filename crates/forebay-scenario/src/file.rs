@@ -153,7 +153,7 @@ sections! {
             /// to the scenario file, or a table with `file` and `offset`.
             trace: TraceKey,
             /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
-            /// or a table with `name`, `length`, `scale` and `seed`.
+            /// or a table with `name`, `length`, `scale`, `seed` and `offset`.
             generator: GeneratorKey,
             /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
             /// `peak`, all else at the rate.

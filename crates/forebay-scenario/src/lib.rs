@@ -43,6 +43,7 @@ mod names;
 mod network;
 mod outline;
 mod pace;
+mod port_tables;
 mod protocol;
 mod protocols;
 mod queues;
@@ -98,6 +99,9 @@ use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
 use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
+use kickass::KickAssTable;
+use port_tables::PortTable;
+use rcp::RcpTable;
 use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
 use std::path::{Path, PathBuf};
@@ -556,8 +560,8 @@ fn read(
         tcp_of: Vec::new(),
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
-        rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
-        kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
+        rcp: faults.or(port_tables::resolve(file.rcp.as_ref()), RcpTable::DEFAULT),
+        kickass: faults.or(port_tables::resolve(file.kickass.as_ref()), KickAssTable::DEFAULT),
         reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),

@@ -2,24 +2,14 @@
 
 use super::error::{Fault, Problem};
 use super::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+    At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
 };
 use super::item::{Item, Value};
 use forebay_net::{Fragments, MiddleboxSpec, StripOptions};
 use serde_json::{Value as Json, json};
 
-choices! {
-    /// What becomes of IPv4 fragments.
-    pub(super) enum FragmentRule {
-        /// They pass.
-        Pass = "pass",
-        /// They are dropped.
-        Drop = "drop",
-        /// Datagrams go on whole.
-        Whole = "whole",
-        /// Pieces wait for each other and go on as they came.
-        Pieces = "pieces",
-    }
+names! {
+    Fragments { Pass = "pass", Drop = "drop", Whole = "whole", Pieces = "pieces", }
 }
 
 sections! {
@@ -36,7 +26,7 @@ sections! {
             /// What becomes of IPv4 fragments: "pass" (default), "drop", "whole" (datagrams are
             /// put together and sent on whole), or "pieces" (they wait until all of a datagram are
             /// there, and are sent on as they came).
-            fragments: FragmentRule,
+            fragments: Fragments,
         }
     }
 }
@@ -87,29 +77,18 @@ impl MiddleboxTable {
     /// What it does; None: nothing.
     pub fn resolve(&self) -> Option<MiddleboxSpec> {
         let strip = self.strip_options.as_ref().map_or(StripOptions::None, |at| at.value.0.clone());
-        let fragments = self.fragments.as_ref().map_or(Fragments::Pass, |at| match at.value {
-            FragmentRule::Pass => Fragments::Pass,
-            FragmentRule::Drop => Fragments::Drop,
-            FragmentRule::Whole => Fragments::Whole,
-            FragmentRule::Pieces => Fragments::Pieces,
-        });
-        let set_df = self.set_df.as_ref().is_some_and(|at| at.value);
+        let fragments = value_or(&self.fragments, Fragments::Pass);
+        let set_df = value_or(&self.set_df, false);
         let spec = MiddleboxSpec { strip, set_df, fragments };
         (spec != MiddleboxSpec::default()).then_some(spec)
     }
     /// The keys that say it; those of none where there is none.
     pub fn describe(spec: Option<&MiddleboxSpec>) -> MiddleboxTable {
         let Some(spec) = spec else { return MiddleboxTable::default() };
-        let fragments = match spec.fragments {
-            Fragments::Pass => FragmentRule::Pass,
-            Fragments::Drop => FragmentRule::Drop,
-            Fragments::Whole => FragmentRule::Whole,
-            Fragments::Pieces => FragmentRule::Pieces,
-        };
         MiddleboxTable {
-            strip_options: Some(At::new(StripKey(spec.strip.clone()))),
-            set_df: Some(At::new(spec.set_df)),
-            fragments: Some(At::new(fragments)),
+            strip_options: At::some(StripKey(spec.strip.clone())),
+            set_df: At::some(spec.set_df),
+            fragments: At::some(spec.fragments),
         }
     }
 }

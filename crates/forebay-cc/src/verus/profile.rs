@@ -124,6 +124,11 @@ impl Profile {
         self.curve.len() as u64
     }
 
+    /// The largest window that was seen; 0 before the first.
+    pub(super) fn top(&self) -> u64 {
+        self.points.len() as u64
+    }
+
     /// Forget what was seen under windows from `w` on: the overshoot of slow start.
     pub(super) fn forget_from(&mut self, w: u64) {
         let keep = (w.max(1) as usize - 1).min(self.points.len());

@@ -32,6 +32,9 @@ fn paper() -> Params {
 fn epoch(verus: &mut Verus, delays_ms: &[f64], in_flight: u64) -> Time {
     let now = verus.next_timeout().expect("it steers");
     verus.state.delays_ms.extend_from_slice(delays_ms);
+    if !delays_ms.is_empty() {
+        verus.state.last_ack = now;
+    }
     verus.state.in_flight_bytes = in_flight * MSS;
     verus.on_timer(now);
     now
@@ -117,6 +120,9 @@ fn nothing_leaves_where_the_set_point_is_down_and_two_packets_are_in_flight() {
     // The authors' code moves the floor instead.
     let mut authors = steering(Params { preset: Preset::Authors, r: Some(2.0), ..paper() }, 1.0);
     epoch(&mut authors, &[90.0], 1);
+    assert_eq!(authors.state.d_min_ms, 22.0, "the test is that of D_max an epoch ago");
+    authors.state.d_est_ms = 22.0;
+    epoch(&mut authors, &[90.0], 1);
     assert_eq!(authors.state.d_min_ms, 32.0);
 }
 
@@ -143,7 +149,7 @@ fn a_loss_takes_its_own_window_by_m_once() {
     // The profile learns nothing, and the window grows by 1 / W with each ACK.
     let before = verus.state.profile.known();
     verus.on_delivered(NOW, &delivered(1000, 90));
-    assert_eq!(verus.state.profile.known(), before);
+    assert_eq!((verus.state.profile.known(), verus.state.profile.top()), (before, 100));
     assert!((verus.state.window - (14.0 + 1.0 / 14.0)).abs() < 1e-12);
     // A packet that left under no more than the window ends it.
     verus.on_delivered(NOW, &delivered(14, 48));
@@ -152,7 +158,11 @@ fn a_loss_takes_its_own_window_by_m_once() {
 
 #[test]
 fn slow_start_ends_late_or_early() {
+    let recommended = Verus::new(&Params::default(), init(10));
+    assert_eq!(recommended.limits().cwnd_bytes, 10 * MSS);
     let mut late = Verus::new(&paper(), init(10));
+    assert_eq!(late.limits().cwnd_bytes, MSS, "one packet, whatever the transport begins with");
+    late.state.window = 10.0;
     let send = |verus: &mut Verus| verus.on_sent(NOW, &crate::testbed::sent(false));
     assert_eq!(send(&mut late), Tag(10));
     assert_eq!((late.next_timeout(), late.limits().credits), (None, None));
@@ -210,6 +220,39 @@ fn it_rests_while_there_is_nothing_to_send() {
     assert!(verus.state.d_est_ms <= before_ms, "less than half the window was in flight");
 }
 
+/// The delay of a packet that left under another window than W, or when the application had little
+/// to send, says nothing of W.
+#[test]
+fn the_profile_learns_from_packets_of_its_own_window_alone() {
+    let mut verus = steering(paper(), 30.0);
+    let sent = crate::testbed::sent(false);
+    assert_eq!(verus.on_sent(NOW, &sent), Tag(30));
+    verus.state.idle = true;
+    let tag = verus.on_sent(NOW, &sent);
+    assert_eq!((tag, w_p(tag)), (Tag(30 | NO_LESSON), 30.0));
+    verus.on_delivered(NOW, &Delivered { tag, ..delivered(30, 500) });
+    verus.state.fit(NOW);
+    assert_eq!(verus.state.profile.delay_ms(30.0), line(30.0));
+    verus.on_delivered(NOW, &delivered(30, 500));
+    verus.state.fit(NOW);
+    assert!(verus.state.profile.delay_ms(30.0) > line(30.0));
+}
+
+#[test]
+fn the_series_are_what_the_report_draws() {
+    let verus = steering(paper(), 30.0);
+    let mut seen = Vec::new();
+    verus.observe(&mut |one| seen.push((one.name, one.unit, one.value)));
+    assert!(seen.contains(&("set_point", "s", 0.08)), "{seen:?}");
+    assert!(seen.contains(&("d_min", "s", 0.022)) && seen.contains(&("d_max", "s", 0.04)));
+    assert!(seen.contains(&("profile_top", "packets", 100.0)));
+    // k / 16 of 100 packets.
+    for (name, w) in [("profile_01", 6.25), ("profile_08", 50.0), ("profile_16", 100.0)] {
+        let &(_, _, delay_s) = seen.iter().find(|one| one.0 == name).expect("it is shown");
+        assert!((delay_s - line(w) / 1e3).abs() < 1e-9, "{name}: {delay_s}");
+    }
+}
+
 /// A queue of others, and then an empty path.
 #[test]
 fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
@@ -219,7 +262,6 @@ fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
     // The path has 60 ms now, and nothing waits: delays stay above 1.25 x 22.
     for _ in 0..4000 {
         let now = epoch(&mut verus, &[60.0], 20);
-        verus.state.last_ack = now;
         drained |= verus.phase() == "drain";
         if drained {
             let d_min_ms = verus.state.d_min_ms;

@@ -7,11 +7,11 @@ use crate::args::{ChannelArgs, ChannelCommand, ChannelSource, GenerateArgs, Show
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::{Paint, Table};
-use forebay_lab::scenario::GeneratedTrace;
 use forebay_lab::scenario::trace_statistics::TraceStatistics;
 use forebay_lab::scenario::traces::{
     ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
 };
+use forebay_lab::scenario::{GeneratedTrace, Offset};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -31,7 +31,8 @@ fn load(name: &str, source: &ChannelSource) -> Result<Arc<DeliveryTrace>, Failur
     match ChannelProfile::find(name) {
         Some(profile) if !Path::new(name).exists() => {
             let ChannelSource { seconds, scale, seed } = *source;
-            Ok(GeneratedTrace { profile, seconds, scale, seed: None }.generate(seed))
+            let offset = Offset::default();
+            Ok(GeneratedTrace { profile, seconds, scale, seed: None, offset }.generate(seed))
         }
         _ => read_trace(Path::new(name)).map(Arc::new).map_err(|error| {
             let no_file = matches!(error, TraceFileError::Io { .. });
