@@ -51,7 +51,24 @@ pub const DATAGRAM_MEMORY: u64 = 200;
 /// Longest datagram, in bytes.
 const MAX_DATAGRAM: u32 = u16::MAX as u32;
 
-type Key = (Addr, Addr, u8, u16);
+/// Source, destination, protocol and identification of a datagram, from the high bits down: one
+/// number, because maps compare keys many times per piece.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    fn new(src: Addr, dst: Addr, protocol: u8, ip_id: u16) -> Key {
+        let addresses = u128::from(src.0) << 32 | u128::from(dst.0);
+        Key(addresses << 24 | u128::from(protocol) << 16 | u128::from(ip_id))
+    }
+    fn src(self) -> Addr {
+        Addr((self.0 >> 56) as u32)
+    }
+    /// The lowest of this source.
+    fn lowest(src: Addr) -> Key {
+        Key::new(src, Addr(0), 0, 0)
+    }
+}
 
 /// A datagram of which pieces are held.
 struct Partial {
@@ -197,7 +214,7 @@ impl Reassembly {
         }
         let cold = packet.cold_part(arena).expect("a piece has a cold part");
         let protocol = cold.piece.expect("a piece says which").protocol;
-        let key = (packet.src(), packet.dst(), protocol, cold.ip_id);
+        let key = Key::new(packet.src(), packet.dst(), protocol, cold.ip_id);
         let came = held.count(packet.src());
         let last_came = held.partial.get(&key).map_or(came, |partial| partial.came);
         if limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
@@ -234,7 +251,7 @@ impl Held {
         }
         let partial = self.partial.get_mut(&key)?;
         partial.came = at.1;
-        self.came.insert(key.0, at.1);
+        self.came.insert(key.src(), at.1);
         match fit(partial, range, arena) {
             Fit::Duplicate => {
                 drops.record(packet, DropReason::PieceDuplicate, arena);
@@ -269,8 +286,9 @@ impl Held {
         let Some(partial) = self.partial.remove(&key) else { return Vec::new() };
         self.since.remove(&partial.number);
         self.memory -= partial.memory();
-        let (src, lowest) = (key.0, (key.0, Addr(0), 0, 0));
-        if self.partial.range(lowest..).next().is_none_or(|(other, _)| other.0 != src) {
+        let src = key.src();
+        let others = self.partial.range(Key::lowest(src)..);
+        if others.map(|(other, _)| other.src()).next() != Some(src) {
             self.came.remove(&src);
         }
         partial.pieces

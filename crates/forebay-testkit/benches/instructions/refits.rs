@@ -48,13 +48,14 @@ fn refit() -> u64 {
         counted_section(&mut || verus.on_timer(now));
         black_box(verus.limits());
     }
-    let mut top_s = 0.0;
-    verus.observe(&mut |seen| {
-        if seen.name == "verus_profile_1000_s" {
-            top_s = seen.value;
-        }
+    let (mut top, mut half_s) = (0.0, 0.0);
+    verus.observe(&mut |seen| match seen.name {
+        "profile_top" => top = seen.value,
+        "profile_08" => half_s = seen.value,
+        _ => {}
     });
-    assert!((0.069..0.072).contains(&top_s), "the delay of a window of 1000: {top_s} s");
+    assert_eq!(top, POINTS as f64, "points up to this window");
+    assert!((0.069..0.072).contains(&half_s), "the delay under half of it: {half_s} s");
     REFITS
 }
 
