@@ -84,8 +84,8 @@ pub struct Params {
     /// Guard: rates above 1 Gbit/s are cut to this multiple of what was delivered in the last round
     /// trip, 2 to 1000; 0: off. `paper`: 0; `recommended`: 4.
     pub delivered_multiple: Option<f64>,
-    /// Guard: rate of the interface in Mbit/s, at most 400 000; no code counts for more; 0: not
-    /// known.
+    /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
+    /// for more; 0: not known.
     pub interface_mbps: f64,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
     /// false; `recommended`: true.
@@ -116,7 +116,9 @@ impl Params {
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
         require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
-        require((0.0..=400_000.0).contains(&interface), "interface_mbps", "0 to 400 000")
+        // 120 kbit/s is the lowest code.
+        let known = interface == 0.0 || (0.12..=400_000.0).contains(&interface);
+        require(known, "interface_mbps", "0, or 0.12 to 400 000")
     }
     /// Every choice made.
     pub(super) fn settings(&self) -> Settings {

@@ -14,7 +14,7 @@ pub enum Fallback {
     Hardened,
 }
 
-/// Signals end above this share of the limit.
+/// Signals end above this share of the limit: see [`Filling::is_high`], too.
 const HIGH: f64 = 0.5;
 /// They come back below this one.
 const LOW: f64 = 0.35;
@@ -30,12 +30,29 @@ const LEAST_RTTS: u64 = 2;
 /// Flows that listen fill the queue alone where they send at least this share of what arrives.
 const ALONE: f64 = 0.9;
 
+/// What waits, in bytes or packets, of so many that may.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filling {
+    pub(super) waits: u64,
+    pub(super) limit: u64,
+}
+
+impl Filling {
+    fn share(self) -> f64 {
+        self.waits as f64 / self.limit as f64
+    }
+    /// The share is above [`HIGH`], which is a half.
+    #[inline]
+    fn is_high(self) -> bool {
+        2 * self.waits > self.limit
+    }
+}
+
 /// What there is to see at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) now: Time,
-    /// What waits, as a share of the limit.
-    pub(super) queue: f64,
+    pub(super) filling: Filling,
     /// d.
     pub(super) rtt: Span,
     /// R is below the smallest code: others leave nothing to those who listen.
@@ -86,17 +103,22 @@ impl Mode {
     }
     /// A packet leaves, and so much waits behind it.
     #[inline]
-    pub(super) fn on_leaving(&mut self, queue: f64) {
+    pub(super) fn on_leaving(&mut self, filling: Filling) {
         if let Mode::Paper(above) = self {
-            *above = queue > HIGH;
+            *above = filling.is_high();
         }
     }
     /// A packet arrives before which so much waits; `is_full`: there is no room for it.
     #[inline]
-    pub(super) fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Time,
+        filling: Filling,
+        is_full: impl FnOnce() -> bool,
+    ) {
         match self {
-            Mode::Paper(above) => *above = queue > HIGH,
-            Mode::Hardened(hardened) => hardened.on_arrival(now, queue, is_full),
+            Mode::Paper(above) => *above = filling.is_high(),
+            Mode::Hardened(hardened) => hardened.on_arrival(now, filling, is_full),
         }
     }
     /// It is of some flow, and a router may cut it or not.
@@ -113,7 +135,7 @@ impl Mode {
     /// An interval is over.
     pub(super) fn on_interval(&mut self, look: Look) {
         match self {
-            Mode::Paper(above) => *above = look.queue > HIGH,
+            Mode::Paper(above) => *above = look.filling.is_high(),
             Mode::Hardened(hardened) => hardened.on_interval(look),
         }
     }
@@ -174,12 +196,12 @@ impl Hardened {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
         (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
     }
-    fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
-        match queue > HIGH {
+    fn on_arrival(&mut self, now: Time, filling: Filling, is_full: impl FnOnce() -> bool) {
+        match filling.is_high() {
             false => (self.high_since, self.overflowed_at) = (None, None),
             true => {
                 self.high_since.get_or_insert(now);
-                if is_full {
+                if is_full() {
                     self.overflowed_at = Some(now);
                 }
             }
@@ -193,7 +215,8 @@ impl Hardened {
         };
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
-    fn on_interval(&mut self, Look { now, queue, rtt, starved }: Look) {
+    fn on_interval(&mut self, Look { now, filling, rtt, starved }: Look) {
+        let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
         self.queue = queue;
