@@ -35,9 +35,11 @@
 //! those who listen what the others take meanwhile. Where nine tenths of what arrives is of flows
 //! that let routers cut, nobody else fills the queue: the trial comes as soon as the others have
 //! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
-//! Until signals are back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if
-//! that is below `gamma C / N`; Q is the limit, and N the flows that were seen in the last d (linear
-//! counting, Whang et al. 1990, doi:10.1145/78922.78925).
+//! R keeps its first value until somebody who listens has sent something, for it would rise while
+//! flows are in their handshakes, and all of them would be told too much. Until signals are back R
+//! is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
+//! N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et al.
+//! 1990, doi:10.1145/78922.78925).
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
@@ -209,6 +211,10 @@ impl KickAssPort {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
         self.control.catch_up(now, queue.bytes);
+        if self.mode.waits() {
+            let first_bps = self.params.control.initial_share * self.control.target_bps();
+            self.control.set_rate(first_bps);
+        }
         let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();
         let look = Look { now, filling: self.filling(queue), rtt: self.rtt(), starved };
         self.mode.on_interval(look);
@@ -315,7 +321,9 @@ impl PortScheme for KickAssPort {
         self.catch_up(now, queue);
     }
     fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
-        let rate_bps = self.code_bps(self.control.rate_at(now).bps() as f64);
+        let of_loop_bps = || self.control.rate_at(now).bps() as f64;
+        let rate_bps = if self.mode.waits() { self.control.rate_bps } else { of_loop_bps() };
+        let rate_bps = self.code_bps(rate_bps);
         let coded = Coded::of(rate_bps);
         let signals = coded.is_some() && self.mode.signals();
         see(RATE_METRIC, rate_bps);

@@ -170,7 +170,7 @@ fn the_first_window_hides_a_round_trip(until: &str, seeds: u64) {
             mean(of.map(|(.., a, b)| (a - b) / rtt_s))
         })
     };
-    let free = behind(&[&small[..], &one].concat(), 0.01);
+    let free = behind(&[&small[..], &one[..]].concat(), 0.01);
     assert!((free.mean - 1.0).abs() < 0.1, "{free:?}");
     let hidden = behind(&one, 0.1);
     assert!(hidden.mean.abs() < 0.1, "{hidden:?}");
@@ -246,7 +246,7 @@ const BESIDE_TCP_BPS: f64 = 150e6 / 128.0 * 1448.0 / 1500.0;
 /// from one time to another. Flows of TCP are there from 20 to 40 s, from 60 to 80 s and so on.
 fn stretch(rules: &[&str], name: &str, seed: u64, [from_s, until_s]: [f64; 2]) -> (f64, f64) {
     let (from, until) = (format!("measure_from_s={from_s}"), format!("until_s={until_s}"));
-    let set = [rules, &[&from, &until]].concat();
+    let set = [rules, &[from.as_str(), until.as_str()][..]].concat();
     let metrics = Load { name, set: &set }.run("kickass", seed).metrics;
     let rate_bps = metrics.by_class["own"].of_flows.goodput_bps.expect("they sent") / 64.0;
     (rate_bps, metrics.queue_delay_p50_ms.expect("packets waited"))

@@ -97,6 +97,10 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.flow_share(),
         }
     }
+    /// True if R keeps its first value: nobody who listens has sent anything.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self, Mode::Hardened(hardened) if !hardened.began)
+    }
     /// A packet leaves, and so much waits behind it.
     #[inline]
     pub(super) fn on_leaving(&mut self, filling: Filling) {
@@ -125,6 +129,7 @@ impl Mode {
         {
             hardened.flows.see(key);
             hardened.listeners.see(key, packet.wire_len(), may_be_cut);
+            hardened.began |= may_be_cut;
         }
     }
     /// An interval is over.
@@ -161,6 +166,8 @@ pub(super) struct Hardened {
     overflowed_at: Option<Time>,
     flows: FlowCount,
     listeners: Listeners,
+    /// Somebody who listens has sent something.
+    began: bool,
     /// Those who listen were alone when the state began.
     were_alone: bool,
     /// Trials that failed one after another, all of which they were alone from the begin.
@@ -180,6 +187,7 @@ impl Hardened {
             overflowed_at: None,
             flows: FlowCount::new(),
             listeners: Listeners::new(),
+            began: false,
             were_alone: false,
             failures: 0,
         }

@@ -527,3 +527,26 @@ fn parameters_have_ranges() {
     let control = RateParams { alpha: 0.0, ..good.control };
     assert_eq!(name(KickAssPortParams { control, ..good }), Err("alpha"));
 }
+
+/// `C / 20`, and nothing more while flows are in their handshakes.
+#[test]
+fn with_the_hardened_rule_the_first_rate_stands_until_somebody_who_listens_sends() {
+    let arena = &mut Arena::default();
+    for (fallback, waits) in [(Fallback::Hardened, true), (Fallback::Paper, false)] {
+        let params = KickAssPortParams { fallback, ..KickAssPortParams::paper() };
+        let mut port = Port::new(params);
+        let first_bps = C.bps() as f64 / 20.0;
+        for ms in 0..300 {
+            port.now = Time::from_millis(ms);
+            let mut foreign = segment(2, 1, 100, arena);
+            foreign.set_dont_fragment(true);
+            port.arrive(&mut foreign, arena);
+        }
+        let rate_bps = port.scheme.control.rate_bps;
+        assert_eq!(rate_bps == first_bps, waits, "{rate_bps} bit/s");
+        port.arrive(&mut segment(1, 1, 1500, arena), arena);
+        port.now += MS * 20;
+        port.arrive(&mut segment(1, 2, 1500, arena), arena);
+        assert!(port.scheme.control.rate_bps > rate_bps, "the loop runs");
+    }
+}
