@@ -338,7 +338,8 @@ impl State {
             self.d_est_ms = (self.d_est_ms - up_ms).max(self.d_min_ms);
             if self.d_est_ms <= self.d_min_ms {
                 hold = self.in_flight() >= BOTTOM;
-                if authors && !hold {
+                // A path that is down says nothing of D_min.
+                if authors && !hold && !self.is_silent(now) {
                     self.d_min_ms += RATCHET_MS;
                 }
             }
