@@ -232,10 +232,14 @@ impl State {
         self.next_fit = now + self.rules.update.unwrap_or(Span::MAX);
     }
 
-    /// Slow start is over, and the window is this.
+    /// Slow start is over, and the window is this. Before the first delay there is nothing to steer
+    /// by, and it goes on.
     fn leave_slow_start(&mut self, now: Time, window: f64) {
-        self.slow_start = None;
         self.set_window(window);
+        if self.d_min_ms.is_infinite() {
+            return;
+        }
+        self.slow_start = None;
         self.fit(now);
         self.d_est_ms = self.profile.delay_ms(self.window).max(self.d_min_ms);
         self.refresh.begin(now);
@@ -334,7 +338,8 @@ impl State {
             self.d_est_ms = (self.d_est_ms - up_ms).max(self.d_min_ms);
             if self.d_est_ms <= self.d_min_ms {
                 hold = self.in_flight() >= BOTTOM;
-                if authors && !hold {
+                // A path that is down says nothing of D_min.
+                if authors && !hold && !self.is_silent(now) {
                     self.d_min_ms += RATCHET_MS;
                 }
             }
@@ -624,5 +629,7 @@ impl Controller for Verus {
     }
 }
 
+#[cfg(test)]
+mod random;
 #[cfg(test)]
 mod tests;

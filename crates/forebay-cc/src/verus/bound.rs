@@ -4,8 +4,9 @@
 //! delay under each window: nothing of rules 1 to 8 ends the growth of W.
 //!
 //! 1. a round lasts until a packet is acknowledged that was sent after its begin. It is *lossy* if
-//!    two packets or more, and more than 2 % of those whose fate became known in it, are lost (the
-//!    limit of BBR, draft-ietf-ccwg-bbr section 5.5.10.2), while no delay of it was above `R D_min`;
+//!    of the n packets whose fate became known in it more are lost than chance takes at 2 %, the
+//!    limit of BBR (draft-ietf-ccwg-bbr): `2 % n + k sqrt(2 % n)`, k = 3 and with a bound 2; while
+//!    no delay of it was above `R D_min`;
 //! 2. with a lossy round W is at most a window of CUBIC (RFC 9438), which begins at what was
 //!    delivered in that round, and takes each lossy round for congestion. Packets sent before the
 //!    last lossy round ended do not count as lost again;
@@ -17,7 +18,8 @@ use forebay_base::{Span, Time};
 
 /// Rule 1.
 const LOSSY: f64 = 0.02;
-const LEAST_LOST: u32 = 2;
+const SURE: f64 = 3.0;
+const SURE_AGAIN: f64 = 2.0;
 /// Rule 3.
 const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
@@ -77,10 +79,11 @@ impl Bound {
         if sent_at < self.began {
             return;
         }
-        let (delivered, lost) = (self.delivered, self.lost);
-        let share = f64::from(lost) / f64::from(delivered + lost);
-        if lost >= LEAST_LOST && share > LOSSY && self.most_ms <= ceiling_ms {
-            self.on_lossy_round(now, f64::from(delivered).max(LEAST_WINDOW));
+        let (delivered, lost) = (f64::from(self.delivered), f64::from(self.lost));
+        let expected = LOSSY * (delivered + lost);
+        let sure = if self.cubic.is_some() { SURE_AGAIN } else { SURE };
+        if lost > expected + sure * libm::sqrt(expected) && self.most_ms <= ceiling_ms {
+            self.on_lossy_round(now, delivered.max(LEAST_WINDOW));
         }
         (self.began, self.delivered, self.lost, self.most_ms) = (now, 0, 0, 0.0);
     }

@@ -308,6 +308,7 @@ fn slope_at(knots: &[(f64, f64)], at: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_base::{Rng, Stream};
 
     fn seen(points: &[(u64, f64)]) -> Profile {
         let mut profile = Profile::new(40_000, false);
@@ -419,5 +420,76 @@ mod tests {
         profile.forget_from(51);
         profile.fit(Time::ZERO, 10.0);
         assert_eq!((profile.known(), profile.reach()), (50, 100));
+    }
+
+    /// A profile of up to 60 windows with up to 5 delays each.
+    fn random(rng: &mut Rng) -> Profile {
+        let mut profile = Profile::new(40_000, false);
+        for _ in 0..1 + rng.below(60) {
+            let w = 1 + rng.below(120);
+            let delay_ms = 20.0 + w as f64 * rng.unit() + 30.0 * rng.unit();
+            (0..=rng.below(5)).for_each(|_| profile.add(Time::ZERO, w, delay_ms));
+        }
+        profile
+    }
+
+    #[test]
+    fn no_random_profile_decreases_and_each_has_its_inverse() {
+        let mut rng = Rng::new(1, Stream::Controller, 1);
+        for _ in 0..2000 {
+            let mut profile = random(&mut rng);
+            profile.idle_cap = rng.chance(0.5);
+            profile.fit(Time::from_secs(rng.below(3)), 15.0 + 20.0 * rng.unit());
+            assert!(profile.curve.is_sorted() && profile.curve.iter().all(|f| f.is_finite()));
+            for w in 1..=profile.reach() {
+                let delay_ms = profile.delay_ms(w as f64);
+                assert!(profile.window(delay_ms) >= w, "{w}: {:?}", profile.curve);
+                assert!(profile.exact_window(delay_ms) >= w as f64);
+            }
+        }
+    }
+
+    /// The pooled value for each window.
+    fn pooled(profile: &mut Profile) -> Vec<(f64, f64)> {
+        let mut knots = Vec::new();
+        profile.pool(&mut knots, 20.0);
+        knots
+    }
+
+    /// What may change is the block that has the new point, and blocks of before that lie in it,
+    /// or had its place between their windows.
+    #[test]
+    fn a_new_point_changes_its_pooled_block_alone() {
+        let mut rng = Rng::new(1, Stream::Controller, 2);
+        let mut changed = 0;
+        for _ in 0..2000 {
+            let mut profile = random(&mut rng);
+            // The point of w = 1 is given, so that it is not made of another.
+            profile.add(Time::ZERO, 1, 20.0);
+            let before = pooled(&mut profile);
+            let w = 2 + rng.below(118);
+            if profile.points.get(w as usize - 1).is_some_and(Option::is_some) {
+                continue;
+            }
+            profile.add(Time::ZERO, w, 20.0 + 150.0 * rng.unit());
+            let after = pooled(&mut profile);
+            let own = after.iter().find(|knot| knot.0 == w as f64).expect("it is one of them").1;
+            let block = after.iter().filter(|knot| knot.1 == own).map(|knot| knot.0);
+            let (low, high) = block.fold((w as f64, w as f64), |(a, b), w| (a.min(w), b.max(w)));
+            // Old blocks that touch it, as the values that they had.
+            let within = |at: f64| (low..=high).contains(&at);
+            let mut touched: Vec<f64> =
+                before.iter().filter(|knot| within(knot.0)).map(|knot| knot.1).collect();
+            let below = before.iter().rfind(|knot| knot.0 < w as f64).map(|knot| knot.1);
+            let above = before.iter().find(|knot| knot.0 > w as f64).map(|knot| knot.1);
+            touched.extend(below.filter(|_| below == above));
+            for &(at, value) in &before {
+                let now = after.iter().find(|knot| knot.0 == at).expect("it is still there").1;
+                let may = within(at) || touched.contains(&value);
+                assert!(may || (now - value).abs() < 1e-9, "{at}: {value} to {now}, new {w}");
+                changed += u32::from((now - value).abs() > 1e-9);
+            }
+        }
+        assert!(changed > 1000, "{changed}");
     }
 }

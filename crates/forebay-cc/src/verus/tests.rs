@@ -284,7 +284,7 @@ fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
     assert_eq!(verus.phase(), "steer");
     let mut verus = steering(Params { coexist: Some(true), refresh: Some(true), ..paper() }, 1.0);
     verus.state.refresh.begin(NOW);
-    for _ in 0..401 {
+    for _ in 0..1001 {
         assert_ne!(verus.phase(), "compete");
         epoch(&mut verus, &[200.0], 1);
     }
@@ -315,8 +315,9 @@ fn round(bound: &mut Bound, at_ms: u64, lost: u32) {
 fn losses_at_small_delays_bound_the_window_once_for_each_round() {
     let mut bound = Bound::new(init(10));
     bound.on_delivered(NOW - span(20), NOW - span(70), 30.0, 44.0); // a round begins
-    round(&mut bound, 0, 2);
-    assert_eq!(bound.window(), None, "2 % is what a path may lose at random");
+    // 2 + 3 x 1.4 of 101 are chance.
+    round(&mut bound, 0, 6);
+    assert_eq!(bound.window(), None);
     round(&mut bound, 100, 20);
     // 81 packets have arrived: 0.7 x 81 of CUBIC.
     let most = bound.window().expect("20 % is lost");
