@@ -491,7 +491,7 @@ const LOOK: &str = "
 fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
     let folder = tempfile::tempdir().unwrap();
     let eight = ["newreno", "cubic", "vegas", "bbr", "copa", "pcc", "rcp", "inrpp"];
-    for (protocols, flows, seeds) in [(1, 1, 1), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
+    for (protocols, flows, seeds) in [(1, 1, 2), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
         let page = scattered_page(folder.path(), &eight[..protocols], (flows, seeds));
         let Some(dom) = open_in_frame(&page, 400, LOOK) else { return };
         let of = |key: &str| dom.root(&format!("data-{key}")).expect("it ran").to_string();
@@ -501,10 +501,12 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
         let text = std::fs::read_to_string(&page).unwrap();
         let points = protocols as u64 * flows * seeds;
         assert_eq!(text.matches(&format!(" data-marks={points}>")).count(), 2);
-        // A mean and an ellipse where there are two points.
-        let ellipses = if flows * seeds > 1 { 2 * protocols } else { 0 };
-        assert_eq!(text.matches("<i class=centre").count(), ellipses);
+        // A mean and an ellipse each.
+        assert_eq!(text.matches("<i class=centre").count(), 2 * protocols);
     }
+    // A point alone is beside nothing.
+    let page = scattered_page(folder.path(), &eight[..1], (1, 1));
+    assert!(!std::fs::read_to_string(page).unwrap().contains("class=scatter"));
 }
 
 #[test]
