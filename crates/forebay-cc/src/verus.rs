@@ -27,20 +27,32 @@
 //! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
 //! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
-//! slow start ends early (`slow_start`); where the window is at its bottom for 2 s and delays stay
-//! above `R D_min`, others fill the queue, and the window is CUBIC's until a refresh finds the
-//! queue empty (`coexist`).
+//! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
+//! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
+//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
+//! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
-//! code: with the paper's words the loop is open. f is isotonic and has an inverse; the paper
-//! interpolates by a spline that may fall, the authors' code smooths by one. The authors' code runs
-//! R's test one epoch late, and starts over where its curve has no window for D_est. It does not
-//! retransmit; here the transport does, with its own timeout. A flow whose application has nothing
-//! to send does not raise D_est. What an epoch has not sent is not sent in the next one.
+//! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
+//! least, too. f is isotonic and has an inverse; the paper interpolates by a spline that may fall.
+//! Slow start ends at 500 ms, too, as in the authors' code. The timer of rule 7 runs from the
+//! packet's departure, the paper's from the time that it is missing, and needs no later packet to
+//! have arrived. A flow whose application has nothing to send does not raise D_est, and teaches the
+//! profile nothing; nor does a packet that left under another window than W (a drain, CUBIC's).
+//! What an epoch has not sent is not sent in the next one. Timeouts and retransmissions are the
+//! transport's.
+//!
+//! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
+//! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
+//! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
+//! spline, for which f stands; a new slow start where that spline has no window for D_est; its timer
+//! of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no retransmission.
 
+mod bound;
 mod profile;
 mod refresh;
 mod rules;
+mod series;
 
 pub use rules::{Params, Preset, SlowStartEnd};
 
@@ -52,6 +64,7 @@ use crate::cubic::{self, Cubic};
 use crate::hystart::{SlowStart, SlowStartKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use bound::Bound;
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{LEAST_POINTS, Profile};
 use refresh::Refresh;
@@ -80,8 +93,10 @@ const KEPT_WINDOWS: u64 = 100;
 const TOO_EARLY: f64 = 20.0;
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
-/// So long with delays above `R D_min`, and others fill the queue.
-const FOREIGN: Span = Span::from_secs(2);
+/// No delay below this multiple of `R D_min` for so long, and others fill the queue. Flows of Verus
+/// among themselves stay below it.
+const FAR: f64 = 1.5;
+const FOREIGN: Span = Span::from_secs(5);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
@@ -134,6 +149,8 @@ struct State {
     refresh: Refresh,
     /// Since when the set point is at its bottom below a queue of others.
     foreign_since: Option<Time>,
+    /// Where the buffer is shallow.
+    bound: Option<Bound>,
     /// The window while others fill the queue.
     competing: Option<Cubic>,
 }
@@ -175,6 +192,7 @@ impl Verus {
                 profile: Profile::new(rules.profile_cap, rules.idle_cap),
                 refresh: Refresh::new(rng),
                 foreign_since: None,
+                bound: rules.loss_bound.then(|| Bound::new(init.clone())),
                 competing: None,
                 rules,
                 init,
@@ -334,23 +352,28 @@ impl State {
         if now >= self.next_fit && self.rules.update.is_some() {
             self.fit(now);
         }
+        let least_ms = self.delays_ms.iter().copied().min_by(f64::total_cmp);
         let hold = self.move_set_point(now);
         let window = match self.rules.fractional {
             true => self.profile.exact_window(self.d_est_ms),
             false => self.profile.window(self.d_est_ms) as f64,
         };
         self.set_window(window);
-        if self.rules.refresh {
+        if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
+            self.set_window(most);
+            let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
+            self.d_est_ms = self.d_est_ms.min(highest_ms);
+        }
+        if self.rules.refresh || self.competing.is_some() {
             let d_max_ms = self.d_max_ms.unwrap_or(self.d_min_ms);
             if let Some(least_ms) =
                 self.refresh.on_epoch(now, d_max_ms, self.d_min_ms, self.d_rtt_ms)
             {
-                self.d_min_ms = least_ms;
                 self.on_refreshed(least_ms);
             }
         }
         if self.rules.coexist {
-            self.look_for_others(now);
+            self.look_for_others(now, least_ms);
         }
         if hold {
             (self.credits, self.carry) = (0, 0.0);
@@ -392,11 +415,13 @@ impl State {
         ms(now.since(self.last_ack)) > self.d_rtt_ms
     }
 
-    /// Others keep the queue beyond the ceiling while the set point is at its bottom.
-    fn look_for_others(&mut self, now: Time) {
-        let over = self.d_max_ms.is_some_and(|d_max_ms| d_max_ms > self.ceiling_ms());
+    /// Others keep the queue far beyond the ceiling while the set point is at its bottom. `least_ms`
+    /// is the smallest delay of this epoch, if it had one.
+    fn look_for_others(&mut self, now: Time, least_ms: Option<f64>) {
+        let far_ms = FAR * self.ceiling_ms();
         let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);
-        if !over || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
+        let below = least_ms.is_some_and(|least_ms| least_ms <= far_ms);
+        if below || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
             self.foreign_since = None;
             return;
         }
@@ -413,10 +438,11 @@ impl State {
         }
     }
 
-    /// The path was drained, and this is what it costs when it is empty.
+    /// The path was drained of what this flow had in it. What delay is left is the path's, or that
+    /// of a queue of others: both are what R applies to from now on.
     fn on_refreshed(&mut self, least_ms: f64) {
-        if self.competing.is_some() && least_ms <= self.ceiling_ms() {
-            self.competing = None;
+        self.d_min_ms = least_ms;
+        if self.competing.take().is_some() {
             self.d_est_ms = self.d_min_ms;
         }
     }
@@ -489,11 +515,18 @@ impl Controller for Verus {
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
             self.state.on_delay(now, packet.tag, delay);
+            let ceiling_ms = self.state.ceiling_ms();
+            if let Some(bound) = &mut self.state.bound {
+                bound.on_delivered(now, packet.sent_at, ms(delay), ceiling_ms);
+            }
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
+        if let Some(bound) = &mut self.state.bound {
+            bound.on_loss(loss.sent_at);
+        }
         if self.state.competing.is_none() && loss.tag != Tag(0) {
             self.state.on_loss(now, w_p(loss.tag));
         }
@@ -511,6 +544,9 @@ impl Controller for Verus {
         state.last_ack = now;
         if let Some(cubic) = &mut state.competing {
             cubic.on_ack(now, ack);
+        }
+        if let Some(bound) = &mut state.bound {
+            bound.on_ack(now, ack, state.window);
         }
         let window_bytes = (state.window * state.mss_bytes()) as u64;
         let mss_bytes = state.mss_bytes();
@@ -584,49 +620,9 @@ impl Controller for Verus {
     }
 
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        let state = &self.state;
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
-        show("window", "packets", state.window);
-        if state.slow_start.is_none() {
-            show("set_point", "s", state.d_est_ms / 1e3);
-        }
-        if state.d_min_ms.is_finite() {
-            show("d_min", "s", state.d_min_ms / 1e3);
-        }
-        if let Some(d_max_ms) = state.d_max_ms {
-            show("d_max", "s", d_max_ms / 1e3);
-        }
-        if state.profile.is_fitted() {
-            let top = state.profile.top() as f64;
-            show("profile_top", "packets", top);
-            for (at, name) in PROFILE_SERIES.into_iter().enumerate() {
-                let share = (at + 1) as f64 / PROFILE_SERIES.len() as f64;
-                show(name, "s", state.profile.delay_ms(share * top) / 1e3);
-            }
-        }
+        self.state.observe(visit);
     }
 }
-
-/// The profile as series: with `profile_top` the largest window that it has seen, series k of 16 is
-/// the delay under a window of `profile_top` k / 16.
-const PROFILE_SERIES: [&str; 16] = [
-    "profile_01",
-    "profile_02",
-    "profile_03",
-    "profile_04",
-    "profile_05",
-    "profile_06",
-    "profile_07",
-    "profile_08",
-    "profile_09",
-    "profile_10",
-    "profile_11",
-    "profile_12",
-    "profile_13",
-    "profile_14",
-    "profile_15",
-    "profile_16",
-];
 
 #[cfg(test)]
 mod tests;

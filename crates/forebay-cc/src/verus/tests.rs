@@ -277,7 +277,11 @@ fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
 }
 
 #[test]
-fn cubic_takes_over_where_others_fill_the_queue_and_gives_back_an_empty_path() {
+fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
+    // 1.5 x 44 ms is what other flows of Verus may hold.
+    let mut verus = steering(Params { coexist: Some(true), ..paper() }, 1.0);
+    (0..1000).for_each(|_| _ = epoch(&mut verus, &[60.0], 1));
+    assert_eq!(verus.phase(), "steer");
     let mut verus = steering(Params { coexist: Some(true), refresh: Some(true), ..paper() }, 1.0);
     verus.state.refresh.begin(NOW);
     for _ in 0..401 {
@@ -291,10 +295,52 @@ fn cubic_takes_over_where_others_fill_the_queue_and_gives_back_an_empty_path() {
     let before = verus.limits().cwnd_bytes;
     (0..200).for_each(|i| verus.on_ack(NOW + span(3000 + 10 * i), &ack(MSS)));
     assert!(verus.limits().cwnd_bytes > before);
-    verus.state.on_refreshed(200.0);
-    assert_eq!(verus.phase(), "compete", "they are still there");
-    verus.state.on_refreshed(30.0);
-    assert_eq!(verus.phase(), "steer");
+    // A quarter of it empties what this flow has in the queue, and R applies to what is left.
+    for _ in 0..3000 {
+        let now = epoch(&mut verus, &[180.0], 10);
+        verus.state.refresh.on_delay(now, 180.0, 22.0);
+    }
+    assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
+}
+
+/// One round trip of 100 packets under a window of 120, of which `lost` do not arrive.
+fn round(bound: &mut Bound, at_ms: u64, lost: u32) {
+    let sent_at = NOW + span(at_ms);
+    (0..lost).for_each(|_| bound.on_loss(sent_at));
+    (0..100 - lost).for_each(|_| bound.on_delivered(sent_at, sent_at - span(80), 30.0, 44.0));
+    bound.on_delivered(sent_at + span(50), sent_at, 30.0, 44.0);
+}
+
+#[test]
+fn losses_at_small_delays_bound_the_window_once_for_each_round() {
+    let mut bound = Bound::new(init(10));
+    bound.on_delivered(NOW - span(20), NOW - span(70), 30.0, 44.0); // a round begins
+    round(&mut bound, 0, 2);
+    assert_eq!(bound.window(), None, "2 % is what a path may lose at random");
+    round(&mut bound, 100, 20);
+    // 81 packets have arrived: 0.7 x 81 of CUBIC.
+    let most = bound.window().expect("20 % is lost");
+    assert!((most - 0.7 * 81.0).abs() < 0.1, "{most}");
+    // What left before that says nothing new.
+    (0..50).for_each(|_| bound.on_loss(NOW + span(100)));
+    round(&mut bound, 200, 0);
+    assert_eq!(bound.window(), Some(most));
+    round(&mut bound, 300, 20);
+    let less = bound.window().expect("it stays");
+    assert!((less - 0.7 * most).abs() < 0.1, "{less}");
+    // It grows with what arrives while W is at it, and is gone 2 s after W has left it.
+    (0..400).for_each(|i| bound.on_ack(NOW + span(400 + 10 * i), &ack(MSS), less));
+    assert!(bound.window() > Some(less));
+    let later = NOW + span(5000);
+    assert_eq!(bound.on_epoch(later, 1000.0), bound.window());
+    assert_eq!(bound.on_epoch(later, 10.0), None);
+    bound.on_epoch(later + span(2001), 10.0);
+    assert_eq!(bound.window(), None);
+    // Delays above R D_min are the business of rule 2.
+    let mut queued = Bound::new(init(10));
+    (0..20).for_each(|_| queued.on_loss(NOW));
+    queued.on_delivered(NOW + span(90), NOW, 90.0, 44.0);
+    assert_eq!(queued.window(), None);
 }
 
 #[test]

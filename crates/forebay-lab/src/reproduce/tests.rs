@@ -140,6 +140,30 @@ fn errors_say_where_and_what_was_expected() {
     }
 }
 
+#[test]
+fn a_row_with_lists_stands_for_one_of_each_protocol_in_each_set_up() {
+    let second = "[[setups]]\nname = \"b\"\nscenario = \"inrpp/dumbbell\"\nprotocols = [\"rcp\", \
+                  \"inrpp\"]\n[[rows]]";
+    let text = FILE
+        .replace("protocols = [\"inrpp\"]", "protocols = [\"inrpp\", \"rcp\"]")
+        .replace("[[rows]]", second)
+        .replace("setup = \"a\"", "setups = [\"b\", \"a\"]")
+        .replace("protocol = \"inrpp\"", "protocols = [\"inrpp\", \"rcp\"]");
+    let experiment = Experiment::parse(&text, "f").unwrap();
+    let rows = experiment.file.rows.iter();
+    let names: Vec<_> = rows.map(|row| [row.setup.get_ref(), row.protocol.get_ref()]).collect();
+    assert_eq!(names, [["b", "inrpp"], ["b", "rcp"], ["a", "inrpp"], ["a", "rcp"]]);
+    let expected = "expected one of `setup` and `setups`, with a name or more";
+    for keys in ["", "setups = []", "setup = \"a\"\nsetups = [\"a\"]"] {
+        let error = Experiment::parse(&FILE.replace("setup = \"a\"", keys), "f").unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("f:13:12") && error.contains(expected), "{error}");
+    }
+    let unknown = text.replace("[\"b\", \"a\"]", "[\"b\", \"c\"]");
+    let error = Experiment::parse(&unknown, "f").unwrap_err().to_string();
+    assert!(error.starts_with("f:18:16") && error.contains("no set-up `c`"), "{error}");
+}
+
 /// A short run of the dumbbell, whose results the measures below do not use.
 fn dumbbell() -> (RunResult, LinkNames) {
     let set = vec!["start_jitter=0s".to_string(), "until_s=1.2".to_string()];
