@@ -432,11 +432,11 @@ fn scattered_page(
     let text = std::fs::read_to_string(&path).unwrap();
     let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
     let flow = |p: usize, id: u64, seed: u64| {
-        let (p, id, seed) = (p as f64, id as f64, seed as f64);
-        let delay_ms = 40.0 * (p + 1.0) + 3.0 * id + seed;
+        let delay_ms = (40 * (p as u64 + 1) + 3 * id + seed) as f64;
+        let bps = 1_000_000 * (p as u64 + 1) + 100_000 * id + 200_000 * seed;
         serde_json::json!({
             "id": id, "src": "s", "dst": "d", "bytes": null, "fct_s": null,
-            "class": protocols[p as usize], "goodput_bps": (1.0 + p + id / 10.0 + seed / 5.0) * 1e6,
+            "class": protocols[p], "goodput_bps": bps,
             "one_way_delay_mean_ms": delay_ms / 2.0, "one_way_delay_p95_ms": delay_ms,
         })
     };
