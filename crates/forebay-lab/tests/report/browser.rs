@@ -469,12 +469,15 @@ const LOOK: &str = "
     const root = document.documentElement.dataset, page = inner.documentElement;
     root.over = page.scrollWidth - page.clientWidth;
     const boxes = (of) => [...inner.querySelectorAll(of)].map((e) => e.getBoundingClientRect());
-    const clear = (a, b) => a.right + 2 <= b.left || b.right + 2 <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    const beside = (a, b) => a.right + 2 <= b.left || a.bottom <= b.top;
+    const clear = (a, b) => beside(a, b) || beside(b, a);
     let overlaps = 0, outside = 0, ticks = 0;
     for (const id of ['scatter-p95', 'scatter-mean']) {
         const labels = boxes(`[data-scatter=${id}] u`);
         ticks += labels.length;
-        labels.forEach((a, i) => labels.slice(i + 1).forEach((b) => { if (!clear(a, b)) overlaps++; }));
+        for (const [i, a] of labels.entries()) {
+            overlaps += labels.slice(i + 1).filter((b) => !clear(a, b)).length;
+        }
         const [field] = boxes(`[data-scatter=${id}] .field`);
         for (const i of boxes(`[data-scatter=${id}] .field > i`)) {
             const [x, y] = [(i.left + i.right) / 2, (i.top + i.bottom) / 2];
