@@ -427,7 +427,7 @@ fn scattered_page(
     protocols: &[&str],
     (flows, seeds): (u64, u64),
 ) -> std::path::PathBuf {
-    synthetic::write(folder, "cell/x", "", &[]);
+    synthetic::write(folder, "inrpp/dumbbell", "", &[]);
     let path = folder.join("summary.json");
     let text = std::fs::read_to_string(&path).unwrap();
     let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
