@@ -391,8 +391,11 @@ impl Measure {
     }
 }
 
+/// A statistic of a channel: its name, and where it is.
+type Statistic = (&'static str, fn(&TraceStatistics) -> f64);
+
 /// The statistics of channels, by name.
-pub(super) const CHANNEL: &[(&str, fn(&TraceStatistics) -> f64)] = &[
+pub(super) const CHANNEL: &[Statistic] = &[
     ("seconds", |of| of.seconds),
     ("opportunities", |of| of.opportunities as f64),
     ("mean_mbps", |of| of.mean_mbps),
