@@ -395,11 +395,10 @@ impl Measure {
     }
 }
 
-/// A statistic of a channel: its name, and where it is.
-type Statistic = (&'static str, fn(&TraceStatistics) -> f64);
+type Statistic = fn(&TraceStatistics) -> f64;
 
 /// The statistics of channels, by name.
-pub(super) const CHANNEL: &[Statistic] = &[
+pub(super) const CHANNEL: &[(&str, Statistic)] = &[
     ("seconds", |of| of.seconds),
     ("opportunities", |of| of.opportunities as f64),
     ("mean_mbps", |of| of.mean_mbps),
