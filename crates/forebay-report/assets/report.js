@@ -32,6 +32,8 @@
   // Colours that are dark on white are too dark on black.
   function colour(hex, dark = theme.dark) {
     if (!dark) return hex;
+    // Half way to white, black would still be hard to see.
+    if (hex === "#000000") return "#e8e6e1";
     const part = (i) => Math.round(parseInt(hex.slice(i, i + 2), 16) * 0.7 + 255 * 0.3);
     return `rgb(${part(1)},${part(3)},${part(5)})`;
   }

@@ -105,7 +105,7 @@ fn value(of: &Expected, value: f64, exact: bool) -> String {
     };
     let number = match exact {
         // Twelve digits: what a product of a decimal number adds is behind them.
-        true => format!("{}", format!("{:.11e}", shown / scale).parse::<f64>().unwrap_or(shown)),
+        true => format!("{}", format!("{:.11e}", shown / scale).parse::<f64>().expect("a number")),
         false => four_digits(shown / scale),
     };
     format!("{number} {letter}{name}").trim_end().to_string()

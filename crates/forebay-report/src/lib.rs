@@ -25,7 +25,7 @@ mod look;
 mod page;
 mod panels;
 mod parquet_rows;
-mod profile;
+mod published;
 mod replace;
 mod results;
 mod scatter;

@@ -2,7 +2,7 @@
 
 use super::downsample::Trace;
 use super::gather::{Entity, Key, Lines, Metric};
-use super::profile;
+use super::published::published;
 use super::series::Series;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -322,7 +322,7 @@ impl Panel {
         let some = |line: &Line| line.trace.samples().len() > 1;
         self.curves.is_some() || self.lines.iter().any(some)
     }
-    fn push(&mut self, label: String, look: usize, trace: &Trace) {
+    pub fn push(&mut self, label: String, look: usize, trace: &Trace) {
         let (trace, look) = (trace.clone(), Some(look));
         self.looks = self.looks.max(self.lines.len() + 1);
         let step = step_of(&self.unit, trace.highest());
@@ -413,7 +413,7 @@ impl<'a> Sorter<'a> {
         }
     }
     /// A line for each flow that has the metric.
-    fn add_flows(&self, panel: &mut Panel, of: impl Iterator<Item = (&'a Entity, &'a Trace)>) {
+    pub fn add_flows(&self, panel: &mut Panel, of: impl Iterator<Item = (&'a Entity, &'a Trace)>) {
         for (entity, trace) in of {
             if let Entity::Flow(flow, path) = entity {
                 let (label, look) = self.flow(*flow, *path);
@@ -582,56 +582,6 @@ fn wire(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
     panel.area = run.area();
     panel.whole = true;
     vec![panel]
-}
-
-/// A plot for each series that controllers publish; but those of [`together`] and of
-/// [`profiles`](profile::profiles).
-fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    let mut series: BTreeMap<(&String, &String), Vec<(&Entity, &Trace)>> = BTreeMap::new();
-    for ((entity, metric), trace) in &run.lines.levels {
-        if let Metric::Published { name, unit } = metric
-            && !TOGETHER.contains(&name.as_str())
-            && !profile::is_profile(name)
-        {
-            series.entry((name, unit)).or_default().push((entity, trace));
-        }
-    }
-    let mut panels = together(run, plot);
-    panels.extend(profile::profiles(run, plot));
-    for ((name, unit), lines) in series {
-        // The same name in two units is two plots.
-        let mut panel = Panel::new(plot, format!("{}-{name}-{unit}", plot.id), name.clone());
-        (panel.quantity, panel.unit) = (name.clone().into(), unit.clone().into());
-        run.add_flows(&mut panel, lines.into_iter());
-        panels.push(panel);
-    }
-    panels
-}
-
-/// Series that say something beside each other: what a delay is steered to, and between what.
-const TOGETHER: [&str; 3] = ["set_point", "d_max", "d_min"];
-
-/// For each flow that publishes a set point a plot of it and of the delays that it follows.
-fn together(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    let of_flow = |flow: u32| {
-        let own = run.lines.levels.iter().filter(|((of, _), _)| *of == Entity::Flow(flow, 1));
-        let named = |name: &'static str| {
-            own.clone().find_map(|((_, metric), trace)| match metric {
-                Metric::Published { name: own, unit } if own == name => Some((name, unit, trace)),
-                _ => None,
-            })
-        };
-        let found: Vec<_> = TOGETHER.into_iter().filter_map(named).collect();
-        let [(_, unit, _), ..] = found.as_slice() else { return None };
-        let title = format!("flow {flow}: set point, and the delays that it follows");
-        let mut panel = Panel::new(plot, format!("{}-set-point-{flow}", plot.id), title);
-        (panel.quantity, panel.unit) = ("delay".into(), unit.to_string().into());
-        for (look, (name, _, trace)) in found.iter().enumerate() {
-            panel.push(name.replace('_', " "), look, trace);
-        }
-        Some(panel)
-    };
-    run.flows.iter().take(SEQUENCES).filter_map(|&flow| of_flow(flow)).collect()
 }
 
 fn queues(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {

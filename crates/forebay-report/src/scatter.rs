@@ -68,7 +68,7 @@ const STATISTICS: [Statistic; 2] = [
     ("scatter-mean", "mean delay", "mean one-way delay", |of| of.one_way_delay_mean_ms),
 ];
 
-/// The plots that there are numbers for.
+/// The plots that there are numbers for: a point alone is beside nothing.
 pub(super) fn scatters(results: &Results, protocols: &[Protocol]) -> Vec<Scatter> {
     let of = |statistic: &Statistic| scatter(results, protocols, statistic);
     STATISTICS.iter().filter_map(of).collect()
@@ -87,6 +87,9 @@ fn scatter(results: &Results, protocols: &[Protocol], of: &Statistic) -> Option<
         }
     }
     let all = || found.iter().flat_map(|(_, points)| points);
+    if all().count() < 2 {
+        return None;
+    }
     let highest_s = all().map(|point| point.delay_s).max_by(f64::total_cmp)?;
     let lowest_s = all().map(|point| point.delay_s).min_by(f64::total_cmp)?;
     let log = lowest_s > 0.0 && highest_s / lowest_s > WIDE;
@@ -155,7 +158,11 @@ fn look(results: &Results, protocol: &Protocol, class: &str, several: bool) -> P
     let known = results.aggregate.iter().find(|a| a.name == class);
     let look = Looks::new(names.chain(classes)).of(class, known.map_or("", |a| a.title.as_str()));
     match several {
-        true => Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look },
+        // The colour says which run, the marker which class.
+        true => {
+            let title = format!("{} (run of {})", look.title, protocol.title);
+            Protocol { title, colour: protocol.colour.clone(), ..look }
+        }
         false => look,
     }
 }

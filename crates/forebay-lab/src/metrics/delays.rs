@@ -72,7 +72,7 @@ impl DelayMark {
         (all.delays(), by_class)
     }
 
-    /// The delays from `earlier` to this of the only flow of a transport; None where it has several.
+    /// The delays from `earlier` to this of the only flow of a transport; None if it has several.
     pub fn of_flow(&self, earlier: &DelayMark, transport: usize) -> Option<FlowMetrics> {
         let counted = self.flows.get(&transport)?;
         Some(counted.since(earlier.flows.get(&transport)).delays())

@@ -300,7 +300,11 @@ impl Measure {
             _ => self.port(),
         };
         link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
-        let traced = scenario.traced_links();
+        self.check_values(&scenario.traced_links())
+    }
+
+    /// The same of its other keys, given the links that follow a trace.
+    fn check_values(&self, traced: &[String]) -> Result<(), String> {
         match self {
             Measure::TraceUtilisation { link } | Measure::Channel { link, .. }
                 if !traced.contains(link) =>
@@ -391,8 +395,10 @@ impl Measure {
     }
 }
 
+type Statistic = fn(&TraceStatistics) -> f64;
+
 /// The statistics of channels, by name.
-pub(super) const CHANNEL: &[(&str, fn(&TraceStatistics) -> f64)] = &[
+pub(super) const CHANNEL: &[(&str, Statistic)] = &[
     ("seconds", |of| of.seconds),
     ("opportunities", |of| of.opportunities as f64),
     ("mean_mbps", |of| of.mean_mbps),

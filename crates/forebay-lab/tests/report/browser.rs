@@ -427,16 +427,16 @@ fn scattered_page(
     protocols: &[&str],
     (flows, seeds): (u64, u64),
 ) -> std::path::PathBuf {
-    synthetic::write(folder, "cell/x", "", &[]);
+    synthetic::write(folder, "inrpp/dumbbell", "", &[]);
     let path = folder.join("summary.json");
     let text = std::fs::read_to_string(&path).unwrap();
     let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
     let flow = |p: usize, id: u64, seed: u64| {
-        let (p, id, seed) = (p as f64, id as f64, seed as f64);
-        let delay_ms = 40.0 * (p + 1.0) + 3.0 * id + seed;
+        let delay_ms = (40 * (p as u64 + 1) + 3 * id + seed) as f64;
+        let bps = 1_000_000 * (p as u64 + 1) + 100_000 * id + 200_000 * seed;
         serde_json::json!({
             "id": id, "src": "s", "dst": "d", "bytes": null, "fct_s": null,
-            "class": protocols[p as usize], "goodput_bps": (1.0 + p + id / 10.0 + seed / 5.0) * 1e6,
+            "class": protocols[p], "goodput_bps": bps,
             "one_way_delay_mean_ms": delay_ms / 2.0, "one_way_delay_p95_ms": delay_ms,
         })
     };
@@ -469,12 +469,15 @@ const LOOK: &str = "
     const root = document.documentElement.dataset, page = inner.documentElement;
     root.over = page.scrollWidth - page.clientWidth;
     const boxes = (of) => [...inner.querySelectorAll(of)].map((e) => e.getBoundingClientRect());
-    const clear = (a, b) => a.right + 2 <= b.left || b.right + 2 <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    const beside = (a, b) => a.right + 2 <= b.left || a.bottom <= b.top;
+    const clear = (a, b) => beside(a, b) || beside(b, a);
     let overlaps = 0, outside = 0, ticks = 0;
     for (const id of ['scatter-p95', 'scatter-mean']) {
         const labels = boxes(`[data-scatter=${id}] u`);
         ticks += labels.length;
-        labels.forEach((a, i) => labels.slice(i + 1).forEach((b) => { if (!clear(a, b)) overlaps++; }));
+        for (const [i, a] of labels.entries()) {
+            overlaps += labels.slice(i + 1).filter((b) => !clear(a, b)).length;
+        }
         const [field] = boxes(`[data-scatter=${id}] .field`);
         for (const i of boxes(`[data-scatter=${id}] .field > i`)) {
             const [x, y] = [(i.left + i.right) / 2, (i.top + i.bottom) / 2];
@@ -491,7 +494,7 @@ const LOOK: &str = "
 fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
     let folder = tempfile::tempdir().unwrap();
     let eight = ["newreno", "cubic", "vegas", "bbr", "copa", "pcc", "rcp", "inrpp"];
-    for (protocols, flows, seeds) in [(1, 1, 1), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
+    for (protocols, flows, seeds) in [(1, 1, 2), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
         let page = scattered_page(folder.path(), &eight[..protocols], (flows, seeds));
         let Some(dom) = open_in_frame(&page, 400, LOOK) else { return };
         let of = |key: &str| dom.root(&format!("data-{key}")).expect("it ran").to_string();
@@ -501,10 +504,12 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
         let text = std::fs::read_to_string(&page).unwrap();
         let points = protocols as u64 * flows * seeds;
         assert_eq!(text.matches(&format!(" data-marks={points}>")).count(), 2);
-        // A mean and an ellipse where there are two points.
-        let ellipses = if flows * seeds > 1 { 2 * protocols } else { 0 };
-        assert_eq!(text.matches("<i class=centre").count(), ellipses);
+        // A mean and an ellipse each.
+        assert_eq!(text.matches("<i class=centre").count(), 2 * protocols);
     }
+    // A point alone is beside nothing.
+    let page = scattered_page(folder.path(), &eight[..1], (1, 1));
+    assert!(!std::fs::read_to_string(page).unwrap().contains("class=scatter"));
 }
 
 #[test]

@@ -300,9 +300,11 @@ fn the_page_says_which_expectations_hold() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
     let expect = "expect=[\
-        { metric = \"goodput_bps\", op = \">\", value = \"1Gbit/s\", name = \"much <b>\" }, \
-        { metric = \"drops\", op = \">=\", value = 0, over = \"max\" }, \
-        { metric = \"utilisation\", op = \"within\", value = [0.5, 1.0], link = \"0-2\", \
+        { protocol = \"newreno\", metric = \"goodput_bps\", op = \">\", value = \"1Gbit/s\", \
+          name = \"much <b>\" }, \
+        { protocol = \"newreno\", metric = \"drops\", op = \">=\", value = 0, over = \"max\" }, \
+        { protocol = \"newreno\", metric = \"utilisation\", op = \"within\", \
+          value = [0.5, 1.0], link = \"0-2\", \
           over = { share = 0.5 } }]";
     run("dumbbell", &[expect], (&["newreno"], &[1, 2]), &folder);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();

@@ -136,13 +136,16 @@ metrics! {
                  jain_1s; bins in which one flow is alive count as well.",
             );
     flows throughput_p5_bps: Option<f64>,
-        row("throughput in 1 s bins p5", BitsPerSecond, "5th percentile over those bins")
+        row("throughput in 1 s bins p5", BitsPerSecond,
+            "5th percentile over bins of 1 s of what arrived at all receivers")
             .class_row().hidden(Hidden::NoTrace);
     flows throughput_p50_bps: Option<f64>,
-        row("throughput in 1 s bins p50", BitsPerSecond, "median over those bins")
+        row("throughput in 1 s bins p50", BitsPerSecond,
+            "median over bins of 1 s of what arrived at all receivers")
             .hidden(Hidden::Always);
     flows throughput_p95_bps: Option<f64>,
-        row("throughput in 1 s bins p95", BitsPerSecond, "95th percentile over those bins")
+        row("throughput in 1 s bins p95", BitsPerSecond,
+            "95th percentile over bins of 1 s of what arrived at all receivers")
             .class_row().hidden(Hidden::NoTrace);
     run queue_delay_mean_ms: Option<f64>,
         row("queue delay mean", Seconds, "mean time that packets waited at queue_delay_link")

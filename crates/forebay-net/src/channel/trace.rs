@@ -305,8 +305,8 @@ mod tests {
         assert_eq!(next(ms(30), 1500, false), ms(31));
     }
 
-    /// Opportunities at 1, 1, 4, 10 ms; then at 11, 11, 14, 20. Where a trace has one at 0, it comes
-    /// together with the last of the round before.
+    /// Opportunities at 1, 1, 4, 10 ms; then at 11, 11, 14, 20. Where a trace has one at 0, it
+    /// comes together with the last of the round before.
     #[test]
     fn opportunities_until_a_time_by_hand() {
         let until = |of: &TraceChannel, ms| of.trace.opportunities_until(Span::from_millis(ms));

@@ -1,21 +1,85 @@
-//! The delay profile that a controller publishes: the delay that it expects under each window, at
-//! several times of a run.
+//! Plots of what controllers publish: one for each series, but those that belong together.
 //!
-//! In `series.parquet` a profile is `profile_top`, a window, and `profile_01` to `profile_NN`, the
-//! delays under 1/NN, 2/NN, ... of that window.
+//! A delay profile is the delay that a controller expects under each window; it is drawn at several
+//! times of a run. In `series.parquet` it is `profile_top`, a window, and `profile_01` to
+//! `profile_NN`, the delays under 1/NN, 2/NN, ... of that window.
 
 use super::downsample::Trace;
 use super::gather::{Entity, Metric};
 use super::panels::{Curves, Panel, Plot, Sorter};
+use std::collections::BTreeMap;
 
-/// Most flows whose profiles are shown.
+/// Most flows whose profiles and set points are shown.
 const FLOWS: usize = 4;
 /// Times at which a profile is drawn, at most.
 const TIMES: usize = 6;
 const TOP: &str = "profile_top";
 
+/// A plot for each series that controllers publish; but those of [`together`] and of
+/// [`profiles`].
+pub(super) fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let mut series: BTreeMap<(&String, &String), Vec<(&Entity, &Trace)>> = BTreeMap::new();
+    for ((entity, metric), trace) in &run.lines.levels {
+        if let Metric::Published { name, unit } = metric
+            && !TOGETHER.contains(&name.as_str())
+            && !is_profile(name)
+        {
+            series.entry((name, unit)).or_default().push((entity, trace));
+        }
+    }
+    let mut panels = together(run, plot);
+    panels.extend(profiles(run, plot));
+    for ((name, unit), lines) in series {
+        // The same name in two units is two plots.
+        let mut panel = Panel::new(plot, format!("{}-{name}-{unit}", plot.id), name.clone());
+        (panel.quantity, panel.unit) = (name.clone().into(), unit.clone().into());
+        run.add_flows(&mut panel, lines.into_iter());
+        panels.push(panel);
+    }
+    panels
+}
+
+/// Series that say something beside each other: what a delay is steered to, and between what.
+const TOGETHER: [&str; 3] = ["set_point", "d_max", "d_min"];
+
+/// For each flow that publishes a set point a plot of it and of the delays that it follows.
+fn together(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let of_flow = |flow: u32| {
+        let own = run.lines.levels.iter().filter(|((of, _), _)| *of == Entity::Flow(flow, 1));
+        let named = |name: &'static str| {
+            own.clone().find_map(|((_, metric), trace)| match metric {
+                Metric::Published { name: own, unit } if own == name => Some((name, unit, trace)),
+                _ => None,
+            })
+        };
+        let found: Vec<_> = TOGETHER.into_iter().filter_map(named).collect();
+        let [(_, unit, _), ..] = found.as_slice() else { return None };
+        let title = format!("flow {flow}: set point, and the delays that it follows");
+        let mut panel = Panel::new(plot, format!("{}-set-point-{flow}", plot.id), title);
+        (panel.quantity, panel.unit) = ("delay".into(), unit.to_string().into());
+        for (look, (name, _, trace)) in found.iter().enumerate() {
+            panel.push(name.replace('_', " "), look, trace);
+        }
+        Some(panel)
+    };
+    few(run.flows.iter().filter_map(|&flow| of_flow(flow)))
+}
+
+/// The plots of the first flows; where there are more, they say so.
+fn few(of_flows: impl Iterator<Item = Panel>) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = of_flows.take(FLOWS + 1).collect();
+    if panels.len() > FLOWS {
+        panels.truncate(FLOWS);
+        let text = format!(
+            "set points and delay profiles of the first {FLOWS} flows; others are in series.parquet"
+        );
+        panels.iter_mut().for_each(|panel| panel.omitted = Some(text.clone()));
+    }
+    panels
+}
+
 /// True of the name of a series that is part of a profile.
-pub(super) fn is_profile(name: &str) -> bool {
+fn is_profile(name: &str) -> bool {
     number(name).is_some() || name == TOP
 }
 
@@ -24,16 +88,8 @@ fn number(name: &str) -> Option<usize> {
 }
 
 /// The profiles of the first flows that publish one.
-pub(super) fn profiles(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    let panels = run.flows.iter().filter_map(|&flow| of_flow(run, plot, flow));
-    let mut panels: Vec<Panel> = panels.take(FLOWS + 1).collect();
-    if panels.len() > FLOWS {
-        panels.truncate(FLOWS);
-        for panel in &mut panels {
-            panel.omitted = Some(format!("the profiles of {FLOWS} flows"));
-        }
-    }
-    panels
+fn profiles(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    few(run.flows.iter().filter_map(|&flow| of_flow(run, plot, flow)))
 }
 
 fn of_flow(run: &Sorter<'_>, plot: &Plot, flow: u32) -> Option<Panel> {
