@@ -391,8 +391,10 @@ impl Measure {
     }
 }
 
+type Statistic = fn(&TraceStatistics) -> f64;
+
 /// The statistics of channels, by name.
-pub(super) const CHANNEL: &[(&str, fn(&TraceStatistics) -> f64)] = &[
+pub(super) const CHANNEL: &[(&str, Statistic)] = &[
     ("seconds", |of| of.seconds),
     ("opportunities", |of| of.opportunities as f64),
     ("mean_mbps", |of| of.mean_mbps),
