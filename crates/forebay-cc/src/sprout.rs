@@ -49,11 +49,11 @@ use forebay_base::{OptionList, Span, Time};
 use forebay_signal::sprout::{Forecast, TICK, TICKS, WAIT_BYTES, Wait};
 use receiver::PACKET_BYTES;
 
-/// Rule 5.
+/// Rule 5. No packet that the window cuts short is shorter, either.
 const HEARTBEAT: Span = Span::from_millis(50);
-const HEARTBEAT_BYTES: u16 = 100;
+const SHORTEST_BYTES: u16 = 100;
 /// Headers of a packet: IPv4, TCP, timestamps and the option on data.
-const HEADER_BYTES: u32 = 60;
+const HEADER_BYTES: u32 = 56;
 /// A forecast is taken for new after so long, whatever its number.
 const STALE: Span = Span::from_secs(1);
 
@@ -78,8 +78,10 @@ struct State {
     /// Q.
     queue_bytes: u64,
     in_flight_bytes: u64,
-    /// Packets that may leave, and whether the one is that of rule 5.
+    /// Packets that may leave, and the length of the last of them on the wire.
     credits: u64,
+    last_bytes: u16,
+    /// The one that may leave is that of rule 5.
     heartbeat: bool,
     last_sent: Time,
 }
@@ -102,6 +104,7 @@ impl Sprout {
                 queue_bytes: 0,
                 in_flight_bytes: 0,
                 credits: 0,
+                last_bytes: u16::MAX,
                 heartbeat: false,
                 last_sent: Time::ZERO,
             }),
@@ -131,7 +134,10 @@ impl State {
     }
     fn allow(&mut self) {
         let bytes = self.allowance_bytes().saturating_sub(self.queue_bytes);
-        self.credits = bytes / self.mss_bytes;
+        let rest = bytes % self.mss_bytes + u64::from(HEADER_BYTES);
+        let cut = rest >= SHORTEST_BYTES.into();
+        self.credits = bytes / self.mss_bytes + u64::from(cut);
+        self.last_bytes = if cut { rest.min(u16::MAX.into()) as u16 } else { u16::MAX };
         self.heartbeat = false;
     }
 
@@ -160,7 +166,7 @@ impl State {
             self.on_tick();
         }
         if self.heartbeat_at().is_some_and(|at| at <= now) {
-            (self.credits, self.heartbeat) = (1, true);
+            (self.credits, self.last_bytes, self.heartbeat) = (1, SHORTEST_BYTES, true);
         }
     }
 
@@ -235,7 +241,8 @@ impl Controller for Sprout {
         }
         let mut options = OptionList::EMPTY;
         self.state.wait(next).push(&mut options).expect("6 bytes fit into 40");
-        let max_wire_len = self.state.heartbeat.then_some(HEARTBEAT_BYTES);
+        let last = self.state.credits == 1 && self.state.last_bytes < u16::MAX;
+        let max_wire_len = last.then_some(self.state.last_bytes);
         Stamp { options: Some(options), max_wire_len, ..Stamp::default() }
     }
 

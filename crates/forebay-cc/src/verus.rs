@@ -27,7 +27,7 @@
 //! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
 //! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
-//! slow start ends early (`slow_start`); where the set point is at D_min for 2 s and no delay is
+//! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
 //! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
 //! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
 //! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
@@ -96,7 +96,7 @@ const BOTTOM: f64 = 2.0;
 /// No delay below this multiple of `R D_min` for so long, and others fill the queue. Flows of Verus
 /// among themselves stay below it.
 const FAR: f64 = 1.5;
-const FOREIGN: Span = Span::from_secs(2);
+const FOREIGN: Span = Span::from_secs(5);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 

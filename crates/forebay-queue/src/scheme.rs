@@ -18,17 +18,27 @@ pub struct Backlog {
 
 /// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before
 /// anything else that waits.
-pub struct Behind<'a>(pub(crate) &'a mut VecDeque<Packet>);
+pub struct Behind<'a> {
+    packets: &'a mut VecDeque<Packet>,
+    queued_at: Time,
+}
 
-impl Behind<'_> {
+impl<'a> Behind<'a> {
     /// Most packets that may leave behind the first.
     pub const MOST: usize = 3;
 
+    /// What is put here goes into this list, as if it had come at `queued_at`.
+    #[inline]
+    pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> Behind<'a> {
+        Behind { packets, queued_at }
+    }
     /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`]
     /// already.
-    pub fn push(&mut self, packet: Packet) {
-        assert!(self.0.len() < Behind::MOST, "an egress gives a short list of packets");
-        self.0.push_back(packet);
+    #[inline]
+    pub fn push(&mut self, mut packet: Packet) {
+        assert!(self.packets.len() < Behind::MOST, "an egress gives a short list of packets");
+        packet.set_stamp(self.queued_at);
+        self.packets.push_back(packet);
     }
     /// Cut `packet` behind so many bytes of its IP payload: its leading piece, while the tail is
     /// [pushed](Behind::push). Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
@@ -75,9 +85,11 @@ pub trait PortScheme: Send {
 
 /// A large machine lies beside the port, so that ports without it stay small.
 impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
+    #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
     }
+    #[inline]
     fn leave(
         &mut self,
         packet: Packet,

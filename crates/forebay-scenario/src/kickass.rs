@@ -98,12 +98,18 @@ const RATES: (Rate, Rate) = (Rate::clamped(120_000), Rate::mbps(10_000));
 
 /// Links on which a port has something to say.
 fn carries(spec: &SchemeSpec) -> Carries {
-    let least_bytes = match spec {
+    let packet_bytes = match spec {
         SchemeSpec::KickAss(params) => params.least_bytes,
         _ => KickAssTable::DEFAULT.least_bytes,
     };
-    let why = "no shorter packet is cut (least_bytes)";
-    Carries { by: "Kick-Ass", rates: RATES, mtu_bytes: least_bytes, why }
+    Carries {
+        scheme: KickAssTable::NAME,
+        by: "Kick-Ass",
+        rates: RATES,
+        packet_bytes,
+        key: "least_bytes",
+        why: "no shorter packet is cut",
+    }
 }
 
 impl PortTable for KickAssTable {

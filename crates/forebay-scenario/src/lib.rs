@@ -43,6 +43,7 @@ mod names;
 mod network;
 mod outline;
 mod pace;
+mod param_types;
 mod port_tables;
 mod protocol;
 mod protocols;
@@ -93,7 +94,7 @@ pub use sizes::{SizeClasses, SizeForm, SizeLaw};
 
 use error::Fault;
 use faults::{Faults, Lost};
-use fields::{At, Field};
+use fields::{At, Field, Section};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
@@ -358,6 +359,7 @@ impl Scenario {
         notes.extend(self.inrpp_notes());
         notes.extend(self.late_notes());
         notes.extend(queues::notes(self));
+        notes.extend(self.short_packet_notes());
         notes
     }
 
@@ -499,7 +501,7 @@ fn read_file(
         faults.keep(set::apply(&mut document, sources, assignment));
     }
     let mut known = Vec::new();
-    <File as fields::Section>::keys(&mut known);
+    <File as Section>::keys(&mut known);
     let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and
     // that another.
@@ -596,7 +598,16 @@ fn check_sizes(
         faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
     }
     if faults.is_empty() {
-        faults.keep(network::check(scenario, topology));
+        let port_key = |scheme: &str, key: &str| {
+            let given = match scheme {
+                RcpTable::NAME => file.rcp.as_ref()?.value.given(key),
+                KickAssTable::NAME => file.kickass.as_ref()?.value.given(key),
+                _ => None,
+            };
+            given.map(|(place, _)| place)
+        };
+        let places = network::Places { file, topology, port_key: &port_key };
+        faults.keep(network::check(scenario, &places));
     }
 }
 

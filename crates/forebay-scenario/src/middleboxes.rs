@@ -37,17 +37,35 @@ pub(super) struct StripKey(StripOptions);
 
 const EXPECTED: &str = "\"unknown\", or kinds of options from 2 to 254 but 8";
 
+/// A kind of option that may be overwritten.
+struct Kind(u8);
+
+impl Field for Kind {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Integer(kind @ (2..=7 | 9..=254)) => Ok(Kind(kind as u8)),
+            Value::Integer(kind) => {
+                let (found, expected) = (kind.to_string(), EXPECTED.to_string());
+                Err(Fault::at(item.loc, key, Problem::OutOfRange { found, expected }))
+            }
+            _ => Err(item.expected(key, EXPECTED)),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        i64::from(self.0).into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 2, "maximum": 254, "not": { "const": 8 } })
+    }
+}
+
 impl Field for StripKey {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match &item.value {
             Value::String(word) if word == "unknown" => Ok(StripKey(StripOptions::Unknown)),
             Value::Array(_) => {
-                let kinds = Vec::<At<u8>>::read(item, key)?;
-                if let Some(odd) = kinds.iter().find(|at| matches!(at.value, 0 | 1 | 8 | 255)) {
-                    let (found, expected) = (odd.value.to_string(), EXPECTED.to_string());
-                    return Err(odd.fault(Problem::OutOfRange { found, expected }));
-                }
-                let kinds: Vec<u8> = kinds.iter().map(|at| at.value).collect();
+                let kinds = Vec::<Kind>::read(item, key)?.into_iter().map(|Kind(kind)| kind);
+                let kinds: Vec<u8> = kinds.collect();
                 Ok(StripKey(match kinds.is_empty() {
                     true => StripOptions::None,
                     false => StripOptions::Kinds(kinds),
@@ -60,13 +78,13 @@ impl Field for StripKey {
         match &self.0 {
             StripOptions::Unknown => "unknown".into(),
             StripOptions::None => toml::Value::Array(Vec::new()),
-            StripOptions::Kinds(kinds) => kinds.clone().write(),
+            StripOptions::Kinds(kinds) => {
+                toml::Value::Array(kinds.iter().map(|&kind| Kind(kind).write()).collect())
+            }
         }
     }
     fn schema() -> Json {
-        let kind =
-            json!({ "type": "integer", "minimum": 2, "maximum": 254, "not": { "const": 8 } });
-        json!({ "anyOf": [{ "const": "unknown" }, { "type": "array", "items": kind }] })
+        json!({ "anyOf": [{ "const": "unknown" }, Vec::<Kind>::schema()] })
     }
     fn stand_in() -> Option<Self> {
         Some(StripKey::default())

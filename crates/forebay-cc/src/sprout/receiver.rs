@@ -134,6 +134,8 @@ impl State {
     }
 
     fn on_data(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
+        // Its first packet may come at the very time that a tick ends.
+        let due = self.next_timeout().is_some_and(|at| at <= now);
         let begin = *self.tick.get_or_insert(now);
         self.advance(now);
         self.bytes += u64::from(datagram.wire_len);
@@ -141,7 +143,7 @@ impl State {
         let wait = datagram.options.and_then(Wait::find).unwrap_or_default();
         let from = self.tick.unwrap_or(begin);
         self.waits_until = self.waits_until.max(from + wait.0);
-        if self.sendonly { AckDemand::Policy } else { self.demand() }
+        if self.sendonly && !due { AckDemand::Policy } else { self.demand() }
     }
 
     /// There is a forecast that was not told.

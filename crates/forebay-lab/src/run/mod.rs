@@ -153,7 +153,8 @@ pub fn run_one(
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
     observer.begin(simulation.workload());
-    let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
+    let network = || (names.clone(), scenario, &spec);
+    let series = options.store.map(|store| store.series(protocol, seed, network()));
     let mut series = series.transpose()?;
     let mut drive = Drive {
         simulation: &mut simulation,

@@ -376,6 +376,8 @@ mod tests {
         assert_eq!(utilisation.of_link(&metrics, "b-a"), None);
         assert_eq!(utilisation.of(&metrics), None);
         metrics.ce_marks_by_link.insert("a-b".into(), 3);
+        metrics.trace_utilisation.insert("a-b".into(), 0.25);
+        assert_eq!(named("trace_utilisation").of_link(&metrics, "a-b"), Some(0.25));
         let marks = named("ce_marks_by_link");
         assert_eq!(marks.of_link(&metrics, "a-b"), Some(3.0));
         // A link without marks is not listed.
