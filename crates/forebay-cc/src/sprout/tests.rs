@@ -340,18 +340,32 @@ fn a_full_forecast_opens_the_window_of_the_fact_sheet() {
     let full = Forecast { number: 1, packets: [10; TICKS] };
     let mut sender = sender(&ewma());
     hear(&mut sender, NOW, full, 0);
-    assert_eq!((credits(&sender), sender.state.last_bytes), (50, u16::MAX));
+    assert_eq!((credits(&sender), sender.state.room_bytes), (50, 50 * 1444));
     // 75 000 bytes on the wire are 126.69 packets of 592 bytes: the last one has 0.68 x 536 + 56
     // (P is cut to whole bytes).
     let mut sender = Sprout::new(&ewma(), Init { mss_bytes: 536, ..init(10) });
     hear(&mut sender, NOW, full, 0);
-    assert_eq!((credits(&sender), sender.state.last_bytes), (127, 420));
+    assert_eq!(credits(&sender), 127);
     let next = |mss: u32| NextPacket { payload_bytes: mss, ..next_packet() };
     assert_eq!(sender.stamp(NOW, &next(536)).max_wire_len, None, "not the last");
     (0..126).for_each(|_| {
         sender.on_sent(NOW, &Sent { bytes: 536, ..sent(false) });
     });
     assert_eq!(sender.stamp(NOW, &next(536)).max_wire_len, Some(420));
+}
+
+/// Retransmissions may be as short as the packets of rule 5: 44 bytes, 100 on the wire.
+#[test]
+fn short_packets_take_what_they_take_on_the_wire() {
+    let mut sender = sender(&Params::default());
+    hear(&mut sender, NOW, Forecast { number: 1, packets: [1; TICKS] }, 0);
+    let mut leave = 0;
+    while credits(&sender) > 0 {
+        sender.on_sent(NOW, &Sent { bytes: 44, retransmission: true, ..sent(false) });
+        leave += 1;
+    }
+    // 5 packets of 1500 bytes; a charge is cut to 96 of 96.27 bytes.
+    assert_eq!(leave, 5 * 15);
 }
 
 #[test]
