@@ -1,6 +1,6 @@
 //! Sprout: Winstein, Sivaraman and Balakrishnan, "Stochastic Forecasts Achieve High Throughput and
-//! Low Delay over Cellular Networks", NSDI 2013 (doi:10.5555/2482626.2482670), and the authors' code
-//! (github.com/keithw/sprout, 2013).
+//! Low Delay over Cellular Networks", NSDI 2013 (doi:10.5555/2482626.2482670), and the authors'
+//! code (github.com/keithw/sprout, 2013).
 //!
 //! The receiver infers the rate of the path from what comes in ticks of 20 ms, and tells the sender
 //! how many packets it will deliver in each of the next 8 ticks with a probability of 95 %. The
@@ -9,28 +9,28 @@
 //! beside the headers of a packet of 1500 bytes:
 //!
 //! 1. the receiver's belief is a probability for each of 257 rates from 0 to 1000 packets/s. In a
-//!    tick each rate does Brownian motion of 200 packets/s per root second, an outage ends at a rate
-//!    of 1/s, and k packets came with a likelihood `Poisson(k; rate x tick)`
+//!    tick each rate does Brownian motion of 200 packets/s per root second, an outage ends at a
+//!    rate of 1/s, and k packets came with a likelihood `Poisson(k; rate x tick)`
 //!    (`sprout/belief.rs`; sections 3.1 and 3.2). A tick without a packet is no evidence while the
 //!    sender has nothing to send, which it says on its last packet;
 //! 2. `F(h)` is the 5 % quantile of the packets of h ticks (`sprout/forecast.rs`; section 3.3);
 //! 3. on a new forecast Q is what is in flight. What is sent adds to Q; when the n-th tick since is
 //!    over, `Q = max(0, Q - P (F(n) - F(n - 1)))` (section 3.5);
-//! 4. after n ticks the sender may send `P (F(n + 6) - F(n + 1)) - Q`, ticks above 8 as 8: look-ahead
-//!    of 5 ticks, counted as the authors' code does;
+//! 4. after n ticks the sender may send `P (F(n + 6) - F(n + 1)) - Q`, ticks above 8 as 8:
+//!    look-ahead of 5 ticks, counted as the authors' code does;
 //! 5. if this is nothing for 50 ms, one packet of 100 bytes leaves: without any the receiver would
 //!    not learn that an outage is over;
-//! 6. Sprout-EWMA (`model = "ewma"`): `F(h) = h e`, e the mean of the packets of a tick, with a gain
-//!    of 1/8 (section 5.3).
+//! 6. Sprout-EWMA (`model = "ewma"`): `F(h) = h e`, e the mean of the packets of a tick, with a
+//!    gain of 1/8 (section 5.3).
 //!
-//! Differs from the paper in: TCP carries it, with forecasts in options of ACKs. What is in flight
-//! is what TCP knows to be neither acknowledged nor lost, where the authors' receiver reports bytes
-//! received or lost. Belief and forecasts are the authors' code's: a most of 29 packets per tick,
-//! ticks independent in the forecast, and a transition out of an outage whose probabilities do not
-//! sum to 1, so that the belief in one fades faster than it says. Their sender takes all of `F(n)`
-//! off Q each tick (`drain = "cumulative"`). Where the data end, the last packet says so and
-//! silence is no outage. Without a forecast, from a peer that does not know Sprout, the window is
-//! the initial window.
+//! Differs from the paper in: TCP carries it, with forecasts in options of ACKs, and what is lost
+//! is sent again. What is in flight is what TCP knows to be neither acknowledged nor lost, where
+//! the authors' receiver reports bytes received or lost. Belief and forecasts are the authors'
+//! code's: at most 29 packets per tick, ticks independent in the forecast, and a transition out of
+//! an outage whose probabilities do not sum to 1, so that the belief in one fades faster than it
+//! says. Their sender takes all of `F(n)` off Q each tick (`drain = "cumulative"`). Where the data
+//! end, the last packet says so and silence is no outage. Without a forecast, from a peer that does
+//! not know Sprout, the window is the initial window.
 
 mod belief;
 mod forecast;
@@ -53,7 +53,7 @@ use receiver::PACKET_BYTES;
 const HEARTBEAT: Span = Span::from_millis(50);
 const SHORTEST_BYTES: u16 = 100;
 /// Headers of a packet: IPv4, TCP, timestamps and the option on data.
-const HEADER_BYTES: u32 = 56;
+const HEADER_BYTES: u64 = 56;
 /// A forecast is taken for new after so long, whatever its number.
 const STALE: Span = Span::from_secs(1);
 
@@ -78,9 +78,9 @@ struct State {
     /// Q.
     queue_bytes: u64,
     in_flight_bytes: u64,
-    /// Packets that may leave, and the length of the last of them on the wire.
+    /// What may leave in payload of full packets, and how many packets this is.
+    room_bytes: u64,
     credits: u64,
-    last_bytes: u16,
     /// The one that may leave is that of rule 5.
     heartbeat: bool,
     last_sent: Time,
@@ -90,12 +90,12 @@ impl Sprout {
     /// A sender that has no forecast.
     pub fn new(params: &Params, init: Init) -> Sprout {
         let mss_bytes = u64::from(init.mss_bytes);
-        let share = f64::from(PACKET_BYTES) / f64::from(init.mss_bytes + HEADER_BYTES);
+        let packet_bytes = u64::from(PACKET_BYTES) * mss_bytes / (mss_bytes + HEADER_BYTES);
         Sprout {
             state: Box::new(State {
                 mss_bytes,
                 initial_window_bytes: init.initial_window_bytes.max(mss_bytes),
-                packet_bytes: (share * mss_bytes as f64) as u64,
+                packet_bytes,
                 look_ahead: params.look_ahead_ticks.into(),
                 drain: params.drain,
                 forecast: None,
@@ -103,8 +103,8 @@ impl Sprout {
                 ticks: 0,
                 queue_bytes: 0,
                 in_flight_bytes: 0,
+                room_bytes: 0,
                 credits: 0,
-                last_bytes: u16::MAX,
                 heartbeat: false,
                 last_sent: Time::ZERO,
             }),
@@ -133,12 +133,30 @@ impl State {
         u64::from(packets) * self.packet_bytes
     }
     fn allow(&mut self) {
-        let bytes = self.allowance_bytes().saturating_sub(self.queue_bytes);
-        let rest = bytes % self.mss_bytes + u64::from(HEADER_BYTES);
-        let cut = rest >= SHORTEST_BYTES.into();
-        self.credits = bytes / self.mss_bytes + u64::from(cut);
-        self.last_bytes = if cut { rest.min(u16::MAX.into()) as u16 } else { u16::MAX };
+        self.set_room(self.allowance_bytes().saturating_sub(self.queue_bytes));
         self.heartbeat = false;
+    }
+    fn set_room(&mut self, bytes: u64) {
+        let rest = bytes % self.mss_bytes + HEADER_BYTES;
+        self.room_bytes = bytes;
+        self.credits = bytes / self.mss_bytes + u64::from(rest >= SHORTEST_BYTES.into());
+    }
+    /// What a packet takes of the room: headers count, so that one that is short takes more than
+    /// its payload.
+    fn charge_bytes(&self, payload_bytes: u32) -> u64 {
+        let wire_bytes = u64::from(payload_bytes) + HEADER_BYTES;
+        wire_bytes * self.mss_bytes / (self.mss_bytes + HEADER_BYTES)
+    }
+    /// The longest that the next packet may be on the wire.
+    fn longest(&self) -> Option<u16> {
+        match self.heartbeat {
+            true => Some(SHORTEST_BYTES),
+            false if self.forecast.is_none() || self.room_bytes >= self.mss_bytes => None,
+            false => {
+                let rest = (self.room_bytes + HEADER_BYTES).min(u16::MAX.into()) as u16;
+                Some(rest.max(SHORTEST_BYTES))
+            }
+        }
     }
 
     /// The end of the tick that runs; None after the last but one, from which on nothing changes.
@@ -166,7 +184,7 @@ impl State {
             self.on_tick();
         }
         if self.heartbeat_at().is_some_and(|at| at <= now) {
-            (self.credits, self.last_bytes, self.heartbeat) = (1, SHORTEST_BYTES, true);
+            (self.credits, self.heartbeat) = (1, true);
         }
     }
 
@@ -202,8 +220,9 @@ impl Controller for Sprout {
         let state = &mut self.state;
         if sent.bytes > 0 {
             state.in_flight_bytes = sent.in_flight_bytes;
-            state.queue_bytes += u64::from(sent.bytes);
-            state.credits = state.credits.saturating_sub(1);
+            let charge_bytes = state.charge_bytes(sent.bytes);
+            state.queue_bytes += charge_bytes;
+            state.set_room(state.room_bytes.saturating_sub(charge_bytes));
             state.last_sent = now;
             state.heartbeat = false;
         }
@@ -241,8 +260,7 @@ impl Controller for Sprout {
         }
         let mut options = OptionList::EMPTY;
         self.state.wait(next).push(&mut options).expect("6 bytes fit into 40");
-        let last = self.state.credits == 1 && self.state.last_bytes < u16::MAX;
-        let max_wire_len = last.then_some(self.state.last_bytes);
+        let max_wire_len = self.state.longest();
         Stamp { options: Some(options), max_wire_len, ..Stamp::default() }
     }
 

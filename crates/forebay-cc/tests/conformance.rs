@@ -13,6 +13,7 @@ use forebay_cc::{
 };
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_signal::kickass::{Code, Offer, Report};
+use forebay_signal::sprout::{Forecast, TICKS};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -28,6 +29,7 @@ const VARIANTS: &[&str] = &[
     r#"{"copa":{"mode":"default"}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
     r#"{"ledbat":{"slowdowns":false}}"#,
+    r#"{"sprout":{"drain":"cumulative","look_ahead_ticks":7}}"#,
     r#"{"kickass":{"preset":"paper"}}"#,
     r#"{"kickass":{"tcp":"cubic","take":"mean","interface_mbps":1000.0}}"#,
 ];
@@ -103,6 +105,9 @@ impl Sender {
         let mut options = OptionList::EMPTY;
         let offer = Offer { explicit_tcp: sender.rng.chance(0.5), ..Offer::default() };
         offer.push(&mut options).expect("6 bytes fit into 40");
+        if sender.rng.chance(0.5) {
+            sender.forecast().push(&mut options).expect("19 bytes fit into 40");
+        }
         sender.each(|c| c.on_established(now, &rtt, Some(&options)));
         sender
     }
@@ -245,7 +250,17 @@ impl Sender {
         if self.rng.chance(0.8) {
             self.report().push(&mut options).expect("22 bytes fit into 40");
         }
+        if self.rng.chance(0.5) {
+            self.forecast().push(&mut options).expect("35 bytes fit into 40");
+        }
         options
+    }
+    /// What a receiver of Sprout tells: of any tick, nothing or more than a path can carry.
+    fn forecast(&mut self) -> Forecast {
+        let most = [1, 12, 256][self.rng.below(3) as usize];
+        let mut packets = [0; TICKS];
+        packets.iter_mut().for_each(|packets| *packets = self.rng.below(most) as u8);
+        Forecast { number: self.rng.below(256) as u8, packets }
     }
     /// What a receiver of Kick-Ass tells: codes of all rates, changing or not, or none.
     fn report(&mut self) -> Report {

@@ -125,13 +125,9 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId]) {
         // Room for the options that it puts on data, in packets of 1500 bytes.
         config.mss_bytes = config.mss_bytes.min(MSS - options_of(entry));
         let (name, made) = (format!("{}{i}", entry.name), (entry.spec)());
-        let (sender, receiver) = (made.clone(), made);
-        let transport = world.transport_with(
-            &name,
-            config,
-            move |init| sender.build(init),
-            move || receiver.build_feedback(),
-        );
+        let receivers = made.feedback_maker();
+        let transport =
+            world.transport_with(&name, config, move |init| made.build(init), move || receivers());
         let start = Time::from_nanos(rng.below(2_000_000_000));
         world.flow((hosts[src], hosts[dst]), start, Some(bytes), transport);
     }

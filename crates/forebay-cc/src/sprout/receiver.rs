@@ -37,6 +37,8 @@ struct State {
     bytes: u64,
     /// Until then silence is the sender's.
     waits_until: Time,
+    /// The last packet said that nothing follows.
+    ended: bool,
     last_arrival: Time,
     last_told: Time,
     /// Of the tick that runs, and of the one that was told.
@@ -103,6 +105,7 @@ impl SproutReceiver {
                 tick: None,
                 bytes: 0,
                 waits_until: Time::ZERO,
+                ended: false,
                 last_arrival: Time::ZERO,
                 last_told: Time::ZERO,
                 number: 0,
@@ -124,7 +127,7 @@ impl State {
             // Rounded, and one packet if it is less than half of one.
             let packets = (self.bytes + u64::from(PACKET_BYTES) / 2) / u64::from(PACKET_BYTES);
             let packets = packets.clamp(u64::from(self.bytes > 0), u32::MAX.into()) as u32;
-            let seen = self.bytes > 0 || tick >= self.waits_until;
+            let seen = self.bytes > 0 || tick >= self.waits_until && !self.ended;
             self.view.tick(seen.then_some(packets));
             self.bytes = 0;
             tick += TICK;
@@ -141,8 +144,11 @@ impl State {
         self.bytes += u64::from(datagram.wire_len);
         self.last_arrival = now;
         let wait = datagram.options.and_then(Wait::find).unwrap_or_default();
-        let from = self.tick.unwrap_or(begin);
-        self.waits_until = self.waits_until.max(from + wait.0);
+        self.ended = wait == Wait::LONGEST;
+        if !self.ended {
+            let from = self.tick.unwrap_or(begin);
+            self.waits_until = self.waits_until.max(from + wait.0);
+        }
         if self.sendonly && !due { AckDemand::Policy } else { self.demand() }
     }
 

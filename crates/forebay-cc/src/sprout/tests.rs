@@ -202,9 +202,23 @@ fn silence_is_no_evidence_while_the_sender_waits() {
     // Five ticks of silence make an outage, if nobody explains them.
     assert_eq!(forecast_after(0, 5), 0);
     assert!(forecast_after(60_000, 5) > 5);
+    assert_eq!(forecast_after(65_535, 5), forecast_after(60_000, 5), "the data have ended");
     // An explanation of 50 ms covers the tick with the packet and the two that begin in the 50 ms.
     assert_eq!(forecast_after(50, 3), forecast_after(60_000, 3));
     assert!(forecast_after(50, 4) < forecast_after(60_000, 4));
+}
+
+#[test]
+fn the_end_of_the_data_is_over_with_the_next_packet() {
+    let forecast = |last: Wait| {
+        let mut receiver = SproutReceiver::new(&Params::default());
+        for (at, wait) in [(0, Wait::LONGEST), (20, last)] {
+            receiver.on_datagram(NOW + ms(at), &datagram(&waits(wait), 1500));
+        }
+        next_told(&mut receiver, NOW + ms(400)).unwrap().within(8)
+    };
+    assert_eq!(forecast(Wait::default()), 0, "an outage");
+    assert!(forecast(Wait::LONGEST) > 0);
 }
 
 #[test]
@@ -264,9 +278,9 @@ fn a_syn_ack_tells_what_is_thought_of_an_unknown_path() {
     assert_eq!(next_told(&mut receiver, NOW), None, "an ACK of the handshake");
 }
 
-/// Segments of 1440 bytes are packets of 1500.
+/// Segments of 1444 bytes are packets of 1500.
 fn sender(params: &Params) -> Sprout {
-    Sprout::new(params, Init { mss_bytes: 1440, ..init(10) })
+    Sprout::new(params, Init { mss_bytes: 1444, ..init(10) })
 }
 const RISING: Forecast = Forecast { number: 1, packets: [2, 4, 6, 8, 10, 12, 14, 16] };
 
@@ -283,11 +297,11 @@ fn credits(sender: &Sprout) -> u64 {
 fn the_window_is_the_forecast_of_five_ticks_less_what_is_on_its_way() {
     let mut sender = sender(&Params::default());
     assert_eq!((sender.limits().cwnd_bytes, sender.phase()), (10 * MSS, "blind"));
-    hear(&mut sender, NOW, RISING, 10 * 1440);
+    hear(&mut sender, NOW, RISING, 10 * 1444);
     assert_eq!(credits(&sender), 4 + 6 + 8 + 10 + 12 - 10);
     // 3 more packets; the tick that is over takes 2, the next one 4.
     (0..3).for_each(|_| {
-        sender.on_sent(NOW, &Sent { bytes: 1440, ..sent(false) });
+        sender.on_sent(NOW, &Sent { bytes: 1444, ..sent(false) });
     });
     assert_eq!(credits(&sender), 27);
     assert_eq!(sender.next_timeout(), Some(NOW + TICK));
@@ -311,7 +325,7 @@ fn the_window_is_the_forecast_of_five_ticks_less_what_is_on_its_way() {
 #[test]
 fn the_authors_sender_takes_the_first_packets_off_again_and_again() {
     let mut sender = sender(&Params { drain: Drain::Cumulative, ..Params::default() });
-    hear(&mut sender, NOW, RISING, 20 * 1440);
+    hear(&mut sender, NOW, RISING, 20 * 1444);
     sender.on_timer(NOW + TICK);
     assert_eq!(credits(&sender), 50 - 18);
     sender.on_timer(NOW + TICK * 2);
@@ -320,16 +334,38 @@ fn the_authors_sender_takes_the_first_packets_off_again_and_again() {
     assert_eq!(credits(&sender), 52, "12 are gone");
 }
 
-/// 10 packets each tick: `1440 (6 x 10 - 10) - Q`, 72 000 bytes.
+/// 10 packets each tick: `6 x 10 - 10`, with the authors' 1440 bytes each 72 000 bytes.
 #[test]
 fn a_full_forecast_opens_the_window_of_the_fact_sheet() {
+    let full = Forecast { number: 1, packets: [10; TICKS] };
     let mut sender = sender(&ewma());
-    hear(&mut sender, NOW, Forecast { number: 1, packets: [10; TICKS] }, 0);
-    assert_eq!(credits(&sender) * 1440, 72_000);
-    // With other segments it is as much on the wire: 72000 x (1500 / 1440) / 596 x 536.
+    hear(&mut sender, NOW, full, 0);
+    assert_eq!((credits(&sender), sender.state.room_bytes), (50, 50 * 1444));
+    // 75 000 bytes on the wire are 126.69 packets of 592 bytes: the last one has 0.68 x 536 + 56
+    // (P is cut to whole bytes).
     let mut sender = Sprout::new(&ewma(), Init { mss_bytes: 536, ..init(10) });
-    hear(&mut sender, NOW, Forecast { number: 1, packets: [10; TICKS] }, 0);
-    assert_eq!(credits(&sender), 125);
+    hear(&mut sender, NOW, full, 0);
+    assert_eq!(credits(&sender), 127);
+    let next = |mss: u32| NextPacket { payload_bytes: mss, ..next_packet() };
+    assert_eq!(sender.stamp(NOW, &next(536)).max_wire_len, None, "not the last");
+    (0..126).for_each(|_| {
+        sender.on_sent(NOW, &Sent { bytes: 536, ..sent(false) });
+    });
+    assert_eq!(sender.stamp(NOW, &next(536)).max_wire_len, Some(420));
+}
+
+/// Retransmissions may be as short as the packets of rule 5: 44 bytes, 100 on the wire.
+#[test]
+fn short_packets_take_what_they_take_on_the_wire() {
+    let mut sender = sender(&Params::default());
+    hear(&mut sender, NOW, Forecast { number: 1, packets: [1; TICKS] }, 0);
+    let mut leave = 0;
+    while credits(&sender) > 0 {
+        sender.on_sent(NOW, &Sent { bytes: 44, retransmission: true, ..sent(false) });
+        leave += 1;
+    }
+    // 5 packets of 1500 bytes; a charge is cut to 96 of 96.27 bytes.
+    assert_eq!(leave, 5 * 15);
 }
 
 #[test]
@@ -349,14 +385,14 @@ fn old_forecasts_are_not_heard() {
 #[test]
 fn where_nothing_may_leave_a_small_packet_does_every_50_ms() {
     let mut sender = sender(&Params::default());
-    let next = NextPacket { payload_bytes: 1440, ..next_packet() };
-    hear(&mut sender, NOW, Forecast { number: 1, packets: [1; TICKS] }, 4 * 1440);
+    let next = NextPacket { payload_bytes: 1444, ..next_packet() };
+    hear(&mut sender, NOW, Forecast { number: 1, packets: [1; TICKS] }, 4 * 1444);
     let wait = |sender: &mut Sprout, next: &NextPacket| {
         let stamp = sender.stamp(NOW, next);
         (Wait::find(&stamp.options.unwrap()).unwrap(), stamp.max_wire_len)
     };
     assert_eq!(wait(&mut sender, &next), (Wait(ms(50)), None), "the last for now");
-    sender.on_sent(NOW, &Sent { bytes: 1440, ..sent(false) });
+    sender.on_sent(NOW, &Sent { bytes: 1444, ..sent(false) });
     assert_eq!((credits(&sender), sender.phase()), (0, "wait"));
     // Forecasts of nothing do not put it off.
     let none = |number| Forecast { number, packets: [0; TICKS] };
@@ -381,9 +417,9 @@ fn the_last_packet_of_a_flight_says_so_and_the_last_of_the_data_too() {
         let next = NextPacket { payload_bytes, retransmission, ..next_packet() };
         sender.stamp(NOW, &next).options.as_ref().and_then(Wait::find)
     };
-    assert_eq!(says(&mut sender, 1440, false), Some(Wait(ms(50))), "without a forecast");
+    assert_eq!(says(&mut sender, 1444, false), Some(Wait(ms(50))), "without a forecast");
     hear(&mut sender, NOW, RISING, 0);
-    assert_eq!(says(&mut sender, 1440, false), Some(Wait::default()));
+    assert_eq!(says(&mut sender, 1444, false), Some(Wait::default()));
     assert_eq!(says(&mut sender, 700, false), Some(Wait::LONGEST), "nothing follows");
     assert_eq!(says(&mut sender, 700, true), Some(Wait::default()));
     assert_eq!(says(&mut sender, 0, false), None, "a FIN");

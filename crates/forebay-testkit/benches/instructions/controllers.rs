@@ -13,6 +13,7 @@ use forebay_cc::{
 };
 use forebay_signal::inrpp::BackPressure;
 use forebay_signal::rcp::Request;
+use forebay_signal::sprout::{TICK, Wait};
 use std::collections::VecDeque;
 use std::hint::black_box;
 
@@ -199,11 +200,46 @@ fn run(spec: &Spec, part: Part) -> u64 {
     OPERATIONS
 }
 
+/// A tick of Sprout's receiver in which `packets` have come: inference, and a forecast.
+fn sprout_tick(packets: u64) -> u64 {
+    let spec = Spec::by_name("sprout").expect("it is in the table");
+    let mut feedback = spec.build_feedback();
+    let mut data = OptionList::EMPTY;
+    Wait::default().push(&mut data).expect("6 bytes fit into 40");
+    let view = DatagramView {
+        payload_bytes: u32::from(MSS),
+        wire_len: 1_500,
+        pieces: 1,
+        dont_fragment: true,
+        ip_id: 0,
+        ecn: Ecn::NotEct,
+        options: Some(&data),
+        in_order: true,
+    };
+    let (mut now, ticks) = (Time::from_secs(1), 1_000);
+    for tick in 0..2 * ticks {
+        (0..packets).for_each(|_| {
+            feedback.on_datagram(now, &view);
+        });
+        now += TICK;
+        counted_if(tick >= ticks, &mut || {
+            let mut options = OptionList::EMPTY;
+            feedback.on_timer(now);
+            feedback.fill(now, &mut options);
+            black_box(options);
+        });
+    }
+    ticks
+}
+
 pub fn benches() -> Vec<Bench> {
     let parts = [("on_ack", Part::OnAck), ("on_send", Part::OnSend)];
     let of = |(entry, (called, part)): (&'static forebay_cc::Entry, (&str, Part))| {
         let name = format!("controller/{}/{called}", entry.name);
         Bench::new(name, move || run(&(entry.spec)(), part))
     };
-    TABLE.iter().flat_map(|entry| parts.map(|part| (entry, part))).map(of).collect()
+    let mut benches: Vec<Bench> =
+        TABLE.iter().flat_map(|entry| parts.map(|part| (entry, part))).map(of).collect();
+    benches.push(Bench::new("controller/sprout/tick", || sprout_tick(10)));
+    benches
 }
