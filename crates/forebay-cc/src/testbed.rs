@@ -3,7 +3,7 @@
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, NextPacket, RttView, Sent,
 };
-use forebay_base::{Addr, Rng, Span, Stream, Time};
+use forebay_base::{Addr, IpVersion, Rng, Span, Stream, Time};
 
 /// Segment of the tests: divisible by 4, so that CSS loses no fraction.
 pub(crate) const MSS: u64 = 1460;
@@ -70,6 +70,7 @@ pub(crate) fn next_packet() -> NextPacket {
         reply: false,
         retransmission: false,
         payload_bytes: MSS as u32,
+        version: IpVersion::V4,
         src: Addr(1),
         dst: Addr(2),
     }

@@ -1,4 +1,5 @@
-//! Putting IPv4 fragments together again (RFC 791 section 3.2, RFC 815), within bounds.
+//! Putting fragments together again (RFC 791 section 3.2, RFC 815, RFC 8200 section 4.5), within
+//! bounds.
 //!
 //! A piece that overlaps another, and pieces that disagree about the length of the datagram, end
 //! the whole datagram (RFC 5722's rule for IPv6, safe for IPv4). An exact duplicate ends only
@@ -12,10 +13,10 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Addr, Arena, DropLog, DropReason, Ecn, Packet, Span, Time};
+use forebay_base::{Addr, Arena, DropLog, DropReason, Ecn, IpVersion, Packet, Span, Time};
 use forebay_wire::AddressPlan;
 
-/// Bounds of the reassembly of a host. The default is that of Linux 6.18.
+/// Bounds of the reassembly of a host. The default is that of Linux 6.18 for IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyLimits {
     /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
@@ -26,8 +27,20 @@ pub struct ReassemblyLimits {
     pub memory_bytes: u64,
     /// What is held of a datagram is dropped when its next piece comes, if that is more than this
     /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
-    /// off.
+    /// off. Nothing of this in IPv6, whose identifications do not come round so soon.
     pub max_distance: u32,
+}
+
+impl ReassemblyLimits {
+    /// The default of hosts of this IP version: with IPv6 a datagram may stay incomplete for 60 s
+    /// (RFC 8200 section 4.5; `net.ipv6.ip6frag_time`).
+    pub fn of(version: IpVersion) -> ReassemblyLimits {
+        let limits = ReassemblyLimits::default();
+        match version {
+            IpVersion::V4 => limits,
+            IpVersion::V6 => ReassemblyLimits { timeout: Span::from_secs(60), ..limits },
+        }
+    }
 }
 
 impl Default for ReassemblyLimits {
@@ -51,7 +64,12 @@ pub const DATAGRAM_MEMORY: u64 = 200;
 /// Longest datagram, in bytes.
 const MAX_DATAGRAM: u32 = u16::MAX as u32;
 
-type Key = (Addr, Addr, u8, u16);
+/// Source, destination, protocol, identification. IPv6 pieces of one datagram may name different
+/// protocols (RFC 8200 section 4.5), and have [`ANY_PROTOCOL`] here.
+type Key = (Addr, Addr, u8, u32);
+
+/// Reserved by IANA: no datagram has it.
+const ANY_PROTOCOL: u8 = 255;
 
 /// A datagram of which pieces are held.
 struct Partial {
@@ -196,11 +214,13 @@ impl Reassembly {
             return None;
         }
         let cold = packet.cold_part(arena).expect("a piece has a cold part");
-        let protocol = cold.piece.expect("a piece says which").protocol;
+        let piece = cold.piece.expect("a piece says which");
+        let is_v4 = packet.version() == IpVersion::V4;
+        let protocol = if is_v4 { piece.protocol } else { ANY_PROTOCOL };
         let key = (packet.src(), packet.dst(), protocol, cold.ip_id);
         let came = held.count(packet.src());
         let last_came = held.partial.get(&key).map_or(came, |partial| partial.came);
-        if limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
+        if is_v4 && limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
             held.give_up(key, DropReason::PieceStale, arena, drops);
         }
         held.add(key, (now, came), packet, arena, drops)
@@ -300,6 +320,7 @@ pub(crate) fn join(
     let count = pieces.len() as u64;
     let marked = pieces.iter().any(|p| p.ecn() == Ecn::Ce);
     let ttl = pieces.iter().map(Packet::ttl).min();
+    let id = pieces.first().and_then(|p| p.cold_part(arena)).map_or(0, |cold| cold.ip_id);
     let mut whole = match arena.reassemble(&mut pieces) {
         Some(whole) => whole,
         // Only their bytes are known, or they are not of one datagram.
@@ -317,6 +338,8 @@ pub(crate) fn join(
     if let Some(ttl) = ttl {
         whole.set_ttl(ttl);
     }
+    // Where a router put the Fragment headers in. Their identification is that of the datagram.
+    whole.add_fragment_header(id, arena);
     Some((whole, count))
 }
 
@@ -324,7 +347,7 @@ pub(crate) fn join(
 mod tests {
     use super::*;
     use alloc::vec;
-    use forebay_base::{Cold, Endpoint, IpVersion, Kind, Piece, TcpFields, cut_ipv4};
+    use forebay_base::{Cold, Endpoint, Kind, Piece, TcpFields, cut_ipv4};
 
     const UDP: u8 = 17;
 
@@ -344,7 +367,7 @@ mod tests {
             buffer.on_piece(*now, packet, plan, arena, drops)
         }
         /// A piece of UDP with bytes of its own. Length of the datagram, if that made it whole.
-        fn piece(&mut self, ip_id: u16, first: u16, len: u16, more: bool) -> Option<u16> {
+        fn piece(&mut self, ip_id: u32, first: u16, len: u16, more: bool) -> Option<u16> {
             let body = vec![first as u8; usize::from(len)];
             let piece = Some(Piece::from_outside(first, more, UDP));
             let cold = Cold { ip_id, piece, body: Some(body.into()), ..Cold::default() };

@@ -18,6 +18,9 @@
 //! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
 //!    fallback, in which senders are TCP. Above the largest code the largest is said.
 //!
+//! Of IPv6, whose routers do not cut, the port cuts what carries a Fragment header, or puts one in:
+//! see [`Ipv6`].
+//!
 //! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4
 //! % apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
 //! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
@@ -53,6 +56,7 @@ mod flows;
 mod params;
 mod rtt;
 
+pub use cut::Ipv6;
 pub use fallback::Fallback;
 pub use params::{KickAssPortParams, Rounding};
 pub use rtt::RttAverage;
@@ -65,7 +69,7 @@ use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time, cut_ipv4};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -133,6 +137,9 @@ pub struct KickAssPort {
     recent: Option<(Recent, Recent)>,
     /// Dither.
     rng: Rng,
+    /// The identification of the next Fragment header that this port puts in; None: it has put in
+    /// none.
+    next_id: Option<u32>,
     pieces: u64,
 }
 
@@ -153,6 +160,7 @@ impl KickAssPort {
             full_sized: FullSized::default(),
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
+            next_id: None,
             pieces: 0,
             params,
             limit,
@@ -236,8 +244,12 @@ impl KickAssPort {
         let will_be_cut = self.params.count_cuts
             && lead_bytes.is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        let cut_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
-        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
+        let cut_bytes =
+            |cut: Cuttable| u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
+        match cuttable.filter(|_| will_be_cut) {
+            Some(cut) => whole_bytes + cut_bytes(cut),
+            None => whole_bytes,
+        }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     fn is_due(
@@ -258,7 +270,7 @@ impl PortScheme for KickAssPort {
         self.catch_up(cx.now, queue);
         let is_full = !self.limit.admits(packet.wire_len(), queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filled(queue), is_full);
-        let cuttable = cut::cuttable(packet, self.params.least_bytes, cx.arena);
+        let cuttable = cut::cuttable(packet, self.params.may_cut(), cx.arena);
         self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
@@ -279,14 +291,20 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filled(queue));
-        let cuttable = cut::cuttable(&packet, self.params.least_bytes, cx.arena);
+        let cuttable = cut::cuttable(&packet, self.params.may_cut(), cx.arena);
         let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
         let code = self.draw(&packet, least, cx.arena);
         let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
-        match cut_ipv4(packet, lead_bytes, cx.arena) {
+        let (rng, next_id) = (&mut self.rng, &mut self.next_id);
+        let insert = || {
+            let id = next_id.unwrap_or_else(|| rng.next_u64() as u32);
+            *next_id = Some(id.wrapping_add(1));
+            id
+        };
+        match cut::cut(packet, lead_bytes, insert, cx.arena) {
             Ok((lead, tail)) => {
                 behind.push(tail);
                 self.pieces += 1;

@@ -10,8 +10,8 @@ use super::protocol::Bundle;
 use super::registry::{Carries, Made, Params, SchemeTraits, Schemes};
 use super::text::shown;
 use super::units::Number;
-use forebay_base::{Rate, Span};
-use forebay_queue::kickass::{Fallback, Rounding, RttAverage};
+use forebay_base::{IpVersion, Rate, Span};
+use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 use forebay_queue::{KickAssPortParams, RateParams, SchemeSpec};
 use serde_json::Value as Json;
 
@@ -52,6 +52,15 @@ choices! {
         /// The mean between its quartiles.
         Trimmed = "trimmed",
     }
+    /// Which packets of IPv6 are cut.
+    pub(super) enum Ipv6Name {
+        /// None.
+        Pass = "pass",
+        /// Those with a Fragment header.
+        Header = "header",
+        /// Those that get one, too.
+        Insert = "insert",
+    }
     /// When ports stop to signal.
     pub(super) enum FallbackName {
         /// While more than half of the limit waits.
@@ -91,8 +100,14 @@ sections! {
             /// same by a hash of the packet, alike in all routers).
             rounding: RoundingName,
             /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
-            /// 1500.
+            /// 1500. With IPv6 none below 612 is.
             least_bytes: u16,
+            /// With `ip_version = 6`, whose routers do not cut (RFC 8200 section 5) and which has no
+            /// DF, which packets are cut: "header" (those that carry a Fragment header, which
+            /// senders of Kick-Ass put into what may be cut; default), "insert" (those, and all
+            /// others of `least_bytes`, into which the port puts one; in the paper) or "pass"
+            /// (none). No link may have more than 8.1 Gbit/s then, but with "pass".
+            ipv6: Ipv6Name,
             /// Count the header that each cut will add when a packet arrives; default true. Without
             /// it a queue stands.
             count_cuts: bool,
@@ -129,15 +144,19 @@ pub(super) const PARAMS: Params<Schemes> = Params {
 
 /// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
 const RATES: (Rate, Rate) = (Rate::clamped(120_000), Rate::mbps(10_000));
+/// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
+const MOST_V6: Rate = Rate::mbps(8100);
 
 /// Links on which a port has something to say.
-fn carries(spec: &SchemeSpec) -> Carries {
-    let least_bytes = match spec {
-        SchemeSpec::KickAss(params) => params.least_bytes,
-        _ => DEFAULT.least_bytes,
+fn carries(spec: &SchemeSpec, version: IpVersion) -> Carries {
+    let params = if let SchemeSpec::KickAss(params) = spec { params } else { &DEFAULT };
+    let least_bytes = params.least_bytes;
+    let rates = match (version, params.ipv6) {
+        (IpVersion::V4, _) | (_, Ipv6::Pass) => RATES,
+        _ => (RATES.0, MOST_V6),
     };
     let why = "no shorter packet is cut (least_bytes)";
-    Carries { by: "Kick-Ass", rates: RATES, mtu_bytes: least_bytes, why }
+    Carries { by: "Kick-Ass", rates, mtu_bytes: least_bytes, why }
 }
 
 fn schema() -> Json {
@@ -206,6 +225,11 @@ pub(super) fn resolve(given: Option<&At<KickAssTable>>) -> Result<KickAssPortPar
             RoundingName::Shared => Rounding::Shared,
         }),
         least_bytes: or(&table.least_bytes, preset.least_bytes),
+        ipv6: table.ipv6.as_ref().map_or(preset.ipv6, |at| match at.value {
+            Ipv6Name::Pass => Ipv6::Pass,
+            Ipv6Name::Header => Ipv6::Header,
+            Ipv6Name::Insert => Ipv6::Insert,
+        }),
         count_cuts: or(&table.count_cuts, preset.count_cuts),
         rtt_average: table.rtt_average.as_ref().map_or(preset.rtt_average, |at| match at.value {
             RttAverageName::Moving => RttAverage::Moving,
@@ -270,6 +294,7 @@ fn all_keys(params: &KickAssPortParams) -> KickAssTable {
         control,
         rounding,
         least_bytes,
+        ipv6,
         count_cuts,
         rtt_average,
         tagged,
@@ -293,6 +318,11 @@ fn all_keys(params: &KickAssPortParams) -> KickAssTable {
             Rounding::Shared => RoundingName::Shared,
         }),
         least_bytes: some(least_bytes),
+        ipv6: some(match ipv6 {
+            Ipv6::Pass => Ipv6Name::Pass,
+            Ipv6::Header => Ipv6Name::Header,
+            Ipv6::Insert => Ipv6Name::Insert,
+        }),
         count_cuts: some(count_cuts),
         rtt_average: some(match rtt_average {
             RttAverage::Moving => RttAverageName::Moving,

@@ -11,7 +11,7 @@ use crate::registry::{
 use crate::text::shown;
 use crate::topology::{Origin, Topology};
 use crate::{Link, LinkDirection, Problem, Scenario};
-use forebay_base::NodeId;
+use forebay_base::{IpVersion, NodeId};
 use forebay_net::{ForwardingSpec, SchemeSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -49,11 +49,11 @@ impl Network {
         }
     }
     /// On which links the scheme of that port can do its work; None: on all.
-    fn carries(&self, from: NodeId, wire: &LinkDirection) -> Option<Carries> {
+    fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carries> {
         let traits = wire.port.as_ref().map_or(self.needed.0, |port| port.line.traits);
         // A host has no scheme.
         let of_router = traits.carries.filter(|_| self.routers.contains_key(&from));
-        of_router.map(|carries| carries(&self.scheme(from, wire)))
+        of_router.map(|carries| carries(&self.scheme(from, wire), version))
     }
     /// What a link carries beyond its MTU, in bytes.
     pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
@@ -228,7 +228,7 @@ impl Scenario {
         for (link, both) in self.links.iter().enumerate() {
             let ends = [(both.a, &both.forward), (both.b, &both.reverse)];
             for (direction, (from, wire)) in ends.into_iter().enumerate() {
-                let carries = network.carries(from, wire);
+                let carries = network.carries(from, wire, self.ip_version);
                 if let Some((key, problem)) = carries.and_then(|carries| misfit(wire, &carries)) {
                     return Some(Unfit { link, direction, key, problem });
                 }

@@ -443,7 +443,7 @@ fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {
     tagged.told(fifteen());
     let stamp = tagged.send();
     let tag = Indicator::of_wire_len(606).unwrap().tag(1, 2);
-    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag)));
+    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag.into())));
 }
 
 /// A packet each ms, 100 ms a round trip: 8 of 100 may be cut, 12.5 ms apart; 2 in TCP mode.

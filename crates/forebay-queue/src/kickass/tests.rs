@@ -21,7 +21,7 @@ fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
     let ends = (end(flow, 5000), end(900, 80));
     let mut packet = Packet::tcp(IpVersion::V4, ends.0, ends.1, fields, bytes - 40);
     packet.set_dont_fragment(false);
-    packet.cold_mut(arena).ip_id = number;
+    packet.cold_mut(arena).ip_id = number.into();
     packet
 }
 
@@ -505,7 +505,7 @@ fn a_whole_port_gives_the_pieces_one_behind_the_other() {
     packets.into_iter().for_each(|packet| port.enqueue(packet, &mut cx).unwrap());
     let out: Vec<Packet> = core::iter::from_fn(|| port.dequeue(&mut cx)).collect();
     let id = |packet: &Packet| packet.cold_part(&arena).unwrap().ip_id;
-    let ids: Vec<u16> = out.iter().map(id).collect();
+    let ids: Vec<u32> = out.iter().map(id).collect();
     assert_eq!((ids, split), (alloc::vec![0, 0, 1, 1], 2));
     let one = [(0, 640, true), (640, 840, false)];
     assert_eq!(shape(&out, &arena), [one, one].concat());
