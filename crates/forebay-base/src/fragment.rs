@@ -351,6 +351,59 @@ mod tests {
         assert_eq!(arena.live(), 0);
     }
 
+    /// 1000 bytes of payload and 20 of TCP, without a Fragment header and with one: 1060 and 1068.
+    #[test]
+    fn ipv6_is_cut_behind_its_fragment_header_or_one_that_is_put_in() {
+        let mut arena = Arena::default();
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let plain = || Packet::tcp(IpVersion::V6, end(1), end(2), TcpFields::default(), 1000);
+        let places = |pieces: &[Packet], arena: &Arena| -> Vec<(u16, u16, bool)> {
+            let of = |piece: &Packet| {
+                assert_eq!((piece.version(), piece.header_len()), (IpVersion::V6, 48));
+                let (offset, more) = place(piece, arena);
+                (offset, piece.payload_len(), more)
+            };
+            pieces.iter().map(of).collect()
+        };
+        let mut atomic = plain();
+        atomic.add_fragment_header(0xdead_beef, &mut arena);
+        atomic.cold_mut(&mut arena).flow_label = 0x12345;
+        atomic.add_fragment_header(1, &mut arena); // it has one
+        assert_eq!((atomic.wire_len(), atomic.ip_header_len(&arena)), (1068, 48));
+        let digest = atomic.digest(&arena);
+        let (a, b) = cut_ipv6(atomic, 576, None, &mut arena).unwrap();
+        let (a, a2) = cut_ipv6(a, 24, Some(5), &mut arena).unwrap();
+        let mut pieces = vec![a, a2, b];
+        assert_eq!(places(&pieces, &arena), [(0, 24, true), (24, 552, true), (576, 444, false)]);
+        for piece in &pieces {
+            let cold = piece.cold_part(&arena).unwrap();
+            assert_eq!((cold.ip_id, cold.flow_label), (0xdead_beef, 0x12345));
+        }
+        let again = arena.reassemble(&mut pieces).unwrap();
+        assert_eq!(again.digest(&arena), digest);
+        arena.free(again);
+        let (a, b) = cut_ipv6(plain(), 576, Some(7), &mut arena).unwrap();
+        let pieces = [a, b];
+        assert_eq!(places(&pieces, &arena), [(0, 576, true), (576, 444, false)]);
+        assert!(pieces.iter().all(|piece| piece.cold_part(&arena).unwrap().ip_id == 7));
+        pieces.into_iter().for_each(|piece| arena.free(piece));
+        // What is refused stays as it was, without a Fragment header.
+        let v4 = fragmentable(&mut arena);
+        let cases = [
+            (plain(), 576, None, CutError::DontFragment),
+            (plain(), 580, Some(7), CutError::Unit),
+            (plain(), 1024, Some(7), CutError::Short),
+            (v4, 576, Some(7), CutError::Version),
+        ];
+        for (packet, payload, insert, reason) in cases {
+            let digest = packet.digest(&arena);
+            let uncut = cut_ipv6(packet, payload, insert, &mut arena).unwrap_err();
+            assert_eq!((uncut.reason, uncut.packet.digest(&arena)), (reason, digest));
+            arena.free(uncut.packet);
+        }
+        assert_eq!(arena.live(), 0);
+    }
+
     /// RFC 791 section 3.1: loose source routing (131) has the copied bit, record route (7) and
     /// the timestamp (68) do not, router alert (148, RFC 2113) does. The second header shrinks
     /// from 36 to 28 bytes.

@@ -347,7 +347,7 @@ pub(crate) fn join(
 mod tests {
     use super::*;
     use alloc::vec;
-    use forebay_base::{Cold, Endpoint, Kind, Piece, TcpFields, cut_ipv4};
+    use forebay_base::{Cold, Endpoint, Kind, Piece, TcpFields, cut_ipv4, cut_ipv6};
 
     const UDP: u8 = 17;
 
@@ -511,6 +511,65 @@ mod tests {
         bench.piece(9, 0, 8, true);
         (0..1000).for_each(|id| assert_eq!(bench.piece(100 + id, 8, 8, true), None));
         assert_eq!(bench.piece(9, 8, 8, false), Some(36));
+    }
+
+    /// A piece of IPv6 with bytes of its own, of that next header.
+    fn piece_v6(bench: &mut Bench, id: u32, next_header: u8, at: (u16, u16, bool)) -> Option<u16> {
+        let (first, len, more) = at;
+        let body = Some(vec![first as u8; usize::from(len)].into());
+        let piece = Some(Piece::from_outside(first, more, next_header));
+        let cold = Cold { ip_id: id, piece, body, ..Cold::default() };
+        let ends = (Addr(1), Addr(2));
+        let packet = Packet::piece(IpVersion::V6, ends, 48 + len, None, cold, &mut bench.arena);
+        let (whole, _) = bench.give(packet)?;
+        let len = whole.wire_len();
+        bench.arena.free(whole);
+        Some(len)
+    }
+
+    /// RFC 8200 section 4.5: pieces belong together by addresses and all 32 bits of the
+    /// identification, whatever their next header; a piece that overlaps ends all (RFC 5722), an
+    /// exact duplicate itself; a piece that is not the last has a multiple of 8 bytes; a datagram
+    /// waits for 60 s. The identification of IPv4 comes round, that of IPv6 does not: no distance
+    /// ends it.
+    #[test]
+    fn pieces_of_ipv6_are_put_together_by_the_rules_of_rfc_8200() {
+        let limits = ReassemblyLimits::of(IpVersion::V6);
+        let mut bench = Bench { buffer: Reassembly::new(limits), ..Bench::default() };
+        let id = 0x0001_0007;
+        assert_eq!(piece_v6(&mut bench, id, UDP, (0, 16, true)), None);
+        assert_eq!(piece_v6(&mut bench, id & 0xffff, UDP, (16, 5, false)), None, "of another");
+        assert_eq!(piece_v6(&mut bench, id, UDP, (0, 16, true)), None, "again");
+        (0..200).for_each(|n| assert_eq!(piece_v6(&mut bench, 900 + n, UDP, (8, 8, true)), None));
+        assert_eq!(piece_v6(&mut bench, id, 60, (16, 5, false)), Some(48 + 21));
+        assert_eq!(bench.dropped(), [(DropReason::PieceDuplicate, 1)]);
+        assert_eq!(piece_v6(&mut bench, 8, UDP, (0, 16, true)), None);
+        assert_eq!(piece_v6(&mut bench, 8, UDP, (8, 16, false)), None);
+        assert_eq!(bench.drops.count(DropReason::PieceOverlap), 2);
+        assert_eq!(piece_v6(&mut bench, 9, UDP, (0, 12, true)), None);
+        assert_eq!(piece_v6(&mut bench, 9, UDP, (65_480, 8, false)), None); // 48 + 65 488
+        assert_eq!(bench.drops.count(DropReason::Malformed), 2);
+        bench.now = Time::from_millis(59_999);
+        assert_eq!(piece_v6(&mut bench, id & 0xffff, UDP, (0, 16, true)), Some(48 + 21));
+        bench.now = Time::from_secs(60);
+        assert_eq!(piece_v6(&mut bench, 999, UDP, (0, 8, true)), None);
+        assert_eq!(bench.drops.count(DropReason::LeadingMissing), 200);
+    }
+
+    /// A router that is not the source has put the Fragment headers in: the segment has one, too.
+    #[test]
+    fn a_segment_of_ipv6_keeps_the_identification_of_its_pieces() {
+        let mut bench = Bench::default();
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let packet = Packet::tcp(IpVersion::V6, end(1), end(2), TcpFields::default(), 1000);
+        let (lead, tail) = cut_ipv6(packet, 400, Some(0xabcd_ef01), &mut bench.arena).unwrap();
+        assert!(bench.give(tail).is_none());
+        let (whole, pieces) = bench.give(lead).expect("it is whole");
+        let id = whole.cold_part(&bench.arena).map(|cold| cold.ip_id);
+        assert_eq!((whole.kind(), whole.payload_len(), pieces), (Kind::Tcp, 1000, 2));
+        assert_eq!(id, Some(0xabcd_ef01));
+        bench.arena.free(whole);
+        assert!(bench.is_empty());
     }
 
     fn segment(seq: u32, arena: &mut Arena) -> (Packet, Packet) {

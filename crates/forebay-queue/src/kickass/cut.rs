@@ -101,7 +101,8 @@ fn cuttable_v6(
     if !leads && packet.wire_len() < least_bytes.max(LEAST_V6_BYTES) {
         return None;
     }
-    let payload_bytes = packet.wire_len() - packet.ip_header_len(arena);
+    // What a leading piece can have, which is no longer than the packet was: links have an MTU.
+    let payload_bytes = packet.wire_len() - PIECE_BYTES;
     let cut_bytes = PIECE_BYTES + if inserts { FRAGMENT_HEADER_BYTES } else { 0 };
     Some(Cuttable { payload_bytes, leads, cut_bytes })
 }

@@ -302,10 +302,10 @@ impl Path {
         self.record_new_data(cx.now, len, cx.counters);
         let mut packet = self.fast_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
+        self.fragmentable(cx, &mut packet, arena, ip); // which may lengthen it
         if let Some(rate) = pacing {
             self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
         }
-        self.fragmentable(cx, &mut packet, arena, ip);
         self.fast.renew_send_limit(&self.sender);
         packet
     }
