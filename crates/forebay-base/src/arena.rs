@@ -117,7 +117,8 @@ impl<T> Slab<T> {
     #[inline(always)]
     fn insert(&mut self, value: T) -> u32 {
         let at = self.free.pop().unwrap_or_else(|| self.add());
-        self.slots[at as usize] = Slot::Taken(value);
+        // The slot is free: there is nothing to drop.
+        core::mem::forget(core::mem::replace(&mut self.slots[at as usize], Slot::Taken(value)));
         at
     }
     #[cold]
@@ -126,13 +127,15 @@ impl<T> Slab<T> {
         self.slots.push(Slot::Free);
         (self.slots.len() - 1) as u32
     }
-    /// Free a slot where it is.
+    /// Free a slot where it is. Gives what `last` reads of it.
     #[inline]
-    fn end(&mut self, at: u32) {
+    fn end<R>(&mut self, at: u32, last: impl FnOnce(&T) -> R) -> R {
         let slot = &mut self.slots[at as usize];
-        assert!(matches!(slot, Slot::Taken(_)), "handle freed twice");
+        let Slot::Taken(value) = slot else { panic!("handle freed twice") };
+        let read = last(value);
         *slot = Slot::Free;
         self.free.push(at);
+        read
     }
     #[inline]
     fn remove(&mut self, at: u32) -> T {
@@ -204,14 +207,26 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let piece = self.colds.get(handle.slot()).piece;
-        self.colds.end(handle.slot());
-        let Some(datagram) = piece.and_then(|p| p.datagram) else { return };
-        let shared = self.datagrams.get_mut(datagram.slot());
+        let datagram = self.colds.end(handle.slot(), |cold| cold.piece?.datagram);
+        if let Some(datagram) = datagram {
+            self.end_piece(datagram);
+        }
+    }
+    /// A piece of a datagram has ended; with the last one the datagram ends, where it is.
+    #[inline]
+    fn end_piece(&mut self, at: Handle) {
+        let shared = self.datagrams.get_mut(at.slot());
         shared.pieces -= 1;
-        if shared.pieces == 0 {
-            let whole = self.remove_datagram(datagram).whole;
-            self.free(whole);
+        if shared.pieces > 0 {
+            return;
+        }
+        let (cold, name) =
+            self.datagrams.end(at.slot(), |shared| (shared.whole.cold(), shared.name));
+        if let Some(named) = &mut self.named {
+            named.remove(&name);
+        }
+        if cold != Handle::NONE {
+            self.free_cold(cold);
         }
     }
     fn remove_datagram(&mut self, at: Handle) -> Datagram {
@@ -221,6 +236,7 @@ impl Arena {
         }
         datagram
     }
+    #[inline(always)] // as `Slab::insert`
     fn insert_datagram(&mut self, datagram: Datagram) -> Handle {
         let name = datagram.name;
         let at = Handle::of_slot(self.datagrams.insert(datagram));
@@ -259,6 +275,7 @@ impl Arena {
         Some(whole)
     }
     /// Share `whole` between `pieces` pieces to be made.
+    #[inline]
     pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> Handle {
         let name = self.next_name;
         self.next_name += 1;

@@ -87,12 +87,22 @@ pub fn payload_within(mtu: u16, packet: &Packet, arena: &Arena) -> u16 {
 ///
 /// The pieces of a TCP segment share it. Those of what is known by its bytes have their part of
 /// these; the reserved flag of its header is cleared, as Linux does.
+#[inline]
 pub fn cut_ipv4(
     packet: Packet,
     first_payload: u16,
     arena: &mut Arena,
 ) -> Result<(Packet, Packet), Uncut> {
-    cut(packet, first_payload, (IpVersion::V4, None), arena)
+    let payload = packet.wire_len() - packet.ip_header_len(arena);
+    let version = (IpVersion::V4, false);
+    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
+        return Err(Uncut { packet, reason });
+    }
+    let is_plain = payload + IPV4_HEADER_BYTES == packet.wire_len();
+    if packet.kind() == Kind::Tcp && is_plain {
+        return Ok(cut_segment(packet, (first_payload, payload - first_payload), arena));
+    }
+    Ok(cut_any(packet, first_payload, arena))
 }
 
 /// The same for an IPv6 packet that carries a Fragment header: a TCP segment, or a piece. `insert`
@@ -102,55 +112,75 @@ pub fn cut_ipv4(
 /// Payload is what stands behind the Fragment header. Both pieces have its identification and next
 /// header, and the packet's addresses, traffic class, flow label and hop limit.
 pub fn cut_ipv6(
-    packet: Packet,
+    mut packet: Packet,
     first_payload: u16,
     insert: Option<u32>,
     arena: &mut Arena,
 ) -> Result<(Packet, Packet), Uncut> {
     let insert = insert.filter(|_| packet.kind() == Kind::Tcp && packet.dont_fragment());
-    cut(packet, first_payload, (IpVersion::V6, insert), arena)
-}
-
-fn cut(
-    mut packet: Packet,
-    first_payload: u16,
-    (version, insert): (IpVersion, Option<u32>),
-    arena: &mut Arena,
-) -> Result<(Packet, Packet), Uncut> {
-    let inserts = insert.is_some();
-    if let Some(reason) = reason_against(&packet, first_payload, (version, inserts), arena) {
+    let payload = packet.wire_len() - packet.ip_header_len(arena);
+    let version = (IpVersion::V6, insert.is_some());
+    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
         return Err(Uncut { packet, reason });
     }
     if let Some(id) = insert {
         packet.add_fragment_header(id, arena);
     }
+    Ok(cut_any(packet, first_payload, arena))
+}
+
+/// A TCP segment without IP options: most packets. Its pieces get what they need and no more.
+#[inline(always)] // its pieces are made where the caller wants them
+fn cut_segment(packet: Packet, (first, second): (u16, u16), arena: &mut Arena) -> (Packet, Packet) {
+    let (dscp, ip_id) = packet.cold_part(arena).map_or((0, 0), |cold| (cold.dscp, cold.ip_id));
+    let mut lead = packet.piece_of_segment(first, true);
+    let mut tail = packet.piece_of_segment(second, false);
+    let datagram = Some(arena.share(packet, 2));
+    let mut cold = |offset, more| {
+        let piece = Some(Piece { offset, more, protocol: TCP_PROTOCOL, datagram });
+        arena.insert(Cold { dscp, ip_id, piece, ..Cold::default() })
+    };
+    lead.set_cold(cold(0, true));
+    tail.set_cold(cold(first, false));
+    (lead, tail)
+}
+
+/// Any packet.
+#[inline(never)]
+fn cut_any(packet: Packet, first_payload: u16, arena: &mut Arena) -> (Packet, Packet) {
     let payload = packet.wire_len() - packet.ip_header_len(arena);
     let source = Source::take(packet, arena);
     let first = source.piece(0, first_payload, true, source.options, arena);
     let (options, more) = (copied(&source.options), source.place.more);
     let second = source.piece(first_payload, payload - first_payload, more, options, arena);
-    Ok((first, second))
+    (first, second)
 }
 
+#[inline]
 fn reason_against(
     packet: &Packet,
-    first_payload: u16,
+    (first_payload, payload): (u16, u16),
     (version, inserts): (IpVersion, bool),
     arena: &Arena,
 ) -> Option<CutError> {
-    let payload = packet.wire_len() - packet.ip_header_len(arena);
-    let refused = [
-        (packet.version() != version, CutError::Version),
-        (packet.dont_fragment() && !inserts, CutError::DontFragment),
-        (first_payload == 0 || !first_payload.is_multiple_of(PIECE_UNIT_BYTES), CutError::Unit),
-        (payload <= first_payload, CutError::Short),
-    ];
-    let reason = refused.iter().find(|(refuse, _)| *refuse).map(|&(_, reason)| reason);
-    reason.or_else(|| {
-        let header = u32::from(piece_header_len(version));
-        let end = header + u32::from(place_of(packet, arena).offset) + u32::from(payload);
-        (end > u32::from(u16::MAX)).then_some(CutError::Length)
-    })
+    if packet.version() != version {
+        return Some(CutError::Version);
+    }
+    if packet.dont_fragment() && !inserts {
+        return Some(CutError::DontFragment);
+    }
+    if first_payload == 0 || !first_payload.is_multiple_of(PIECE_UNIT_BYTES) {
+        return Some(CutError::Unit);
+    }
+    if payload <= first_payload {
+        return Some(CutError::Short);
+    }
+    if packet.kind() == Kind::Tcp && !inserts {
+        return None; // it begins its datagram
+    }
+    let header = u32::from(piece_header_len(version));
+    let end = header + u32::from(place_of(packet, arena).offset) + u32::from(payload);
+    (end > u32::from(u16::MAX)).then_some(CutError::Length)
 }
 
 /// Length of the headers of a piece without options, in bytes.
@@ -282,6 +312,7 @@ mod tests {
     use super::*;
     use crate::ids::Endpoint;
     use crate::packet::TcpFields;
+    use crate::{Rng, Stream};
     use alloc::vec;
     use alloc::vec::Vec;
 
@@ -321,6 +352,51 @@ mod tests {
         assert_eq!(again.digest(&arena), digest);
         arena.free(again);
         assert_eq!(arena.live(), 0);
+    }
+
+    /// Two ways lead to the same pieces.
+    #[test]
+    fn a_segment_is_cut_as_any_packet_is() {
+        let mut rng = Rng::new(1, Stream::Test, 0);
+        let mut arena = Arena::default();
+        for _ in 0..2_000 {
+            let make = |arena: &mut Arena, rng: &mut Rng| {
+                let end = |n: u64| Endpoint { addr: Addr(n as u32), port: (n >> 32) as u16 };
+                let (n, m) = (rng.below(1 << 48), rng.below(1 << 48));
+                let timestamps = (n % 2 == 0).then_some((n as u32, m as u32));
+                let tcp = TcpFields { seq: n as u32, timestamps, ..TcpFields::default() };
+                let len = 24 + (m % 1_400) as u16;
+                let mut whole = Packet::tcp(IpVersion::V4, end(n), end(m), tcp, len);
+                whole.set_dont_fragment(false);
+                whole.set_ttl(n as u8);
+                whole.set_ecn([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(m % 4) as usize]);
+                whole.set_left_host_at(Time::from_nanos(m));
+                whole.set_stamp(Time::from_nanos(n));
+                if n % 8 > 0 {
+                    let cold = whole.cold_mut(arena);
+                    (cold.ip_id, cold.dscp) = (n as u16, (m % 64) as u8);
+                }
+                whole
+            };
+            let seed = rng.clone();
+            let one = make(&mut arena, &mut rng);
+            let other = make(&mut arena, &mut seed.clone());
+            let payload = one.wire_len() - IPV4_HEADER_BYTES;
+            let first = 8 * (1 + rng.below(u64::from((payload - 1) / 8)) as u16);
+            let (a, b) = cut_ipv4(one, first, &mut arena).unwrap();
+            let (c, d) = cut_any(other, first, &mut arena);
+            for (one, other) in [(&a, &c), (&b, &d)] {
+                let seen = |p: &Packet| (p.digest(&arena), p.left_host_at(), p.stamp(), p.ports());
+                assert_eq!(seen(one), seen(other));
+                assert_eq!((one.wire_len(), one.header_len()), (other.wire_len(), 20));
+                let [one, other] = [one, other].map(|p| p.cold_part(&arena).unwrap().clone());
+                let place = |cold: &Cold| cold.piece.map(|p| (p.offset, p.more, p.protocol));
+                assert_eq!(place(&one), place(&other));
+                assert_eq!(Cold { piece: None, ..one }, Cold { piece: None, ..other });
+            }
+            [a, b, c, d].into_iter().for_each(|piece| arena.free(piece));
+            assert_eq!(arena.live(), 0);
+        }
     }
 
     #[test]

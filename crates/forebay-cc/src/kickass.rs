@@ -24,12 +24,18 @@
 //!    packets): 600 to 611 bytes tell routers the RTT (section II-B2);
 //! 8. after a pause longer than max(1 s, 3 srtt), a flow begins anew.
 //!
+//! Rule 9, with `keep_window`: a router on trial says a rate below what TCP mode has, and falls
+//! back again. After a stay in KA mode of at most max(2 s, 16 srtt) the window W that TCP mode had
+//! before it stands: in 4 `ssthresh = max(R srtt, W)`, to which slow start leads, and in 5 the
+//! back-off is from W where less was in flight.
+//!
 //! After a deep fall of R the window of 3 lets nothing leave until most of what was sent before has
 //! arrived.
 //!
 //! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
-//! flight among them; on 2 in TCP mode once a code was seen. It saves pieces: a cut costs 20 bytes,
-//! 58 on Ethernet, and a packet in two pieces is lost twice as often.
+//! flight among them; on 2 in TCP mode once a code was seen, where indicators are a second apart.
+//! It saves pieces: a cut costs 20 bytes, 58 on Ethernet, and a packet in two pieces is lost twice
+//! as often.
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
@@ -83,6 +89,9 @@ const STALE_RTTS: u64 = 3;
 const WINDOW_SHARE: f64 = 1.25;
 const WINDOW_SEGMENTS: u64 = 2;
 const LEAST_WINDOW_SEGMENTS: u64 = 4;
+/// Rule 9: a stay in KA mode of at most this much was a trial.
+const TRIAL_TIME: Span = Span::from_secs(2);
+const TRIAL_RTTS: u64 = 16;
 
 /// Why a flow is in TCP mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +175,8 @@ struct Cold {
     agreement: Agreement,
     delivery: Delivery,
     df: DfWatch,
+    /// Rule 9: when KA mode began, and W in bytes.
+    before: Option<(Time, u64)>,
 }
 
 impl KickAss {
@@ -198,6 +209,7 @@ impl KickAss {
                 agreement: Agreement::default(),
                 delivery: Delivery::default(),
                 df: DfWatch::default(),
+                before: None,
                 init,
             }),
         }
@@ -252,32 +264,43 @@ impl KickAss {
         now.since(self.heard_at) > least
     }
 
-    fn enter_ka(&mut self) {
+    fn enter_ka(&mut self, now: Time) {
+        if self.mode != Mode::Ka && self.cold.settings.keep_window {
+            self.cold.before = Some((now, self.tcp.limits().cwnd_bytes));
+        }
         self.mode = Mode::Ka;
         self.set_limits();
     }
+    /// Rule 9: W where KA mode was a trial, in bytes; 0: it was not.
+    fn window_before(&mut self, now: Time) -> u64 {
+        let trial = TRIAL_TIME.max(self.rtt() * TRIAL_RTTS);
+        let before = self.cold.before.take().filter(|&(at, _)| now.since(at) <= trial);
+        before.map_or(0, |(_, cwnd_bytes)| cwnd_bytes)
+    }
     /// Rule 4: to TCP mode without a loss.
-    fn leave_silently(&mut self) {
+    fn leave_silently(&mut self, now: Time) {
         let least = 2 * self.mss_bytes();
         if let (Mode::Ka, Some(rate)) = (self.mode, self.rate) {
             let cwnd = (self.bdp_bytes(rate) as u64).clamp(least, Limits::MAX_CWND_BYTES);
-            *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, cwnd);
+            let ssthresh = self.window_before(now).max(cwnd);
+            *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         }
         if self.mode != Mode::Tcp(Reason::None) {
             self.mode = Mode::Tcp(Reason::Signal);
         }
         self.cold.agreement.forget();
     }
-    /// Rule 5: a loss in KA mode. What the flow had in flight is the window that TCP backs off
-    /// from.
-    fn leave_on_loss(&mut self, flight_bytes: u64) {
+    /// Rule 5: a loss in KA mode. What the flow had in flight, or W, is the window that TCP backs
+    /// off from: that window.
+    fn leave_on_loss(&mut self, now: Time, flight_bytes: u64) -> u64 {
         let most = self.limits.cwnd_bytes;
-        let cwnd = flight_bytes.clamp(self.mss_bytes(), most);
+        let cwnd = flight_bytes.clamp(self.mss_bytes(), most).max(self.window_before(now));
         let ssthresh = (cwnd / 2).max(2 * self.mss_bytes());
         *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         self.mode = Mode::Tcp(Reason::Loss);
         self.heard = false;
         self.cold.agreement.forget();
+        cwnd
     }
     /// Rule 8.
     fn begin_anew(&mut self) {
@@ -285,7 +308,7 @@ impl KickAss {
             *self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
         }
         self.mode = Mode::Tcp(Reason::None);
-        self.rate = None;
+        (self.rate, self.cold.before) = (None, None);
         self.cold.agreement.forget();
     }
 
@@ -319,7 +342,7 @@ impl KickAss {
         self.count_from(now);
         self.heard = true;
         if self.explicit && code == Code::MIN {
-            self.leave_silently();
+            self.leave_silently(now);
             return true;
         }
         let Cold { settings, agreement, delivery, .. } = &mut *self.cold;
@@ -327,7 +350,7 @@ impl KickAss {
         let rate = if settings.agree { agreement.admit(now, told, current, rtt) } else { told };
         self.rate = Some(delivery.plausible(rate, settings, least_bps));
         if mode != Mode::Tcp(Reason::Loss) {
-            self.enter_ka();
+            self.enter_ka(now);
         }
         true
     }
@@ -341,11 +364,13 @@ impl KickAss {
     fn stamp_data(&mut self, now: Time, next: &NextPacket) -> Stamp {
         let rtt = self.rtt();
         let cold = &mut *self.cold;
+        let thins = cold.settings.clear_per_rtt > 0;
+        let rare = thins && self.mode != Mode::Ka;
         if cold.code.is_some()
             && !next.retransmission
             && let Some(srtt) = self.srtt
             && let Some(indicator) =
-                cold.indicators.next(now, srtt, cold.settings.dither_indicators)
+                cold.indicators.next(now, srtt, cold.settings.dither_indicators, rare)
         {
             let (src, dst) = (next.src.0, next.dst.0);
             let tag = indicator.tag(src, dst);
@@ -366,7 +391,6 @@ impl KickAss {
         if next.version == IpVersion::V6 && next.retransmission {
             return Stamp::default();
         }
-        let thins = cold.settings.clear_per_rtt > 0;
         let most = match self.mode {
             _ if wary => Some(CLEAR_IF_WARY),
             Mode::Tcp(_) if thins && cold.code.is_some() => Some(CLEAR_IN_TCP),
@@ -425,7 +449,7 @@ impl Controller for KickAss {
         let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
         if !counts && waits && self.is_silent(now) {
-            self.leave_silently();
+            self.leave_silently(now);
             self.count_from(now);
         }
         if self.mode == Mode::Ka {
@@ -433,7 +457,7 @@ impl Controller for KickAss {
         }
         self.tcp.on_ack(now, ack);
         if self.has_caught_up(ack) {
-            self.enter_ka();
+            self.enter_ka(now);
         }
     }
 
@@ -447,11 +471,13 @@ impl Controller for KickAss {
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
         self.cold.df.on_event();
+        let mut event = *event;
         if self.mode == Mode::Ka {
-            self.leave_on_loss(event.flight_size_bytes);
+            let window = self.leave_on_loss(now, event.flight_size_bytes);
+            event.flight_size_bytes = event.flight_size_bytes.max(window);
             self.count_from(now);
         }
-        self.tcp.on_congestion(now, event);
+        self.tcp.on_congestion(now, &event);
     }
 
     fn on_recovered(&mut self, now: Time, end: &Recovered) {
@@ -462,11 +488,13 @@ impl Controller for KickAss {
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
         self.cold.df.on_event();
+        let mut timeout = *timeout;
         if self.mode == Mode::Ka {
-            self.leave_on_loss(timeout.flight_size_bytes);
+            let window = self.leave_on_loss(now, timeout.flight_size_bytes);
+            timeout.flight_size_bytes = timeout.flight_size_bytes.max(window);
             self.count_from(now);
         }
-        self.tcp.on_rto(now, timeout);
+        self.tcp.on_rto(now, &timeout);
     }
 
     fn on_spurious(&mut self, now: Time) {

@@ -34,6 +34,7 @@ pub mod ledbat;
 pub mod newreno;
 pub mod pcc;
 pub mod rcp;
+pub mod sprout;
 pub mod vegas;
 pub mod verus;
 

@@ -229,8 +229,7 @@ impl Feedback for RcpEcho {
 mod tests {
     use super::*;
     use crate::controller::CongestionCause;
-    use crate::testbed::{MSS, ack, congestion, init, ms, next_packet, sent};
-    use forebay_base::Ecn;
+    use crate::testbed::{MSS, ack, congestion, datagram, init, ms, next_packet, sent};
 
     const NOW: Time = Time::from_secs(1);
 
@@ -354,19 +353,6 @@ mod tests {
             echo.fill(NOW, &mut options);
             Grant::find(&options)
         };
-        fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
-            let (payload_bytes, ecn) = (MSS as u32, Ecn::NotEct);
-            DatagramView {
-                payload_bytes,
-                wire_len: 1500,
-                pieces: 1,
-                dont_fragment: true,
-                ip_id: 0,
-                ecn,
-                options,
-                in_order: false,
-            }
-        }
         let asks = |rate| {
             let mut options = OptionList::EMPTY;
             Request { rate, rtt: None }.push(&mut options).unwrap();

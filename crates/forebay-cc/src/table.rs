@@ -11,6 +11,7 @@
 use crate::controller::{Controller, Init};
 use crate::feedback::Feedback;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use forebay_base::{ParamError, head_comment};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,15 @@ macro_rules! algorithms {
                 })?)*
                 AnyFeedback::None
             }
+            /// Makes the receiver halves of many paths. They share what depends on the parameters
+            /// alone and costs much to make.
+            pub fn feedback_maker(&self) -> Arc<dyn Fn() -> AnyFeedback + Send + Sync> {
+                $($(if let Spec::$Variant(params) = self {
+                    let first = crate::$module::$Receiver::new(params);
+                    return Arc::new(move || AnyFeedback::$Receiver(first.clone()));
+                })?)*
+                Arc::new(|| AnyFeedback::None)
+            }
         }
         impl AnyController {
             /// The machine itself behind a trait object, without the enum around it.
@@ -152,6 +162,8 @@ algorithms! { $
         "Sends at the rate that routers say by where they cut packets in two; TCP where none does.";
     Verus verus: "verus", "Verus", "doi:10.1145/2785956.2787498",
         "Learns which delay follows from which window, and steers the delay every 5 ms.";
+    Sprout sprout with SproutReceiver: "sprout", "Sprout", "doi:10.5555/2482626.2482670",
+        "Sends what the receiver forecasts with 95 % certainty to leave the queue within 100 ms.";
 }
 
 impl Spec {

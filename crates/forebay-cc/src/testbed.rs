@@ -3,7 +3,8 @@
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, NextPacket, RttView, Sent,
 };
-use forebay_base::{Addr, IpVersion, Rng, Span, Stream, Time};
+use crate::feedback::DatagramView;
+use forebay_base::{Addr, Ecn, IpVersion, OptionList, Rng, Span, Stream, Time};
 
 /// Segment of the tests: divisible by 4, so that CSS loses no fraction.
 pub(crate) const MSS: u64 = 1460;
@@ -73,6 +74,20 @@ pub(crate) fn next_packet() -> NextPacket {
         version: IpVersion::V4,
         src: Addr(1),
         dst: Addr(2),
+    }
+}
+
+/// A datagram without payload that came whole.
+pub(crate) fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
+    DatagramView {
+        payload_bytes: 0,
+        wire_len: 40,
+        pieces: 1,
+        dont_fragment: true,
+        ip_id: 0,
+        ecn: Ecn::NotEct,
+        options,
+        in_order: false,
     }
 }
 

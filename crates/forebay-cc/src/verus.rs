@@ -27,20 +27,32 @@
 //! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
 //! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
-//! slow start ends early (`slow_start`); where the window is at its bottom for 2 s and delays stay
-//! above `R D_min`, others fill the queue, and the window is CUBIC's until a refresh finds the
-//! queue empty (`coexist`).
+//! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
+//! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
+//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
+//! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
-//! code: with the paper's words the loop is open. f is isotonic and has an inverse; the paper
-//! interpolates by a spline that may fall, the authors' code smooths by one. The authors' code runs
-//! R's test one epoch late, and starts over where its curve has no window for D_est. It does not
-//! retransmit; here the transport does, with its own timeout. A flow whose application has nothing
-//! to send does not raise D_est. What an epoch has not sent is not sent in the next one.
+//! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
+//! least, too. f is isotonic and has an inverse; the paper interpolates by a spline that may fall.
+//! Slow start ends at 500 ms, too, as in the authors' code. The timer of rule 7 runs from the
+//! packet's departure, the paper's from the time that it is missing, and needs no later packet to
+//! have arrived. A flow whose application has nothing to send does not raise D_est, and teaches the
+//! profile nothing; nor does a packet that left under another window than W (a drain, CUBIC's).
+//! What an epoch has not sent is not sent in the next one. Timeouts and retransmissions are the
+//! transport's.
+//!
+//! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
+//! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
+//! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
+//! spline, for which f stands; a new slow start where that spline has no window for D_est; its timer
+//! of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no retransmission.
 
+mod bound;
 mod profile;
 mod refresh;
 mod rules;
+mod series;
 
 pub use rules::{Params, Preset, SlowStartEnd};
 
@@ -52,6 +64,7 @@ use crate::cubic::{self, Cubic};
 use crate::hystart::{SlowStart, SlowStartKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use bound::Bound;
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{LEAST_POINTS, Profile};
 use refresh::Refresh;
@@ -76,15 +89,27 @@ const RATCHET_MS: f64 = 10.0;
 /// The authors' code: a loss in slow start leaves the profile of these windows, or of those below
 /// the window that lost.
 const KEPT_WINDOWS: u64 = 100;
-/// The window is at its bottom.
+/// The authors' code: a loss that leaves a window of so many packets does not end slow start.
+const TOO_EARLY: f64 = 20.0;
+/// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
-/// So long with delays above `R D_min`, and others fill the queue.
-const FOREIGN: Span = Span::from_secs(2);
+/// No delay below this multiple of `R D_min` for so long, and others fill the queue. Flows of Verus
+/// among themselves stay below it.
+const FAR: f64 = 1.5;
+const FOREIGN: Span = Span::from_secs(5);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
+/// Beside w_p in a tag: this packet teaches the profile nothing.
+const NO_LESSON: u64 = 1 << 63;
+
 fn ms(span: Span) -> f64 {
     span.as_nanos() as f64 / 1e6
+}
+
+/// The window under which a packet left, in packets.
+fn w_p(tag: Tag) -> f64 {
+    (tag.0 & !NO_LESSON) as f64
 }
 
 /// The sender of one path.
@@ -108,6 +133,8 @@ struct State {
     slow_start: Option<SlowStart>,
     /// Rule 6.
     recovering: bool,
+    /// The application had less to send in the last epoch than was allowed, by half.
+    idle: bool,
     /// When the next epoch begins, unless nothing asks for one.
     next_epoch: Time,
     next_fit: Time,
@@ -120,8 +147,10 @@ struct State {
     d_rtt_ms: f64,
     profile: Profile,
     refresh: Refresh,
-    /// Since when the window is at its bottom below a queue of others.
+    /// Since when the set point is at its bottom below a queue of others.
     foreign_since: Option<Time>,
+    /// Where the buffer is shallow.
+    bound: Option<Bound>,
     /// The window while others fill the queue.
     competing: Option<Cubic>,
 }
@@ -131,7 +160,10 @@ impl Verus {
     pub fn new(params: &Params, init: Init) -> Verus {
         let rules = params.rules();
         let mut rng: Rng = init.rng.clone();
-        let window = init.initial_window_bytes as f64 / f64::from(init.mss_bytes);
+        let window = match params.preset {
+            Preset::Recommended => init.initial_window_bytes as f64 / f64::from(init.mss_bytes),
+            Preset::Paper | Preset::Authors => 1.0,
+        };
         let kind = match rules.slow_start {
             SlowStartEnd::Early => SlowStartKind::HystartPlusPlus,
             SlowStartEnd::Late => SlowStartKind::Standard,
@@ -148,6 +180,7 @@ impl Verus {
                 pacing_rate: None,
                 slow_start: Some(slow_start),
                 recovering: false,
+                idle: false,
                 next_epoch: Time::ZERO + first,
                 next_fit: Time::ZERO,
                 last_ack: Time::ZERO,
@@ -159,6 +192,7 @@ impl Verus {
                 profile: Profile::new(rules.profile_cap, rules.idle_cap),
                 refresh: Refresh::new(rng),
                 foreign_since: None,
+                bound: rules.loss_bound.then(|| Bound::new(init.clone())),
                 competing: None,
                 rules,
                 init,
@@ -170,6 +204,12 @@ impl Verus {
 impl State {
     fn mss_bytes(&self) -> f64 {
         f64::from(self.init.mss_bytes)
+    }
+    /// The label of a packet that leaves now: its window. Where that is not the one in force, or the
+    /// application has less to send, its delay says nothing of the window.
+    fn tag(&self) -> Tag {
+        let other = self.competing.is_some() || self.refresh.is_draining() || self.idle;
+        Tag(self.window as u64 | if other { NO_LESSON } else { 0 })
     }
     /// F, in packets.
     fn in_flight(&self) -> f64 {
@@ -221,8 +261,11 @@ impl State {
         if self.recovering {
             return;
         }
-        self.recovering = true;
         let window = self.window.min(self.rules.m * w_p);
+        if self.slow_start.is_some() && self.rules.authors && window <= TOO_EARLY {
+            return self.set_window(window);
+        }
+        self.recovering = true;
         if self.slow_start.is_some() {
             if self.rules.authors {
                 self.profile.forget_from((w_p as u64).max(KEPT_WINDOWS));
@@ -235,8 +278,8 @@ impl State {
     }
 
     /// A packet came back.
-    fn on_delay(&mut self, now: Time, w_p: f64, sample: Span) {
-        let delay_ms = ms(sample);
+    fn on_delay(&mut self, now: Time, tag: Tag, sample: Span) {
+        let (w_p, delay_ms) = (w_p(tag), ms(sample));
         self.last_ack = now;
         self.d_rtt_ms = match self.d_rtt_ms > 0.0 {
             true => self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms),
@@ -252,11 +295,11 @@ impl State {
         if self.recovering {
             self.set_window(self.window + 1.0 / self.window);
             self.d_est_ms = self.d_est_ms.min(self.profile.delay_ms(self.window));
-        } else if self.competing.is_none() && !self.refresh.is_draining() {
+        } else if tag.0 & NO_LESSON == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
-        let late = delay_ms > LATE_FACTOR * self.d_min_ms || delay_ms > LATE_MS;
-        if self.slow_start.is_some() && late {
+        let late = delay_ms > LATE_FACTOR * self.d_min_ms && !self.rules.authors;
+        if self.slow_start.is_some() && (late || delay_ms > LATE_MS) {
             self.recovering = true;
             self.leave_slow_start(now, self.rules.m * w_p);
         }
@@ -281,9 +324,13 @@ impl State {
         let Rules { alpha, down_ms, up_ms, authors, .. } = self.rules;
         let d_max_ms = alpha * before_ms + (1.0 - alpha) * delay_ms;
         self.d_max_ms = Some(d_max_ms);
-        let idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
+        self.idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
+        if self.refresh.is_quiet(now) {
+            return false;
+        }
+        let tested_ms = if authors { before_ms } else { d_max_ms };
         let mut hold = false;
-        if d_max_ms > self.ceiling_ms() {
+        if tested_ms > self.ceiling_ms() {
             self.d_est_ms = (self.d_est_ms - up_ms).max(self.d_min_ms);
             if self.d_est_ms <= self.d_min_ms {
                 hold = self.in_flight() >= BOTTOM;
@@ -293,7 +340,7 @@ impl State {
             }
         } else if d_max_ms - before_ms > GROWTH_MS {
             self.d_est_ms = (self.d_est_ms - down_ms).max(self.d_min_ms);
-        } else if !idle {
+        } else if !self.idle {
             self.d_est_ms += up_ms;
         }
         let top_ms = self.profile.delay_ms(self.profile.reach() as f64);
@@ -305,23 +352,28 @@ impl State {
         if now >= self.next_fit && self.rules.update.is_some() {
             self.fit(now);
         }
+        let least_ms = self.delays_ms.iter().copied().min_by(f64::total_cmp);
         let hold = self.move_set_point(now);
         let window = match self.rules.fractional {
             true => self.profile.exact_window(self.d_est_ms),
             false => self.profile.window(self.d_est_ms) as f64,
         };
         self.set_window(window);
-        if self.rules.refresh {
+        if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
+            self.set_window(most);
+            let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
+            self.d_est_ms = self.d_est_ms.min(highest_ms);
+        }
+        if self.rules.refresh || self.competing.is_some() {
             let d_max_ms = self.d_max_ms.unwrap_or(self.d_min_ms);
             if let Some(least_ms) =
                 self.refresh.on_epoch(now, d_max_ms, self.d_min_ms, self.d_rtt_ms)
             {
-                self.d_min_ms = least_ms;
                 self.on_refreshed(least_ms);
             }
         }
         if self.rules.coexist {
-            self.look_for_others(now);
+            self.look_for_others(now, least_ms);
         }
         if hold {
             (self.credits, self.carry) = (0, 0.0);
@@ -358,10 +410,18 @@ impl State {
         Rate::clamped((bits * 1e3 / ms) as u64)
     }
 
-    /// Others keep the queue beyond the ceiling while the window is at its bottom.
-    fn look_for_others(&mut self, now: Time) {
-        let over = self.d_max_ms.is_some_and(|d_max_ms| d_max_ms > self.ceiling_ms());
-        if !over || self.window > BOTTOM || self.refresh.is_draining() || self.competing.is_some() {
+    /// Nothing has come back for a round trip: the path is down.
+    fn is_silent(&self, now: Time) -> bool {
+        ms(now.since(self.last_ack)) > self.d_rtt_ms
+    }
+
+    /// Others keep the queue far beyond the ceiling while the set point is at its bottom. `least_ms`
+    /// is the smallest delay of this epoch, if it had one.
+    fn look_for_others(&mut self, now: Time, least_ms: Option<f64>) {
+        let far_ms = FAR * self.ceiling_ms();
+        let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);
+        let below = least_ms.is_some_and(|least_ms| least_ms <= far_ms);
+        if below || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
             self.foreign_since = None;
             return;
         }
@@ -378,10 +438,11 @@ impl State {
         }
     }
 
-    /// The path was drained, and this is what it costs when it is empty.
+    /// The path was drained of what this flow had in it. What delay is left is the path's, or that
+    /// of a queue of others: both are what R applies to from now on.
     fn on_refreshed(&mut self, least_ms: f64) {
-        if self.competing.is_some() && least_ms <= self.ceiling_ms() {
-            self.competing = None;
+        self.d_min_ms = least_ms;
+        if self.competing.take().is_some() {
             self.d_est_ms = self.d_min_ms;
         }
     }
@@ -414,8 +475,13 @@ impl State {
             let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
             return Limits { pacing_rate: Some(rate), ..window(cwnd) };
         }
-        let limits = Limits::window(Limits::MAX_CWND_BYTES);
-        Limits { credits: Some(self.credits), pacing_rate: self.pacing_rate, ..limits }
+        // Credits alone limit; what F may be with them is shown.
+        let allowed = (self.in_flight() + self.credits as f64).max(self.window);
+        Limits {
+            credits: Some(self.credits),
+            pacing_rate: self.pacing_rate,
+            ..window(allowed + 1.0)
+        }
     }
 }
 
@@ -436,7 +502,7 @@ impl Controller for Verus {
         }
         state.in_flight_bytes = sent.in_flight_bytes;
         state.credits = state.credits.saturating_sub(1);
-        Tag(state.window as u64)
+        state.tag()
     }
 
     fn wants_packets(&self) -> bool {
@@ -448,14 +514,21 @@ impl Controller for Verus {
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
-            self.state.on_delay(now, packet.tag.0 as f64, delay);
+            self.state.on_delay(now, packet.tag, delay);
+            let ceiling_ms = self.state.ceiling_ms();
+            if let Some(bound) = &mut self.state.bound {
+                bound.on_delivered(now, packet.sent_at, ms(delay), ceiling_ms);
+            }
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
-        if self.state.competing.is_none() {
-            self.state.on_loss(now, loss.tag.0 as f64);
+        if let Some(bound) = &mut self.state.bound {
+            bound.on_loss(loss.sent_at);
+        }
+        if self.state.competing.is_none() && loss.tag != Tag(0) {
+            self.state.on_loss(now, w_p(loss.tag));
         }
     }
 
@@ -471,6 +544,9 @@ impl Controller for Verus {
         state.last_ack = now;
         if let Some(cubic) = &mut state.competing {
             cubic.on_ack(now, ack);
+        }
+        if let Some(bound) = &mut state.bound {
+            bound.on_ack(now, ack, state.window);
         }
         let window_bytes = (state.window * state.mss_bytes()) as u64;
         let mss_bytes = state.mss_bytes();
@@ -544,32 +620,9 @@ impl Controller for Verus {
     }
 
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        let state = &self.state;
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
-        show("verus_window_packets", "", state.window);
-        show("verus_set_point_s", "s", state.d_est_ms / 1e3);
-        if state.d_min_ms.is_finite() {
-            show("verus_d_min_s", "s", state.d_min_ms / 1e3);
-        }
-        if let Some(d_max_ms) = state.d_max_ms {
-            show("verus_d_max_s", "s", d_max_ms / 1e3);
-        }
-        if state.profile.is_fitted() {
-            for (name, w) in PROFILE_SERIES {
-                show(name, "s", state.profile.delay_ms(w) / 1e3);
-            }
-        }
+        self.state.observe(visit);
     }
 }
-
-/// The profile at a few windows, as series.
-const PROFILE_SERIES: [(&str, f64); 5] = [
-    ("verus_profile_10_s", 10.0),
-    ("verus_profile_30_s", 30.0),
-    ("verus_profile_100_s", 100.0),
-    ("verus_profile_300_s", 300.0),
-    ("verus_profile_1000_s", 1000.0),
-];
 
 #[cfg(test)]
 mod tests;

@@ -94,6 +94,7 @@ impl Aggregate {
     fn of((protocol, title): (&str, &str), runs: &[&RunResult]) -> Aggregate {
         let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut of_traces: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         let mut classes: BTreeMap<String, BTreeMap<&'static str, Vec<f64>>> = BTreeMap::new();
         for run in runs {
@@ -111,6 +112,9 @@ impl Aggregate {
             }
             for (link, &share) in &run.metrics.utilisation {
                 utilisation.entry(link.clone()).or_default().push(share);
+            }
+            for (link, &share) in &run.metrics.trace_utilisation {
+                of_traces.entry(link.clone()).or_default().push(share);
             }
         }
         // A link that a run does not list marked nothing in it.
@@ -138,6 +142,7 @@ impl Aggregate {
                 metrics: intervals(values),
                 by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
                 utilisation: intervals(utilisation),
+                trace_utilisation: intervals(of_traces),
                 ce_marks_by_link: intervals(marks),
                 reference: intervals(reference),
             },
@@ -145,10 +150,18 @@ impl Aggregate {
     }
     /// The same run again and again is no sample: its spread says nothing.
     fn drop_intervals(&mut self) {
-        let Means { drops, metrics, by_class, utilisation, ce_marks_by_link, reference } =
-            &mut self.means;
+        let Means {
+            drops,
+            metrics,
+            by_class,
+            utilisation,
+            trace_utilisation,
+            ce_marks_by_link,
+            reference,
+        } = &mut self.means;
         let named = [drops, metrics, reference].into_iter().chain(by_class.values_mut());
-        let of_links = utilisation.values_mut().chain(ce_marks_by_link.values_mut());
+        let of_links = [utilisation, trace_utilisation, ce_marks_by_link].into_iter();
+        let of_links = of_links.flat_map(BTreeMap::values_mut);
         let values = named.flat_map(BTreeMap::values_mut).chain(of_links);
         values.for_each(|interval| interval.ci95 = None);
     }

@@ -93,13 +93,15 @@ impl App {
         self.stop.min(self.turns_at).min(writes_at)
     }
 
-    /// Do all that is due. Periods and chunks take time, so the loop ends.
-    pub fn act(&mut self, now: Time, connection: &mut Connection) {
+    /// Do all that is due: true if anything was. Periods and chunks take time, so the loop ends.
+    pub fn act(&mut self, now: Time, connection: &mut Connection) -> bool {
+        let mut acted = false;
         loop {
             let at = self.next();
             if at > now || at == Time::MAX {
-                return;
+                return acted;
             }
+            acted = true;
             // A period does not include its end.
             let act = match at {
                 _ if at == self.stop => Act::Stop,

@@ -219,7 +219,7 @@ impl Way {
                 let (_, (to, packet)) = self.wires.pop_first().expect("it is there");
                 self.take(to, packet);
             } else {
-                self.ends.iter_mut().for_each(|end| end.on_timeout(at));
+                self.ends.iter_mut().for_each(|end| _ = end.on_timeout(at));
             }
         }
         panic!("no end in sight at {}", self.now);

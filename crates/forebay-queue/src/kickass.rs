@@ -34,13 +34,13 @@
 //! to nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
 //! half of the limit, where the limit is reached after more than d above half, or where R falls
 //! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
-//! ended at the soonest. If it never is, they come back for 4 d on trial, first after 2 s, after
-//! each failure after twice as long, at most 16 s, and after 2 s again when signals have lasted 10
-//! s. Where nine tenths of what arrives is of flows that let routers cut, nobody else fills the
-//! queue: the trial comes as soon as the others have left, and then every 2 s. Until signals are
-//! back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma
-//! C / N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et
-//! al. 1990, doi:10.1145/78922.78925).
+//! ended at the soonest. If it never is, they come back for 4 d on trial, every 16 s: a trial costs
+//! those who listen what the others take meanwhile. Where nine tenths of what arrives is of flows
+//! that let routers cut, nobody else fills the queue: the trial comes as soon as the others have
+//! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
+//! Until signals are back R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if
+//! that is below `gamma C / N`; Q is the limit, and N the flows that were seen in the last d (linear
+//! counting, Whang et al. 1990, doi:10.1145/78922.78925).
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
@@ -67,9 +67,9 @@ use crate::rate_control::RateControl;
 use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use cut::Cuttable;
-use fallback::{Look, Mode};
+use fallback::{Filling, Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -203,10 +203,14 @@ impl KickAssPort {
     }
 
     /// Do what is due by `now`: the loop, fallback, the code.
+    #[inline]
     fn catch_up(&mut self, now: Time, queue: Backlog) {
-        if self.control.ends > now {
-            return;
+        if self.control.ends <= now {
+            self.end_interval(now, queue);
         }
+    }
+    #[inline(never)] // once for many packets
+    fn end_interval(&mut self, now: Time, queue: Backlog) {
         self.control.rtt_s = self.rtt.mean_s();
         let FullSized { ip_bytes, link_bytes } = core::mem::take(&mut self.full_sized);
         if link_bytes > 0 {
@@ -214,7 +218,7 @@ impl KickAssPort {
         }
         self.control.catch_up(now, queue.bytes);
         let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();
-        let look = Look { now, queue: self.filled(queue), rtt: self.rtt(), starved };
+        let look = Look { now, filling: self.filling(queue), rtt: self.rtt(), starved };
         self.mode.on_interval(look);
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * self.control.target_bps();
@@ -224,11 +228,12 @@ impl KickAssPort {
         }
         self.refresh();
     }
-    /// What waits, as a share of the limit.
-    fn filled(&self, queue: Backlog) -> f64 {
+    /// What waits, and the limit, in the unit of the limit.
+    #[inline]
+    fn filling(&self, queue: Backlog) -> Filling {
         match self.limit {
-            Limit::Bytes(limit) => queue.bytes as f64 / limit as f64,
-            Limit::Packets(limit) => queue.packets as f64 / limit as f64,
+            Limit::Bytes(limit) => Filling { waits: queue.bytes, limit },
+            Limit::Packets(limit) => Filling { waits: queue.packets, limit },
         }
     }
     /// Bytes of `packet` on the link, those of cutting included if it will be cut.
@@ -252,11 +257,21 @@ impl KickAssPort {
         }
     }
     /// True where every packet is cut, or where none of this flow was lately.
+    #[inline]
     fn is_due(
         &mut self,
         packet: &Packet,
         cx: &PortContext<'_>,
-        which: impl Fn(&mut (Recent, Recent)) -> &mut Recent,
+        which: fn(&mut (Recent, Recent)) -> &mut Recent,
+    ) -> bool {
+        self.recent.is_none() || self.is_flow_due(packet, cx, which)
+    }
+    #[inline(never)] // ports that cut every packet do not ask
+    fn is_flow_due(
+        &mut self,
+        packet: &Packet,
+        cx: &PortContext<'_>,
+        which: fn(&mut (Recent, Recent)) -> &mut Recent,
     ) -> bool {
         let Some(recent) = &mut self.recent else { return true };
         let rtt = Span::from_secs_f64(self.control.rtt_s);
@@ -265,11 +280,21 @@ impl KickAssPort {
     }
 }
 
+impl KickAssPort {
+    /// The identification of a Fragment header that is put in now.
+    fn take_id(&mut self) -> u32 {
+        let id = self.next_id.unwrap_or_else(|| self.rng.next_u64() as u32);
+        self.next_id = Some(id.wrapping_add(1));
+        id
+    }
+}
+
 impl PortScheme for KickAssPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         self.catch_up(cx.now, queue);
-        let is_full = !self.limit.admits(packet.wire_len(), queue.packets, queue.bytes);
-        self.mode.on_arrival(cx.now, self.filled(queue), is_full);
+        let (limit, wire_len) = (self.limit, packet.wire_len());
+        let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
+        self.mode.on_arrival(cx.now, self.filling(queue), is_full);
         let cuttable = cut::cuttable(packet, self.params.may_cut(), cx.arena);
         self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
@@ -290,7 +315,7 @@ impl PortScheme for KickAssPort {
         cx: &mut PortContext<'_>,
     ) -> Packet {
         self.catch_up(cx.now, queue);
-        self.mode.on_leaving(self.filled(queue));
+        self.mode.on_leaving(self.filling(queue));
         let cuttable = cut::cuttable(&packet, self.params.may_cut(), cx.arena);
         let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
@@ -298,20 +323,15 @@ impl PortScheme for KickAssPort {
         }
         let code = self.draw(&packet, least, cx.arena);
         let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
-        let (rng, next_id) = (&mut self.rng, &mut self.next_id);
-        let insert = || {
-            let id = next_id.unwrap_or_else(|| rng.next_u64() as u32);
-            *next_id = Some(id.wrapping_add(1));
-            id
-        };
-        match cut::cut(packet, lead_bytes, insert, cx.arena) {
-            Ok((lead, tail)) => {
-                behind.push(tail);
-                self.pieces += 1;
-                lead
+        let cut = match packet.version() {
+            IpVersion::V4 => behind.cut(packet, lead_bytes, cx.arena),
+            IpVersion::V6 => {
+                let id = packet.dont_fragment().then(|| self.take_id());
+                behind.cut_v6((packet, id), lead_bytes, cx.arena)
             }
-            Err(uncut) => uncut.packet,
-        }
+        };
+        self.pieces += u64::from(cut.is_ok());
+        cut.unwrap_or_else(|whole| whole)
     }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.

@@ -94,11 +94,11 @@ impl Pipeline {
     }
     fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         let (queue, queued_at) = (self.backlog(), packet.stamp());
-        let mut first = self.scheme.leave(packet, &mut Behind(&mut self.behind), queue, cx);
+        // All pieces waited from the same time on.
+        let mut behind = Behind::new(&mut self.behind, queued_at);
+        let mut first = self.scheme.leave(packet, &mut behind, queue, cx);
         if !self.behind.is_empty() {
-            // All pieces waited from the same time on.
             first.set_stamp(queued_at);
-            self.behind.iter_mut().for_each(|piece| piece.set_stamp(queued_at));
             *cx.split += self.behind.len() as u64;
         }
         first

@@ -108,8 +108,9 @@ impl Default for RateParams {
 #[derive(Clone, Debug)]
 pub(crate) struct RateControl {
     params: RateParams,
-    /// C.
+    /// C, and as bytes per second.
     capacity: Rate,
+    bytes_per_s: f64,
     pub(crate) overhead_bytes: u16,
     /// R.
     pub(crate) rate_bps: f64,
@@ -142,6 +143,7 @@ impl RateControl {
         let mut port = RateControl {
             params,
             capacity: rate,
+            bytes_per_s: rate.bps() as f64 / 8.0,
             overhead_bytes,
             rate_bps: params.initial_share * rate.bps() as f64,
             rtt_s: params.initial_rtt.as_secs_f64(),
@@ -216,7 +218,14 @@ impl RateControl {
         self.rtt_bytes += bytes;
     }
     /// Close all intervals that are over by `now`. Equal to closing each when it ends.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: Time, backlog_bytes: u64) {
+        if self.ends <= now {
+            self.close_all(now, backlog_bytes);
+        }
+    }
+    #[inline(never)] // once for many packets
+    fn close_all(&mut self, now: Time, backlog_bytes: u64) {
         while self.ends <= now {
             let silent = self.arrived_bytes == 0.0 && backlog_bytes == 0;
             let before_bps = self.rate_bps;
@@ -235,7 +244,7 @@ impl RateControl {
 
     /// Count the packet where it belongs: the link could carry it from `now` on.
     fn count(&mut self, now: Time, bytes: f64) {
-        let room_bytes = self.ends.since(now).as_secs_f64() * (self.capacity.bps() as f64 / 8.0);
+        let room_bytes = self.ends.since(now).as_secs_f64() * self.bytes_per_s;
         let here_bytes = bytes.min(room_bytes);
         self.arrived_bytes += here_bytes;
         self.spill_bytes += bytes - here_bytes;
@@ -263,7 +272,7 @@ impl RateControl {
     }
     /// The link runs at `rate` from now on.
     pub(crate) fn set_capacity(&mut self, rate: Rate) {
-        self.capacity = rate;
+        (self.capacity, self.bytes_per_s) = (rate, rate.bps() as f64 / 8.0);
         self.bound_rate();
     }
 }

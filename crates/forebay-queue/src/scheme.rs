@@ -5,7 +5,7 @@
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use forebay_base::{Packet, Rate, Time};
+use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4, cut_ipv6};
 
 /// What waits in the discipline of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,17 +18,52 @@ pub struct Backlog {
 
 /// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before
 /// anything else that waits.
-pub struct Behind<'a>(pub(crate) &'a mut VecDeque<Packet>);
+pub struct Behind<'a> {
+    packets: &'a mut VecDeque<Packet>,
+    queued_at: Time,
+}
 
-impl Behind<'_> {
+impl<'a> Behind<'a> {
     /// Most packets that may leave behind the first.
     pub const MOST: usize = 3;
 
+    /// What is put here goes into this list, as if it had come at `queued_at`.
+    #[inline]
+    pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> Behind<'a> {
+        Behind { packets, queued_at }
+    }
     /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`]
     /// already.
-    pub fn push(&mut self, packet: Packet) {
-        assert!(self.0.len() < Behind::MOST, "an egress gives a short list of packets");
-        self.0.push_back(packet);
+    #[inline]
+    pub fn push(&mut self, mut packet: Packet) {
+        assert!(self.packets.len() < Behind::MOST, "an egress gives a short list of packets");
+        packet.set_stamp(self.queued_at);
+        self.packets.push_back(packet);
+    }
+    /// Cut `packet` behind so many bytes of its IP payload: its leading piece, while the tail is
+    /// [pushed](Behind::push). Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
+    pub fn cut(
+        &mut self,
+        packet: Packet,
+        lead_bytes: u16,
+        arena: &mut Arena,
+    ) -> Result<Packet, Packet> {
+        let (lead, tail) = cut_ipv4(packet, lead_bytes, arena).map_err(|uncut| uncut.packet)?;
+        self.push(tail);
+        Ok(lead)
+    }
+    /// The same with a packet of IPv6, and the identification of the Fragment header that is put
+    /// in: see [`cut_ipv6`].
+    pub fn cut_v6(
+        &mut self,
+        (packet, insert): (Packet, Option<u32>),
+        lead_bytes: u16,
+        arena: &mut Arena,
+    ) -> Result<Packet, Packet> {
+        let cut = cut_ipv6(packet, lead_bytes, insert, arena);
+        let (lead, tail) = cut.map_err(|uncut| uncut.packet)?;
+        self.push(tail);
+        Ok(lead)
     }
 }
 
@@ -63,9 +98,11 @@ pub trait PortScheme: Send {
 
 /// A large machine lies beside the port, so that ports without it stay small.
 impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
+    #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
     }
+    #[inline]
     fn leave(
         &mut self,
         packet: Packet,

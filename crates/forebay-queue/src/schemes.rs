@@ -96,6 +96,7 @@ macro_rules! schemes {
             ) {
                 each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
             }
+            #[inline]
             fn leave(
                 &mut self,
                 packet: Packet,

@@ -1,8 +1,10 @@
 //! Every discipline of the table by its contract, and what a port tells its machines.
 
+mod bench;
+
+use bench::Bench;
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, Ecn, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream,
-    TcpFields, Time,
+    Addr, DropReason, Ecn, Endpoint, IpVersion, Packet, Rate, Rng, Span, Stream, TcpFields, Time,
 };
 use forebay_queue::{
     AnyDiscipline, AnyScheme, DISCIPLINES, Discipline, DropTail, Fifo, Limit, Overflow, Pipeline,
@@ -14,21 +16,6 @@ fn packet(seq: u32, wire_len: u16, from: u32) -> Packet {
     let end = |id| Endpoint { addr: Addr(id), port: 7 };
     let fields = TcpFields { seq, ..TcpFields::default() };
     Packet::tcp(IpVersion::V4, end(from), end(200), fields, wire_len - 40)
-}
-
-/// What a port machine works with.
-#[derive(Default)]
-struct Bench {
-    arena: Arena,
-    drops: DropLog,
-    split: u64,
-}
-
-impl Bench {
-    fn at(&mut self, now: Time) -> PortContext<'_> {
-        let Bench { arena, drops, split } = self;
-        PortContext { now, arena, drops, split }
-    }
 }
 
 /// RFC 3168 section 5: CE may be set in ECT(0) and ECT(1) alone.

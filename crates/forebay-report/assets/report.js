@@ -120,6 +120,25 @@
       section?.querySelector("h2").append(saveButtons("chart", saved));
     }
   }
+  function scatterButtons() {
+    const flip = document.querySelector(".flip input");
+    for (const scatter of data.scatters) {
+      const figure = document.querySelector(`[data-scatter="${scatter.id}"]`);
+      const saved = () => ({
+        title: `${data.scenario}: throughput over ${scatter.title}`, file: fileName(data.scenario, scatter.id),
+        scatter, ...axesOfScatter(scatter, flip.checked), bands: [], marks: [],
+        lines: scatter.groups.map((group) => ({ ...group, xs: group.ellipse.map(([x]) => x), ys: group.ellipse.map(([, y]) => y) })),
+      });
+      figure?.querySelector("figcaption").append(saveButtons("plot", saved));
+    }
+  }
+  function axesOfScatter({ from_s, to_s, log, end_bps, quantity }, reversed) {
+    const [second, by] = prefix("s", to_s), [letter, scale] = prefix("bit/s", end_bps);
+    return {
+      x: { label: `${quantity} (${second}s)`, scale: by, log, from: from_s, to: to_s, reversed },
+      y: { label: `throughput (${letter}bit/s)`, scale, from: 0, to: end_bps },
+    };
+  }
   // A figure with its buttons; `saved` says what they write.
   function container({ id, title, unit, marker }, sections, saved) {
     const words = element("span", {}, title);
@@ -140,6 +159,7 @@
   // How many samples are on the screen: a plot that shows none is broken, and tests look here.
   function count(u, canvas) {
     const figure = canvas.parentElement;
+    if (!figure) return;
     const [from, to] = [u.scales.x.min, u.scales.x.max];
     let points = 0, lines = 0;
     for (let s = 1; s < u.series.length; s++) {
@@ -282,12 +302,13 @@
     const whole = [0, plot.end];
     const { reach, scale, unit, marks } = axisOf(plot);
     const bands = bandsOf(plot.states, plot.end);
-    const lines = plot.lines.map((line) => {
+    const lines = (plot.areas ?? []).concat(plot.lines).map((line) => {
       const [xs, values] = line.samples;
       return { ...line, xs, ys: values.map((y) => y / scale) };
     });
-    // The grey ones first: others are drawn over them.
-    lines.sort((a, b) => Number(b.rest ?? false) - Number(a.rest ?? false));
+    // Areas and the grey ones first: others are drawn over them.
+    const order = (line) => (line.area ? 2 : line.rest ? 1 : 0);
+    lines.sort((a, b) => order(b) - order(a));
     // Names of states and of the highest threshold have room above.
     const named = plot.states || marks.some((m) => !m.above && highest(m.ys) * 1.08 > reach / scale);
     const top = (reach / scale || 1) * (named ? 1.18 : 1.06);
@@ -336,7 +357,8 @@
   function timeOptions(canvas, { lines, marks, bands, top, whole }) {
     const series = lines.map((line) => ({
       label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
-      stroke: line.colour(theme.dark), dash: line.dash, width: line.rest ? 0.8 : 1.4,
+      stroke: line.colour(theme.dark), dash: line.dash, width: line.area ? 0 : line.rest ? 0.8 : 1.4,
+      ...(line.area ? { fill: line.colour(theme.dark) } : {}),
       points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value),
       rest: line.rest,
     }));
@@ -405,9 +427,17 @@
     const hue = (dark) => colour(look.colour, dark);
     return { label: nameOf(run), samples: decode(line), dash: DASHES[look.dash % DASHES.length], colour: hue };
   }
+  // What a link could have carried, behind the lines: the same under all protocols of a seed.
+  function areasOf(found) {
+    const areas = new Map(found.flatMap(([, panel]) => (panel.area ? [[panel.area.label, panel.area]] : [])));
+    const hue = (dark) => (dark ? "#3a3d40" : "#dededa");
+    return [...areas.values()].map((area) => ({ label: area.label, samples: decode(area), area: true, dash: [], colour: hue }));
+  }
   // One plot for all protocols where each has one line, else one for each, on the same axes.
   function drawPanels(section, found, end) {
-    const most = highest(found.flatMap(([, panel]) => panel.lines.map((line) => highest(decode(line)[1]))));
+    if (found[0][1].curves) return found.forEach(([run, panel]) => xyPlot(section, run, panel));
+    const of = (panel) => (panel.area ? panel.lines.concat(panel.area) : panel.lines);
+    const most = highest(found.flatMap(([, panel]) => of(panel).map((line) => highest(decode(line)[1]))));
     const single = found.every(([, panel]) => panel.lines.length === 1 && !panel.states);
     const marksOf = (list) => [...new Map(list.map((mark) => [JSON.stringify(mark), mark])).values()];
     const [, first] = found[0];
@@ -417,7 +447,7 @@
       const lines = found.map(([run, panel]) => lineOfProtocol(run, panel.lines[0]));
       const labels = [...new Set(found.map(([, panel]) => panel.lines[0].label))];
       const what = labels.length === 1 && labels[0] !== "all flows" && labels[0] !== "cache" ? `, ${labels[0]}` : "";
-      timePlot(section, { ...common, id: first.id, title: first.title + what, lines, marks });
+      timePlot(section, { ...common, id: first.id, title: first.title + what, lines, marks, areas: areasOf(found) });
       return;
     }
     // Flows have the same look in all plots, other lines in those of one metric.
@@ -429,14 +459,48 @@
       const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
       // The same axes for all, but where they would make a line of what happens under this
       // protocol.
-      const own = highest(lines.map((line) => highest(line.samples[1])));
+      const own = highest(of(panel).map((line) => highest(decode(line)[1])));
       const axis = own < most / 6 ? { most: own } : {};
       const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
       timePlot(section, {
         ...common, ...axis, id: `${panel.id}-${look.name}`, title, marker: look.colour,
-        lines, marks: marksOf(panel.marks ?? []), states: panel.states,
+        lines, marks: marksOf(panel.marks ?? []), states: panel.states, areas: areasOf([[run, panel]]),
       });
     }
+  }
+  // Curves that are not over time, each with its own points.
+  function xyPlot(section, run, panel) {
+    const { quantity, unit, lines } = panel.curves;
+    const look = data.protocols[run.protocol];
+    const [letter, scale] = prefix(panel.unit, highest(lines.flatMap((line) => line.y)));
+    const [reach, top] = [highest(lines.flatMap((line) => line.x)), highest(lines.flatMap((line) => line.y)) / scale * 1.06 || 1];
+    const tables = lines.map(({ x, y }) => [x, y.map((value) => value / scale)]);
+    const hue = (i, dark) => ramp(i, lines.length, dark);
+    const title = `${nameOf(run)}: ${panel.title}`;
+    const [xLabel, yUnit] = [unit ? `${quantity} (${unit})` : quantity, letter + panel.unit];
+    let u;
+    const saved = () => ({
+      title: `${data.scenario}: ${title}`, file: fileName(data.scenario, panel.id, look.name), bands: [], marks: [],
+      x: { label: xLabel, column: xLabel, scale: 1, from: 0, to: reach },
+      y: { label: `${panel.quantity} (${yUnit})`, unit: panel.unit, scale, from: 0, to: top },
+      lines: lines.map((line, i) => ({ label: line.label, colour: hue(i, false), dash: [], xs: tables[i][0], ys: tables[i][1] }))
+        .filter((line, i) => u.series[i + 1].show),
+    });
+    const canvas = container({ id: `${panel.id}-${look.name}`, title: `${title}, over the ${xLabel}`, unit: yUnit, marker: look.colour }, section, saved);
+    const options = {
+      width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      scales: { x: { time: false, range: [0, reach] }, y: { range: [0, top] } },
+      series: [
+        { label: quantity, value: (u, value) => (value == null ? "–" : figure(value)) },
+        ...lines.map((line, i) => ({ label: line.label, stroke: hue(i), width: 1.4, points: { show: false }, value: (u, value) => figure(value) })),
+      ],
+      axes: axes((u, splits) => splits.map((x) => (x == null ? "" : String(+x.toPrecision(6))))),
+      cursor: { y: false, dataIdx: latest, points: { size: 5 }, drag: { x: false, y: false } },
+      hooks: { draw: [(u) => count(u, canvas)] },
+    };
+    u = new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], canvas);
+    plots.others.push(u);
+    fit(u, canvas);
   }
   function timePlots() {
     const runs = chosenRuns();
@@ -459,7 +523,7 @@
       }
       const own = ids.map((id) => found.filter(([, panel]) => panel.id === id));
       // Plots of one protocol each stand in rows of their own, others beside each other.
-      const alone = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states);
+      const alone = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states || panel.curves);
       let grid = null;
       for (const set of own) {
         // All flows together are what the plot of the only flow shows.
@@ -607,6 +671,7 @@
 
   choosers();
   chartButtons();
+  scatterButtons();
   draw();
   darkScheme.addEventListener("change", draw);
   const print = (printing) => () => { state.printing = printing; root.classList.toggle("printing", printing); draw(); };

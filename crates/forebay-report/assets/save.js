@@ -266,6 +266,15 @@ const forebaySave = (() => {
     return [heads, ...rows.map(line)].map((cells) => cells.map(cell).join(",")).join("\n") + "\n";
   }
 
+  // A row for each point, in basic units.
+  function csvOfScatter({ quantity, groups }) {
+    const heads = ["of", "flow", "seed", `${quantity} (s)`, "throughput (bit/s)"];
+    const digits = (value) => String(+value.toPrecision(12));
+    const rows = groups.flatMap(({ label, points }) =>
+      points.map(({ delay_s, bps, flow, seed }) => [label, flow == null ? "all" : String(flow), seed, digits(delay_s), digits(bps)]));
+    return [heads, ...rows].map((cells) => cells.map(cell).join(",")).join("\n") + "\n";
+  }
+
   function paint(plot, makePen) {
     if (plot.chart) return paintChart(plot, makePen);
     const rows = legend(plot);
@@ -273,7 +282,8 @@ const forebaySave = (() => {
     const right = WIDTH - RIGHT, bottom = TOP + PLOT;
     const pen = makePen(WIDTH, height, plot.title);
     const { x, y } = plot;
-    const share = x.log ? (v) => Math.log(v / x.from) / Math.log(x.to / x.from) : (v) => (v - x.from) / (x.to - x.from);
+    const along = x.log ? (v) => Math.log(v / x.from) / Math.log(x.to / x.from) : (v) => (v - x.from) / (x.to - x.from);
+    const share = x.reversed ? (v) => 1 - along(v) : along;
     const place = ([v, w]) => [LEFT + share(v) * (right - LEFT), bottom - (w - y.from) / (y.to - y.from) * PLOT];
     paper(pen, height, plot.title);
     for (const band of plot.bands ?? []) {
@@ -283,18 +293,29 @@ const forebaySave = (() => {
         if (until - left > widthOf(band.name, 12) + 8) pen.text(left + 4, TOP + 14, band.name, { size: 12, fill: SOFT });
       }
     }
-    for (const v of ticks(y.from, y.to, 6)) {
-      const [, at] = place([x.from, v]);
+    // A scatter is in basic units, other plots in those of their axes.
+    const [xs, ys] = plot.scatter ? [x.scale, y.scale] : [1, 1];
+    for (const v of ticks(y.from / ys, y.to / ys, 6)) {
+      const [, at] = place([x.from, v * ys]);
       pen.line([[LEFT, at], [right, at]], GRID, 0.75);
       pen.text(LEFT - 7, at + 5, String(v), { anchor: "end" });
     }
-    for (const v of x.log ? logTicks(x.from, x.to) : ticks(x.from, x.to, 8)) {
-      const [at] = place([v, 0]);
+    for (const v of x.log ? logTicks(x.from / xs, x.to / xs) : ticks(x.from / xs, x.to / xs, 8)) {
+      const [at] = place([v * xs, 0]);
       pen.line([[at, TOP], [at, bottom]], GRID, 0.75);
       pen.text(at, bottom + 19, String(v), { anchor: "middle" });
     }
     pen.clip(LEFT, TOP, right - LEFT, PLOT, () => {
-      for (const line of plot.lines) pen.line(seen(line, x).map(place), line.colour, line.rest ? 0.8 : 1.8, line.dash);
+      for (const line of plot.lines) {
+        const points = (plot.scatter ? line.xs.map((v, i) => [v, line.ys[i]]) : seen(line, x)).map(place);
+        if (line.area && points.length > 0) {
+          pen.line([...points, [points[points.length - 1][0], bottom], [points[0][0], bottom]], line.colour, 0.1, [], line.colour);
+        } else pen.line(points, line.colour, line.rest ? 0.8 : 1.8, line.dash);
+      }
+      for (const { points, centre, colour, marker: shape } of plot.scatter?.groups ?? []) {
+        for (const { delay_s, bps } of points) marker(pen, shape, place([delay_s, bps]), 3, colour);
+        if (points.length > 1) marker(pen, shape, place(centre), 6, colour);
+      }
       for (const mark of plot.marks.filter((mark) => !mark.above)) {
         const points = seen({ ...mark, stepped: true }, x);
         // The last value holds until the end.
@@ -312,7 +333,9 @@ const forebaySave = (() => {
     pen.text(20, TOP + PLOT / 2, y.label, { anchor: "middle", turned: true });
     rows.forEach((row, i) => row.forEach(([at, entry]) => {
       const from = LEFT + at, middle = bottom + BELOW + (i + 0.5) * ROW;
-      if (entry.colour) pen.line([[from, middle], [from + 26, middle]], entry.colour, 2.2, entry.dash);
+      if (entry.marker && plot.scatter) marker(pen, entry.marker, [from + 13, middle], 5.5, entry.colour);
+      else if (entry.area) pen.rect(from, middle - 5, 26, 10, entry.colour);
+      else if (entry.colour) pen.line([[from, middle], [from + 26, middle]], entry.colour, 2.2, entry.dash);
       pen.text(from + (entry.colour ? 32 : 0), middle + 5, entry.text);
     }));
     return pen.end();
@@ -325,6 +348,7 @@ const forebaySave = (() => {
   const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   function csv(plot) {
     if (plot.chart) return new Blob([csvOfChart(plot.chart)], { type: "text/csv" });
+    if (plot.scatter) return new Blob([csvOfScatter(plot.scatter)], { type: "text/csv" });
     const columns = plot.lines.concat(plot.marks);
     const rows = new Map();
     const inside = (v) => v >= plot.x.from - 1e-9 && v <= plot.x.to + 1e-9;

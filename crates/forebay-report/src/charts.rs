@@ -451,7 +451,7 @@ impl Chart {
 }
 
 /// A tick of an axis has as many digits as it needs.
-fn tick(value: f64) -> String {
+pub(super) fn tick(value: f64) -> String {
     let text = four_digits(value);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),

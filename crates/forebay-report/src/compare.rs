@@ -63,6 +63,7 @@ pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
         let named = |name: &str| format!("{label}: {name}");
         results.runs.iter_mut().for_each(|run| run.protocol = named(&run.name));
         results.aggregate.iter_mut().for_each(|of| of.protocol = named(&of.name));
+        results.expectations.iter_mut().for_each(|of| of.protocol = named(&of.protocol));
     }
     let header = format!("<ul class=meta>{rows}</ul>");
     Ok(Heading { title: labels.join(" beside "), header, labels, notes })
@@ -193,6 +194,7 @@ pub(super) fn together(folders: Vec<Folder>, heading: &Heading) -> Results {
                 all.runs.extend(results.runs);
                 all.aggregate.extend(results.aggregate);
                 all.notes.extend(results.notes);
+                all.expectations.extend(results.expectations);
             }
         }
     }

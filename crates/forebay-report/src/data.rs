@@ -6,7 +6,8 @@
 use super::charts::Chart;
 use super::curves::Curve;
 use super::downsample::Trace;
-use super::panels::{GROUPS, Line, Panel};
+use super::panels::{Area, Curves, GROUPS, Line, Panel};
+use super::scatter::Scatter;
 use serde::Serialize;
 
 /// Everything that the script draws.
@@ -18,6 +19,7 @@ pub(super) struct Data {
     runs: Vec<Run>,
     curves: Vec<CurveData>,
     charts: Vec<Chart>,
+    scatters: Vec<Scatter>,
 }
 
 /// A protocol and its look; of one of several folders, the protocol of that folder.
@@ -62,7 +64,26 @@ struct PanelData {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks: Vec<(String, Vec<(f64, f64)>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    area: Option<LineData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    curves: Option<CurvesData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<String>,
+}
+
+#[derive(Serialize)]
+struct CurvesData {
+    /// What the horizontal axis shows, and in which unit.
+    quantity: &'static str,
+    unit: String,
+    lines: Vec<XyLine>,
+}
+
+#[derive(Serialize)]
+struct XyLine {
+    label: String,
+    x: Vec<f64>,
+    y: Vec<f64>,
 }
 
 #[derive(Serialize)]
@@ -111,7 +132,7 @@ impl Data {
         scenario: &str,
         protocols: &[Protocol],
         runs: &[RunPanels],
-        (curves, charts): (&[Curve], &[Chart]),
+        (curves, charts, scatters): (&[Curve], &[Chart], &[Scatter]),
     ) -> Data {
         let groups = GROUPS.iter().map(|&(id, title, about)| Group { id, title, about }).collect();
         Data {
@@ -121,6 +142,7 @@ impl Data {
             runs: runs.iter().map(run).collect(),
             curves: curves.iter().map(curve).collect(),
             charts: charts.to_vec(),
+            scatters: scatters.to_vec(),
         }
     }
 }
@@ -143,8 +165,24 @@ fn panel(panel: &Panel) -> PanelData {
         lines: panel.lines.iter().map(line).collect(),
         states: panel.states.as_ref().map(|states| samples(states, 1.0)),
         marks: panel.marks.iter().map(|m| (m.name.clone(), m.steps.clone())).collect(),
+        area: panel.area.as_ref().map(area),
+        curves: panel.curves.as_ref().map(curves),
         omitted: panel.omitted.clone(),
     }
+}
+
+fn area(area: &Area) -> LineData {
+    let samples = samples(&area.trace, area.step);
+    LineData { label: area.label.clone(), look: None, samples }
+}
+
+fn curves(curves: &Curves) -> CurvesData {
+    let line = |(label, points): &(String, Vec<(f64, f64)>)| {
+        let (x, y) = points.iter().map(|&(x, y)| (six_digits(x), six_digits(y))).unzip();
+        XyLine { label: label.clone(), x, y }
+    };
+    let (quantity, unit) = (curves.x.0, curves.x.1.clone());
+    CurvesData { quantity, unit, lines: curves.lines.iter().map(line).collect() }
 }
 
 fn line(line: &Line) -> LineData {

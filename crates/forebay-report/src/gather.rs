@@ -188,8 +188,10 @@ impl<'a> Gatherer<'a> {
                     let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
                     let (scale, terms, rates) = (of.scale(), self.terms, &mut sink.rates);
                     let mut emit = Emit { metric, scale, terms, rates, totals };
-                    if *of == Metric::Known(Series::Transmitted) {
-                        // An idle link has no rows: nothing more was sent until the end.
+                    let held = [Series::Transmitted, Series::Opportunities].map(Metric::Known);
+                    if held.contains(of) {
+                        // An idle link has no rows: nothing more was sent until the end. The same
+                        // of a channel without opportunities.
                         rate.hold(self.terms.span_ns, |number, rate| emit.window(number, rate));
                     }
                     rate.finish(|number, rate| emit.window(number, rate));

@@ -18,14 +18,17 @@ mod data;
 mod downsample;
 mod error;
 mod escape;
+mod expectations;
 mod figures;
 mod gather;
 mod look;
 mod page;
 mod panels;
 mod parquet_rows;
+mod profile;
 mod replace;
 mod results;
+mod scatter;
 mod series;
 mod tables;
 
@@ -138,10 +141,13 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
     let charts = charts::charts(&results, &protocols);
-    let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, (&curves, &charts));
+    let scatters = scatter::scatters(&results, &protocols);
+    let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
+    let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, over_all);
     left_out.extend(downsampled);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
-    let plots = page::Plots { json, notes: left_out, drawn, curves: !curves.is_empty(), charts };
+    let curves = !curves.is_empty();
+    let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 
@@ -255,7 +261,7 @@ fn window_ns(span_ns: i64) -> i64 {
 fn fit(
     (title, protocols): (&str, &[Protocol]),
     runs: &mut [RunPanels],
-    over_all: (&[curves::Curve], &[charts::Chart]),
+    over_all: (&[curves::Curve], &[charts::Chart], &[scatter::Scatter]),
 ) -> (String, Option<String>) {
     let mut level = FINEST;
     loop {
@@ -268,6 +274,7 @@ fn fit(
         for panel in runs.iter_mut().flat_map(|run| &mut run.panels) {
             panel.lines.iter_mut().for_each(|line| line.trace.downsample(level));
             panel.states.iter_mut().for_each(|states| states.downsample(level));
+            panel.area.iter_mut().for_each(|area| area.trace.downsample(level));
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::charts::Chart;
 use super::data::Protocol;
 use super::escape::{html, json_in_script, shell};
+use super::expectations;
 use super::results::Results;
+use super::scatter::{self, Scatter};
 use super::tables;
 
 const UPLOT: &str = include_str!("../assets/uplot-1.6.32.min.js");
@@ -31,6 +33,8 @@ pub(super) struct Plots {
     pub curves: bool,
     /// Charts over all runs.
     pub charts: Vec<Chart>,
+    /// Throughput over delay.
+    pub scatters: Vec<Scatter>,
 }
 
 /// What the page is called, and what it says of where its numbers come from.
@@ -70,12 +74,15 @@ pub(super) fn page(
         true => (String::new(), charts),
         false => (charts, String::new()),
     };
+    let expected = expectations::section(results, protocols);
+    let scatter = scatter::section(&plots.scatters);
     let left_out = list(&plots.notes);
     let without = match plots.drawn {
         true => "",
         false => "<p>No series were kept, so there are no plots over time.</p>",
     };
-    let scripts = match plots.drawn || !plots.charts.is_empty() {
+    let pictures = !plots.charts.is_empty() || !plots.scatters.is_empty();
+    let scripts = match plots.drawn || pictures {
         true => scripts(&plots.json),
         false => String::new(),
     };
@@ -88,7 +95,7 @@ pub(super) fn page(
          <header><h1>{title}</h1>{header}</header>\n<main>\n\
          <div class=top><section id=results>{table}{notes}</section>\
          <div class=side><div id=curves></div>{beside}</div></div>\n\
-         <div class=pair>{below}</div>\n\
+         {expected}{scatter}\n<div class=pair>{below}</div>\n\
          <div id=toolbar hidden></div>\n<div id=plots>{without}</div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"

@@ -2,6 +2,7 @@
 
 use super::downsample::Trace;
 use super::gather::{Entity, Key, Lines, Metric};
+use super::profile;
 use super::series::Series;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +45,26 @@ pub(super) struct Mark {
     pub steps: Vec<(f64, f64)>,
 }
 
-/// A plot over time.
+/// What a link could have carried, where that changes from moment to moment: drawn behind the
+/// lines.
+#[derive(Clone, Debug)]
+pub(super) struct Area {
+    pub label: String,
+    pub trace: Trace,
+    /// What values are rounded to.
+    pub step: f64,
+}
+
+/// Curves that are not over time.
+#[derive(Clone, Debug)]
+pub(super) struct Curves {
+    /// What the horizontal axis shows, and in which unit.
+    pub x: (&'static str, String),
+    /// A name and points for each.
+    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// A plot over time, or of curves.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
     pub group: &'static str,
@@ -62,6 +82,10 @@ pub(super) struct Panel {
     pub looks: usize,
     /// Thresholds.
     pub marks: Vec<Mark>,
+    /// What is behind the lines.
+    pub area: Option<Area>,
+    /// It has these in place of lines.
+    pub curves: Option<Curves>,
     /// The axis reaches up to the thresholds, however far below the lines are.
     pub whole: bool,
     /// What is not shown.
@@ -74,7 +98,8 @@ pub(super) const GROUPS: [(&str, &str, &str); 9] = [
         "throughput",
         "Throughput on the wire",
         "Of links: bytes on the wire, headers and retransmissions included; the busiest links of \
-         each run. Of flows: payload that arrived at the receiver, in order or beyond a hole.",
+         each run. In grey, of the busiest if it follows a trace: what its opportunities carry. Of \
+         flows: payload that arrived at the receiver, in order or beyond a hole.",
     ),
     (
         "goodput",
@@ -112,9 +137,9 @@ pub(super) const GROUPS: [(&str, &str, &str); 9] = [
 ];
 
 /// A kind of plot over time.
-struct Plot {
+pub(super) struct Plot {
     group: &'static str,
-    id: &'static str,
+    pub id: &'static str,
     /// What the vertical axis shows.
     quantity: &'static str,
     /// Of what; a rate is followed by the length of its windows.
@@ -245,16 +270,16 @@ pub(super) fn panels(lines: &Lines, window: &str, flows: &[u32]) -> Vec<Panel> {
     let mut run = Sorter { lines, window, flows, busiest: Vec::new() };
     run.busiest = run.busiest_links();
     let mut panels: Vec<Panel> = PLOTS.iter().flat_map(|plot| run.draw(plot)).collect();
-    panels.retain(|panel| panel.lines.iter().any(|line| line.trace.samples().len() > 1));
+    panels.retain(Panel::has_data);
     let mut seen = BTreeSet::new();
     panels.retain(|panel| seen.insert(panel.id.clone()));
     panels
 }
 
-struct Sorter<'a> {
-    lines: &'a Lines,
+pub(super) struct Sorter<'a> {
+    pub lines: &'a Lines,
     window: &'a str,
-    flows: &'a [u32],
+    pub flows: &'a [u32],
     /// The links that were busiest, by the share of their capacity that was used; the busiest
     /// first.
     busiest: Vec<(&'a String, &'a Trace)>,
@@ -270,12 +295,32 @@ impl Line {
 
 impl Panel {
     /// Without lines yet; `id` and `title` of one of several.
-    fn new(plot: &Plot, id: impl Into<String>, title: String) -> Panel {
+    pub fn new(plot: &Plot, id: impl Into<String>, title: String) -> Panel {
         let (group, id) = (plot.group, id.into());
         let (quantity, unit) = (Cow::Borrowed(plot.quantity), Cow::Borrowed(plot.unit));
         let (lines, states, marks) = (Vec::new(), None, Vec::new());
         let (looks, whole, omitted) = (0, false, None);
-        Panel { group, id, title, quantity, unit, lines, states, looks, marks, whole, omitted }
+        let (area, curves) = (None, None);
+        Panel {
+            group,
+            id,
+            title,
+            quantity,
+            unit,
+            lines,
+            states,
+            looks,
+            marks,
+            area,
+            curves,
+            whole,
+            omitted,
+        }
+    }
+    /// True if there is something to draw.
+    fn has_data(&self) -> bool {
+        let some = |line: &Line| line.trace.samples().len() > 1;
+        self.curves.is_some() || self.lines.iter().any(some)
     }
     fn push(&mut self, label: String, look: usize, trace: &Trace) {
         let (trace, look) = (trace.clone(), Some(look));
@@ -307,6 +352,7 @@ impl<'a> Sorter<'a> {
         let title = || plot.title.to_string();
         let over = || format!("{}, over {}", plot.title, self.window);
         let capacity = || self.capacity(self.busiest.iter().take(1));
+        let area = || self.area();
         match plot.draw {
             Draw::Own(draw) => draw(self, plot),
             Draw::Flows(series) => {
@@ -324,7 +370,8 @@ impl<'a> Sorter<'a> {
                 vec![panel]
             }
             Draw::FlowRates(series) => {
-                let mut panel = Panel { marks: capacity(), ..Panel::new(plot, plot.id, over()) };
+                let empty = Panel::new(plot, plot.id, over());
+                let mut panel = Panel { marks: capacity(), area: area(), ..empty };
                 self.add_flows(&mut panel, of(&self.lines.rates, series));
                 vec![panel]
             }
@@ -342,8 +389,8 @@ impl<'a> Sorter<'a> {
                         ("all flows".to_string(), step_of("bit/s", trace.highest()));
                     Line { label, look: None, trace: trace.clone(), step }
                 });
-                let (lines, marks) = (lines.into_iter().collect(), capacity());
-                vec![Panel { lines, marks, whole: true, ..Panel::new(plot, plot.id, over()) }]
+                let (lines, marks, area) = (lines.into_iter().collect(), capacity(), area());
+                vec![Panel { lines, marks, area, whole: true, ..Panel::new(plot, plot.id, over()) }]
             }
         }
     }
@@ -456,8 +503,22 @@ impl<'a> Sorter<'a> {
         });
         named.collect()
     }
+    /// The rates of links; of one with a trace the rate is no threshold.
     fn capacity<'b>(&self, links: impl Iterator<Item = &'b (&'b String, &'b Trace)>) -> Vec<Mark> {
-        self.marks_of("capacity", links.map(|(port, _)| *port), Series::LinkRate)
+        let steady = links.map(|(port, _)| *port).filter(|port| self.opportunities(port).is_none());
+        self.marks_of("capacity", steady, Series::LinkRate)
+    }
+    /// What the opportunities of a link with a trace carry.
+    fn opportunities(&self, port: &str) -> Option<&'a Trace> {
+        let key = (Entity::Port(port.to_string()), Series::Opportunities.into());
+        self.lines.rates.get(&key)
+    }
+    /// The capacity of the busiest link, if that follows a trace.
+    fn area(&self) -> Option<Area> {
+        let (port, _) = self.busiest.first()?;
+        let trace = self.opportunities(port)?.clone();
+        let step = step_of("bit/s", trace.highest());
+        Some(Area { label: format!("capacity of {port}"), trace, step })
     }
 
     /// Ports with a metric that matters, those with the highest peak first; and what is left out.
@@ -518,19 +579,25 @@ fn wire(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
         panel.push(format!("link {port}"), look, trace);
     }
     panel.marks = run.capacity(run.busiest.iter());
+    panel.area = run.area();
     panel.whole = true;
     vec![panel]
 }
 
-/// A plot for each series that controllers publish.
+/// A plot for each series that controllers publish; but those of [`together`] and of
+/// [`profiles`](profile::profiles).
 fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
     let mut series: BTreeMap<(&String, &String), Vec<(&Entity, &Trace)>> = BTreeMap::new();
     for ((entity, metric), trace) in &run.lines.levels {
-        if let Metric::Published { name, unit } = metric {
+        if let Metric::Published { name, unit } = metric
+            && !TOGETHER.contains(&name.as_str())
+            && !profile::is_profile(name)
+        {
             series.entry((name, unit)).or_default().push((entity, trace));
         }
     }
-    let mut panels = Vec::new();
+    let mut panels = together(run, plot);
+    panels.extend(profile::profiles(run, plot));
     for ((name, unit), lines) in series {
         // The same name in two units is two plots.
         let mut panel = Panel::new(plot, format!("{}-{name}-{unit}", plot.id), name.clone());
@@ -539,6 +606,32 @@ fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
         panels.push(panel);
     }
     panels
+}
+
+/// Series that say something beside each other: what a delay is steered to, and between what.
+const TOGETHER: [&str; 3] = ["set_point", "d_max", "d_min"];
+
+/// For each flow that publishes a set point a plot of it and of the delays that it follows.
+fn together(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
+    let of_flow = |flow: u32| {
+        let own = run.lines.levels.iter().filter(|((of, _), _)| *of == Entity::Flow(flow, 1));
+        let named = |name: &'static str| {
+            own.clone().find_map(|((_, metric), trace)| match metric {
+                Metric::Published { name: own, unit } if own == name => Some((name, unit, trace)),
+                _ => None,
+            })
+        };
+        let found: Vec<_> = TOGETHER.into_iter().filter_map(named).collect();
+        let [(_, unit, _), ..] = found.as_slice() else { return None };
+        let title = format!("flow {flow}: set point, and the delays that it follows");
+        let mut panel = Panel::new(plot, format!("{}-set-point-{flow}", plot.id), title);
+        (panel.quantity, panel.unit) = ("delay".into(), unit.to_string().into());
+        for (look, (name, _, trace)) in found.iter().enumerate() {
+            panel.push(name.replace('_', " "), look, trace);
+        }
+        Some(panel)
+    };
+    run.flows.iter().take(SEQUENCES).filter_map(|&flow| of_flow(flow)).collect()
 }
 
 fn queues(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {

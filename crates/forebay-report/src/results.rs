@@ -17,6 +17,8 @@ pub(super) struct Results {
     pub aggregate: Vec<Aggregate>,
     #[serde(default)]
     pub notes: Vec<String>,
+    #[serde(default)]
+    pub expectations: Vec<Expected>,
     /// Of `scenario.toml`.
     #[serde(skip)]
     pub description: String,
@@ -34,6 +36,47 @@ pub(super) struct Run {
     pub per_flow: Vec<Flow>,
     #[serde(default)]
     pub reference: Reference,
+    /// Of all flows together.
+    #[serde(default)]
+    pub metrics: Delays,
+}
+
+/// What flows got and how long it took, of one or of all together; absent in results of older
+/// versions.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(super) struct Delays {
+    pub goodput_bps: Option<f64>,
+    pub one_way_delay_mean_ms: Option<f64>,
+    pub one_way_delay_p95_ms: Option<f64>,
+}
+
+/// An expectation about the runs under one protocol: see `ExpectationResult` of `forebay-lab`.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Expected {
+    pub name: Option<String>,
+    /// In a page of several folders, the label of the folder before it.
+    pub protocol: String,
+    pub metric: String,
+    pub class: Option<String>,
+    pub link: Option<String>,
+    pub op: String,
+    pub expected: Vec<f64>,
+    pub over: OverSeeds,
+    pub seeds: Vec<u64>,
+    pub value: Option<f64>,
+    pub seed: Option<u64>,
+    #[serde(default)]
+    pub failing_seeds: Vec<u64>,
+    pub status: String,
+    pub why: Option<String>,
+}
+
+/// Which value over seeds: "mean", "min", "max", or in which share of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OverSeeds {
+    Named(String),
+    Share { share: f64 },
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -43,6 +86,11 @@ pub(super) struct Flow {
     pub dst: String,
     pub bytes: Option<u64>,
     pub fct_s: Option<f64>,
+    /// Absent in results of older versions.
+    #[serde(default)]
+    pub class: String,
+    #[serde(flatten)]
+    pub delays: Delays,
 }
 
 impl Flow {

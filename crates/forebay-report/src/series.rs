@@ -73,6 +73,8 @@ series! {
     KickAssMode "kickass_mode" "" Values "Of a port: 0 Kick-Ass signals, 1 fallback.";
     KickAssPieces "kickass_pieces" "" Count "Of a port: packets made by cutting since the start.";
     Transmitted "transmitted_bytes" "B" Rate "Of a port: bytes on the wire since the start.";
+    Opportunities "opportunity_bytes" "B" Rate
+        "Of a port whose link follows a trace: bytes of its opportunities since the start.";
     LinkRate "rate_bps" "bit/s" Values "Of a port: the rate of its link.";
     LimitBytes "queue_limit_bytes" "B" Values "Of a port: the limit of its queue.";
     LimitPackets "queue_limit_packets" "" Values "Of a port: that limit, if it is in packets.";

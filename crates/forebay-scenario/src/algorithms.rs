@@ -1,10 +1,15 @@
 //! Congestion control algorithms by name: the table of `forebay-cc`, and those that a program
 //! registers before it reads its first scenario.
 
+use crate::param_types::ParamSchema;
 use crate::protocol::Bundle;
 use crate::registry::{Chosen, Controllers, Line, first_line, lines};
-use forebay_cc::{AnyController, AnyFeedback, Entry, Init, ParamError, Spec, TABLE};
+use forebay_base::{Rng, Stream};
+use forebay_cc::{
+    AckPolicy, AnyController, AnyFeedback, Controller, Entry, Init, ParamError, Spec, TABLE,
+};
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// An algorithm that scenarios can name.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +106,33 @@ impl Algorithm {
         }
     }
 
+    /// When ACKs of its flows leave, if it says so itself; None: as `ack_policy` says.
+    pub fn ack_policy(self) -> Option<AckPolicy> {
+        let init = Init {
+            mss_bytes: 1460,
+            initial_window_bytes: 14_600,
+            initial_ssthresh_bytes: u64::MAX,
+            paced: false,
+            rng: Rng::new(0, Stream::Controller, 0),
+        };
+        self.spec().build(init).ack_policy()
+    }
+
+    /// The schema of its parameters.
+    pub(crate) fn schema(self) -> ParamSchema {
+        let own = self.own_schema().map(|own| (own.clone(), own));
+        let (root, params) = own.unwrap_or_else(|| {
+            let all = schemars::schema_for!(Spec).to_value();
+            let params = crate::schema::parameters(&all)[self.name()].clone();
+            (all, params)
+        });
+        let params = match params["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+            Some(pointer) => root.pointer(pointer).cloned().unwrap_or_default(),
+            None => params,
+        };
+        ParamSchema { root, params }
+    }
+
     /// JSON Schema of its parameters; None for one of the table, which `forebay-cc` describes.
     pub(crate) fn own_schema(self) -> Option<Json> {
         match self.0 {
@@ -159,11 +191,11 @@ impl AlgorithmSpec {
         }
     }
 
-    /// The receiver half of one path.
-    pub fn build_feedback(&self) -> AnyFeedback {
+    /// Makes the receiver half of a path, again and again.
+    pub fn feedback_maker(&self) -> Arc<dyn Fn() -> AnyFeedback + Send + Sync> {
         match self {
-            AlgorithmSpec::Table(spec) => spec.build_feedback(),
-            AlgorithmSpec::Registered(spec) => (spec.chosen.own_machine().feedback)(),
+            AlgorithmSpec::Table(spec) => spec.feedback_maker(),
+            AlgorithmSpec::Registered(spec) => spec.chosen.own_machine().feedback.clone(),
         }
     }
 

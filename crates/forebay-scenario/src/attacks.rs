@@ -3,7 +3,7 @@
 use super::error::{Fault, Problem};
 use super::faults::{Faults, both};
 use super::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+    At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
 };
 use super::file::File;
 use super::item::{Item, Value};
@@ -15,16 +15,11 @@ use forebay_net::{EventSpec, Forgery, Knowledge, NetEvent};
 /// Most packets that all attacks of a scenario forge: each is an event.
 const MOST_PACKETS: u64 = 1_000_000;
 
-choices! {
-    /// What the maker of forged packets knows of a flow.
-    pub(super) enum Knows {
-        /// Its receiver.
+names! {
+    Knowledge {
         Receiver = "receiver",
-        /// Both addresses.
         Addresses = "addresses",
-        /// The ports, too.
         Ports = "ports",
-        /// The sequence number that the receiver expects, too.
         Sequence = "sequence",
     }
 }
@@ -52,7 +47,7 @@ sections! {
             /// What their maker knows of the flow: its "receiver" (default; the address of the
             /// sender is random), both "addresses", the "ports" as well, or the "sequence" number
             /// that the receiver expects next as well.
-            knows: Knows,
+            knows: Knowledge,
         }
     }
 }
@@ -104,7 +99,7 @@ fn one(
     }
     let node = topology.named(&from.value, |problem| from.fault(problem));
     let (from, flow) = both(node, flow_of(flow, flows))?;
-    let number = count.as_ref().map_or(1, |at| at.value);
+    let number = value_or(count, 1);
     *packets += u64::from(number);
     if let Some(at) = count.as_ref().filter(|_| *packets > MOST_PACKETS) {
         let (found, expected) =
@@ -112,21 +107,14 @@ fn one(
         return Err(at.fault(Problem::OutOfRange { found, expected }));
     }
     let lead = lead_bytes.as_ref().map_or(Ok(Forgery::MIN_LEAD_BYTES), lead_of)?;
-    let knows = match knows.as_ref().map_or(Knows::Receiver, |at| at.value) {
-        Knows::Receiver => Knowledge::Receiver,
-        Knows::Addresses => Knowledge::Addresses,
-        Knows::Ports => Knowledge::Ports,
-        Knows::Sequence => Knowledge::Sequence,
-    };
-    let span = |at: &Option<At<Span>>, or: Span| at.as_ref().map_or(or, |at| at.value);
     Ok(Attack {
         from,
         flow,
-        start: Time::ZERO + span(start, Span::ZERO),
-        every: span(every, Span::from_millis(10)),
+        start: Time::ZERO + value_or(start, Span::ZERO),
+        every: value_or(every, Span::from_millis(10)),
         count: number,
         lead_bytes: lead,
-        knows,
+        knows: value_or(knows, Knowledge::Receiver),
     })
 }
 
@@ -134,7 +122,7 @@ fn flow_of(at: &At<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
     let index = at.value.checked_sub(1).filter(|&index| (index as usize) < flows.len());
     index.map(FlowId).ok_or_else(|| {
         let expected = format!("the number of a flow, 1 to {}", flows.len());
-        at.fault(Problem::OutOfRange { found: at.value.to_string(), expected })
+        at.out_of_range(expected)
     })
 }
 
@@ -144,25 +132,19 @@ fn lead_of(at: &At<u16>) -> Result<u16, Fault> {
         return Ok(at.value);
     }
     let expected = format!("a multiple of 8 from {least} to {most}");
-    Err(at.fault(Problem::OutOfRange { found: at.value.to_string(), expected }))
+    Err(at.out_of_range(expected))
 }
 
 /// The keys that say an attack.
 pub(super) fn describe(attack: &Attack, scenario: &Scenario) -> AttackEntry {
-    let knows = match attack.knows {
-        Knowledge::Receiver => Knows::Receiver,
-        Knowledge::Addresses => Knows::Addresses,
-        Knowledge::Ports => Knows::Ports,
-        Knowledge::Sequence => Knows::Sequence,
-    };
     AttackEntry {
         from: At::new(scenario.nodes[attack.from.index()].name.clone()),
         flow: At::new(attack.flow.0 + 1),
-        start: Some(At::new(attack.start.since(Time::ZERO))),
-        every: Some(At::new(attack.every)),
-        count: Some(At::new(attack.count)),
-        lead_bytes: Some(At::new(attack.lead_bytes)),
-        knows: Some(At::new(knows)),
+        start: At::some(attack.start.since(Time::ZERO)),
+        every: At::some(attack.every),
+        count: At::some(attack.count),
+        lead_bytes: At::some(attack.lead_bytes),
+        knows: At::some(attack.knows),
     }
 }
 

@@ -60,14 +60,13 @@ impl Scenario {
 
     fn transport(&self, (name, class): FlowKind) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
-        let receiver = spec.clone();
         TransportSpec {
             name: name.to_string(),
             algorithm: spec.name().to_string(),
             class: class.to_string(),
             config: Arc::new(self.tcp_for(name)),
+            feedback: spec.feedback_maker(),
             controller: Arc::new(move |init| spec.build(init)),
-            feedback: Arc::new(move || receiver.build_feedback()),
         }
     }
 

@@ -54,6 +54,8 @@ pub struct GeneratedTrace {
     pub scale: f64,
     /// Its seed; None: drawn for each seed of a run and each direction of a link.
     pub seed: Option<u64>,
+    /// Where in the trace a run begins.
+    pub offset: Offset,
 }
 
 impl GeneratedTrace {
@@ -78,6 +80,20 @@ pub enum Offset {
     Random,
 }
 
+impl Offset {
+    /// What it is for the directed link `link` of a run with `seed`, in a trace that repeats after
+    /// `period`.
+    fn of(self, period: Span, seed: u64, link: u64) -> Span {
+        match self {
+            Offset::At(span) => span,
+            Offset::Random => {
+                let mut rng = Rng::new(seed, Stream::ChannelOffset, link);
+                Span::from_nanos(rng.below(period.as_nanos()))
+            }
+        }
+    }
+}
+
 impl Channel {
     /// The trace that it follows, if that is in a file.
     pub fn file(&self) -> Option<&TraceFile> {
@@ -94,7 +110,9 @@ impl Channel {
     pub(super) fn is_random(&self) -> bool {
         match self {
             Channel::Trace(file) => file.offset == Offset::Random,
-            Channel::Generated(generated) => generated.seed.is_none(),
+            Channel::Generated(GeneratedTrace { seed, offset, .. }) => {
+                seed.is_none() || *offset == Offset::Random
+            }
             Channel::Constant | Channel::Bucket { .. } => false,
         }
     }
@@ -105,19 +123,14 @@ impl Channel {
             Channel::Generated(generated) => {
                 let drawn = || Rng::new(seed, Stream::Channel, link).next_u64();
                 let trace = generated.generate(generated.seed.unwrap_or_else(drawn));
-                ChannelSpec::Trace { trace, offset: Span::ZERO }
+                let offset = generated.offset.of(trace.period(), seed, link);
+                ChannelSpec::Trace { trace, offset }
             }
             &Channel::Bucket { burst_bytes, peak } => {
                 ChannelSpec::Bucket(BucketSpec { rate, burst_bytes, peak })
             }
             Channel::Trace(TraceFile { trace, offset, .. }) => {
-                let offset = match offset {
-                    Offset::At(span) => *span,
-                    Offset::Random => {
-                        let mut rng = Rng::new(seed, Stream::ChannelOffset, link);
-                        Span::from_nanos(rng.below(trace.period().as_nanos()))
-                    }
-                };
+                let offset = offset.of(trace.period(), seed, link);
                 ChannelSpec::Trace { trace: Arc::clone(trace), offset }
             }
         }
@@ -140,6 +153,9 @@ sections! {
             scale: Number,
             /// Its own seed; without it, each seed of a run and each direction has another trace.
             seed: u32,
+            /// Where in the trace a run begins: a time with unit, or "random", drawn for each seed
+            /// and direction; default "0s".
+            offset: Offset,
         }
     }
     /// A token bucket.
@@ -253,17 +269,18 @@ impl Field for GeneratorKey {
 impl GeneratorKey {
     /// The keys of a generated trace.
     pub fn describe(generated: &GeneratedTrace) -> GeneratorKey {
-        let GeneratedTrace { profile, seconds, scale, seed } = *generated;
+        let GeneratedTrace { profile, seconds, scale, seed, offset } = *generated;
         GeneratorKey(GeneratorTable {
             name: At::new(profile.name.to_string()),
             length: Some(At::new(Span::from_secs(seconds.into()))),
             scale: Some(At::new(Number(scale))),
             seed: seed.map(|seed| At::new(seed as u32)),
+            offset: (offset != Offset::default()).then(|| At::new(offset)),
         })
     }
     /// What the keys say.
     pub fn resolve(&self) -> Result<GeneratedTrace, Fault> {
-        let GeneratorTable { name, length, scale, seed } = &self.0;
+        let GeneratorTable { name, length, scale, seed, offset } = &self.0;
         let profile = ChannelProfile::find(&name.value).ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "generator", name: name.value.clone() };
             name.fault(problem).suggest(&name.value, CHANNEL_PROFILES.iter().map(|p| p.name))
@@ -289,6 +306,7 @@ impl GeneratorKey {
             seconds: length.as_ref().map(whole).transpose()?.unwrap_or(300),
             scale: scale.as_ref().map(scaled).transpose()?.unwrap_or(1.0),
             seed: seed.as_ref().map(|at| u64::from(at.value)),
+            offset: offset.as_ref().map_or(Offset::default(), |at| at.value),
         })
     }
 }

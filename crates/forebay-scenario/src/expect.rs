@@ -304,7 +304,11 @@ impl Known<'_> {
             }
             let meaning = format!("the directed link whose `{}` is meant", metric.name);
             let fault = entry.fault(Problem::MissingKey { key: "link", meaning });
-            let hint = format!("one of: {}", self.scenario.links_with(metric).join(", "));
+            let links = self.scenario.links_with(metric);
+            let hint = match links.is_empty() {
+                true => "no link follows a trace".to_string(),
+                false => format!("one of: {}", links.join(", ")),
+            };
             return Err(fault.hint(hint).following(self.links_wrong));
         };
         if metric.by_link == OfLinks::No {
@@ -317,6 +321,7 @@ impl Known<'_> {
         }
         let kind = match metric.by_link {
             OfLinks::All => "directed link",
+            OfLinks::Traces => "directed link with a trace",
             OfLinks::Measured | OfLinks::No => "directed link between routers",
         };
         let problem = Problem::UnknownName { kind, name: at.value.clone() };
@@ -390,11 +395,20 @@ impl Scenario {
         if found.is_empty() { named(&|_| true) } else { found }
     }
 
+    /// The directed links that follow a delivery trace, by name.
+    pub fn traced_links(&self) -> Vec<String> {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let names = LinkNames::new(self);
+        let named = names.iter().zip(directions);
+        named.filter(|(_, wire)| wire.channel.is_trace()).map(|(n, _)| n.to_string()).collect()
+    }
+
     /// The directed links that `metric` is of, by name.
     fn links_with(&self, metric: &MetricDoc) -> Vec<String> {
         match metric.by_link {
             OfLinks::No => Vec::new(),
             OfLinks::Measured => self.measured_links(),
+            OfLinks::Traces => self.traced_links(),
             OfLinks::All => LinkNames::new(self).iter().map(str::to_string).collect(),
         }
     }

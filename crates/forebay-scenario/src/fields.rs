@@ -7,6 +7,7 @@ use super::error::{Fault, Problem};
 use super::faults::{all, note};
 use super::item::{Entry, Item, Value};
 use super::source::Loc;
+use super::text::shown;
 use serde_json::{Value as Json, json};
 
 /// A type that a value of the format can have.
@@ -31,6 +32,8 @@ pub(super) trait Section: Sized {
     fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
+    /// Place and text of the value of one of its own keys; None if it is not given.
+    fn given(&self, key: &str) -> Option<(At<()>, String)>;
     /// Its keys, in order of declaration.
     fn keys(out: &mut Vec<&'static str>);
     /// Add its properties, and the keys that must be there.
@@ -60,10 +63,30 @@ impl<T> At<T> {
     pub fn fault(&self, problem: Problem) -> Fault {
         Fault::at(self.loc, self.key.clone(), problem)
     }
+    /// A value that is given, and stands in no text.
+    pub fn some(value: T) -> Option<At<T>> {
+        Some(At::new(value))
+    }
     /// Its key as `--set` has it: `links.0.trace` for `links[0].trace`.
     pub fn set_path(&self) -> String {
         self.key.replace('[', ".").replace(']', "")
     }
+}
+
+impl<T: Field> At<T> {
+    /// The fault of a value out of its range.
+    pub fn out_of_range(&self, expected: impl Into<String>) -> Fault {
+        self.fault(Problem::OutOfRange { found: shown(&self.value), expected: expected.into() })
+    }
+    /// Its place, and itself as text.
+    pub fn place_and_text(&self) -> (At<()>, String) {
+        (self.place(), shown(&self.value))
+    }
+}
+
+/// The value of a key, or what stands where it is not given.
+pub(super) fn value_or<T: Copy>(at: &Option<At<T>>, default: T) -> T {
+    at.as_ref().map_or(default, |at| at.value)
 }
 
 impl<T: Field> Field for At<T> {
@@ -234,6 +257,15 @@ macro_rules! sections {
                 $( self.$fkey.put(table); )?
                 let _ = table;
             }
+            fn given(&self, key: &str) -> Option<(At<()>, String)> {
+                let given = match key {
+                    $( stringify!($rkey) => Some(self.$rkey.place_and_text()), )*
+                    $( stringify!($okey) => self.$okey.as_ref().map(At::place_and_text), )*
+                    _ => None,
+                };
+                $( let given = given.or_else(|| self.$fkey.given(key)); )?
+                given
+            }
             fn keys(out: &mut Vec<&'static str>) {
                 out.extend_from_slice(&[$(stringify!($rkey),)* $(stringify!($okey),)*]);
                 $( <$ftype>::keys(out); )?
@@ -274,17 +306,9 @@ macro_rules! sections {
 }
 pub(super) use sections;
 
-/// Declares a choice among names.
-macro_rules! choices {
-    ($(
-        $(#[$meta:meta])*
-        $vis:vis enum $name:ident {
-            $( $(#[$of_variant:meta])* $variant:ident = $text:literal, )*
-        }
-    )*) => { $(
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        $vis enum $name { $( $(#[$of_variant])* $variant, )* }
+/// Makes enums choices among names, one for each variant.
+macro_rules! names {
+    ($( $name:ident { $( $variant:ident = $text:literal, )* } )*) => { $(
         impl Field for $name {
             fn read(item: &Item, key: &str) -> Result<Self, Fault> {
                 let names = [$($text),*];
@@ -307,6 +331,22 @@ macro_rules! choices {
                 [$($name::$variant),*].into_iter().next()
             }
         }
+    )* };
+}
+pub(super) use names;
+
+/// Declares choices among names.
+macro_rules! choices {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $( $(#[$of_variant:meta])* $variant:ident = $text:literal, )*
+        }
+    )*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $( $(#[$of_variant])* $variant, )* }
+        $crate::fields::names! { $name { $( $variant = $text, )* } }
     )* };
 }
 pub(super) use choices;

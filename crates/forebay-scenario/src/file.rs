@@ -153,7 +153,7 @@ sections! {
             /// to the scenario file, or a table with `file` and `offset`.
             trace: TraceKey,
             /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
-            /// or a table with `name`, `length`, `scale` and `seed`.
+            /// or a table with `name`, `length`, `scale`, `seed` and `offset`.
             generator: GeneratorKey,
             /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
             /// `peak`, all else at the rate.
@@ -400,7 +400,8 @@ sections! {
             max_rto: Span,
             /// Timeouts in a row after which a connection gives up.
             max_retries: u32,
-            /// When ACKs are sent: "every-packet" or a table.
+            /// When ACKs are sent: "every-packet" or a table. Protocols that need an ACK for each packet
+            /// have it whatever this says.
             ack_policy: AckRule,
             /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly
             /// all of slow start.

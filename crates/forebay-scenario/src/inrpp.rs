@@ -5,9 +5,12 @@ mod caches;
 use super::Scenario;
 use super::error::{Fault, Problem};
 use super::faults::Faults;
-use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
+use super::fields::{
+    At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
+};
 use super::file::File;
 use super::item::Item;
+use super::port_tables::{self, Replaces};
 use super::protocol::{Bundle, ReferenceMode};
 use super::registry::{Chosen, Line, Made, Params, RouterTraits, Routers, line, lines};
 use super::text::shown;
@@ -150,13 +153,9 @@ fn make(given: &toml::Table) -> Result<Made<Routers>, String> {
 
 /// The parameters of `[inrpp]`, and over them those given.
 fn over(scenario: &Scenario, given: &toml::Table) -> toml::Table {
-    let mut params = toml::Table::new();
-    all_keys(&scenario.inrpp).put(&mut params);
-    if given.contains_key("probe_interval") {
-        params.remove("decision_interval"); // its default follows from the other
-    }
-    params.extend(given.clone());
-    params
+    // The default of the second follows from the first.
+    let replaces: Replaces = ("probe_interval", |key| key == "decision_interval");
+    port_tables::over(&all_keys(&scenario.inrpp), given, &[replaces])
 }
 
 /// Probes per decision below which loads have not settled (paper, section II-B).
@@ -214,7 +213,7 @@ fn settings(table: &InrppTable, faults: &mut Faults) -> Settings {
     let quantum_bytes = quantum(&table.quantum_bytes, default.quantum_bytes);
     Settings {
         cache: faults.or(sizes, default.cache),
-        detours: table.detours.as_ref().map_or(default.detours, |at| at.value),
+        detours: value_or(&table.detours, default.detours),
         probe_interval,
         decision_interval,
         alpha: faults.or(gain, default.alpha),
@@ -231,7 +230,7 @@ fn time(at: &Option<At<Span>>, default: Span, (low, high): (Span, Span)) -> Resu
     let Some(at) = at else { return Ok(default) };
     match (low..=high).contains(&at.value) {
         true => Ok(at.value),
-        false => Err(out_of_range(at, format!("{} to {}", shown(&low), shown(&high)))),
+        false => Err(at.out_of_range(format!("{} to {}", shown(&low), shown(&high)))),
     }
 }
 
@@ -244,7 +243,7 @@ fn number(
     match at {
         None => Ok(default),
         Some(at) if fits(at.value.0) => Ok(at.value.0),
-        Some(at) => Err(out_of_range(at, expected.into())),
+        Some(at) => Err(at.out_of_range(expected)),
     }
 }
 
@@ -253,12 +252,8 @@ fn quantum(at: &Option<At<u32>>, default: Option<u32>) -> Result<Option<u32>, Fa
         None => Ok(default),
         Some(at) if at.value == 0 => Ok(None),
         Some(at) if (64..=1 << 20).contains(&at.value) => Ok(Some(at.value)),
-        Some(at) => Err(out_of_range(at, "64 to 1048576 bytes, or 0: the MTU of the link".into())),
+        Some(at) => Err(at.out_of_range("64 to 1048576 bytes, or 0: the MTU of the link")),
     }
-}
-
-fn out_of_range<T: Field>(at: &At<T>, expected: String) -> Fault {
-    at.fault(Problem::OutOfRange { found: shown(&at.value), expected })
 }
 
 /// The routers of a list, each once, in order of id.
@@ -292,9 +287,6 @@ pub(super) fn describe(scenario: &Scenario) -> Option<InrppTable> {
 
 /// The table that says every setting.
 fn all_keys(network: &InrppNetwork) -> InrppTable {
-    fn some<T>(value: T) -> Option<At<T>> {
-        Some(At::new(value))
-    }
     // Without `..`: a new setting must get a key here, or a reason. Totals per flow are kept where
     // series are.
     let Settings {
@@ -316,16 +308,16 @@ fn all_keys(network: &InrppNetwork) -> InrppTable {
     };
     InrppTable {
         routers: None,
-        cache: some(cache),
-        detours: some(detours),
-        probe_interval: some(probe_interval),
-        decision_interval: some(decision_interval),
-        alpha: some(Number(alpha)),
-        load_weight: some(Number(load_weight)),
-        quantum_bytes: some(quantum_bytes.unwrap_or(0)),
-        cancel_for: some(cancel_for),
-        forget_after: some(forget_after),
-        watchdog: some(watchdog),
+        cache: At::some(cache),
+        detours: At::some(detours),
+        probe_interval: At::some(probe_interval),
+        decision_interval: At::some(decision_interval),
+        alpha: At::some(Number(alpha)),
+        load_weight: At::some(Number(load_weight)),
+        quantum_bytes: At::some(quantum_bytes.unwrap_or(0)),
+        cancel_for: At::some(cancel_for),
+        forget_after: At::some(forget_after),
+        watchdog: At::some(watchdog),
     }
 }
 

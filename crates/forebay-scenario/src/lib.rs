@@ -43,6 +43,8 @@ mod names;
 mod network;
 mod outline;
 mod pace;
+mod param_types;
+mod port_tables;
 mod protocol;
 mod protocols;
 mod queues;
@@ -92,12 +94,15 @@ pub use sizes::{SizeClasses, SizeForm, SizeLaw};
 
 use error::Fault;
 use faults::{Faults, Lost};
-use fields::{At, Field};
+use fields::{At, Field, Section};
 use file::File;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent, ReassemblyLimits};
 use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
+use kickass::KickAssTable;
+use port_tables::PortTable;
+use rcp::RcpTable;
 use registry::{Chosen, Disciplines, Routers, Schemes};
 use source::Sources;
 use std::path::{Path, PathBuf};
@@ -354,6 +359,7 @@ impl Scenario {
         notes.extend(self.inrpp_notes());
         notes.extend(self.late_notes());
         notes.extend(queues::notes(self));
+        notes.extend(self.short_packet_notes());
         notes
     }
 
@@ -495,7 +501,7 @@ fn read_file(
         faults.keep(set::apply(&mut document, sources, assignment));
     }
     let mut known = Vec::new();
-    <File as fields::Section>::keys(&mut known);
+    <File as Section>::keys(&mut known);
     let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and
     // that another.
@@ -556,8 +562,8 @@ fn read(
         tcp_of: Vec::new(),
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
         inrpp,
-        rcp: faults.or(rcp::resolve(file.rcp.as_ref()), rcp::DEFAULT),
-        kickass: faults.or(kickass::resolve(file.kickass.as_ref()), kickass::DEFAULT),
+        rcp: faults.or(port_tables::resolve(file.rcp.as_ref()), RcpTable::DEFAULT),
+        kickass: faults.or(port_tables::resolve(file.kickass.as_ref()), KickAssTable::DEFAULT),
         reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),
@@ -592,7 +598,16 @@ fn check_sizes(
         faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
     }
     if faults.is_empty() {
-        faults.keep(network::check(scenario, topology));
+        let port_key = |scheme: &str, key: &str| {
+            let given = match scheme {
+                RcpTable::NAME => file.rcp.as_ref()?.value.given(key),
+                KickAssTable::NAME => file.kickass.as_ref()?.value.given(key),
+                _ => None,
+            };
+            given.map(|(place, _)| place)
+        };
+        let places = network::Places { file, topology, port_key: &port_key };
+        faults.keep(network::check(scenario, &places));
     }
 }
 

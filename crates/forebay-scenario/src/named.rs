@@ -127,7 +127,11 @@ pub(super) fn choose<K: Kind>(
     for param in params {
         given.insert(param.key.clone(), param.value.value.clone());
         let read = (line.make)(&given);
-        made = read.map_err(|text| param.value.fault(Problem::Conflict(text)))?;
+        made = read.map_err(|text| match line.over {
+            // The words are those of the keys of its table.
+            Some(_) => param.value.fault(Problem::Conflict(text)),
+            None => line.param_schema().fault(&param.key, &param.value, text),
+        })?;
     }
     let Err(ParamError { param: key, allowed }) = made.range else {
         return Ok(Chosen::of(line, made, given));

@@ -3,19 +3,19 @@
 
 use crate::error::Fault;
 use crate::fields::At;
+use crate::file::{EventEntry, File};
 use crate::item::whole;
 use crate::protocol::Bundle;
 use crate::registry::{
     Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes, line,
 };
 use crate::text::shown;
-use crate::topology::{Origin, Topology};
-use crate::{Link, LinkDirection, Problem, Scenario};
-use forebay_base::{IpVersion, NodeId};
-use forebay_net::{ForwardingSpec, SchemeSpec};
+use crate::topology::Topology;
+use crate::{Link, LinkDirection, Problem, Scenario, mtu_check};
+use forebay_base::{IpVersion, NodeId, Rate, Time};
+use forebay_net::{ForwardingSpec, NetEvent, SchemeSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Routers and ports of a run.
@@ -196,73 +196,170 @@ impl Scenario {
     }
 }
 
-/// A link on which a port cannot do its work.
+/// What of a link a port cannot work with.
 struct Unfit {
     link: usize,
     /// 0: forward; 1: reverse.
     direction: usize,
-    /// What is wrong with it.
-    key: &'static str,
-    problem: Problem,
+    what: Misfit,
+    carries: Carries,
+}
+
+enum Misfit {
+    Rate(Rate),
+    /// One that an event sets.
+    LaterRate(Time, Rate),
+    Mtu(u16),
 }
 
 impl Unfit {
+    fn problem(&self) -> Problem {
+        let Carries { by, rates: (low, high), packet_bytes, key, why, .. } = self.carries;
+        match self.what {
+            Misfit::Rate(rate) | Misfit::LaterRate(_, rate) => {
+                let expected = format!("{} to {} for ports of {by}", shown(&low), shown(&high));
+                Problem::OutOfRange { found: shown(&rate), expected }
+            }
+            Misfit::Mtu(mtu) => {
+                let expected =
+                    format!("at least {packet_bytes} bytes for ports of {by}: {why} ({key})");
+                Problem::OutOfRange { found: mtu.to_string(), expected }
+            }
+        }
+    }
     /// The problem with the name of the link.
     fn named(&self, scenario: &Scenario) -> Problem {
         let name = &scenario.links[self.link].name;
-        Problem::Conflict(format!("the {} of `{name}`: {}", self.key, self.problem))
+        let (key, from) = match self.what {
+            Misfit::Rate(_) => ("rate", String::new()),
+            Misfit::LaterRate(at, _) => {
+                ("rate", format!(" from {} on", shown(&at.since(Time::ZERO))))
+            }
+            Misfit::Mtu(_) => ("mtu_bytes", String::new()),
+        };
+        Problem::Conflict(format!("the {key} of `{name}`{from}: {}", self.problem()))
     }
-    /// Where that stands, if it does.
-    fn place(&self, origins: &[[Rc<Origin>; 2]]) -> Option<At<()>> {
-        let origin = &origins[self.link][self.direction];
-        if self.key == RATE { origin.rate.clone() } else { origin.mtu.clone() }
+    /// The same where it stands, if it does.
+    fn fault(&self, scenario: &Scenario, places: &Places<'_>) -> Option<Fault> {
+        let Places { file, topology, port_key } = places;
+        let origin = &topology.origins[self.link][self.direction];
+        let Carries { scheme, packet_bytes, key, .. } = self.carries;
+        match self.what {
+            Misfit::Rate(_) => Some(origin.rate.as_ref()?.fault(self.problem())),
+            Misfit::LaterRate(_, rate) => {
+                let entries = file.events.iter().flat_map(|at| &at.value).map(|at| &at.value);
+                let sets = |event: &&EventEntry| {
+                    let link = event.link.as_ref().and_then(|link| topology.link(link).ok());
+                    link == Some(self.link) && event.rate.as_ref().is_some_and(|r| r.value == rate)
+                };
+                let event = entries.clone().find(sets);
+                let place = event.and_then(|event| event.rate.as_ref().map(At::place));
+                let place = place.or_else(|| origin.schedule.as_ref().map(At::place))?;
+                Some(place.fault(self.problem()))
+            }
+            Misfit::Mtu(_) if origin.mtu.is_some() => {
+                Some(origin.mtu.as_ref()?.fault(self.problem()))
+            }
+            Misfit::Mtu(mtu) => {
+                let link = &scenario.links[self.link];
+                let wire = if self.direction == 0 { &link.forward } else { &link.reverse };
+                let own = wire.port.as_ref().is_some_and(|port| port.params.contains_key(key));
+                let place = if own { origin.port.clone() } else { port_key(scheme, key) }?;
+                let expected = format!("at most {mtu}, the mtu_bytes of `{}`", link.name);
+                let found = format!("{key} = {packet_bytes}");
+                Some(place.fault(Problem::OutOfRange { found, expected }))
+            }
+        }
     }
 }
-
-const RATE: &str = "rate";
-const MTU: &str = "mtu_bytes";
 
 impl Scenario {
     /// The first link on which a port cannot do its work.
     fn unfit(&self, network: &Network) -> Option<Unfit> {
-        for (link, both) in self.links.iter().enumerate() {
+        let ports = || self.ports(network);
+        let now = ports().find_map(|(place, wire, carries)| {
+            let (low, high) = carries.rates;
+            let what = match () {
+                () if wire.rate < low || wire.rate > high => Misfit::Rate(wire.rate),
+                () if wire.mtu_bytes < carries.packet_bytes => Misfit::Mtu(wire.mtu_bytes),
+                () => return None,
+            };
+            Some((place, what, carries))
+        });
+        let later = || {
+            self.events.iter().find_map(|event| {
+                let NetEvent::Rate(id, rate) = event.event else { return None };
+                let here = |(link, direction)| 2 * link + direction == id.index();
+                let (place, _, carries) = ports().find(|&(place, ..)| here(place))?;
+                let (low, high) = carries.rates;
+                let what = Misfit::LaterRate(event.at, rate);
+                (rate < low || rate > high).then_some((place, what, carries))
+            })
+        };
+        let ((link, direction), what, carries) = now.or_else(later)?;
+        Some(Unfit { link, direction, what, carries })
+    }
+
+    /// The ports that cannot work on all links: index and direction (0 forward, 1 reverse) of the
+    /// link, and what they work on.
+    fn ports(
+        &self,
+        network: &Network,
+    ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carries)> {
+        self.links.iter().enumerate().flat_map(move |(link, both)| {
             let ends = [(both.a, &both.forward), (both.b, &both.reverse)];
-            for (direction, (from, wire)) in ends.into_iter().enumerate() {
-                let carries = network.carries(from, wire, self.ip_version);
-                if let Some((key, problem)) = carries.and_then(|carries| misfit(wire, &carries)) {
-                    return Some(Unfit { link, direction, key, problem });
+            ends.into_iter().enumerate().filter_map(move |(direction, (from, wire))| {
+                Some(((link, direction), wire, network.carries(from, wire, self.ip_version)?))
+            })
+        })
+    }
+
+    /// Notes on protocols whose packets are all too short for what their ports do.
+    pub(super) fn short_packet_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for &protocol in &self.protocols {
+            let Ok(network) = self.network_of(protocol) else { continue };
+            for name in self.protocols_under(protocol) {
+                let scheme = self.bundle(name).port;
+                let mine = self.ports(&network).map(|(.., carries)| carries);
+                let mine = mine.filter(|carries| Some(carries.scheme) == scheme);
+                let Some(carries) = mine.min_by_key(|carries| carries.packet_bytes) else {
+                    continue;
+                };
+                let Carries { by, packet_bytes, key, why, scheme, .. } = carries;
+                let bytes = mtu_check::packet_bytes(self, name);
+                let lacks = u64::from(packet_bytes).saturating_sub(bytes);
+                if lacks > 0 {
+                    notes.push(format!(
+                        "{name}: full-sized packets have {bytes} bytes, and ports of {by} need \
+                         {packet_bytes}: {why}; raise tcp.mss_bytes by {lacks}, or lower \
+                         {scheme}.{key}"
+                    ));
                 }
             }
         }
-        None
+        notes.sort_unstable();
+        notes.dedup();
+        notes
     }
 }
 
-/// What of a link a port cannot work with.
-fn misfit(wire: &LinkDirection, carries: &Carries) -> Option<(&'static str, Problem)> {
-    let Carries { by, rates: (low, high), mtu_bytes, why } = *carries;
-    if wire.rate < low || wire.rate > high {
-        let expected = format!("{} to {} for ports of {by}", shown(&low), shown(&high));
-        return Some((RATE, Problem::OutOfRange { found: shown(&wire.rate), expected }));
-    }
-    if wire.mtu_bytes < mtu_bytes {
-        let expected = format!("at least {mtu_bytes} bytes for ports of {by}: {why}");
-        return Some((MTU, Problem::OutOfRange { found: wire.mtu_bytes.to_string(), expected }));
-    }
-    None
+/// Where keys stand.
+pub(super) struct Places<'a> {
+    pub file: &'a File,
+    pub topology: &'a Topology,
+    /// That of a key of the table of a port scheme.
+    pub port_key: &'a dyn Fn(&str, &str) -> Option<At<()>>,
 }
 
 /// Errors if routers or ports do not go with a protocol that is compared.
-pub(super) fn check(scenario: &Scenario, topology: &Topology) -> Result<(), Fault> {
+pub(super) fn check(scenario: &Scenario, places: &Places<'_>) -> Result<(), Fault> {
     for protocol in &scenario.protocols {
         let fault = |problem| Fault::at(whole(0), "protocols", problem);
         let network = scenario.network_of(protocol).map_err(fault)?;
         if let Some(unfit) = scenario.unfit(&network) {
-            let place = unfit.place(&topology.origins);
-            return Err(match place {
-                Some(place) => place.fault(unfit.problem),
-                None => fault(unfit.named(scenario)),
-            });
+            let placed = unfit.fault(scenario, places);
+            return Err(placed.unwrap_or_else(|| fault(unfit.named(scenario))));
         }
     }
     Ok(())

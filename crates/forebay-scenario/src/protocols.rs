@@ -200,18 +200,19 @@ fn spec(
 ) -> Result<AlgorithmSpec, Fault> {
     let default = preset.unwrap_or_else(|| algorithm.spec());
     let mut params = default.params();
-    let known: Vec<String> = params.keys().cloned().collect();
     let mut spec = default;
     let mut wrong = None;
     for Param { key, key_loc, value } in &table.params {
         let before = params.insert(key.clone(), value.value.clone());
         let read = algorithm.with(&params).map_err(|error| {
-            if known.contains(key) {
-                return value.fault(Problem::Conflict(error));
+            let schema = algorithm.schema();
+            let known = schema.keys();
+            if known.contains(&key.as_str()) {
+                return schema.fault(key, value, error);
             }
             let fault =
                 Fault::at(*key_loc, table.name.key.clone(), Problem::UnknownKey(key.clone()));
-            fault.suggest(key, known.iter().map(String::as_str))
+            fault.suggest(key, known)
         });
         match read {
             Ok(read) => spec = read,

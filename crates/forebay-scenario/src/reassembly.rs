@@ -1,10 +1,11 @@
 //! `[reassembly]`, and `reassembly` of a host: how pieces of datagrams are put together again.
 
 use super::Scenario;
-use super::error::{Fault, Problem};
-use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
+use super::error::Fault;
+use super::fields::{
+    At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
+};
 use super::item::Item;
-use super::text::shown;
 use super::units::Bytes;
 use forebay_base::Span;
 use forebay_net::ReassemblyLimits;
@@ -39,20 +40,16 @@ pub(super) fn resolve(
     let Some(At { value: table, .. }) = given else { return Ok(base) };
     let ReassemblyTable { timeout, memory, max_distance } = table;
     if let Some(timeout) = timeout.as_ref().filter(|t| t.value < TIMEOUT.0 || t.value > TIMEOUT.1) {
-        return Err(out_of_range(timeout, "1ms to 1000s"));
+        return Err(timeout.out_of_range("1ms to 1000s"));
     }
     if let Some(memory) = memory.as_ref().filter(|memory| memory.value.0 == 0) {
-        return Err(out_of_range(memory, "1 byte or more"));
+        return Err(memory.out_of_range("1 byte or more"));
     }
     Ok(ReassemblyLimits {
-        timeout: timeout.as_ref().map_or(base.timeout, |at| at.value),
+        timeout: value_or(timeout, base.timeout),
         memory_bytes: memory.as_ref().map_or(base.memory_bytes, |at| at.value.0),
-        max_distance: max_distance.as_ref().map_or(base.max_distance, |at| at.value),
+        max_distance: value_or(max_distance, base.max_distance),
     })
-}
-
-fn out_of_range<T: Field>(at: &At<T>, expected: &str) -> Fault {
-    at.fault(Problem::OutOfRange { found: shown(&at.value), expected: expected.to_string() })
 }
 
 /// The table of a scenario; None where it is the default.
@@ -65,8 +62,8 @@ pub(super) fn describe(scenario: &Scenario) -> Option<ReassemblyTable> {
 pub(super) fn table_of(limits: ReassemblyLimits) -> ReassemblyTable {
     let ReassemblyLimits { timeout, memory_bytes, max_distance } = limits;
     ReassemblyTable {
-        timeout: Some(At::new(timeout)),
-        memory: Some(At::new(Bytes(memory_bytes))),
-        max_distance: Some(At::new(max_distance)),
+        timeout: At::some(timeout),
+        memory: At::some(Bytes(memory_bytes)),
+        max_distance: At::some(max_distance),
     }
 }

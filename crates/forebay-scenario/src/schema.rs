@@ -52,7 +52,7 @@ pub fn schema() -> Json {
 }
 
 /// The schema of each algorithm's parameters by name, out of that of the enum of all algorithms.
-fn parameters(algorithms: &Json) -> Map<String, Json> {
+pub(super) fn parameters(algorithms: &Json) -> Map<String, Json> {
     let variants = algorithms["oneOf"].as_array().into_iter().flatten();
     let properties = variants.filter_map(|variant| variant["properties"].as_object());
     properties.flatten().map(|(name, schema)| (name.clone(), schema.clone())).collect()

@@ -73,7 +73,7 @@ fn threshold(threshold: Threshold) -> Option<u64> {
     }
 }
 
-fn ack_policy(rule: AckRule) -> AckPolicy {
+pub(super) fn ack_policy(rule: AckRule) -> AckPolicy {
     match rule {
         AckRule::Every(EveryPacket::EveryPacket) => AckPolicy::EveryPacket,
         AckRule::Delayed(delayed) => AckPolicy::Delayed {
@@ -288,7 +288,7 @@ pub(super) fn describe_difference(config: &TcpConfig, base: &TcpConfig) -> Tcp {
     table
 }
 
-fn ack_rule(policy: AckPolicy) -> AckRule {
+pub(super) fn ack_rule(policy: AckPolicy) -> AckRule {
     match policy {
         AckPolicy::EveryPacket => AckRule::Every(EveryPacket::EveryPacket),
         AckPolicy::Delayed { packets, timeout, quick } => AckRule::Delayed(DelayedAck {

@@ -9,14 +9,14 @@ use super::buffers::Needed;
 use super::error::Fault;
 use super::faults::{Faults, all};
 use super::fields::{At, Field, join};
-use super::file::Tcp;
+use super::file::{AckRule, Tcp};
 use super::item::{Item, Value};
 use super::protocols::Names;
 use super::topology::Topology;
 use super::{Scenario, buffers, tcp};
 use crate::algorithms::Algorithm;
 use forebay_base::{Rng, Stream};
-use forebay_cc::{Controller, Init};
+use forebay_cc::{AckPolicy, AnyController, Controller, Init};
 use forebay_transport::{TcpConfig, data_option_bytes};
 use serde_json::{Map, Value as Json, json};
 
@@ -62,6 +62,9 @@ impl Scenario {
         let plain = data_option_bytes(config.timestamps, 0);
         let more = data_option_bytes(config.timestamps, self.stamped_bytes(protocol)) - plain;
         config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
+        if let Some(own) = self.controller(protocol).ack_policy() {
+            config.ack_policy = own;
+        }
         if self.bundle(protocol).buffers_hold_a_flow {
             let most = tcp::MAX_SEND_BUFFER_BYTES;
             let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
@@ -76,6 +79,11 @@ impl Scenario {
 
     /// Bytes of options that the sender of a protocol puts on all data.
     fn stamped_bytes(&self, protocol: &str) -> u16 {
+        self.controller(protocol).option_bytes()
+    }
+
+    /// A controller of that protocol at its start.
+    fn controller(&self, protocol: &str) -> AnyController {
         let spec = self.spec(protocol).expect("the name is in the table");
         let init = Init {
             mss_bytes: self.tcp.mss_bytes.into(),
@@ -84,7 +92,7 @@ impl Scenario {
             paced: false,
             rng: Rng::new(0, Stream::Controller, 0),
         };
-        spec.build(init).option_bytes()
+        spec.build(init)
     }
 
     /// Bytes of the options of a full-sized data packet, with their padding.
@@ -110,11 +118,26 @@ pub(super) fn resolve(
             buffers::follow(&mut needed, table, &mut start);
         }
         let base = scenario.fitted(protocol, start);
+        if let Some(own) = scenario.controller(protocol).ack_policy() {
+            check_acks(table, own, &scenario.title(protocol))?;
+        }
         Ok((protocol, tcp::overwritten(table, base, &name.place())?))
     });
     let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
     resolved.sort_by_key(|(name, _)| *name);
     resolved
+}
+
+/// Errors if a table gives another ACK policy to a protocol that has its `own`.
+fn check_acks(table: &Tcp, own: AckPolicy, title: &str) -> Result<(), Fault> {
+    let unlike = |at: &&At<AckRule>| tcp::ack_policy(at.value.clone()) != own;
+    let Some(at) = table.ack_policy.as_ref().filter(unlike) else { return Ok(()) };
+    let needs = match own {
+        AckPolicy::EveryPacket => "an ACK for each packet",
+        AckPolicy::Delayed { .. } => "these ACKs",
+    };
+    let own = tcp::ack_rule(own).write();
+    Err(at.out_of_range(format!("{own}, or nothing: {title} needs {needs}")))
 }
 
 /// The tables that stand for the configurations: only what differs from what the protocol would

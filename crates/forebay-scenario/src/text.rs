@@ -13,7 +13,7 @@ use super::source::Loc;
 use super::units::{Bytes, GivenLimit, Seconds};
 use super::{
     Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario, attacks, events, expect, inrpp,
-    kickass, life, rcp, reassembly, sizes, tcp, tcp_of,
+    life, port_tables, reassembly, sizes, tcp, tcp_of,
 };
 use forebay_base::Time;
 use forebay_net::Law;
@@ -95,8 +95,8 @@ fn file(scenario: &Scenario) -> File {
         tcp: some(tcp::describe(&scenario.tcp)),
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
-        rcp: rcp::describe(scenario).map(At::new),
-        kickass: kickass::describe(scenario).map(At::new),
+        rcp: port_tables::describe(scenario),
+        kickass: port_tables::describe(scenario),
         reassembly: reassembly::describe(scenario).map(At::new),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,

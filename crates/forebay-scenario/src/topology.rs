@@ -457,6 +457,7 @@ pub(super) struct Origin {
     pub rate: Option<At<()>>,
     pub limit: At<()>,
     pub mtu: Option<At<()>>,
+    pub port: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
 }
 
@@ -531,7 +532,8 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         port,
     };
     let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
-    let origin = Rc::new(Origin { rate, limit, mtu, schedule: params.schedule.clone() });
+    let (port_at, schedule) = (params.port.as_ref().map(At::place), params.schedule.clone());
+    let origin = Rc::new(Origin { rate, limit, mtu, port: port_at, schedule });
     Ok(Placed { wire, origin })
 }
 

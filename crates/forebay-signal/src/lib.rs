@@ -12,3 +12,4 @@
 pub mod inrpp;
 pub mod kickass;
 pub mod rcp;
+pub mod sprout;

@@ -1,6 +1,6 @@
 //! End points of Kick-Ass over a port that says codes by a script: rates, steps, negotiation.
 
-use forebay_base::{FlowId, Kind, OptionList, Packet, Rate, Span, TcpFlags, Time, cut_ipv4, kind};
+use forebay_base::{FlowId, Kind, OptionList, Packet, Rate, Span, TcpFlags, Time, kind};
 use forebay_cc::kickass::{KickAssReceiver, Params, Preset};
 use forebay_cc::{AckDemand, AnyFeedback, DatagramView, Feedback, Init, PieceView, Spec};
 use forebay_net::{LinkSpec, NetEvent, SchemeSpec};
@@ -46,13 +46,7 @@ impl PortScheme for Cutter {
         if bytes == 0 || packet.dont_fragment() || packet.wire_len() < 1500 {
             return packet;
         }
-        match cut_ipv4(packet, bytes, cx.arena) {
-            Ok((lead, tail)) => {
-                behind.push(tail);
-                lead
-            }
-            Err(uncut) => uncut.packet,
-        }
+        behind.cut(packet, bytes, cx.arena).unwrap_or_else(|whole| whole)
     }
 }
 

@@ -148,6 +148,45 @@ fn a_round_trip_behind_rcp_for_300_s() {
     a_round_trip_behind_rcp("until_s=300", 30);
 }
 
+/// The reason why longer flows are behind by less: the window of a SYN-ACK has no scale (RFC 7323
+/// section 2.2), so that RCP sends 64 KiB and waits for a round trip, too. One sender, so that no
+/// sharing moves what is paired: at 50 Mbit/s and 10 ms a round trip has 62 500 bytes, and all are a
+/// round trip behind; at 150 Mbit/s and 100 ms it has 1.9 MB, and flows of more are not.
+fn the_first_window_hides_a_round_trip(until: &str, seeds: u64) {
+    let small = [
+        "links.0.rate=50Mbit/s",
+        "links.0.delay=4ms",
+        "hosts.0.delay=500us",
+        "hosts.1.delay=500us",
+        "kickass.initial_rtt=10ms",
+        "rcp.initial_rtt=10ms",
+    ];
+    let one = ["flows.0.count=1", "kickass.rounding=dither", until];
+    let behind = |set: &[&str], rtt_s: f64| {
+        let load = Load { name: "light", set };
+        over_seeds("FCT behind RCP, round trips, flows over 46 packets", seeds, |seed| {
+            let (own, rcp) = (load.run("kickass", seed), load.run("rcp", seed));
+            let of = pairs(&own, &rcp).filter(|&(_, packets, ..)| packets > 46);
+            mean(of.map(|(.., a, b)| (a - b) / rtt_s))
+        })
+    };
+    let free = behind(&[&small[..], &one].concat(), 0.01);
+    assert!((free.mean - 1.0).abs() < 0.1, "{free:?}");
+    let hidden = behind(&one, 0.1);
+    assert!(hidden.mean.abs() < 0.1, "{hidden:?}");
+}
+
+#[test]
+fn the_first_window_hides_a_round_trip_for_30_s() {
+    the_first_window_hides_a_round_trip("until_s=30", 1);
+}
+
+#[test]
+#[ignore = "40 runs of 300 s, with one sender"]
+fn the_first_window_hides_a_round_trip_for_300_s() {
+    the_first_window_hides_a_round_trip("until_s=300", 10);
+}
+
 /// TCP beside Kick-Ass takes as long as beside TCP.
 fn tcp_is_not_disturbed(until: &str, seeds: u64) {
     let set = [until];
@@ -198,16 +237,17 @@ fn heavy_load_leaves_the_queue_empty_for_600_s() {
     heavy_load_leaves_the_queue_empty("until_s=600", 30);
 }
 
-/// Payload that a flow has of a fair share: of the wire, with 20 bytes for each cut.
+/// Payload that a flow has of a fair share: of the wire, with 20 bytes for each cut, or where next
+/// to nothing is cut.
 const ALONE_BPS: f64 = 150e6 / 64.0 * 1448.0 / 1520.0;
-const BESIDE_TCP_BPS: f64 = 150e6 / 128.0 * 1448.0 / 1520.0;
+const BESIDE_TCP_BPS: f64 = 150e6 / 128.0 * 1448.0 / 1500.0;
 
 /// Mean rate of the flows of the run's protocol, in bit/s of payload, and the median wait in ms,
 /// from one time to another. Flows of TCP are there from 20 to 40 s, from 60 to 80 s and so on.
-fn stretch(fallback: &str, name: &str, seed: u64, [from_s, until_s]: [f64; 2]) -> (f64, f64) {
+fn stretch(rules: &[&str], name: &str, seed: u64, [from_s, until_s]: [f64; 2]) -> (f64, f64) {
     let (from, until) = (format!("measure_from_s={from_s}"), format!("until_s={until_s}"));
-    let load = Load { name, set: &[fallback, &from, &until] };
-    let metrics = load.run("kickass", seed).metrics;
+    let set = [rules, &[&from, &until]].concat();
+    let metrics = Load { name, set: &set }.run("kickass", seed).metrics;
     let rate_bps = metrics.by_class["own"].of_flows.goodput_bps.expect("they sent") / 64.0;
     (rate_bps, metrics.queue_delay_p50_ms.expect("packets waited"))
 }
@@ -217,56 +257,54 @@ fn stretch(fallback: &str, name: &str, seed: u64, [from_s, until_s]: [f64; 2]) -
 /// gets out.
 #[test]
 fn the_rule_of_the_paper_is_a_trap_and_the_hardened_one_is_not() {
-    let (_, trapped_ms) = stretch("kickass.fallback=paper", "partial", 1, [10.0, 20.0]);
-    let (rate_bps, wait_ms) = stretch("kickass.fallback=hardened", "partial", 1, [10.0, 20.0]);
+    let (_, trapped_ms) = stretch(&["kickass.fallback=paper"], "partial", 1, [10.0, 20.0]);
+    let (rate_bps, wait_ms) = stretch(&["kickass.fallback=hardened"], "partial", 1, [10.0, 20.0]);
     println!("p50 {trapped_ms} ms, hardened {wait_ms} ms, {rate_bps} bit/s");
     assert!(trapped_ms > 20.0 && wait_ms < 5.0);
     // Within a code of 64 shares.
     assert!((rate_bps / ALONE_BPS - 1.0).abs() < 0.065, "{rate_bps}");
 }
 
-/// Flows hold their share while TCP is there under the first rule, and are back 2.5 s after it has
-/// left under the second. At a router of Kick-Ass the rules differ: trials of the hardened one cost
-/// flows a quarter of their share, and the paper's one has no way back.
-fn shares_are_held([held, back]: [&str; 2], name: &str, epochs_s: &[f64], seeds: u64) {
+/// Flows hold their share while TCP is there, and are back 2.5 s after it has left.
+fn shares_are_held(name: &str, epochs_s: &[f64], seeds: u64) {
     for &epoch_s in epochs_s {
-        let of = |rule: &str, [from_s, until_s]: [f64; 2], share_bps: f64| {
+        let of = |[from_s, until_s]: [f64; 2], share_bps: f64| {
             let within = [epoch_s + from_s, epoch_s + until_s];
-            over_seeds(&format!("{name} {rule} {within:?} s: share"), seeds, |seed| {
-                stretch(rule, name, seed, within).0 / share_bps
+            over_seeds(&format!("{name} {within:?} s: share"), seeds, |seed| {
+                stretch(&RECOMMENDED, name, seed, within).0 / share_bps
             })
         };
-        let beside = of(held, [5.0, 20.0], BESIDE_TCP_BPS);
-        assert!(beside.mean >= 0.8, "{beside:?}");
-        let later = of(back, [22.5, 23.5], ALONE_BPS);
+        let beside = of([5.0, 20.0], BESIDE_TCP_BPS);
+        assert!(beside.mean >= 0.9, "{beside:?}");
+        let later = of([22.5, 23.5], ALONE_BPS);
         assert!(later.mean >= 0.9, "{later:?}");
     }
 }
 
 const EPOCHS_S: [f64; 5] = [20.0, 60.0, 100.0, 140.0, 180.0];
-const PAPER: &str = "kickass.fallback=paper";
-const HARDENED: &str = "kickass.fallback=hardened";
+const RECOMMENDED: [&str; 2] =
+    ["kickass.preset=recommended", "protocol.kickass.preset=recommended"];
 
 #[test]
 fn shares_are_held_at_a_router_of_kickass_once() {
-    shares_are_held([PAPER, HARDENED], "partial", &EPOCHS_S[..1], 1);
+    shares_are_held("partial", &EPOCHS_S[..1], 1);
 }
 
 #[test]
 #[ignore = "100 runs of up to 204 s"]
 fn shares_are_held_at_a_router_of_kickass() {
-    shares_are_held([PAPER, HARDENED], "partial", &EPOCHS_S, 10);
+    shares_are_held("partial", &EPOCHS_S, 10);
 }
 
 #[test]
 fn shares_are_held_at_a_plain_router_once() {
-    shares_are_held([HARDENED, HARDENED], "legacy-bottleneck", &EPOCHS_S[..1], 1);
+    shares_are_held("legacy-bottleneck", &EPOCHS_S[..1], 1);
 }
 
 #[test]
 #[ignore = "100 runs of up to 204 s"]
 fn shares_are_held_at_a_plain_router() {
-    shares_are_held([HARDENED, HARDENED], "legacy-bottleneck", &EPOCHS_S, 10);
+    shares_are_held("legacy-bottleneck", &EPOCHS_S, 10);
 }
 
 /// With joins the 99th percentile of the queueing delay is that of RCP with real-valued rates,

@@ -215,7 +215,7 @@ impl Pair {
             self.ends[to].on_packet(self.now, path, &packet, &self.arena);
             self.arena.free(packet);
         } else {
-            self.ends.iter_mut().for_each(|e| e.on_timeout(at));
+            self.ends.iter_mut().for_each(|e| _ = e.on_timeout(at));
         }
         true
     }

@@ -274,6 +274,31 @@ fn feedback_may_demand_an_ack() {
     }
 }
 
+/// Says on each ACK how many datagrams it was shown.
+struct Count(u8);
+
+impl Feedback for Count {
+    fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
+        self.0 += 1;
+        AckDemand::Now
+    }
+    fn fill(&mut self, _now: Time, options: &mut OptionList) {
+        options.push(kind::EXPERIMENT, &[self.0]).expect("it is first");
+    }
+}
+
+/// The last ACK of the handshake ends it, and is a segment like the others: one, not two.
+#[test]
+fn feedback_is_shown_each_segment_of_the_handshake_once() {
+    let feedback: fn() -> AnyFeedback = || AnyFeedback::Custom(Box::new(Count(0)));
+    let mut bench = Lab { feedback, send_bytes: Some(0), ..Lab::default() }.accepted();
+    for number in 1..=3 {
+        let sent = bench.peer_data(number);
+        // The SYN, the ACK, and data.
+        assert_eq!(sent[0].option(kind::EXPERIMENT).as_deref(), Some(&[2 + number as u8][..]));
+    }
+}
+
 #[test]
 fn timestamps_pass_the_wrap_of_their_clock() {
     // 2^32 ms are 49.7 days.

@@ -1,8 +1,10 @@
 //! Constructors of packets.
 
-use super::packed_fields::{DONT_FRAGMENT, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6};
+use super::packed_fields::{
+    DONT_FRAGMENT, ECN_MASK, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6,
+};
 use super::set_options::tcp_header_len;
-use super::{Kind, MAX_TTL, Packet, TcpFields};
+use super::{IPV4_HEADER_BYTES, Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
 use crate::arena::{Arena, Cold, Handle};
 use crate::ids::{Addr, Endpoint, IpVersion};
 use crate::time::Time;
@@ -81,6 +83,25 @@ impl Packet {
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
         packet
+    }
+
+    /// A piece, without its cold part, of this TCP segment over IPv4: with `payload_len` bytes
+    /// behind an IP header without options, and the ports of the segment if it `leads`.
+    #[inline]
+    pub(crate) fn piece_of_segment(&self, payload_len: u16, leads: bool) -> Packet {
+        let (ports, shows_ports) = if leads { (self.sizes.ports(), PORTS) } else { ((0, 0), 0) };
+        let bits = self.small.bits() & ECN_MASK | ((Kind::Piece as u8) << KIND_SHIFT) | shows_ports;
+        let header_len = IPV4_HEADER_BYTES as u8;
+        Packet {
+            stamp: Time::ZERO,
+            left_host_at: self.left_host_at,
+            addrs: self.addrs,
+            numbers: Pair::new(0, 0),
+            timestamps: Pair::new(0, 0),
+            sizes: Sizes::new(ports, 0, IPV4_HEADER_BYTES + payload_len),
+            small: Small::new(TcpFlags::default(), bits, self.ttl(), header_len),
+            cold: Handle::NONE,
+        }
     }
 
     fn blank(version: IpVersion, kind: Kind, (src, dst): (Addr, Addr), len: u16) -> Packet {

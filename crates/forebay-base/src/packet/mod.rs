@@ -145,6 +145,7 @@ impl Packet {
         self.small.header_len() as u16
     }
     /// Length of the IP header with its options or its Fragment header, in bytes.
+    #[inline]
     pub fn ip_header_len(&self, arena: &Arena) -> u16 {
         let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
         match (self.kind(), self.version()) {
@@ -252,6 +253,7 @@ impl Packet {
         self.cold
     }
     /// TCP options other than timestamps, IP options, ID, DSCP. None stands for the default.
+    #[inline]
     pub fn cold_part<'a>(&self, arena: &'a Arena) -> Option<&'a Cold> {
         (self.cold != Handle::NONE).then(|| arena.cold(self.cold))
     }

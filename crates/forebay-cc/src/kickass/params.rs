@@ -84,12 +84,15 @@ pub struct Params {
     /// Guard: rates above 1 Gbit/s are cut to this multiple of what was delivered in the last round
     /// trip, 2 to 1000; 0: off. `paper`: 0; `recommended`: 4.
     pub delivered_multiple: Option<f64>,
-    /// Guard: rate of the interface in Mbit/s, at most 400 000; no code counts for more; 0: not
-    /// known.
+    /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
+    /// for more; 0: not known.
     pub interface_mbps: f64,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
     /// false; `recommended`: true.
     pub watch_df: Option<bool>,
+    /// After a short stay in KA mode, TCP mode goes on with the window that it had before it: a
+    /// router that signals on trial costs little. `paper`: false; `recommended`: true.
+    pub keep_window: Option<bool>,
     /// For experiments: the receiver reports codes that are this much larger (if below 0, smaller)
     /// than those that came, -181 to 181; each step is 6.4 % of the rate.
     pub lie_codes: i16,
@@ -113,7 +116,9 @@ impl Params {
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
         require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
-        require((0.0..=400_000.0).contains(&interface), "interface_mbps", "0 to 400 000")
+        // 120 kbit/s is the lowest code.
+        let known = interface == 0.0 || (0.12..=400_000.0).contains(&interface);
+        require(known, "interface_mbps", "0, or 0.12 to 400 000")
     }
     /// Every choice made.
     pub(super) fn settings(&self) -> Settings {
@@ -133,6 +138,7 @@ impl Params {
             delivered_multiple: self.delivered_multiple.unwrap_or(if ours { 4.0 } else { 0.0 }),
             interface_bps: (self.interface_mbps * 1e6) as u64,
             watch_df: self.watch_df.unwrap_or(ours),
+            keep_window: self.keep_window.unwrap_or(ours),
         }
     }
 }
@@ -154,4 +160,5 @@ pub(super) struct Settings {
     pub delivered_multiple: f64,
     pub interface_bps: u64,
     pub watch_df: bool,
+    pub keep_window: bool,
 }

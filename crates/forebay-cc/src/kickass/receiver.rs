@@ -242,7 +242,7 @@ fn is_syn(options: &OptionList) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::ms;
+    use crate::testbed::{datagram, ms};
     use alloc::vec::Vec;
     use forebay_base::Ecn;
 
@@ -258,18 +258,6 @@ mod tests {
             offer.push(&mut options).unwrap();
         }
         options
-    }
-    fn datagram(options: Option<&OptionList>) -> DatagramView<'_> {
-        DatagramView {
-            payload_bytes: 0,
-            wire_len: 60,
-            pieces: 1,
-            dont_fragment: true,
-            ip_id: 0,
-            ecn: Ecn::NotEct,
-            options,
-            in_order: false,
-        }
     }
     const DATA: DatagramView<'static> = DatagramView {
         payload_bytes: 1448,

@@ -421,6 +421,74 @@ fn indicators_begin_with_the_first_code_and_come_each_100_ms_or_8_packets() {
     }
 }
 
+/// In TCP mode a packet cut short costs: with thinning they are a second apart.
+#[test]
+fn in_tcp_mode_indicators_of_a_thinning_sender_are_a_second_apart() {
+    let indicators = |params: Params, seconds: u64| {
+        let mut flow = Flow::new(params);
+        flow.told(fifteen());
+        flow.lose(100.0);
+        let begin = flow.now;
+        let mut found = 0;
+        while flow.now < begin + Span::from_secs(seconds) {
+            flow.now += ms(5);
+            found += u32::from(flow.send().max_wire_len.is_some());
+            flow.acked(None);
+        }
+        found
+    };
+    // The first of 10 s is due at once: none came since the first code.
+    assert_eq!(indicators(Params::default(), 10), 10);
+    assert_eq!(indicators(Params::paper(), 10), 100);
+}
+
+/// Rule 9.
+#[test]
+fn tcp_has_the_window_from_before_a_trial_again() {
+    // A loss: 50 segments.
+    let before = |keep_window: bool| {
+        let keep_window = Some(keep_window);
+        let mut flow = Flow::new(Params { keep_window, ..Params::paper() });
+        flow.told(fifteen());
+        flow.lose(100.0);
+        flow.now += ms(301);
+        flow.untold(4);
+        assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 50));
+        // 2.265 Mbit/s in 100 ms: 18 segments.
+        flow.told(code(400));
+        flow.told(code(400));
+        assert_eq!(flow.rate(), Some(code(400).rate()));
+        flow
+    };
+    let ssthresh = |flow: &Flow| flow.kickass.ssthresh_bytes().unwrap() / MSS;
+    for kept in [true, false] {
+        let after = |late: Span| {
+            let mut flow = before(kept);
+            while flow.now < NOW + ms(301) + late {
+                flow.now += ms(100);
+                flow.told(code(400));
+            }
+            flow
+        };
+        for (late, window) in [(ms(1_500), 50), (ms(1_900), 18)] {
+            let mut flow = after(late);
+            flow.now += ms(301);
+            flow.untold(4);
+            // No burst: slow start, of which one ACK came.
+            let grown = u64::from(kept && window == 50);
+            assert_eq!((flow.mode(), flow.cwnd()), (SIGNAL, 18 + grown));
+            assert_eq!(ssthresh(&flow), if kept { window } else { 18 }, "{late:?} {kept}");
+        }
+        // A loss on trial is one of the window from before it.
+        for (late, window) in [(ms(1_500), 25), (ms(2_500), 9)] {
+            let mut flow = after(late);
+            flow.lose(18.0);
+            assert_eq!(flow.mode(), LOSS);
+            assert_eq!(ssthresh(&flow), if kept { window } else { 9 }, "{late:?} {kept}");
+        }
+    }
+}
+
 /// 100 ms lie between the midpoints 95.5 and 191.5: 4.7 % of the indicators say the second.
 #[test]
 fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {

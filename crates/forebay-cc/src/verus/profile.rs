@@ -66,6 +66,7 @@ pub(super) struct Profile {
     curve: Vec<f64>,
     /// Reused by fits.
     blocks: Vec<Block>,
+    knots: Vec<(f64, f64)>,
 }
 
 /// Points that share one value, from knot `first` on (rule 3).
@@ -86,6 +87,7 @@ impl Profile {
             recent: Recent::default(),
             curve: Vec::new(),
             blocks: Vec::new(),
+            knots: Vec::new(),
         }
     }
 
@@ -124,6 +126,11 @@ impl Profile {
         self.curve.len() as u64
     }
 
+    /// The largest window that was seen; 0 before the first.
+    pub(super) fn top(&self) -> u64 {
+        self.points.len() as u64
+    }
+
     /// Forget what was seen under windows from `w` on: the overshoot of slow start.
     pub(super) fn forget_from(&mut self, w: u64) {
         let keep = (w.max(1) as usize - 1).min(self.points.len());
@@ -142,7 +149,8 @@ impl Profile {
         if self.known == 0 {
             return;
         }
-        let mut knots = Vec::with_capacity(self.known + 1);
+        let mut knots = core::mem::take(&mut self.knots);
+        knots.clear();
         self.pool(&mut knots, d_min_ms);
         if self.known < LEAST_POINTS {
             let last = knots[knots.len() - 1];
@@ -154,6 +162,7 @@ impl Profile {
         self.curve.clear();
         interpolate(&knots, &mut self.curve);
         self.extend(&knots, d_min_ms, capped);
+        self.knots = knots;
         debug_assert!(self.curve.is_sorted(), "a delay profile never decreases");
     }
 

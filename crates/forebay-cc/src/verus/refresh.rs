@@ -32,11 +32,12 @@ pub(super) struct Refresh {
     rng: Rng,
     old_at: Time,
     drain: Option<Drain>,
+    quiet_until: Time,
 }
 
 impl Refresh {
     pub(super) fn new(rng: Rng) -> Refresh {
-        Refresh { rng, old_at: Time::MAX, drain: None }
+        Refresh { rng, old_at: Time::MAX, drain: None, quiet_until: Time::ZERO }
     }
     /// Slow start is over: D_min is new.
     pub(super) fn begin(&mut self, now: Time) {
@@ -46,6 +47,10 @@ impl Refresh {
     /// The window is the small one.
     pub(super) fn is_draining(&self) -> bool {
         self.drain.is_some()
+    }
+    /// The set point rests: the queue is that of the small window, for one round trip more.
+    pub(super) fn is_quiet(&self, now: Time) -> bool {
+        self.is_draining() || now < self.quiet_until
     }
     /// The small one.
     pub(super) fn window(&self, window: f64) -> f64 {
@@ -68,9 +73,9 @@ impl Refresh {
         d_min_ms: f64,
         d_rtt_ms: f64,
     ) -> Option<f64> {
+        let span = |ms: f64| Span::from_secs_f64(ms / 1e3);
         match self.drain {
             None if now >= self.old_at && d_max_ms > DOUBT * d_min_ms => {
-                let span = |ms: f64| Span::from_secs_f64(ms / 1e3);
                 let from = now + span(d_rtt_ms);
                 let until = from + span(d_rtt_ms.max(LEAST_DRAIN_MS));
                 self.drain = Some(Drain { from, until, least_ms: f64::INFINITY });
@@ -78,6 +83,7 @@ impl Refresh {
             }
             Some(Drain { until, least_ms, .. }) if now >= until => {
                 self.drain = None;
+                self.quiet_until = now + span(d_rtt_ms);
                 self.begin(now);
                 least_ms.is_finite().then_some(least_ms)
             }

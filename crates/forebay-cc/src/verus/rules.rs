@@ -74,6 +74,9 @@ pub struct Params {
     pub refresh: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,
+    /// Where more than 2 % of the packets are lost at delays below R D_min, the window is at most
+    /// CUBIC's: the buffer is shallow. `recommended`: true.
+    pub loss_bound: Option<bool>,
     /// Queueing delay that is sought in place of `(R - 1) D_min`, per unit of R - 1, in ms, 0 to
     /// 1000; 0: none.
     pub queue_ms: Option<f64>,
@@ -98,6 +101,7 @@ pub(super) struct Rules {
     pub fractional: bool,
     pub refresh: bool,
     pub coexist: bool,
+    pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
     /// D_min rises by 10 ms where the set point has come down to it, and a loss in slow start
@@ -129,6 +133,7 @@ impl Params {
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
+            loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),
             slow_start: self.slow_start.unwrap_or(match own {
                 true => SlowStartEnd::Early,

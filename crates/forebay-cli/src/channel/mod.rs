@@ -6,14 +6,15 @@ mod plot;
 use crate::args::{ChannelArgs, ChannelCommand, ChannelSource, GenerateArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
-use crate::terminal::{Paint, Table};
-use forebay_lab::scenario::GeneratedTrace;
+use crate::terminal::{Paint, Progress, Table};
+use forebay_base::Span;
 use forebay_lab::scenario::trace_statistics::TraceStatistics;
 use forebay_lab::scenario::traces::{
     ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
 };
+use forebay_lab::scenario::{GeneratedTrace, Offset};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ fn load(name: &str, source: &ChannelSource) -> Result<Arc<DeliveryTrace>, Failur
     match ChannelProfile::find(name) {
         Some(profile) if !Path::new(name).exists() => {
             let ChannelSource { seconds, scale, seed } = *source;
-            Ok(GeneratedTrace { profile, seconds, scale, seed: None }.generate(seed))
+            let offset = Offset::default();
+            Ok(GeneratedTrace { profile, seconds, scale, seed: None, offset }.generate(seed))
         }
         _ => read_trace(Path::new(name)).map(Arc::new).map_err(|error| {
             let no_file = matches!(error, TraceFileError::Io { .. });
@@ -123,14 +125,56 @@ fn rate(mbps: f64) -> String {
 }
 
 fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let bar = Progress::start();
     let trace = load(&args.name, &args.source)?;
+    let told = |trace: &DeliveryTrace, to: &mut dyn Write| {
+        let mut told = Told {
+            to,
+            done: 0,
+            all: file_bytes(trace),
+            tell: |done, all| {
+                bar.set(done as f64 / all as f64, || format!("{} MB of {}", done >> 20, all >> 20));
+            },
+        };
+        let written = write_trace(trace, &mut told);
+        bar.finish();
+        written
+    };
     match &args.out {
         Some(path) => {
-            put(path, |file| write_trace(&trace, file))?;
+            put(path, |file| told(&trace, file))?;
             writeln!(out, "{}", path.display())?;
             Ok(())
         }
-        None => Ok(write_trace(&trace, out)?),
+        // Lines of a trace and a bar on one terminal would be neither.
+        None if io::stdout().is_terminal() => Ok(write_trace(&trace, out)?),
+        None => Ok(told(&trace, out)?),
+    }
+}
+
+/// Bytes of the file of a trace: a line for each opportunity.
+fn file_bytes(trace: &DeliveryTrace) -> u64 {
+    let line = |at: Span| u64::from((at.as_nanos() / 1_000_000).max(1).ilog10()) + 2;
+    trace.times().map(|(at, count)| line(at) * u64::from(count)).sum()
+}
+
+/// Writes, and tells how many of all bytes are written.
+struct Told<'a, F: Fn(u64, u64)> {
+    to: &'a mut dyn Write,
+    done: u64,
+    all: u64,
+    tell: F,
+}
+
+impl<F: Fn(u64, u64)> Write for Told<'_, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.done += written as u64;
+        (self.tell)(self.done, self.all);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 
@@ -145,6 +189,20 @@ fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+
+    /// What is told last is all: the size of the file is known before it is written.
+    #[test]
+    fn progress_of_a_file_ends_with_its_size() {
+        let times = [0, 9, 9, 10, 99, 1_000, 1_000].map(Span::from_millis);
+        let trace = DeliveryTrace::new(times, 1504).unwrap();
+        let (mut file, told) = (Vec::new(), RefCell::new(Vec::new()));
+        let tell = |done, all| told.borrow_mut().push((done, all));
+        let mut to = Told { to: &mut file, done: 0, all: file_bytes(&trace), tell };
+        write_trace(&trace, &mut to).unwrap();
+        assert_eq!(file, b"0\n9\n9\n10\n99\n1000\n1000\n");
+        assert_eq!(told.borrow().last(), Some(&(22, 22)));
+    }
 
     #[test]
     fn zero_has_no_sign_and_what_is_not_zero_is_not_shown_as_zero() {

@@ -2,6 +2,7 @@
 
 use super::params::{paragraphs, parameters, resolve};
 use crate::terminal::{Paint, wrap};
+use forebay_cc::AckPolicy;
 use forebay_lab::scenario::Algorithm;
 use forebay_lab::scenario::registry::{Routers, line};
 use std::fmt::Write;
@@ -37,13 +38,15 @@ pub fn text(name: &str, paint: Paint) -> String {
     };
     let _ = writeln!(text, "\n{} ([protocol.{name}] in a scenario)", paint.bold("Parameters"));
     text.push_str(&parameters(&schema, params, paint).unwrap_or_default());
-    let (key, value) =
-        properties.iter().next().map(|(k, p)| (k, &p["default"])).expect("not empty");
-    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    let _ = writeln!(
-        text,
-        "\nTry: forebay run dumbbell --protocol {name} --set protocol.{name}.{key}={value}"
-    );
+    let _ = write!(text, "\nTry: forebay run dumbbell --protocol {name}");
+    // TOML has no word for a parameter that is not given.
+    let given = |(key, param): (_, &serde_json::Value)| Some((key, param.get("default")?.clone()));
+    let mut values = properties.iter().filter_map(given).filter(|(_, value)| !value.is_null());
+    if let Some((key, value)) = values.next() {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        let _ = write!(text, " --set protocol.{name}.{key}={value}");
+    }
+    text.push('\n');
     text
 }
 
@@ -65,6 +68,9 @@ fn needs(entry: Algorithm) -> Option<String> {
         needs.push(format!(
             "Links between routers carry packets that are {room_bytes} bytes longer."
         ));
+    }
+    if entry.ack_policy() == Some(AckPolicy::EveryPacket) {
+        needs.push("An ACK for each packet, whatever [tcp] says.".to_string());
     }
     if bundle.buffers_hold_a_flow {
         let why = "Its senders do not wait for windows: the buffers at both ends hold the largest \

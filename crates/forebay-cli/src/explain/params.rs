@@ -12,7 +12,8 @@ pub fn parameters(root: &Json, schema: &Json, paint: Paint) -> Option<String> {
     for (key, param) in properties {
         let (key, kind) = (paint.bold(key), kind(root, param));
         // Writing to a string cannot fail.
-        let _ = match param.get("default") {
+        // A parameter that may be left out has no value of its own then.
+        let _ = match param.get("default").filter(|default| !default.is_null()) {
             Some(default) => writeln!(text, "\n  {key} = {default}   {kind}"),
             None => writeln!(text, "\n  {key}   {kind}"),
         };
@@ -45,11 +46,15 @@ pub fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
 
 /// The type of a parameter; of a choice, its names.
 fn kind(root: &Json, param: &Json) -> String {
-    let schema = resolve(root, param);
+    let mut forms = param["anyOf"].as_array().into_iter().flatten();
+    let given = forms.find(|form| form["type"] != "null").unwrap_or(param);
+    let schema = resolve(root, given);
     let variants = schema["oneOf"].as_array().or_else(|| schema["enum"].as_array());
     if let Some(variants) = variants {
         let names = variants.iter().map(|v| v.get("const").unwrap_or(v).to_string());
         return names.collect::<Vec<_>>().join(" | ");
     }
-    schema["type"].as_str().unwrap_or_default().to_string()
+    let kinds = schema["type"].as_array();
+    let kind = kinds.and_then(|kinds| kinds.iter().find(|&kind| kind != "null"));
+    kind.unwrap_or(&schema["type"]).as_str().unwrap_or_default().to_string()
 }

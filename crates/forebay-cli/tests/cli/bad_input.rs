@@ -261,3 +261,67 @@ fn the_least_distance_of_samples_that_is_told_is_accepted() {
         desk.forebay(&["run", "dumbbell", "--protocol", "newreno", "--set", &set]).ok();
     }
 }
+
+/// Verus: R below 1, no epoch, fits more often than epochs, M outside (0, 1), no profile, merged
+/// ACKs.
+#[test]
+fn parameters_that_verus_cannot_work_with() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let range = "is out of range: expected";
+    let cases: &[(&[&str], String)] = &[
+        (&["r=0.99"], format!("--set:1:18: protocol.verus.r: `0.99` {range} 1 to 100")),
+        (&["epoch_ms=0"], format!("--set:1:25: protocol.verus.epoch_ms: `0` {range} 1 to 1000")),
+        (
+            &["update_ms=4.9"],
+            format!("--set:1:26: protocol.verus.update_ms: `4.9` {range} epoch_ms to 1000000"),
+        ),
+        (
+            &["epoch_ms=20", "update_ms=19"],
+            format!("--set:1:26: protocol.verus.update_ms: `19` {range} epoch_ms to 1000000"),
+        ),
+        (&["m=0"], format!("--set:1:18: protocol.verus.m: `0` {range} above 0, below 1")),
+        (&["m=1.0"], format!("--set:1:18: protocol.verus.m: `1.0` {range} above 0, below 1")),
+        (
+            &["profile_cap=0"],
+            format!("--set:1:28: protocol.verus.profile_cap: `0` {range} 1 to 1000000"),
+        ),
+        (
+            &["profile_cap=-1"],
+            format!(
+                "--set:1:28: protocol.verus.profile_cap: `-1` {range} an integer from 0 to \
+                 4294967295"
+            ),
+        ),
+    ];
+    for (keys, expected) in cases {
+        let keys: Vec<String> = keys.iter().map(|key| format!("protocol.verus.{key}")).collect();
+        let sets = keys.iter().flat_map(|key| ["--set", key]);
+        let args: Vec<&str> = ["small.toml"].into_iter().chain(sets).collect();
+        let told = refused(&desk, &args).stderr;
+        assert_eq!(told.lines().next(), Some(format!("error: {expected}").as_str()));
+    }
+}
+
+#[test]
+fn an_ack_policy_for_a_protocol_that_has_its_own() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let merged = "{ packets = 2, timeout = \"40ms\" }";
+    let told = |set: &[&str]| {
+        let sets = set.iter().flat_map(|key| ["--set", key]);
+        let args: Vec<&str> = ["small.toml"].into_iter().chain(sets).collect();
+        refused(&desk, &args).stderr.lines().next().unwrap_or_default().to_string()
+    };
+    let expected = "is out of range: expected \"every-packet\", or nothing: Verus needs an ACK for \
+                    each packet";
+    let own = format!("tcp_of.verus.ack_policy={merged}");
+    let found = told(&[&own]);
+    assert!(found.starts_with("error: --set:1:25: tcp_of.verus.ack_policy: `{ "), "{found}");
+    assert!(found.ends_with(expected), "{found}");
+    desk.forebay(&["run", "small.toml", "--set", "tcp_of.verus.ack_policy=every-packet"]).ok();
+    let common = format!("tcp.ack_policy={merged}");
+    desk.forebay(&["run", "small.toml", "--protocol", "verus", "--set", &common]).ok();
+    let text = desk.forebay(&["explain", "verus"]).ok().stdout;
+    assert!(text.contains("An ACK for each packet, whatever [tcp] says."), "{text}");
+}

@@ -129,6 +129,20 @@ fn an_unknown_name_gets_the_nearest() {
     assert!(done.stderr.contains("did you mean the protocol `newreno`?"), "{}", done.stderr);
 }
 
+/// What `explain` says to try of a protocol is accepted: a parameter without a value is not set.
+#[test]
+fn what_is_said_to_try_runs() {
+    let desk = Desk::new();
+    for entry in forebay_cc::TABLE {
+        let text = desk.forebay(&["explain", entry.name]).ok().stdout;
+        let line =
+            text.lines().find_map(|line| line.strip_prefix("Try: forebay ")).expect("a line");
+        assert!(!text.contains("= null"), "{text}");
+        let args: Vec<&str> = line.split(' ').chain(["--set", "until_s=0.01"]).collect();
+        desk.forebay(&args).ok();
+    }
+}
+
 #[test]
 fn everything_fits_80_columns() {
     let desk = Desk::new();

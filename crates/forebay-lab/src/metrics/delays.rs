@@ -3,9 +3,24 @@
 use super::measure::milliseconds;
 use forebay_base::Histogram;
 use forebay_net::NetSpec;
-use forebay_report::FlowMetrics;
+use forebay_report::{FlowMetrics, MOST_FLOWS_BY_PORT};
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
+
+/// Delays are counted by transport: give each flow its own, where there are few.
+pub(crate) fn split_transports(spec: &mut NetSpec) {
+    if spec.flows.len() > MOST_FLOWS_BY_PORT {
+        return;
+    }
+    for place in 1..spec.flows.len() {
+        let (before, rest) = spec.flows.split_at_mut(place);
+        let own = &mut rest[0].transport;
+        if before.iter().any(|flow| flow.transport == *own) {
+            spec.transports.push(spec.transports[*own].clone());
+            *own = spec.transports.len() - 1;
+        }
+    }
+}
 
 /// One-way delays, and round-trip times.
 #[derive(Clone, Default)]
@@ -14,43 +29,67 @@ struct Counted {
     round_trips: Histogram,
 }
 
-/// What was counted of each class up to some time.
-pub(super) struct DelayMark(BTreeMap<String, Counted>);
+/// What was counted of each class up to some time, and of each transport.
+pub(super) struct DelayMark {
+    classes: BTreeMap<String, Counted>,
+    /// By transport, where each has one flow.
+    flows: BTreeMap<usize, Counted>,
+}
 
 impl DelayMark {
     pub fn of(simulation: &Simulation, spec: &NetSpec) -> DelayMark {
         let mut classes: BTreeMap<String, Counted> = BTreeMap::new();
+        let mut flows = BTreeMap::new();
         for (number, transport) in spec.transports.iter().enumerate() {
-            if spec.flows.iter().all(|flow| flow.transport != number) {
+            let mut of = spec.flows.iter().filter(|flow| flow.transport == number);
+            if of.next().is_none() {
                 continue;
             }
+            let own = Counted {
+                one_way: simulation.one_way(number),
+                round_trips: simulation.round_trips(number),
+            };
             let counted = classes.entry(transport.class.clone()).or_default();
-            counted.one_way.add(&simulation.one_way(number));
-            counted.round_trips.add(&simulation.round_trips(number));
+            counted.one_way.add(&own.one_way);
+            counted.round_trips.add(&own.round_trips);
+            if of.next().is_none() {
+                flows.insert(number, own);
+            }
         }
-        DelayMark(classes)
+        DelayMark { classes, flows }
     }
 
     /// The delays from `earlier` to this: of all flows together, and by class.
     pub fn since(&self, earlier: &DelayMark) -> (FlowMetrics, BTreeMap<String, FlowMetrics>) {
         let mut all = Counted::default();
         let mut by_class = BTreeMap::new();
-        for (name, counted) in &self.0 {
-            let before = earlier.0.get(name).cloned();
-            let before = before.unwrap_or_default();
-            let window = Counted {
-                one_way: counted.one_way.since(&before.one_way),
-                round_trips: counted.round_trips.since(&before.round_trips),
-            };
+        for (name, counted) in &self.classes {
+            let window = counted.since(earlier.classes.get(name));
             all.one_way.add(&window.one_way);
             all.round_trips.add(&window.round_trips);
             by_class.insert(name.clone(), window.delays());
         }
         (all.delays(), by_class)
     }
+
+    /// The delays from `earlier` to this of the only flow of a transport; None where it has several.
+    pub fn of_flow(&self, earlier: &DelayMark, transport: usize) -> Option<FlowMetrics> {
+        let counted = self.flows.get(&transport)?;
+        Some(counted.since(earlier.flows.get(&transport)).delays())
+    }
 }
 
 impl Counted {
+    /// What was counted since `earlier`.
+    fn since(&self, earlier: Option<&Counted>) -> Counted {
+        let nothing = Counted::default();
+        let before = earlier.unwrap_or(&nothing);
+        Counted {
+            one_way: self.one_way.since(&before.one_way),
+            round_trips: self.round_trips.since(&before.round_trips),
+        }
+    }
+
     fn delays(&self) -> FlowMetrics {
         let of = |h: &Histogram, q| h.quantile(q).map(milliseconds);
         let (one_way, rtt) = (&self.one_way, &self.round_trips);

@@ -1,6 +1,8 @@
 //! From a simulation to metrics.
 
 use super::FlowResult;
+use super::bins::{BinCounter, Bins, Throughput};
+use super::capacity::Capacity;
 use super::delays::DelayMark;
 use forebay_base::{FlowId, LinkId, Span, Time};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
@@ -34,9 +36,11 @@ impl Bounds {
     }
 }
 
-/// The counts at the start of the window, to be taken off those at its end.
+/// The counts at the start of the window, to be taken off those at its end; and those of the bins
+/// since.
 pub(crate) struct Mark {
     at: Time,
+    pub bins: BinCounter,
     links: Vec<(Span, LinkStats)>,
     received: Vec<u64>,
     delays: DelayMark,
@@ -51,6 +55,7 @@ impl Mark {
         let flows = 0..spec.flows.len() as u32;
         Mark {
             at: simulation.now(),
+            bins: BinCounter::begin(simulation, spec),
             links: links.collect(),
             received: flows.map(|i| received_bytes(simulation, FlowId(i))).collect(),
             delays: DelayMark::of(simulation, spec),
@@ -134,10 +139,13 @@ pub(crate) fn flows_of(
     mark: &Mark,
 ) -> Vec<FlowResult> {
     let name = |node: forebay_base::NodeId| spec.nodes[node.index()].name.clone();
+    let (bins, delays) = (mark.bins.bins(simulation), DelayMark::of(simulation, spec));
     let one = |(i, flow): (usize, &FlowSpec)| {
         let outcome = simulation.flow(FlowId(i as u32));
         let from = (mark.at, mark.received[i]);
         let seen = outcome.rtt.samples > 0;
+        let delays = delays.of_flow(&mark.delays, flow.transport).unwrap_or_default();
+        let Throughput { mean_bps, p5_bps, p50_bps, p95_bps } = Throughput::of(&bins, &[i]);
         FlowResult {
             id: i as u32 + 1,
             src: name(flow.src),
@@ -152,6 +160,14 @@ pub(crate) fn flows_of(
             goodput_bps: goodput(&outcome, bounds.clock, from, simulation.now()),
             rtt_mean_ms: seen.then_some(outcome.rtt.mean_ms),
             rtt_p95_ms: seen.then_some(outcome.rtt.p95_ms),
+            one_way_delay_mean_ms: delays.one_way_delay_mean_ms,
+            one_way_delay_p50_ms: delays.one_way_delay_p50_ms,
+            one_way_delay_p95_ms: delays.one_way_delay_p95_ms,
+            one_way_delay_p99_ms: delays.one_way_delay_p99_ms,
+            throughput_mean_bps: mean_bps,
+            throughput_p5_bps: p5_bps,
+            throughput_p50_bps: p50_bps,
+            throughput_p95_bps: p95_bps,
             data_packets: outcome.sender.data_packets,
             retransmits: outcome.sender.retransmits,
             lost_packets: outcome.sender.lost_packets,
@@ -176,8 +192,9 @@ pub(crate) fn metrics_of(
 ) -> Metrics {
     let window = simulation.now().since(mark.at);
     let (delays, mut by_class) = DelayMark::of(simulation, spec).since(&mark.delays);
-    let of =
-        |flows: &[&FlowResult], delays| of_flows(simulation, spec, (window, mark), flows, delays);
+    let bins = mark.bins.bins(simulation);
+    let window = (window, mark, &bins);
+    let of = |flows: &[&FlowResult], delays| of_flows(simulation, spec, window, flows, delays);
     let mut classes: BTreeMap<&str, Vec<&FlowResult>> = BTreeMap::new();
     for flow in flows {
         classes.entry(&flow.class).or_default().push(flow);
@@ -220,7 +237,7 @@ fn first_start<'a>(
 fn of_flows(
     simulation: &Simulation,
     spec: &NetSpec,
-    (window, mark): (Span, &Mark),
+    (window, mark, bins): (Span, &Mark, &Bins),
     flows: &[&FlowResult],
     delays: FlowMetrics,
 ) -> FlowMetrics {
@@ -238,6 +255,8 @@ fn of_flows(
     let done = outcomes().filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
     let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
     let first = first_start(simulation, spec, flows.iter().copied());
+    let places: Vec<usize> = flows.iter().map(|flow| index(flow)).collect();
+    let Throughput { mean_bps, p5_bps, p50_bps, p95_bps } = Throughput::of(bins, &places);
     FlowMetrics {
         afct_s: mean(&fcts),
         afct_established_s: mean(&established),
@@ -246,6 +265,11 @@ fn of_flows(
         all_done_s: last.zip(first).map(|(last, first)| seconds(last.since(first))),
         jain_goodput: jain(&goodputs),
         jain_flows: goodputs.len(),
+        jain_1s: bins.jain(&places),
+        throughput_mean_bps: mean_bps,
+        throughput_p5_bps: p5_bps,
+        throughput_p50_bps: p50_bps,
+        throughput_p95_bps: p95_bps,
         goodput_bps: rate_bps(delivered_bytes, window),
         delivered_bytes,
         retransmits: sum(|f| f.retransmits),
@@ -290,6 +314,7 @@ fn put_links(
         let shares = between.iter().map(|&i| (names.of(i).to_string(), busy(i) / window));
         metrics.utilisation = shares.collect::<BTreeMap<_, _>>();
     }
+    metrics.trace_utilisation = trace_utilisation(simulation, spec, names, mark);
     // The first of equals.
     let busiest = leaving.into_iter().rev().max_by(|&a, &b| busy(a).total_cmp(&busy(b)));
     let Some(busiest) = busiest.filter(|&i| busy(i) > 0.0) else { return };
@@ -302,6 +327,24 @@ fn put_links(
     metrics.queue_delay_p50_ms = quantile(0.5);
     metrics.queue_delay_p95_ms = quantile(0.95);
     metrics.queue_delay_p99_ms = quantile(0.99);
+}
+
+/// Of each directed link that follows a trace, what it took by what its opportunities carried.
+fn trace_utilisation(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    names: &LinkNames,
+    mark: &Mark,
+) -> BTreeMap<String, f64> {
+    let share = |i: usize| {
+        let id = LinkId(i as u32);
+        let offered = Capacity::of_trace(spec, id)?.bytes(mark.at, simulation.now());
+        let taken = simulation.link(id).stats().bytes - mark.links[i].1.bytes;
+        // A packet may be taken before the last opportunity that it needs.
+        let share = || (names.of(i).to_string(), (taken as f64 / offered).min(1.0));
+        (offered > 0.0).then(share)
+    };
+    (0..spec.links.len()).filter_map(share).collect()
 }
 
 #[cfg(test)]

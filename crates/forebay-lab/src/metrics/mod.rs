@@ -1,9 +1,14 @@
 //! From a simulation to what is reported of it: its metrics, its flows, its INRPP interfaces.
 
+mod bins;
+mod capacity;
 mod delays;
 mod interfaces;
 mod measure;
 
+pub(crate) use bins::{Bins, Life, arrived_bytes};
+pub(crate) use capacity::Capacity;
+pub(crate) use delays::split_transports;
 pub use interfaces::InterfaceResult;
 pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
 pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
@@ -11,7 +16,7 @@ pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
 use serde::Serialize;
 
 /// What is reported of one flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowResult {
     /// Number of the flow, from 1 in the order of the flow table.
     pub id: u32,
@@ -42,6 +47,24 @@ pub struct FlowResult {
     pub rtt_mean_ms: Option<f64>,
     /// 95th percentile of round-trip times, in milliseconds, within 3 %.
     pub rtt_p95_ms: Option<f64>,
+    /// Mean time that its data packets took from sender to receiver, in milliseconds, in the window
+    /// of the run. It and its percentiles: None if none arrived, and in runs of more than 50 flows.
+    pub one_way_delay_mean_ms: Option<f64>,
+    /// Median of those times, in milliseconds, within 3 %.
+    pub one_way_delay_p50_ms: Option<f64>,
+    /// 95th percentile of those times, in milliseconds, within 3 %.
+    pub one_way_delay_p95_ms: Option<f64>,
+    /// 99th percentile of those times, in milliseconds, within 3 %.
+    pub one_way_delay_p99_ms: Option<f64>,
+    /// Mean over bins of 1 s of the window, of those that lie within the flow's life, of what
+    /// arrived at the receiver, in bits per second. None without such a bin.
+    pub throughput_mean_bps: Option<f64>,
+    /// 5th percentile over those bins.
+    pub throughput_p5_bps: Option<f64>,
+    /// Median over those bins.
+    pub throughput_p50_bps: Option<f64>,
+    /// 95th percentile over those bins.
+    pub throughput_p95_bps: Option<f64>,
     /// Packets with payload sent, retransmissions included.
     pub data_packets: u64,
     /// Retransmitted packets with payload.
@@ -64,4 +87,32 @@ pub struct FlowResult {
     /// "unopened" if it never began, and "skipped" if it follows another and was not to start any
     /// more ("stop"), or is a spare one that did not.
     pub end: &'static str,
+}
+
+impl FlowResult {
+    /// What is one number of it, by name.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
+        let count = |count: u64| Some(count as f64);
+        let numbers = [
+            ("fct_s", self.fct_s),
+            ("handshake_s", self.handshake_s),
+            ("goodput_bps", self.goodput_bps),
+            ("rtt_mean_ms", self.rtt_mean_ms),
+            ("rtt_p95_ms", self.rtt_p95_ms),
+            ("one_way_delay_mean_ms", self.one_way_delay_mean_ms),
+            ("one_way_delay_p50_ms", self.one_way_delay_p50_ms),
+            ("one_way_delay_p95_ms", self.one_way_delay_p95_ms),
+            ("one_way_delay_p99_ms", self.one_way_delay_p99_ms),
+            ("throughput_mean_bps", self.throughput_mean_bps),
+            ("throughput_p5_bps", self.throughput_p5_bps),
+            ("throughput_p50_bps", self.throughput_p50_bps),
+            ("throughput_p95_bps", self.throughput_p95_bps),
+            ("received_bytes", count(self.received_bytes)),
+            ("data_packets", count(self.data_packets)),
+            ("retransmits", count(self.retransmits)),
+            ("lost_packets", count(self.lost_packets)),
+            ("timeouts", count(self.timeouts)),
+        ];
+        numbers.into_iter()
+    }
 }

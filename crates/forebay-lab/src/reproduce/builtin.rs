@@ -43,6 +43,17 @@ experiments![
     "kickass" / "testbed",
     "kickass" / "edge",
     "kickass" / "overhead",
+    "verus" / "channels",
+    "verus" / "phones",
+    "verus" / "mobility",
+    "verus" / "fairness",
+    "verus" / "rapid",
+    "verus" / "micro",
+    "verus" / "tcp",
+    "verus" / "profile",
+    "verus" / "short",
+    "verus" / "now",
+    "verus" / "steps",
     "linux" / "one-flow",
 ];
 

@@ -1,11 +1,13 @@
 //! From a run to the value of a measure.
 
-use super::measure::{Measure, Over, Since};
+use super::measure::{CHANNEL, Measure, Over, Since, Take};
 use super::recording::{PortSample, Recording, Sample, growth};
-use crate::metrics::FlowResult;
+use crate::metrics::{Capacity, FlowResult};
 use crate::result::RunResult;
+use forebay_base::Time;
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean};
+use forebay_scenario::trace_statistics::TraceStatistics;
 
 /// Gains of the throughput meter in the authors' scripts: on its last value, and on the mean of the
 /// last two samples.
@@ -15,8 +17,8 @@ const ACTIVE_BPS: f64 = 100.0;
 
 /// A run, for measures.
 pub(super) struct Measured<'a> {
-    /// By directed link, in bits per second.
-    pub rates_bps: &'a [f64],
+    /// By directed link.
+    pub capacities: &'a [Capacity],
     pub result: &'a RunResult,
     pub recording: &'a Recording,
     pub names: &'a LinkNames,
@@ -30,14 +32,18 @@ impl Measured<'_> {
             Measure::Metric(_)
             | Measure::ClassMetric { .. }
             | Measure::Utilisation { .. }
+            | Measure::TraceUtilisation { .. }
+            | Measure::Channel { .. }
             | Measure::Reference(_)
             | Measure::Drops(_)
             | Measure::FirstEntry { .. } => self.of_result(measure),
+            Measure::FlowMetric { .. } | Measure::FlowSpread { .. } => self.of_flows(measure),
+            Measure::JainBins { .. } | Measure::ThroughputBins { .. } => self.of_bins(measure),
             Measure::LinkShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. } => self.of_epochs(measure),
             // Of two runs: whoever has both gives it.
-            Measure::Paired { .. } => None,
+            Measure::Paired { .. } | Measure::Against { .. } => None,
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),
             Measure::PassedAll { port, flow } => {
@@ -101,6 +107,16 @@ impl Measured<'_> {
             Measure::Utilisation { link } => {
                 self.result.metrics.utilisation.get(link.as_str()).copied()
             }
+            Measure::TraceUtilisation { link } => {
+                self.result.metrics.trace_utilisation.get(link.as_str()).copied()
+            }
+            Measure::Channel { link, statistic } => {
+                let Capacity::Trace(trace, _) = &self.capacities[self.link(link)] else {
+                    return None;
+                };
+                let (_, of) = CHANNEL.iter().find(|(name, _)| name == statistic)?;
+                Some(of(&TraceStatistics::of(trace)))
+            }
             Measure::Reference(name) => number(self.result.reference.numbers(), name),
             Measure::Drops(reason) => {
                 let dropped = self.result.drops.get(reason.as_str());
@@ -115,12 +131,54 @@ impl Measured<'_> {
         }
     }
 
+    /// What is kept of single flows.
+    fn of_flows(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::FlowMetric { flow, metric } => number(self.flow(*flow).numbers(), metric),
+            Measure::FlowSpread { of, class } => {
+                let flows = self.places(class.as_deref()).into_iter();
+                let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());
+                let values: Vec<f64> = numbers.filter_map(|numbers| number(numbers, of)).collect();
+                Take::Spread.of(&values)
+            }
+            _ => None,
+        }
+    }
+
+    /// What flows had in bins.
+    fn of_bins(&self, measure: &Measure) -> Option<f64> {
+        let bins = |every_s: f64, within_s: Option<[f64; 2]>| {
+            self.recording.bins(every_s, within_s.unwrap_or([0.0, f64::INFINITY]))
+        };
+        match measure {
+            Measure::JainBins { every_s, within_s, class } => {
+                bins(*every_s, *within_s).jain(&self.places(class.as_deref()))
+            }
+            Measure::ThroughputBins { flow, class, every_s, within_s, take } => {
+                let flows = match flow {
+                    Some(flow) => vec![index(*flow)],
+                    None => self.places(class.as_deref()),
+                };
+                take.of(&bins(*every_s, *within_s).throughputs(&flows))
+            }
+            _ => None,
+        }
+    }
+
+    /// The places of the flows of a class; of all flows without one.
+    fn places(&self, class: Option<&str>) -> Vec<usize> {
+        let flows = self.result.per_flow.iter().enumerate();
+        let mine = |flow: &FlowResult| class.is_none_or(|class| flow.class == class);
+        flows.filter(|(_, flow)| mine(flow)).map(|(place, _)| place).collect()
+    }
+
     /// What classes and links had in stretches of time.
     fn of_epochs(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::LinkShare { link, epochs_s } => {
-                let (link, rate_bps) = (self.link(link), self.rate_bps(link));
-                self.over_epochs(epochs_s, |look| look.link_bytes[link]).map(|bps| bps / rate_bps)
+                let link = self.link(link);
+                let shares = epochs_s.iter().map(|&epoch_s| self.link_share(link, epoch_s));
+                mean(&shares.collect::<Option<Vec<f64>>>()?)
             }
             Measure::ClassGoodput { class, epochs_s } => {
                 let (class, flows) = self.recording.class(class);
@@ -139,8 +197,15 @@ impl Measured<'_> {
     fn flow(&self, number: u32) -> &FlowResult {
         &self.result.per_flow[index(number)]
     }
-    fn rate_bps(&self, name: &str) -> f64 {
-        self.rates_bps[self.link(name)]
+    /// What a directed link took between the first and the last look of a stretch, by what it could
+    /// carry then.
+    fn link_share(&self, link: usize, within_s: [f64; 2]) -> Option<f64> {
+        let looks = self.recording.within(within_s);
+        let (first, last) = (looks.first()?, looks.last()?);
+        let at = |look: &Sample| Time::from_nanos((look.at_s * 1e9).round() as u64);
+        let could = self.capacities[link].bytes(at(first), at(last));
+        let took = (last.link_bytes[link] - first.link_bytes[link]) as f64;
+        (could > 0.0).then(|| took / could)
     }
     fn link(&self, name: &str) -> usize {
         self.names.iter().position(|link| link == name).expect("the link was checked")

@@ -29,6 +29,9 @@
 //! why = "..."                         # what is known of a difference; shown unless reproduced
 //! ```
 //!
+//! A row may have `setups` in place of `setup` and `protocols` in place of `protocol`, lists of names:
+//! it stands for a row of each protocol in each set-up, set-up by set-up.
+//!
 //! Where the same quantities are compared in many set-ups, each has its measure once, and each
 //! case its values. They stand for the rows of all cases, case by case:
 //!
@@ -78,8 +81,10 @@ pub(super) struct File {
     pub seeds: Spanned<u64>,
     pub quick_seeds: Spanned<u64>,
     pub setups: Vec<Setup>,
-    /// With those of the cases, once the file is read.
-    #[serde(default)]
+    #[serde(default, rename = "rows")]
+    lines: Vec<Line>,
+    /// Those that the lines stand for, then those of the cases, once the file is read.
+    #[serde(skip)]
     pub rows: Vec<Row>,
     #[serde(default)]
     pub quantities: Vec<Quantity>,
@@ -100,9 +105,26 @@ pub(super) struct Setup {
     pub protocols: Vec<Spanned<String>>,
 }
 
-/// What is compared.
+/// What is compared, in one set-up and under one protocol or in many.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Line {
+    quantity: Spanned<String>,
+    setup: Option<Spanned<String>>,
+    setups: Option<Vec<Spanned<String>>>,
+    protocol: Option<Spanned<String>>,
+    protocols: Option<Vec<Spanned<String>>>,
+    unit: Unit,
+    source: String,
+    published: Option<Spanned<Published>>,
+    tolerance: Option<Tolerance>,
+    better: Option<Side>,
+    measure: Spanned<Measure>,
+    why: Option<String>,
+}
+
+/// What is compared.
+#[derive(Debug)]
 pub(super) struct Row {
     pub quantity: Spanned<String>,
     pub setup: Spanned<String>,
@@ -206,6 +228,9 @@ fn read(text: &str) -> Result<Experiment, Fault> {
         }
     }
     let scenarios = file.setups.iter().map(scenario).collect::<Result<Vec<_>, _>>()?;
+    for line in &file.lines {
+        file.rows.extend(rows_of_line(line)?);
+    }
     for case in &file.cases {
         file.rows.extend(rows_of(case, &file.quantities)?);
     }
@@ -222,6 +247,35 @@ fn read(text: &str) -> Result<Experiment, Fault> {
         }
     }
     Ok(Experiment { file, scenarios })
+}
+
+/// The rows that a line stands for.
+fn rows_of_line(line: &Line) -> Result<Vec<Row>, Fault> {
+    let names = |one: &Option<Spanned<String>>, many: &Option<Vec<Spanned<String>>>, key: &str| {
+        let names = match (one, many) {
+            (Some(one), None) => vec![one.clone()],
+            (None, Some(many)) => many.clone(),
+            _ => Vec::new(),
+        };
+        let problem = || format!("expected one of `{key}` and `{key}s`, with a name or more");
+        if names.is_empty() { Err((line.quantity.span(), problem())) } else { Ok(names) }
+    };
+    let setups = names(&line.setup, &line.setups, "setup")?;
+    let protocols = names(&line.protocol, &line.protocols, "protocol")?;
+    let row = |setup: &Spanned<String>, protocol: &Spanned<String>| Row {
+        quantity: line.quantity.clone(),
+        setup: setup.clone(),
+        protocol: protocol.clone(),
+        unit: line.unit,
+        source: line.source.clone(),
+        published: line.published.clone(),
+        tolerance: line.tolerance,
+        better: line.better,
+        measure: line.measure.clone(),
+        why: line.why.clone(),
+    };
+    let of_setup = |setup| protocols.iter().map(move |protocol| row(setup, protocol));
+    Ok(setups.iter().flat_map(of_setup).collect())
 }
 
 /// The rows that a case stands for, in the order of the quantities.

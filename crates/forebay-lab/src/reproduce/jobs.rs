@@ -7,9 +7,12 @@ use super::measure::Measure;
 use super::paired::{PairedFlow, paired};
 use super::recording::{LOOK_EVERY, Recording};
 use crate::error::RunError;
+use crate::metrics::Capacity;
 use crate::run::{Looks, Progress, RunOptions, run_one};
-use forebay_base::FlowId;
+use forebay_base::{FlowId, LinkId};
+use forebay_net::NetSpec;
 use forebay_reference::Known;
+use forebay_report::{METRICS, Metrics};
 use forebay_scenario::{Flow, LinkNames, Scenario};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -71,6 +74,28 @@ struct Output {
     values: Values,
     /// Of a run that is compared with another: its flows.
     flows: Vec<PairedFlow>,
+    /// And its metrics.
+    metrics: Option<Metrics>,
+}
+
+impl Output {
+    /// The value of a measure of two runs, this one and the other.
+    fn beside(&self, other: &Output, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Against { metric, class, take, .. } => {
+                let of = |output: &Output| {
+                    let metrics = output.metrics.as_ref()?;
+                    let doc = METRICS.iter().find(|doc| doc.name == metric)?;
+                    match class {
+                        Some(class) => doc.of_class(metrics, class),
+                        None => doc.of(metrics),
+                    }
+                };
+                take.of(of(self)?, of(other)?)
+            }
+            _ => paired(measure, &self.flows, &other.flows),
+        }
+    }
 }
 
 impl<'a> Jobs<'a> {
@@ -148,7 +173,7 @@ impl<'a> Jobs<'a> {
                     None => *value,
                     Some(other) => {
                         let with = self.place_of(job, other);
-                        paired(of.measure.get_ref(), &output.flows, &outputs[with].flows)
+                        output.beside(&outputs[with], of.measure.get_ref())
                     }
                 };
                 values[job.experiment][*row].push(value);
@@ -230,21 +255,26 @@ impl Job<'_> {
         };
         let wanted = self.measures().any(|measure| measure.needs().looks);
         let looks = wanted.then_some(Looks { every: LOOK_EVERY, who: &who });
-        let result =
-            run_one(self.scenario, self.protocol, self.seed, &RunOptions { looks, ..options })?;
+        let capacities: OnceLock<Vec<Capacity>> = OnceLock::new();
+        let network = |spec: &NetSpec| {
+            let links = (0..spec.links.len() as u32).map(LinkId);
+            let first = capacities.set(links.map(|link| Capacity::of(spec, link)).collect());
+            debug_assert!(first.is_ok(), "a run has one network");
+        };
+        let options = RunOptions { looks, network: Some(&network), ..options };
+        let result = run_one(self.scenario, self.protocol, self.seed, &options)?;
         let recording = recording.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let directions = self.scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-        let rates_bps: Vec<f64> = directions.map(|one| one.rate.bps() as f64).collect();
+        let capacities = capacities.into_inner().expect("a run builds its network");
         let measured = Measured {
             result: &result,
             recording: &recording,
             names: &names,
-            rates_bps: &rates_bps,
+            capacities: &capacities,
         };
         let value = |(row, of): &(usize, &Row)| (*row, measured.value(of.measure.get_ref()));
         let values = self.rows.iter().map(value).collect();
-        let flows = result.per_flow.iter().filter(|_| self.paired).map(PairedFlow::of);
-        Ok(Output { values, flows: flows.collect() })
+        let flows = result.per_flow.iter().filter(|_| self.paired).map(PairedFlow::of).collect();
+        Ok(Output { values, flows, metrics: self.paired.then_some(result.metrics) })
     }
 
     fn measures(&self) -> impl Iterator<Item = &Measure> + Clone {
@@ -263,9 +293,15 @@ impl Job<'_> {
             flows.clone().filter(|(_, flow)| mine(flow)).map(|(id, _)| id).collect()
         };
         let classes = wanted.into_iter().map(|class| (class.to_string(), of_class(class)));
-        let each = self.measures().any(|measure| measure.needs().flows);
-        let flows = if each { self.scenario.flows.len() } else { 0 };
-        Recording::new(flows, classes.collect(), links, (0..links).filter(watched).collect())
+        let all = |wanted: bool| if wanted { self.scenario.flows.len() } else { 0 };
+        let flows = all(self.measures().any(|measure| measure.needs().flows));
+        let arrived = all(self.measures().any(|measure| measure.needs().arrived));
+        Recording::new(
+            (flows, arrived),
+            classes.collect(),
+            links,
+            (0..links).filter(watched).collect(),
+        )
     }
 
     /// Which run it is, for messages.

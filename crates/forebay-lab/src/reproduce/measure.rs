@@ -1,12 +1,14 @@
 //! What a row of an experiment is measured by: a closed set of kinds, each one line of a file.
 
+use crate::metrics::FlowResult;
 use forebay_base::DropReason;
 use forebay_reference::Reference;
 use forebay_report::{ClassMetrics, Metrics};
 use forebay_router::inrpp::State;
 use forebay_scenario::LinkNames;
 use forebay_scenario::Scenario;
-use forebay_scenario::statistics::mean;
+use forebay_scenario::statistics::{mean, quantile};
+use forebay_scenario::trace_statistics::TraceStatistics;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -33,6 +35,20 @@ pub(super) enum Measure {
         up_to_bytes: Option<u64>,
         take: Compare,
     },
+    /// What is one number of a flow: a key of `per_flow` in results.
+    FlowMetric { flow: u32, metric: String },
+    /// Standard deviation by mean of such a number over the flows of a class, over all without one;
+    /// of flows that have it.
+    FlowSpread { of: String, class: Option<String> },
+    /// A metric of the run, or of the flows of a class, under this protocol beside that under
+    /// another of the set-up with the same seed.
+    Against { with: String, metric: String, class: Option<String>, take: Compare },
+    /// What a directed link with a trace took by what its opportunities carried, in the window of
+    /// the run.
+    TraceUtilisation { link: String },
+    /// A statistic of the trace that a directed link follows in the run: a key of `forebay channel
+    /// show --json`, of those with three values followed by `_mean`, `_p5`, `_p50` or `_p95`.
+    Channel { link: String, statistic: String },
     /// The same of the fluid reference, or its ratio `afct_ratio`.
     Reference(String),
     /// Packets dropped for that reason.
@@ -56,8 +72,9 @@ pub(super) enum Measure {
     /// Bits per second that the receivers of a class got in order, per flow; the mean over the
     /// epochs.
     ClassGoodput { class: String, epochs_s: Vec<[f64; 2]> },
-    /// Share of the rate of a directed link that it took, headers and framing included; the mean
-    /// over the epochs.
+    /// Share of what a directed link could carry that it took, headers and framing included; the
+    /// mean over the epochs. A link with a trace can carry what its opportunities do, another one
+    /// its rate, as events and schedules change it.
     LinkShare { link: String, epochs_s: Vec<[f64; 2]> },
     /// The longest that the receivers of a class took, from one of these times on, to get `bps` per
     /// flow in the `over_s` before.
@@ -70,6 +87,19 @@ pub(super) enum Measure {
     ShareSlopes { port: String, flows: Vec<u32>, within_s: [f64; 2] },
     /// Payload of flows that left an interface by payload that their receivers got.
     PassedRatio { port: String, flows: Vec<u32>, within_s: [f64; 2] },
+    /// Mean over bins of `every_s` of Jain's index over the throughputs of the flows, or of those
+    /// of a class, that are alive in the whole bin (Zaki et al. 2015, eq. 7). The bins begin with
+    /// the stretch, else at time 0; those with less than two such flows do not count, nor those in
+    /// which none got anything. Throughput is payload that arrived for the first time.
+    JainBins { every_s: f64, within_s: Option<[f64; 2]>, class: Option<String> },
+    /// Bits per second in such bins of a flow, of those of a class together, or of all together.
+    ThroughputBins {
+        flow: Option<u32>,
+        class: Option<String>,
+        every_s: f64,
+        within_s: Option<[f64; 2]>,
+        take: Take,
+    },
     /// The largest window of a sender, in segments of so many bytes, up to the look at which it
     /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
@@ -96,6 +126,20 @@ pub(super) enum Compare {
     Difference,
     /// The one by the other.
     Ratio,
+    /// The other by the one.
+    Inverse,
+}
+
+impl Compare {
+    /// Of the one and the other; None for what cannot be divided.
+    pub fn of(self, one: f64, other: f64) -> Option<f64> {
+        let value = match self {
+            Compare::Difference => one - other,
+            Compare::Ratio => one / other,
+            Compare::Inverse => other / one,
+        };
+        Some(value).filter(|value| value.is_finite())
+    }
 }
 
 /// What must be kept of a run for a measure.
@@ -105,6 +149,8 @@ pub(super) struct Needs {
     pub looks: bool,
     /// At each look all flows.
     pub flows: bool,
+    /// At each look what has arrived of all flows.
+    pub arrived: bool,
 }
 
 /// Whose goodputs make up a sampled index: receivers whose smoothed goodput is more than 100 bit/s,
@@ -125,6 +171,14 @@ pub(super) enum Take {
     Mean,
     Lowest,
     Highest,
+    /// The 5th percentile, by linear interpolation between ranks.
+    P5,
+    /// The median.
+    P50,
+    /// The 95th percentile.
+    P95,
+    /// The standard deviation (divisor n) by the mean.
+    Spread,
 }
 
 impl Take {
@@ -134,6 +188,14 @@ impl Take {
             Take::Mean => mean(values),
             Take::Lowest => all.reduce(f64::min),
             Take::Highest => all.reduce(f64::max),
+            Take::P5 => percentile(values, 0.05),
+            Take::P50 => percentile(values, 0.5),
+            Take::P95 => percentile(values, 0.95),
+            Take::Spread => {
+                let mean = mean(values).filter(|&mean| mean > 0.0)?;
+                let squares = all.map(|value| (value - mean) * (value - mean)).sum::<f64>();
+                Some((squares / values.len() as f64).sqrt() / mean)
+            }
         }
     }
 }
@@ -163,10 +225,22 @@ impl Measure {
         }
     }
 
+    /// The class of flows that it is about, looked at or not.
+    fn of_class(&self) -> Option<&str> {
+        match self {
+            Measure::ClassMetric { class, .. } => Some(class),
+            Measure::FlowSpread { class, .. }
+            | Measure::Against { class, .. }
+            | Measure::JainBins { class, .. }
+            | Measure::ThroughputBins { class, .. } => class.as_deref(),
+            _ => self.class(),
+        }
+    }
+
     /// The protocol that it compares with.
     pub fn other(&self) -> Option<&str> {
         match self {
-            Measure::Paired { with, .. } => Some(with),
+            Measure::Paired { with, .. } | Measure::Against { with, .. } => Some(with),
             _ => None,
         }
     }
@@ -178,14 +252,22 @@ impl Measure {
             | Measure::ClassMetric { .. }
             | Measure::Utilisation { .. }
             | Measure::Paired { .. }
+            | Measure::FlowMetric { .. }
+            | Measure::FlowSpread { .. }
+            | Measure::Against { .. }
+            | Measure::TraceUtilisation { .. }
+            | Measure::Channel { .. }
             | Measure::Reference(_)
             | Measure::Drops(_)
             | Measure::FirstEntry { .. } => Needs::default(),
             Measure::LinkRate { .. }
             | Measure::LinkShare { .. }
             | Measure::ClassGoodput { .. }
-            | Measure::ClassReaches { .. } => Needs { looks: true, flows: false },
-            _ => Needs { looks: true, flows: true },
+            | Measure::ClassReaches { .. } => Needs { looks: true, ..Needs::default() },
+            Measure::JainBins { .. } | Measure::ThroughputBins { .. } => {
+                Needs { looks: true, flows: false, arrived: true }
+            }
+            _ => Needs { looks: true, flows: true, arrived: false },
         }
     }
 
@@ -200,11 +282,7 @@ impl Measure {
         {
             return Err(format!("expected a stretch of time, found {from} to {until}"));
         }
-        let class = match self {
-            Measure::ClassMetric { class, .. } => Some(class.as_str()),
-            _ => self.class(),
-        };
-        class.map_or(Ok(()), |class| {
+        self.of_class().map_or(Ok(()), |class| {
             let classes: BTreeSet<&str> =
                 scenario.protocol_names().iter().flat_map(|p| scenario.classes(p)).collect();
             match classes.contains(class) {
@@ -216,13 +294,33 @@ impl Measure {
         let link = match self {
             Measure::LinkRate { link, .. }
             | Measure::LinkShare { link, .. }
+            | Measure::TraceUtilisation { link }
+            | Measure::Channel { link, .. }
             | Measure::Utilisation { link } => Some(link.as_str()),
             _ => self.port(),
         };
         link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
+        let traced = scenario.traced_links();
         match self {
-            Measure::Metric(name) => named("metric", name, names(Metrics::default().numbers())),
-            Measure::ClassMetric { metric, .. } => {
+            Measure::TraceUtilisation { link } | Measure::Channel { link, .. }
+                if !traced.contains(link) =>
+            {
+                Err(format!("the link `{link}` follows no trace"))
+            }
+            Measure::ThroughputBins { flow: Some(_), class: Some(_), .. } => {
+                Err("expected a flow or a class, found both".to_string())
+            }
+            Measure::Channel { statistic, .. } => {
+                named("statistic of channels", statistic, CHANNEL.iter().map(|(name, _)| *name))
+            }
+            Measure::FlowMetric { metric, .. } | Measure::FlowSpread { of: metric, .. } => {
+                named("number of flows", metric, names(FlowResult::default().numbers()))
+            }
+            Measure::Metric(name) | Measure::Against { metric: name, class: None, .. } => {
+                named("metric", name, names(Metrics::default().numbers()))
+            }
+            Measure::ClassMetric { metric, .. }
+            | Measure::Against { metric, class: Some(_), .. } => {
                 named("metric of classes", metric, names(ClassMetrics::default().numbers()))
             }
             Measure::ClassReaches { over_s, .. } if *over_s <= 0.0 => {
@@ -237,7 +335,10 @@ impl Measure {
             Measure::FirstEntry { state, .. } => {
                 named("state", state, State::ALL.iter().map(|state| state.name()))
             }
-            Measure::PortOutput { every_s, .. } | Measure::JainSampled { every_s, .. }
+            Measure::PortOutput { every_s, .. }
+            | Measure::JainSampled { every_s, .. }
+            | Measure::JainBins { every_s, .. }
+            | Measure::ThroughputBins { every_s, .. }
                 if *every_s <= 0.0 =>
             {
                 Err(format!("expected more than 0 seconds, found {every_s}"))
@@ -255,6 +356,8 @@ impl Measure {
             | Measure::SentAll { flow, .. }
             | Measure::PassedAll { flow, .. }
             | Measure::SlowStartPeak { flow, .. }
+            | Measure::FlowMetric { flow, .. }
+            | Measure::ThroughputBins { flow: Some(flow), .. }
             | Measure::Goodput { flow, .. } => vec![*flow],
             Measure::ShareSlopes { flows, .. } | Measure::PassedRatio { flows, .. } => {
                 flows.clone()
@@ -280,10 +383,42 @@ impl Measure {
             | Measure::PortOutput { within_s, .. }
             | Measure::ShareSlopes { within_s, .. }
             | Measure::PassedRatio { within_s, .. } => Some(*within_s),
-            Measure::JainSampled { within_s, .. } => *within_s,
+            Measure::JainSampled { within_s, .. }
+            | Measure::JainBins { within_s, .. }
+            | Measure::ThroughputBins { within_s, .. } => *within_s,
             _ => None,
         }
     }
+}
+
+/// The statistics of channels, by name.
+pub(super) const CHANNEL: &[(&str, fn(&TraceStatistics) -> f64)] = &[
+    ("seconds", |of| of.seconds),
+    ("opportunities", |of| of.opportunities as f64),
+    ("mean_mbps", |of| of.mean_mbps),
+    ("cv_20ms", |of| of.cv_20ms),
+    ("cv_100ms", |of| of.cv_100ms),
+    ("cv_1s", |of| of.cv_1s),
+    ("autocorrelation_100ms", |of| of.autocorrelation_100ms),
+    ("autocorrelation_1s", |of| of.autocorrelation_1s),
+    ("autocorrelation_10s", |of| of.autocorrelation_10s),
+    ("quantiles_1s_mbps_p5", |of| of.quantiles_1s_mbps[0]),
+    ("quantiles_1s_mbps_p50", |of| of.quantiles_1s_mbps[1]),
+    ("quantiles_1s_mbps_p95", |of| of.quantiles_1s_mbps[2]),
+    ("empty_20ms", |of| of.empty_20ms),
+    ("burst_mean", |of| of.burst[0]),
+    ("burst_p50", |of| of.burst[1]),
+    ("burst_p95", |of| of.burst[2]),
+    ("gap_ms_mean", |of| of.gap_ms[0]),
+    ("gap_ms_p50", |of| of.gap_ms[1]),
+    ("gap_ms_p95", |of| of.gap_ms[2]),
+    ("silences_per_minute", |of| of.silences_per_minute),
+];
+
+fn percentile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, share)
 }
 
 fn names(

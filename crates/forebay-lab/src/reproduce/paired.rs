@@ -1,6 +1,6 @@
 //! Flows of two runs with the same seed, compared flow by flow.
 
-use super::measure::{Compare, Measure};
+use super::measure::Measure;
 use crate::metrics::FlowResult;
 use forebay_scenario::statistics::mean;
 
@@ -39,14 +39,12 @@ pub(super) fn paired(measure: &Measure, one: &[PairedFlow], other: &[PairedFlow]
         pairs.filter_map(|(one, other)| Some((one.fct_s?, other.fct_s?))).collect();
     let one_s = mean(&times.iter().map(|times| times.0).collect::<Vec<_>>())?;
     let other_s = mean(&times.iter().map(|times| times.1).collect::<Vec<_>>())?;
-    Some(match take {
-        Compare::Difference => one_s - other_s,
-        Compare::Ratio => one_s / other_s,
-    })
+    take.of(one_s, other_s)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::measure::Compare;
     use super::*;
 
     fn flows(of: &[(&str, u64, Option<f64>)]) -> Vec<PairedFlow> {
@@ -93,6 +91,7 @@ mod tests {
         close(of(Compare::Difference, Some("tcp")), 0.15);
         close(of(Compare::Ratio, Some("tcp")), 1.25);
         close(of(Compare::Ratio, None), 10.5 / 2.2);
+        close(of(Compare::Inverse, None), 2.2 / 10.5);
         assert_eq!(of(Compare::Ratio, Some("bulk")), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept of a run while it goes on, for measures that need more than its result.
 
-use crate::metrics::interface;
+use crate::metrics::{Bins, Life, arrived_bytes, interface};
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
 use forebay_sim::Simulation;
@@ -18,6 +18,8 @@ pub(super) struct Sample {
     pub sent_bytes: Vec<u64>,
     /// Per flow the bytes in order at its receiver.
     pub received_bytes: Vec<u64>,
+    /// Per flow the payload that has arrived for the first time, in order or not.
+    pub arrived_bytes: Vec<u64>,
     /// Per class that is watched the bytes in order at the receivers of its flows, together.
     pub class_bytes: Vec<u64>,
     /// Per directed link the bytes that it took.
@@ -42,6 +44,10 @@ pub(super) struct PortSample {
 pub(super) struct Recording {
     /// The flows that are looked at one by one: all, or none.
     flows: usize,
+    /// The flows of which it is looked at what has arrived: all, or none.
+    arrived: usize,
+    /// Of those, when they were alive.
+    lives: Vec<Life>,
     /// The classes that are watched, with their flows.
     classes: Vec<(String, Vec<FlowId>)>,
     links: usize,
@@ -74,15 +80,18 @@ impl SlowStart {
 }
 
 impl Recording {
-    /// Nothing yet, of a run with so many flows to look at and so many directed links.
+    /// Nothing yet, of a run with so many flows to look at, so many whose arrivals count, and so
+    /// many directed links.
     pub fn new(
-        flows: usize,
+        (flows, arrived): (usize, usize),
         classes: Vec<(String, Vec<FlowId>)>,
         links: usize,
         watched: Vec<usize>,
     ) -> Recording {
         Recording {
             flows,
+            arrived,
+            lives: Vec::new(),
             classes,
             links,
             watched,
@@ -94,6 +103,8 @@ impl Recording {
 
     /// Look at the simulation.
     pub fn look(&mut self, simulation: &Simulation) {
+        let of_bins = || (0..self.arrived as u32).map(FlowId);
+        self.lives = of_bins().map(|flow| Life::of(simulation, flow)).collect();
         let count = self.flows as u32;
         let flows = || (0..count).map(FlowId);
         let progress = |flow, role| simulation.connection(flow, role).map(|end| end.progress());
@@ -117,6 +128,7 @@ impl Recording {
             at_s: simulation.now().as_secs_f64(),
             sent_bytes: flows().map(sent).collect(),
             received_bytes: flows().map(received).collect(),
+            arrived_bytes: of_bins().map(|flow| arrived_bytes(simulation, flow)).collect(),
             class_bytes: self.classes.iter().map(of_class).collect(),
             link_bytes: links.collect(),
             ports: ports.collect(),
@@ -169,6 +181,23 @@ impl Recording {
         over.then_some(peak_bytes)
     }
 
+    /// What arrived in the whole bins of a stretch of time, all looks at most.
+    pub fn bins(&self, every_s: f64, [from_s, until_s]: [f64; 2]) -> Bins {
+        let last_s = self.samples.last().map_or(0.0, |look| look.at_s);
+        let whole = ((until_s.min(last_s) - from_s) / every_s + 1e-9).floor().max(0.0) as u32;
+        // Nothing has arrived before the first look, at time 0.
+        let until = |end: u32| {
+            let looks = self.within([0.0, from_s + f64::from(end) * every_s]);
+            looks.last().map_or_else(|| vec![0; self.arrived], |look| look.arrived_bytes.clone())
+        };
+        let ends: Vec<Vec<u64>> = (0..=whole).map(until).collect();
+        let grown = |pair: &[Vec<u64>]| -> Vec<u64> {
+            pair[1].iter().zip(&pair[0]).map(|(end, begin)| end - begin).collect()
+        };
+        let (lives, bytes) = (self.lives.clone(), ends.windows(2).map(grown).collect());
+        Bins { from_s, every_s, lives, bytes }
+    }
+
     /// All looks, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
@@ -199,7 +228,13 @@ impl Recording {
     pub fn of(watched: Vec<usize>, samples: Vec<Sample>) -> Recording {
         let flows = samples.first().map_or(0, |sample| sample.sent_bytes.len());
         let classes = vec![("c".to_string(), vec![FlowId(0), FlowId(1)])];
-        Recording { samples, ..Recording::new(flows, classes, 0, watched) }
+        Recording { samples, ..Recording::new((flows, flows), classes, 0, watched) }
+    }
+
+    /// Of flows with these lives.
+    pub fn with_lives(self, lives: &[(f64, f64)]) -> Recording {
+        let life = |&(from_s, until_s): &(f64, f64)| Life { from_s, until_s };
+        Recording { lives: lives.iter().map(life).collect(), ..self }
     }
 }
 
@@ -209,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_slow_start_ends_with_a_threshold() {
-        let mut recording = Recording::new(1, Vec::new(), 0, Vec::new());
+        let mut recording = Recording::new((1, 0), Vec::new(), 0, Vec::new());
         let looks = [(10, None), (80, None), (124, Some(62)), (500, Some(62))];
         for (cwnd, ssthresh) in &looks[..2] {
             recording.slow_starts[0].take(*cwnd, *ssthresh);

@@ -6,8 +6,10 @@ use super::measure::Measure;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
+use crate::metrics::Capacity;
 use crate::result::RunResult;
 use crate::run::{RunOptions, run_one};
+use forebay_base::{Rate, Time};
 use forebay_router::inrpp::FlowTotals;
 use forebay_scenario::LinkNames;
 use forebay_scenario::{LoadOptions, Scenario};
@@ -90,10 +92,76 @@ fn errors_say_where_and_what_was_expected() {
             "f:20:11",
             "expected a stretch of time, found 4 to 3",
         ),
+        (
+            MEASURE,
+            "against = { with = \"rcp\", metric = \"afct_s\", take = \"ratio\" }",
+            "f:20:11",
+            "`a` does not run `rcp`",
+        ),
+        (
+            MEASURE,
+            "against = { with = \"inrpp\", metric = \"afct\", take = \"ratio\" }",
+            "f:20:11",
+            "there is no metric `afct`; one of: afct_s, ",
+        ),
+        (
+            MEASURE,
+            "jain_bins = { every_s = 0.0 }",
+            "f:20:11",
+            "expected more than 0 seconds, found 0",
+        ),
+        (
+            MEASURE,
+            "throughput_bins = { flow = 1, class = \"inrpp\", every_s = 1.0, take = \"mean\" }",
+            "f:20:11",
+            "expected a flow or a class, found both",
+        ),
+        (
+            MEASURE,
+            "throughput_bins = { flow = 99, every_s = 1.0, take = \"mean\" }",
+            "f:20:11",
+            "there is no flow 99 among 3",
+        ),
+        (
+            MEASURE,
+            "flow_metric = { flow = 1, metric = \"goodput\" }",
+            "f:20:11",
+            "there is no number of flows `goodput`; one of: fct_s, ",
+        ),
+        (
+            MEASURE,
+            "trace_utilisation = { link = \"0-2\" }",
+            "f:20:11",
+            "the link `0-2` follows no trace",
+        ),
     ] {
         let error = Experiment::parse(&FILE.replacen(from, to, 1), "f").unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");
     }
+}
+
+#[test]
+fn a_row_with_lists_stands_for_one_of_each_protocol_in_each_set_up() {
+    let second = "[[setups]]\nname = \"b\"\nscenario = \"inrpp/dumbbell\"\nprotocols = [\"rcp\", \
+                  \"inrpp\"]\n[[rows]]";
+    let text = FILE
+        .replace("protocols = [\"inrpp\"]", "protocols = [\"inrpp\", \"rcp\"]")
+        .replace("[[rows]]", second)
+        .replace("setup = \"a\"", "setups = [\"b\", \"a\"]")
+        .replace("protocol = \"inrpp\"", "protocols = [\"inrpp\", \"rcp\"]");
+    let experiment = Experiment::parse(&text, "f").unwrap();
+    let rows = experiment.file.rows.iter();
+    let names: Vec<_> = rows.map(|row| [row.setup.get_ref(), row.protocol.get_ref()]).collect();
+    assert_eq!(names, [["b", "inrpp"], ["b", "rcp"], ["a", "inrpp"], ["a", "rcp"]]);
+    let expected = "expected one of `setup` and `setups`, with a name or more";
+    for keys in ["", "setups = []", "setup = \"a\"\nsetups = [\"a\"]"] {
+        let error = Experiment::parse(&FILE.replace("setup = \"a\"", keys), "f").unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("f:13:12") && error.contains(expected), "{error}");
+    }
+    let unknown = text.replace("[\"b\", \"a\"]", "[\"b\", \"c\"]");
+    let error = Experiment::parse(&unknown, "f").unwrap_err().to_string();
+    assert!(error.starts_with("f:18:16") && error.contains("no set-up `c`"), "{error}");
 }
 
 /// A short run of the dumbbell, whose results the measures below do not use.
@@ -113,6 +181,7 @@ fn looks() -> Recording {
         at_s: s as f64,
         sent_bytes: vec![(5_000_000 * s).min(10_000_000), 0, 0],
         received_bytes: vec![1_000_000 * s, (2_000_000 * s).min(10_000_000), 0],
+        arrived_bytes: vec![1_000_000 * s, (2_000_000 * s).min(10_000_000), 0],
         class_bytes: vec![1_000_000 * s + (2_000_000 * s).min(10_000_000)],
         link_bytes: vec![1_000_000 * s; 28],
         ports: vec![PortSample {
@@ -125,7 +194,8 @@ fn looks() -> Recording {
             ],
         }],
     };
-    Recording::of(vec![0], (0..=10).map(look).collect())
+    let recording = Recording::of(vec![0], (0..=10).map(look).collect());
+    recording.with_lives(&[(0.0, f64::INFINITY), (0.0, 5.0), (6.5, f64::INFINITY)])
 }
 
 fn values(measures: &[&str]) -> Vec<Option<f64>> {
@@ -135,9 +205,13 @@ fn values(measures: &[&str]) -> Vec<Option<f64>> {
     }
     let (result, names) = dumbbell();
     let recording = looks();
-    let rates_bps = vec![1e7; 28];
+    // The second link has 10 Mbit/s for 5 s, and 40 then.
+    let rate = |mbps: u64| Rate::mbps(mbps);
+    let constant = Capacity::Rates(vec![(Time::ZERO, rate(10))]);
+    let mut capacities = vec![constant; 28];
+    capacities[1] = Capacity::Rates(vec![(Time::ZERO, rate(10)), (Time::from_secs(5), rate(40))]);
     let measured =
-        Measured { result: &result, recording: &recording, names: &names, rates_bps: &rates_bps };
+        Measured { result: &result, recording: &recording, names: &names, capacities: &capacities };
     let read = |text: &&str| toml::from_str::<Row>(&format!("measure = {{ {text} }}")).unwrap();
     measures.iter().map(|text| measured.value(&read(text).measure)).collect()
 }
@@ -217,6 +291,30 @@ fn times_rates_and_caches_by_hand() {
     }
 }
 
+/// Of the looks above: to 5 s the first two are alive with 8 and 16 Mbit/s (J = 9 / 10), from 7 s
+/// on the first and the third with 8 and 0 (J = 1 / 2); between them one is alone.
+#[test]
+fn bins_by_hand() {
+    let of = |text: &str| values(&[text])[0].unwrap();
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} is not {b}");
+    close(of("jain_bins = { every_s = 1.0 }"), (5.0 * 0.9 + 3.0 * 0.5) / 8.0);
+    close(of("jain_bins = { every_s = 1.0, within_s = [1.0, 8.0] }"), (4.0 * 0.9 + 0.5) / 5.0);
+    close(of("jain_bins = { every_s = 1.0, class = \"newreno\", within_s = [0.0, 4.0] }"), 0.9);
+    assert_eq!(values(&["jain_bins = { every_s = 1.0, within_s = [5.0, 7.0] }"]), [None]);
+    let bins = |rest: &str| of(&format!("throughput_bins = {{ every_s = 1.0, {rest} }}"));
+    close(bins("flow = 2, take = \"mean\""), 16e6);
+    close(bins("flow = 3, take = \"highest\""), 0.0);
+    // 24 Mbit/s five times, then 8 five times.
+    close(bins("take = \"mean\""), 16e6);
+    close(bins("take = \"lowest\""), 8e6);
+    close(bins("take = \"p95\""), 24e6);
+    close(bins("take = \"spread\""), 0.5);
+    close(bins("class = \"newreno\", take = \"p5\", within_s = [0.0, 5.0]"), 24e6);
+    // 40 of 50, and 40 of 50 + 3 x 40 megabits.
+    close(of("link_share = { link = \"0-4\", epochs_s = [[0.0, 5.0]] }"), 0.8);
+    close(of("link_share = { link = \"0-4\", epochs_s = [[3.0, 8.0]] }"), 40.0 / 140.0);
+}
+
 /// Meters at 1 s: 0.3 x 8 and 0.3 x 16 Mbit/s, shares 1 to 2; from 2 s on both are 0.4 of the last
 /// and 0.6 of the same samples again, so the shares stay 1 to 2 while both get something: J = 9
 /// / 10. After 5 s the second has everything: left out, J = 1; metered on, it falls by half of a
@@ -245,4 +343,81 @@ fn sampled_fairness_by_hand() {
     };
     let (one, two) = (meter(&[1.0; 6]), meter(&[2.0, 2.0, 2.0, 2.0, 2.0, 0.0]));
     close(of("metered", "[6.0, 6.0]"), (one + two).powi(2) / (2.0 * (one * one + two * two)));
+}
+
+/// A row of an experiment on `cell/shared`: four phones, one channel.
+fn row(quantity: &str, protocol: &str, measure: &str) -> String {
+    format!(
+        "[[rows]]\nquantity = '{quantity}'\nsetup = 'a'\nprotocol = '{protocol}'\nunit = ''\n\
+         source = ''\nmeasure = {{ {measure} }}\n"
+    )
+}
+
+/// The values of these measures in runs of `cell/shared` of ten seconds, from 2 s on.
+fn measured_in_a_cell(rows: &[(&str, &str)]) -> Vec<Option<f64>> {
+    let head = "title = 't'\nsource = 's'\nlabel = 'l'\nseeds = 1\nquick_seeds = 1\n[[setups]]\n\
+                name = 'a'\nscenario = 'cell/shared'\nprotocols = ['cubic', 'copa']\n\
+                set = ['until_s=10', 'measure_from_s=2', 'start_jitter=0s']\n";
+    let rows = rows.iter().enumerate().map(|(n, (of, measure))| row(&n.to_string(), of, measure));
+    let text = format!("{head}{}", rows.collect::<String>());
+    let place = |name: &str| name.to_string();
+    let wanted =
+        ExperimentText { source: place("s"), experiment: place("e"), file: place("f"), text };
+    let options = ReproduceOptions { quick: true, jobs: 2, cancel: None, progress: None };
+    let done = reproduce(&[wanted], &options).unwrap_or_else(|error| panic!("{error}"));
+    done.rows.iter().map(|row| row.measured).collect()
+}
+
+/// The metrics of a run, which count as it goes on, beside the same from looks at it each 5 ms; and
+/// the pairs of two protocols beside their values.
+#[test]
+fn bins_opportunities_and_pairs_of_a_run() {
+    let window = "every_s = 1.0, within_s = [2.0, 10.0]";
+    let bins = |take: &str| format!("throughput_bins = {{ {window}, take = \"{take}\" }}");
+    let against = |take: &str, class: &str| {
+        let metric = "metric = \"one_way_delay_p95_ms\"";
+        format!("against = {{ with = \"copa\", {metric}, take = \"{take}\"{class} }}")
+    };
+    let link = "link = \"core-bs\"";
+    let measures = [
+        ("cubic", "metric = \"jain_1s\"".to_string()),
+        ("cubic", format!("jain_bins = {{ {window} }}")),
+        ("cubic", "metric = \"throughput_mean_bps\"".to_string()),
+        ("cubic", bins("mean")),
+        ("cubic", "metric = \"throughput_p5_bps\"".to_string()),
+        ("cubic", bins("p5")),
+        ("cubic", "metric = \"throughput_p95_bps\"".to_string()),
+        ("cubic", bins("p95")),
+        ("cubic", format!("trace_utilisation = {{ {link} }}")),
+        ("cubic", format!("link_share = {{ {link}, epochs_s = [[2.0, 10.0]] }}")),
+        ("cubic", "metric = \"one_way_delay_p95_ms\"".to_string()),
+        ("copa", "metric = \"one_way_delay_p95_ms\"".to_string()),
+        ("cubic", against("ratio", "")),
+        ("cubic", against("inverse", "")),
+        ("cubic", against("difference", "")),
+        ("cubic", "flow_metric = { flow = 1, metric = \"one_way_delay_p95_ms\" }".to_string()),
+        ("cubic", "flow_spread = { of = \"one_way_delay_mean_ms\" }".to_string()),
+        ("cubic", format!("channel = {{ {link}, statistic = \"seconds\" }}")),
+        ("cubic", format!("channel = {{ {link}, statistic = \"cv_1s\" }}")),
+    ];
+    let rows: Vec<(&str, &str)> = measures.iter().map(|(of, text)| (*of, text.as_str())).collect();
+    let found: Vec<f64> = measured_in_a_cell(&rows).into_iter().map(Option::unwrap).collect();
+    let close =
+        |a: f64, b: f64, by: f64| assert!((a - b).abs() <= by * b.abs(), "{a}, {b}: {found:?}");
+    for pair in [0, 2, 4, 6] {
+        close(found[pair], found[pair + 1], 1e-9);
+    }
+    // The metric stops at 1 where a packet at the end waits for its last opportunity.
+    close(found[8], found[9], 1e-4);
+    assert!(found[0] > 0.25 && found[0] < 1.0 && found[4] < found[2], "{found:?}");
+    // Long flows fill the channel.
+    assert!(found[8] > 0.8 && found[8] <= 1.0, "{found:?}");
+    let (cubic, copa) = (found[10], found[11]);
+    close(found[12], cubic / copa, 1e-9);
+    close(found[13], copa / cubic, 1e-9);
+    close(found[14], cubic - copa, 1e-9);
+    // That of one flow is near that of all.
+    assert!(found[15] > cubic / 3.0 && found[15] < cubic * 3.0, "{found:?}");
+    assert!(found[16] > 0.0 && found[16] < 1.0, "{found:?}");
+    assert!(found[17] >= 59.0 && found[18] > 0.05 && found[18] < 1.0, "{found:?}");
 }

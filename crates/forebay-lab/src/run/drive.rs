@@ -54,7 +54,8 @@ impl Drive<'_> {
             let (began, events) = (self.simulation.now(), self.simulation.events());
             // Results are read at these times alone; between them only the outside world is looked
             // at.
-            let read_at = sample_at.min(look_at).min(window).min(self.bounds.until);
+            let bin_at = mark.as_ref().map_or(Time::MAX, |mark: &Mark| mark.bins.next());
+            let read_at = sample_at.min(look_at).min(window).min(bin_at).min(self.bounds.until);
             let stop = ahead.stop(began, step, idle).min(read_at);
             let simulation = &mut *self.simulation;
             simulation.look_not_before(read_at);
@@ -70,6 +71,9 @@ impl Drive<'_> {
             let running = status == Status::Running && stop < self.bounds.until;
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
                 mark = Some(Mark::of(self.simulation, self.spec));
+            }
+            if let Some(mark) = &mut mark {
+                mark.bins.look(self.simulation);
             }
             let due = self.simulation.now() >= sample_at;
             if let Some((series, sample)) = self.series.as_mut().filter(|_| due) {

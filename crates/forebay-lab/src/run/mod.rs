@@ -5,7 +5,9 @@ mod drive;
 mod parallel;
 
 use crate::error::RunError;
-use crate::metrics::{Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of};
+use crate::metrics::{
+    Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of, split_transports,
+};
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
 use crate::result::{Parallel, RunResult};
 use crate::store::Store;
@@ -58,6 +60,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
+    /// Told of the network before it runs.
+    pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
 }
 
 /// Looks at a simulation while it runs. They change nothing: the trace is the same with and
@@ -125,6 +129,10 @@ pub fn run_one(
     if shown || options.looks.is_some() {
         count_per_flow(&mut spec);
     }
+    split_transports(&mut spec);
+    if let Some(tell) = options.network {
+        tell(&spec);
+    }
     let names = LinkNames::new(scenario);
     let bounds = Bounds::new(&spec, scenario.measure_from, scenario.until, scenario.fct);
     let capture = options.store.zip(options.capture).map(|(store, limit)| {
@@ -145,7 +153,8 @@ pub fn run_one(
     let mut simulation =
         simulation.map_err(|error| RunError::Network(describe(&error, &spec), error))?;
     observer.begin(simulation.workload());
-    let series = options.store.map(|store| store.series(protocol, seed, (names.clone(), scenario)));
+    let network = || (names.clone(), scenario, &spec);
+    let series = options.store.map(|store| store.series(protocol, seed, network()));
     let mut series = series.transpose()?;
     let mut drive = Drive {
         simulation: &mut simulation,

@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 24] {
+fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 32] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())
@@ -47,6 +47,14 @@ fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 24] {
         ("goodput_bps", reals(|f| f.goodput_bps)),
         ("rtt_mean_ms", reals(|f| f.rtt_mean_ms)),
         ("rtt_p95_ms", reals(|f| f.rtt_p95_ms)),
+        ("one_way_delay_mean_ms", reals(|f| f.one_way_delay_mean_ms)),
+        ("one_way_delay_p50_ms", reals(|f| f.one_way_delay_p50_ms)),
+        ("one_way_delay_p95_ms", reals(|f| f.one_way_delay_p95_ms)),
+        ("one_way_delay_p99_ms", reals(|f| f.one_way_delay_p99_ms)),
+        ("throughput_mean_bps", reals(|f| f.throughput_mean_bps)),
+        ("throughput_p5_bps", reals(|f| f.throughput_p5_bps)),
+        ("throughput_p50_bps", reals(|f| f.throughput_p50_bps)),
+        ("throughput_p95_bps", reals(|f| f.throughput_p95_bps)),
         ("data_packets", counts(|f| f.data_packets)),
         ("retransmits", counts(|f| f.retransmits)),
         ("lost_packets", counts(|f| f.lost_packets)),

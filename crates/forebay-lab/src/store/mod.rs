@@ -29,6 +29,7 @@ pub(crate) use series::SeriesWriter;
 
 use crate::error::StoreError;
 use crate::summary::Summary;
+use forebay_net::NetSpec;
 use forebay_report::{REPORT_NAME, write_report};
 use forebay_scenario::traces::write_trace;
 use forebay_scenario::{LinkNames, Scenario, TraceFile};
@@ -82,7 +83,7 @@ impl Store {
         &self,
         protocol: &str,
         seed: u64,
-        network: (LinkNames, &Scenario),
+        network: (LinkNames, &Scenario, &NetSpec),
     ) -> Result<SeriesWriter, StoreError> {
         let path = self.place.file(&series_part(protocol, seed));
         SeriesWriter::create(path, (protocol, seed), network)

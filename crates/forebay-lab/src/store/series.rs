@@ -15,7 +15,9 @@
 //!   or lies between two routers `transmitted_bytes`, on the wire since the start, headers and
 //!   per-packet overhead included, at each sample at which it has grown. Beside the first of those
 //!   `rate_bps`, the rate of the link, and again when it has changed; once `queue_limit_bytes`, of
-//!   a limit in packets that many of the MTU, and in that case `queue_limit_packets`;
+//!   a limit in packets that many of the MTU, and in that case `queue_limit_packets`.
+//!   If its link follows a trace `opportunity_bytes`, what its opportunities have carried since the
+//!   start, at each sample at which that has grown;
 //! * `port/a-b` of an INRPP router, from the first sample at which it has left the state P:
 //!   `cache_bytes`, `state` (0 P, 1 S&D, 2 B, 3 DB), and bytes on the wire since the start:
 //!   `offered_bytes` to that interface, of those `sent_bytes` over its link and its detours, of
@@ -27,9 +29,10 @@
 use super::background::BackgroundTable;
 use super::table::{Column, TableFile, count};
 use crate::error::StoreError;
-use crate::metrics::{has_left_push, interface};
+use crate::metrics::{Capacity, has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
 use forebay_cc::Observed;
+use forebay_net::NetSpec;
 use forebay_queue::Limit;
 use forebay_report::{MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
@@ -51,6 +54,8 @@ pub(crate) struct SeriesWriter {
     names: LinkNames,
     /// By directed link.
     facts: Vec<PortFacts>,
+    /// By directed link, of those that follow a trace.
+    traces: Vec<Option<Capacity>>,
     /// By directed link.
     ports: Vec<Port>,
     flows: Vec<Option<ByteArray>>,
@@ -98,6 +103,8 @@ struct Port {
     entity: Option<ByteArray>,
     /// The latest row of `transmitted_bytes`.
     transmitted_bytes: u64,
+    /// The latest row of `opportunity_bytes`.
+    opportunity_bytes: f64,
     /// The latest row of `rate_bps`.
     rate: Option<Rate>,
     /// Something has waited there.
@@ -196,11 +203,12 @@ impl SeriesWriter {
     pub(super) fn create(
         path: PathBuf,
         (protocol, seed): (&str, u64),
-        (names, scenario): (LinkNames, &Scenario),
+        (names, scenario, spec): (LinkNames, &Scenario, &NetSpec),
     ) -> Result<SeriesWriter, StoreError> {
         let protocol = ByteArray::from(protocol);
         // A seed may use all 64 bits; as a signed number it has the same ones.
         let seed = seed as i64;
+        let links = (0..spec.links.len() as u32).map(LinkId);
         let table =
             TableFile::create(path, &columns(&protocol, seed, Rows::default(), &Names::new()))?;
         Ok(SeriesWriter {
@@ -209,6 +217,7 @@ impl SeriesWriter {
             seed,
             ports: vec![Port::default(); names.iter().count()],
             facts: PortFacts::all(scenario),
+            traces: links.map(|link| Capacity::of_trace(spec, link)).collect(),
             names,
             flows: Vec::new(),
             flow_ids: BTreeMap::new(),
@@ -281,6 +290,13 @@ impl SeriesWriter {
         if transmitted_bytes > port.transmitted_bytes {
             port.transmitted_bytes = transmitted_bytes;
             self.rows.push(now, entity, Series::Transmitted, transmitted_bytes as f64);
+        }
+        if let Some(capacity) = &self.traces[id.index()] {
+            let bytes = capacity.bytes_until(now);
+            if bytes > port.opportunity_bytes {
+                port.opportunity_bytes = bytes;
+                self.rows.push(now, entity, Series::Opportunities, bytes);
+            }
         }
         let before = port.rate.replace(rate);
         if before != Some(rate) {

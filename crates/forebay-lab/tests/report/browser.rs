@@ -419,3 +419,107 @@ fn what_a_user_writes_is_shown_and_not_run() {
     assert!(!dom.text().contains("<img"));
     assert_eq!(dom.text().matches("&lt;img src=x").count(), 4, "title, heading, description, note");
 }
+
+/// Results of so many flows and seeds under these protocols: flow f under the protocol of number p
+/// with seed s has 1 + p + f / 10 + s / 5 Mbit/s, and a delay of 40 (p + 1) + 3 f + s ms.
+fn scattered_page(
+    folder: &Path,
+    protocols: &[&str],
+    (flows, seeds): (u64, u64),
+) -> std::path::PathBuf {
+    synthetic::write(folder, "cell/x", "", &[]);
+    let path = folder.join("summary.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let flow = |p: usize, id: u64, seed: u64| {
+        let (p, id, seed) = (p as f64, id as f64, seed as f64);
+        let delay_ms = 40.0 * (p + 1.0) + 3.0 * id + seed;
+        serde_json::json!({
+            "id": id, "src": "s", "dst": "d", "bytes": null, "fct_s": null,
+            "class": protocols[p as usize], "goodput_bps": (1.0 + p + id / 10.0 + seed / 5.0) * 1e6,
+            "one_way_delay_mean_ms": delay_ms / 2.0, "one_way_delay_p95_ms": delay_ms,
+        })
+    };
+    let mut runs = Vec::new();
+    for (p, protocol) in protocols.iter().enumerate() {
+        for seed in 1..=seeds {
+            let mut run = summary["runs"][0].clone();
+            run["protocol"] = (*protocol).into();
+            run["seed"] = seed.into();
+            run["per_flow"] = (1..=flows).map(|id| flow(p, id, seed)).collect();
+            run["reference"] = serde_json::json!({"kind": "none"});
+            runs.push(run);
+        }
+    }
+    let of = |protocol: &&str| {
+        let mut of = summary["aggregate"][0].clone();
+        of["protocol"] = (*protocol).into();
+        of["seeds"] = (1..=seeds).collect();
+        of
+    };
+    let aggregate = protocols.iter().map(of).collect();
+    (summary["runs"], summary["aggregate"]) = (runs.into(), aggregate);
+    std::fs::write(&path, summary.to_string()).unwrap();
+    write_report(folder).unwrap()
+}
+
+/// Looks at the scatter in the frame: is the page wider than the screen, do values at an axis
+/// overlap, is every marker in its field.
+const LOOK: &str = "
+    const root = document.documentElement.dataset, page = inner.documentElement;
+    root.over = page.scrollWidth - page.clientWidth;
+    const boxes = (of) => [...inner.querySelectorAll(of)].map((e) => e.getBoundingClientRect());
+    const clear = (a, b) => a.right + 2 <= b.left || b.right + 2 <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    let overlaps = 0, outside = 0, ticks = 0;
+    for (const id of ['scatter-p95', 'scatter-mean']) {
+        const labels = boxes(`[data-scatter=${id}] u`);
+        ticks += labels.length;
+        labels.forEach((a, i) => labels.slice(i + 1).forEach((b) => { if (!clear(a, b)) overlaps++; }));
+        const [field] = boxes(`[data-scatter=${id}] .field`);
+        for (const i of boxes(`[data-scatter=${id}] .field > i`)) {
+            const [x, y] = [(i.left + i.right) / 2, (i.top + i.bottom) / 2];
+            if (x < field.left || x > field.right || y < field.top || y > field.bottom) outside++;
+        }
+    }
+    Object.assign(root, { overlaps, outside, ticks });
+    const first = () => boxes('[data-scatter=scatter-p95] .field > i')[0].left;
+    const before = first();
+    inner.querySelector('.flip input').click();
+    root.flips = Math.abs(first() - before) > 5;";
+
+#[test]
+fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
+    let folder = tempfile::tempdir().unwrap();
+    let eight = ["newreno", "cubic", "vegas", "bbr", "copa", "pcc", "rcp", "inrpp"];
+    for (protocols, flows, seeds) in [(1, 1, 1), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
+        let page = scattered_page(folder.path(), &eight[..protocols], (flows, seeds));
+        let Some(dom) = open_in_frame(&page, 400, LOOK) else { return };
+        let of = |key: &str| dom.root(&format!("data-{key}")).expect("it ran").to_string();
+        let found = ["over", "overlaps", "outside", "flips"].map(of);
+        assert_eq!(found, ["0", "0", "0", "true"], "{protocols} protocols, {flows} flows");
+        assert!(of("ticks").parse::<u32>().unwrap() >= 8, "{}", of("ticks"));
+        let text = std::fs::read_to_string(&page).unwrap();
+        let points = protocols as u64 * flows * seeds;
+        assert_eq!(text.matches(&format!(" data-marks={points}>")).count(), 2);
+        // A mean and an ellipse where there are two points.
+        let ellipses = if flows * seeds > 1 { 2 * protocols } else { 0 };
+        assert_eq!(text.matches("<i class=centre").count(), ellipses);
+    }
+}
+
+#[test]
+fn throughput_over_delay_is_saved_with_its_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = scattered_page(folder.path(), &["cubic", "copa"], (2, 2));
+    let Some([svg, png, csv]) = saved(&page, "scatter=\"scatter-p95\"") else { return };
+    is_png(&png, 10_000);
+    for text in ["95 % one-way delay (ms)", "throughput (Mbit/s)", "CUBIC", "Copa"] {
+        assert!(svg.contains(&format!(">{text}<")), "{text}: {svg}");
+    }
+    let expected = "of,flow,seed,95 % one-way delay (s),throughput (bit/s)\n\
+                    CUBIC,1,1,0.044,1300000\nCUBIC,2,1,0.047,1400000\n\
+                    CUBIC,1,2,0.045,1500000\nCUBIC,2,2,0.048,1600000\n\
+                    Copa,1,1,0.084,2300000\nCopa,2,1,0.087,2400000\n\
+                    Copa,1,2,0.085,2500000\nCopa,2,2,0.088,2600000\n";
+    assert_eq!(csv, expected);
+}

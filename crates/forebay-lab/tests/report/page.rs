@@ -245,3 +245,108 @@ fn several_folders_are_one_page() {
     let told = write_comparison(&seven, &path);
     assert!(matches!(told, Err(ReportError::Folders { found: 7 })));
 }
+
+/// Times in s and values of a line in the page.
+fn samples(line: &serde_json::Value) -> Vec<(f64, f64)> {
+    let sums = |key: &str, by: f64| -> Vec<f64> {
+        let mut sum = 0.0;
+        let numbers = line[key].as_array().unwrap().iter().map(|n| n.as_f64().unwrap());
+        numbers
+            .map(|n| {
+                sum += n;
+                sum * by
+            })
+            .collect()
+    };
+    let (tick, step) = (line["tick_us"].as_f64().unwrap() * 1e-6, line["step"].as_f64().unwrap());
+    sums("t", tick).into_iter().zip(sums("v", step)).collect()
+}
+
+/// Of a link with a trace the page has what its opportunities carry, window by window: nothing on
+/// the wire exceeds it, and over the run it is the mean rate of the trace.
+#[test]
+fn the_capacity_of_a_trace_is_behind_what_the_link_carried() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    let set = ["until_s=6", "measure_from_s=0", "sample_s=0.01"];
+    run("cell/city-driving", &set, (&["cubic"], &[1]), &folder);
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    let data = data_of(&page);
+    let wire = panel_of(&data, 0, "wire");
+    assert_eq!(wire["area"]["label"], "capacity of bs-phone");
+    assert_eq!(wire["marks"], serde_json::Value::Null, "a mean rate is no threshold");
+    for id in ["arrived-all", "goodput-all"] {
+        assert_eq!(panel_of(&data, 0, id)["area"]["label"], "capacity of bs-phone", "{id}");
+    }
+    let (area, carried) = (samples(&wire["area"]), samples(&wire["lines"][0]));
+    assert!(area.len() > 50 && carried.len() > 50, "{} {}", area.len(), carried.len());
+    // A window may begin in the middle of a packet.
+    let packet_bps = 2.0 * 1504.0 * 8.0 / 0.1;
+    for (at_s, bps) in &carried {
+        let same = area.iter().find(|(other, _)| (other - at_s).abs() < 1e-6);
+        let (_, most) = same.unwrap_or_else(|| panic!("no capacity at {at_s}"));
+        assert!(*bps <= most + packet_bps, "{bps} of {most} at {at_s}");
+    }
+    let mean = |line: &[(f64, f64)]| line.iter().map(|s| s.1).sum::<f64>() / line.len() as f64;
+    assert!(mean(&carried) > 0.5 * mean(&area), "{} of {}", mean(&carried), mean(&area));
+    assert!((5e6..40e6).contains(&mean(&area)), "{}", mean(&area));
+    // The table has the share of it.
+    assert!(page.contains("trace utilisation (bs-phone), %</th>"));
+    assert!(page.contains("Jain's index in 1 s bins") || !page.contains("flow 2"));
+}
+
+#[test]
+fn the_page_says_which_expectations_hold() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    let expect = "expect=[\
+        { metric = \"goodput_bps\", op = \">\", value = \"1Gbit/s\", name = \"much <b>\" }, \
+        { metric = \"drops\", op = \">=\", value = 0, over = \"max\" }, \
+        { metric = \"utilisation\", op = \"within\", value = [0.5, 1.0], link = \"0-2\", \
+          over = { share = 0.5 } }]";
+    run("dumbbell", &[expect], (&["newreno"], &[1, 2]), &folder);
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    let (_, section) = page.split_once("<section id=expectations").expect("a section");
+    let section = section.split_once("</section>").unwrap().0;
+    assert!(section.contains("<h2>Expectations: 2 of 3 hold</h2>"), "{section}");
+    let row = "<tr class=fails><th scope=row>NewReno</th><td><b>much &lt;b&gt;</b> \
+               goodput_bps &gt; 1 Gbit/s</td><td><b>✗ fails</b>: ";
+    assert!(section.contains(row), "{section}");
+    assert!(section.contains("Mbit/s, mean over 2 seeds; not met with seeds 1..2"), "{section}");
+    assert!(section.contains("utilisation of 0-2 within 50 % and 100 %, with 50 % of seeds"));
+    assert!(section.contains("<b>✓ holds</b>: with 2 of 2 seeds"), "{section}");
+    assert!(section.contains("drops &gt;= 0, largest over seeds"), "{section}");
+}
+
+/// The profile that a controller publishes is curves over the window, and not a plot for each of
+/// its points.
+#[test]
+fn a_delay_profile_is_drawn_over_the_window() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("results");
+    run("dumbbell", &["until_s=10"], (&["verus"], &[1]), &folder);
+    let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
+    let curves = &panel_of(&data, 0, "cc-profile-1")["curves"];
+    assert_eq!((&curves["quantity"], &curves["unit"]), (&"window".into(), &"packets".into()));
+    let lines = curves["lines"].as_array().unwrap();
+    assert!(lines.len() >= 4, "{}", lines.len());
+    let numbers = |line: &serde_json::Value, key: &str| -> Vec<f64> {
+        line[key].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    for line in lines {
+        assert!(line["label"].as_str().unwrap().starts_with("at "), "{line}");
+        let (x, y) = (numbers(line, "x"), numbers(line, "y"));
+        assert!(x.len() == 16 && x.is_sorted() && y.is_sorted(), "{line}");
+    }
+    let together = panel_of(&data, 0, "cc-set-point-1");
+    let labels: Vec<&str> = together["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["label"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["set point", "d max", "d min"]);
+    let panels = data["runs"][0]["panels"].as_array().unwrap();
+    let ids: Vec<&str> = panels.iter().map(|panel| panel["id"].as_str().unwrap()).collect();
+    assert!(ids.iter().all(|id| !id.contains("profile_") && !id.contains("d_max")), "{ids:?}");
+}

@@ -31,6 +31,8 @@ pub enum Hidden {
     AllCompleted,
     /// Where no run has any.
     Zero,
+    /// Where no link follows a trace.
+    NoTrace,
     /// Always: results alone have it.
     Always,
 }
@@ -75,6 +77,8 @@ pub enum OfLinks {
     No,
     /// Those between routers; all if there are none.
     Measured,
+    /// Those that follow a delivery trace.
+    Traces,
     /// All.
     All,
 }

@@ -94,6 +94,11 @@ pub mod labels {
         name.map_or_else(|| "busiest link".to_string(), |name| format!("busiest link ({name})"))
     }
 
+    /// Utilisation of a directed link that follows a trace.
+    pub fn fullest_trace(name: &str) -> String {
+        format!("trace utilisation ({name})")
+    }
+
     /// A metric of the flows of one class.
     pub fn of_class(label: &str, class: &str) -> String {
         format!("{} ({class})", label.trim_end_matches(" (all flows)"))

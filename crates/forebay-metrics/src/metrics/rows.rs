@@ -22,6 +22,9 @@ pub struct Means<Name: Ord> {
     pub by_class: BTreeMap<String, BTreeMap<Name, Interval>>,
     /// Utilisation by directed link.
     pub utilisation: BTreeMap<String, Interval>,
+    /// Of directed links that follow a trace, what they took by what their opportunities carried.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trace_utilisation: BTreeMap<String, Interval>,
     /// Packets marked with CE, by directed link; links with none left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ce_marks_by_link: BTreeMap<String, Interval>,
@@ -60,9 +63,10 @@ pub struct Row {
 /// The rows of protocols with these means.
 pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Vec<Row> {
     let mut rows = Vec::new();
+    let traced = means.iter().any(|of| !of.trace_utilisation.is_empty());
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
         let values: Vec<_> = means.iter().map(|of| of.metrics.get(metric.name).copied()).collect();
-        if says_nothing(metric, &values, shown) {
+        if says_nothing(metric, &values, (shown, traced)) {
             continue;
         }
         rows.push(Row::of(metric, metric.label.to_string(), values));
@@ -74,6 +78,7 @@ pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Ve
     }
     rows.extend(class_rows(means));
     rows.push(busiest(means, shown.one_link));
+    rows.push(fullest_trace(means));
     for link in means.iter().flat_map(|of| of.ce_marks_by_link.keys()).collect::<BTreeSet<_>>() {
         let values = means.iter().map(|of| of.ce_marks_by_link.get(link).copied()).collect();
         rows.push(Row::new(&labels::marks(link), Unit::Count, values));
@@ -87,13 +92,18 @@ pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Ve
     rows
 }
 
-fn says_nothing(metric: &MetricDoc, values: &[Option<Interval>], shown: Shown) -> bool {
+fn says_nothing(
+    metric: &MetricDoc,
+    values: &[Option<Interval>],
+    (shown, traced): (Shown, bool),
+) -> bool {
     match metric.hidden {
         Hidden::No => false,
         Hidden::Always => true,
         Hidden::OneFlow => shown.flows == 1,
         Hidden::AllCompleted => shown.delivered_is_known,
         Hidden::Zero => values.iter().flatten().all(|value| value.mean <= 0.0),
+        Hidden::NoTrace => !traced,
     }
 }
 
@@ -103,7 +113,9 @@ fn class_rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>]) -> Vec<Row> {
         return Vec::new();
     }
     let classes: BTreeSet<&String> = means.iter().flat_map(|of| of.by_class.keys()).collect();
-    let shown = || METRICS.iter().filter(|metric| metric.class_row);
+    let traced = means.iter().any(|of| !of.trace_utilisation.is_empty());
+    let says = |metric: &&MetricDoc| traced || metric.hidden != Hidden::NoTrace;
+    let shown = || METRICS.iter().filter(|metric| metric.class_row).filter(says);
     let row = |class: &str, metric: &MetricDoc| {
         let values =
             means.iter().map(|of| of.by_class.get(class)?.get(metric.name).copied()).collect();
@@ -124,6 +136,15 @@ fn busiest<Name: Ord>(means: &[&Means<Name>], one_link: bool) -> Row {
     };
     let values = means.iter().map(value).collect();
     Row::new(&labels::busiest_link(link.map(String::as_str)), Unit::Share, values)
+}
+
+/// The utilisation of the link with a trace that has the highest under any protocol.
+fn fullest_trace<Name: Ord>(means: &[&Means<Name>]) -> Row {
+    let all = means.iter().flat_map(|of| &of.trace_utilisation);
+    let link = all.reduce(busier).map(|(name, _)| name.as_str());
+    let value = |of: &&Means<Name>| of.trace_utilisation.get(link?).copied();
+    let values = means.iter().map(value).collect();
+    Row::new(&labels::fullest_trace(link.unwrap_or_default()), Unit::Share, values)
 }
 
 /// The name and the utilisation of a link.

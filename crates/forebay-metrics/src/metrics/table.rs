@@ -113,6 +113,37 @@ metrics! {
             );
     flows jain_flows: usize,
         aside("", Plain, "number of flows in jain_goodput");
+    flows jain_1s: Option<f64>,
+        row("Jain's index in 1 s bins", Plain,
+            "mean over bins of 1 s of Jain's index over the throughputs of the flows")
+            .class_row().hidden(Hidden::NoTrace)
+            .more(
+                "Zaki et al. 2015 (doi:10.1145/2785956.2787498), eq. 7: the bins begin at the \
+                 start of the window (window_s). In each, the index is over the flows that are \
+                 alive in the whole of it: their SYN was sent before it, and they neither \
+                 completed nor gave up before its end. Bins in which fewer than two flows are \
+                 alive do not count, nor those in which no flow got anything. The throughput of a \
+                 flow is payload that arrived at its receiver for the first time, in order or \
+                 beyond a hole. Without a value above 20 000 bins, or above 2^20 bins times \
+                 flows. The table has it where a link follows a trace.",
+            );
+    flows throughput_mean_bps: Option<f64>,
+        row("throughput in 1 s bins mean", BitsPerSecond,
+            "mean over bins of 1 s of what arrived at all receivers")
+            .hidden(Hidden::Always)
+            .more(
+                "The bins, the flows that count in them, and what counts of a flow are those of \
+                 jain_1s; bins in which one flow is alive count as well.",
+            );
+    flows throughput_p5_bps: Option<f64>,
+        row("throughput in 1 s bins p5", BitsPerSecond, "5th percentile over those bins")
+            .class_row().hidden(Hidden::NoTrace);
+    flows throughput_p50_bps: Option<f64>,
+        row("throughput in 1 s bins p50", BitsPerSecond, "median over those bins")
+            .hidden(Hidden::Always);
+    flows throughput_p95_bps: Option<f64>,
+        row("throughput in 1 s bins p95", BitsPerSecond, "95th percentile over those bins")
+            .class_row().hidden(Hidden::NoTrace);
     run queue_delay_mean_ms: Option<f64>,
         row("queue delay mean", Seconds, "mean time that packets waited at queue_delay_link")
             .in_ms()
@@ -139,6 +170,18 @@ metrics! {
             .more(
                 "The row \"busiest link (NAME)\" of the table is one of them, in one direction: \
                  the one that is highest under any protocol. The report shows the busiest of each \
+                 protocol.",
+            );
+    run trace_utilisation: BTreeMap<String, f64>,
+        aside("", Share,
+            "of each directed link that follows a trace, bytes that it took in the window by bytes \
+             of the opportunities that came in it")
+            .by_link(OfLinks::Traces)
+            .more(
+                "Overhead of packets counts, as opportunities carry it. utilisation is another \
+                 thing there: the share of time in which something waited or was transmitted, \
+                 though a bad channel keeps a link busy that delivers little. The row \"trace \
+                 utilisation (NAME)\" of the table is that of the link that is highest under any \
                  protocol.",
             );
     flows one_way_delay_mean_ms: Option<f64>,
@@ -314,6 +357,7 @@ mod tests {
             "queue_delay_p50_ms",
             "queue_delay_p95_ms",
             "queue_delay_p99_ms",
+            "trace_utilisation",
             "utilisation",
             "window_s",
         ];
@@ -332,6 +376,8 @@ mod tests {
         assert_eq!(utilisation.of_link(&metrics, "b-a"), None);
         assert_eq!(utilisation.of(&metrics), None);
         metrics.ce_marks_by_link.insert("a-b".into(), 3);
+        metrics.trace_utilisation.insert("a-b".into(), 0.25);
+        assert_eq!(named("trace_utilisation").of_link(&metrics, "a-b"), Some(0.25));
         let marks = named("ce_marks_by_link");
         assert_eq!(marks.of_link(&metrics, "a-b"), Some(3.0));
         // A link without marks is not listed.

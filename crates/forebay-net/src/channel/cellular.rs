@@ -130,7 +130,7 @@ macro_rules! profiles {
 }
 
 /// The profiles: seven that stand for the scenarios of the Verus paper (Zaki et al., SIGCOMM 2015),
-/// two harder ones, and Sprout's process.
+/// two harder ones, one like Wi-Fi, and Sprout's process.
 pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "campus-stationary" "3G on a campus, at rest":
         17.5, 0.3, 8.0, 17.0, 1.2, 20.0, (1.30, 0.50), 0.80, (0.0, 60.0), (0.08, 10.0, 20.0),
@@ -159,6 +159,9 @@ pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "umts-hard" "UMTS in a car, with long outages":
         2.0, 12.0, 0.0, 3.0, 6.5, 5.0, (2.15, 0.55), 0.35, (3.0, 60.0), (0.0, 10.0, 20.0),
         (5.0, 700.0), 3000.0;
+    "wifi" "802.11 indoors: aggregates, other stations (no measured trace behind it)":
+        50.0, 0.5, 3.0, 18.0, 2.0, 5.0, (1.10, 0.60), 0.60, (0.0, 60.0), (0.8, 2.0, 4.0),
+        (0.0, 300.0), 48000.0;
 };
 
 impl ChannelProfile {

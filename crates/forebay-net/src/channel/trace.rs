@@ -127,6 +127,14 @@ impl DeliveryTrace {
         let bps = bits * 1_000_000_000 / u128::from(self.period().as_nanos());
         Rate::clamped(u64::try_from(bps).unwrap_or(u64::MAX))
     }
+    /// Opportunities from the start of the trace until `at`, both included, in all its rounds.
+    pub fn opportunities_until(&self, at: Span) -> u64 {
+        let period = self.period().as_nanos();
+        let (round, into) = (at.as_nanos() / period, Span::from_nanos(at.as_nanos() % period));
+        let places = self.times.partition_point(|&time| time <= into);
+        let of_round = places.checked_sub(1).map_or(0, |last| self.counts[last]);
+        round * self.opportunities() + u64::from(of_round)
+    }
     /// Opportunities at one of the different times.
     fn count(&self, place: usize) -> u32 {
         let before = place.checked_sub(1).map_or(0, |before| self.counts[before]);
@@ -295,6 +303,18 @@ mod tests {
         assert_eq!(next(ms(23), 100, true), ms(30));
         // What waits when another has left has what that left, and the rest later.
         assert_eq!(next(ms(30), 1500, false), ms(31));
+    }
+
+    /// Opportunities at 1, 1, 4, 10 ms; then at 11, 11, 14, 20. Where a trace has one at 0, it comes
+    /// together with the last of the round before.
+    #[test]
+    fn opportunities_until_a_time_by_hand() {
+        let until = |of: &TraceChannel, ms| of.trace.opportunities_until(Span::from_millis(ms));
+        let channel = trace(&[1, 1, 4, 10]);
+        let counts = [0, 1, 3, 4, 9, 10, 11, 20, 41].map(|ms| until(&channel, ms));
+        assert_eq!(counts, [0, 2, 2, 3, 3, 4, 6, 8, 18]);
+        let channel = trace(&[0, 3, 3]);
+        assert_eq!([0, 2, 3, 5, 6].map(|ms| until(&channel, ms)), [1, 1, 4, 4, 7]);
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl<D: Driver> Fabric<D> {
     fn after_receive(&mut self, node: NodeId, Received { socket, ready, .. }: Received) {
         if ready {
             if let Node::Host(host) = &mut self.nodes[node.index()] {
-                host.take_room_at(); // the pump looks itself
+                host.take_room_at(); // not needed: the pump asks the host now
             }
             self.pump(node, socket);
         } else {
@@ -246,7 +246,8 @@ impl<D: Driver> Fabric<D> {
             self.wake_ready_again(node);
         }
     }
-    /// An arrival ended the deferral of a socket, and gave nobody anything to send.
+    /// An arrival has given nobody anything to send. If it ended a deferral, wake the host when
+    /// there is room for the entry that is ready again.
     #[inline]
     fn wake_ready_again(&mut self, node: NodeId) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };

@@ -4,6 +4,13 @@
 //! would do is note that its window is full, the interface does not wake up for it. Whatever
 //! happens next at the host makes up for it: either the interface had room by then, and the
 //! connection notes its full window, or the entry is ready again.
+//!
+//! Two fields of the host hold this:
+//!
+//! - `deferred` is set by `defer_until_window` and `transmit_single`. What happens next at the host
+//!   clears it: `pass_time`, `pass_time_to_arrival`, `receive_single`.
+//! - `room_at` is set by `pass_time_to_arrival`, if the interface has no room yet. `take_room_at`
+//!   clears it in the same event.
 
 use super::Host;
 use super::round_robin::Entry;
@@ -49,8 +56,10 @@ impl Host {
             self.end_deferral(deferred, deferred.at < now);
         }
     }
-    /// When the only interface has room for an entry that an arrival has made ready again. Whoever
-    /// does not ask the host for packets then must wake it at that time.
+    /// When the only interface has room for an entry that an arrival has made ready again; None if
+    /// no arrival did. The fabric takes it behind `receive` and `receive_other`, whatever they
+    /// return. If it does not ask the host for packets in the same event, it must wake the host at
+    /// that time. `receive_single` sets none: `transmit_single` follows it and asks.
     #[inline]
     pub fn take_room_at(&mut self) -> Option<Time> {
         self.room_at.take()

@@ -69,7 +69,8 @@ pub struct Host {
     sockets: InlineOne<Socket>,
     /// See [`Host::defer_until_window`].
     deferred: Option<Deferred>,
-    /// See [`Host::take_room_at`].
+    /// When the interface has room for the entry that a deferral has given back; see
+    /// [`Host::take_room_at`]. None between two events.
     room_at: Option<Time>,
     reassembly: Reassembly,
     /// Made at the first packet that routers may cut.

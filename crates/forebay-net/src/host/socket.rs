@@ -96,14 +96,14 @@ impl Socket {
         connection.open(now);
         self.connection = Some(Box::new(connection));
     }
-    /// The time of [`Socket::next_timeout`] has come. False if there is no connection.
+    /// The time of [`Socket::next_timeout`] has come. False if nothing is new to send: see
+    /// [`Connection::on_timeout`].
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         let Some(connection) = &mut self.connection else { return false };
-        connection.on_timeout(now);
-        if let Some(app) = self.app.as_mut().filter(|_| !connection.is_ended()) {
-            app.act(now, connection);
-        }
-        true
+        let expired = connection.on_timeout(now);
+        let app = self.app.as_mut().filter(|_| !connection.is_ended());
+        let acted = app.is_some_and(|app| app.act(now, connection));
+        expired || acted
     }
 }
 

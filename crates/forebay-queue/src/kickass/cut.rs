@@ -12,7 +12,7 @@
 
 use forebay_base::{
     Arena, FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, Kind,
-    PIECE_UNIT_BYTES, Packet, Uncut, cut_ipv4, cut_ipv6, mix64, place_of,
+    PIECE_UNIT_BYTES, Packet, mix64, place_of,
 };
 use forebay_signal::kickass::{Code, Indicator};
 
@@ -105,23 +105,6 @@ fn cuttable_v6(
     let payload_bytes = packet.wire_len() - PIECE_BYTES;
     let cut_bytes = PIECE_BYTES + if inserts { FRAGMENT_HEADER_BYTES } else { 0 };
     Some(Cuttable { payload_bytes, leads, cut_bytes })
-}
-
-/// Cut `packet` behind `lead_bytes` of payload. `insert` gives the identification of a Fragment
-/// header that is put in.
-pub(super) fn cut(
-    packet: Packet,
-    lead_bytes: u16,
-    insert: impl FnOnce() -> u32,
-    arena: &mut Arena,
-) -> Result<(Packet, Packet), Uncut> {
-    match packet.version() {
-        IpVersion::V4 => cut_ipv4(packet, lead_bytes, arena),
-        IpVersion::V6 => {
-            let id = packet.dont_fragment().then(insert);
-            cut_ipv6(packet, lead_bytes, id, arena)
-        }
-    }
 }
 
 impl Cuttable {

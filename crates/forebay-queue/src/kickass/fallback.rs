@@ -14,15 +14,15 @@ pub enum Fallback {
     Hardened,
 }
 
-/// Signals end above this share of the limit.
+/// Signals end above this share of the limit: see [`Filling::is_high`], too.
 const HIGH: f64 = 0.5;
 /// They come back below this one.
 const LOW: f64 = 0.35;
-/// The first trial comes after this time, and none later than after the other.
-const FIRST_WAIT: Span = Span::from_secs(2);
-const LAST_WAIT: Span = Span::from_secs(16);
-/// After signals have lasted so long, the next trial is a first one.
-const SUCCESS: Span = Span::from_secs(10);
+/// A trial comes after this time where flows that listen are not alone.
+const WAIT: Span = Span::from_secs(16);
+/// Where they are, the wait is at least two round-trip times, doubles with each failure, and is
+/// this at most.
+const WAIT_ALONE: Span = Span::from_secs(2);
 /// Round-trip times of a trial.
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
@@ -30,12 +30,29 @@ const LEAST_RTTS: u64 = 2;
 /// Flows that listen fill the queue alone where they send at least this share of what arrives.
 const ALONE: f64 = 0.9;
 
+/// What waits, in bytes or packets, of so many that may.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filling {
+    pub(super) waits: u64,
+    pub(super) limit: u64,
+}
+
+impl Filling {
+    fn share(self) -> f64 {
+        self.waits as f64 / self.limit as f64
+    }
+    /// The share is above [`HIGH`], which is a half.
+    #[inline]
+    fn is_high(self) -> bool {
+        2 * self.waits > self.limit
+    }
+}
+
 /// What there is to see at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) now: Time,
-    /// What waits, as a share of the limit.
-    pub(super) queue: f64,
+    pub(super) filling: Filling,
     /// d.
     pub(super) rtt: Span,
     /// R is below the smallest code: others leave nothing to those who listen.
@@ -82,17 +99,22 @@ impl Mode {
     }
     /// A packet leaves, and so much waits behind it.
     #[inline]
-    pub(super) fn on_leaving(&mut self, queue: f64) {
+    pub(super) fn on_leaving(&mut self, filling: Filling) {
         if let Mode::Paper(above) = self {
-            *above = queue > HIGH;
+            *above = filling.is_high();
         }
     }
     /// A packet arrives before which so much waits; `is_full`: there is no room for it.
     #[inline]
-    pub(super) fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Time,
+        filling: Filling,
+        is_full: impl FnOnce() -> bool,
+    ) {
         match self {
-            Mode::Paper(above) => *above = queue > HIGH,
-            Mode::Hardened(hardened) => hardened.on_arrival(now, queue, is_full),
+            Mode::Paper(above) => *above = filling.is_high(),
+            Mode::Hardened(hardened) => hardened.on_arrival(now, filling, is_full),
         }
     }
     /// It is of some flow, and a router may cut it or not.
@@ -108,7 +130,7 @@ impl Mode {
     /// An interval is over.
     pub(super) fn on_interval(&mut self, look: Look) {
         match self {
-            Mode::Paper(above) => *above = look.queue > HIGH,
+            Mode::Paper(above) => *above = look.filling.is_high(),
             Mode::Hardened(hardened) => hardened.on_interval(look),
         }
     }
@@ -137,12 +159,12 @@ pub(super) struct Hardened {
     low_since: Option<Time>,
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
-    /// Time from one failure to the next trial.
-    wait: Span,
     flows: FlowCount,
     listeners: Listeners,
-    /// Those who listen were alone when signals ended.
+    /// Those who listen were alone when the state began.
     were_alone: bool,
+    /// Trials that failed one after another, all of which they were alone from the begin.
+    failures: u32,
 }
 
 impl Hardened {
@@ -156,31 +178,37 @@ impl Hardened {
             high_since: None,
             low_since: Some(Time::ZERO),
             overflowed_at: None,
-            wait: FIRST_WAIT,
             flows: FlowCount::new(),
             listeners: Listeners::new(),
             were_alone: false,
+            failures: 0,
         }
     }
     fn flow_share(&self) -> Option<(f64, f64)> {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
         (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
     }
-    fn on_arrival(&mut self, now: Time, queue: f64, is_full: bool) {
-        match queue > HIGH {
+    fn on_arrival(&mut self, now: Time, filling: Filling, is_full: impl FnOnce() -> bool) {
+        match filling.is_high() {
             false => (self.high_since, self.overflowed_at) = (None, None),
             true => {
                 self.high_since.get_or_insert(now);
-                if is_full {
+                if is_full() {
                     self.overflowed_at = Some(now);
                 }
             }
         }
     }
     fn enter(&mut self, state: State, now: Time) {
-        (self.state, self.since) = (state, now);
+        self.failures = match (self.state, state) {
+            (State::Silent, State::Trial) => self.failures,
+            (State::Trial, State::Silent) if self.were_alone => self.failures + 1,
+            _ => 0,
+        };
+        (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
-    fn on_interval(&mut self, Look { now, queue, rtt, starved }: Look) {
+    fn on_interval(&mut self, Look { now, filling, rtt, starved }: Look) {
+        let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
         self.queue = queue;
@@ -196,18 +224,17 @@ impl Hardened {
         let full = self.high_since.zip(self.overflowed_at);
         let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
         match self.state {
-            State::Signals if self.mean > HIGH || overflows || starved => self.stop(now),
-            State::Signals if lasted >= SUCCESS => self.wait = FIRST_WAIT,
+            State::Signals if self.mean > HIGH || overflows || starved => {
+                self.enter(State::Silent, now)
+            }
             State::Signals => {}
             State::Silent => self.on_silent_interval(now, rtt),
             State::Trial if self.mean < LOW => self.enter(State::Signals, now),
-            State::Trial if lasted >= rtt * TRIAL_RTTS => self.stop(now),
-            State::Trial => {}
+            State::Trial if lasted < rtt * TRIAL_RTTS => {}
+            // The others left meanwhile.
+            State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
+            State::Trial => self.enter(State::Silent, now),
         }
-    }
-    fn stop(&mut self, now: Time) {
-        self.enter(State::Silent, now);
-        self.were_alone = self.is_alone();
     }
     fn is_alone(&self) -> bool {
         self.listeners.share() >= ALONE
@@ -215,17 +242,14 @@ impl Hardened {
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
         let least = rtt * LEAST_RTTS;
-        let wait = match (self.is_alone(), self.were_alone) {
-            (false, _) => self.wait,
-            (true, true) => FIRST_WAIT,
-            (true, false) => least,
+        let wait = match self.is_alone() {
+            true => (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least)),
+            false => WAIT,
         };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
         if is_low && lasted >= least {
             self.enter(State::Signals, now);
         } else if lasted >= wait {
-            // If signals stay, this comes to nothing after `SUCCESS`.
-            self.wait = (self.wait * 2).min(LAST_WAIT);
             self.enter(State::Trial, now);
         }
     }

@@ -55,7 +55,12 @@ impl Port {
         let (mut drops, mut split) = (DropLog::default(), 0);
         let mut cx = PortContext { now: self.now, arena, drops: &mut drops, split: &mut split };
         let mut behind = alloc::collections::VecDeque::new();
-        let first = self.scheme.leave(packet, &mut Behind(&mut behind), self.queue, &mut cx);
+        let first = self.scheme.leave(
+            packet,
+            &mut Behind::new(&mut behind, Time::ZERO),
+            self.queue,
+            &mut cx,
+        );
         [first].into_iter().chain(behind).collect()
     }
     /// Payload of the leading piece of a full packet; None: it comes whole.

@@ -96,10 +96,6 @@ impl History {
         let waits_s = self.queue * 1520.0 * 8.0 / self.capacity.bps() as f64;
         self.base_rtt + Span::from_secs_f64(waits_s)
     }
-    /// With a full queue.
-    fn longest_rtt(&self) -> Span {
-        self.base_rtt + self.capacity.span_of(1520 * self.limit)
-    }
     /// Flows that run: all of Kick-Ass, and some of the others.
     fn runs(&self, flow: usize) -> bool {
         let own = self.flows.iter().filter(|flow| flow.kickass).count();
@@ -221,23 +217,22 @@ fn published(port: &KickAssPort, now: Time, name: &str) -> f64 {
     found
 }
 
-/// A trial that began while others were there fails, after 4 d at the most; the next one comes 2 s
-/// later, finds nobody else, and signals stay. What indicators say of d is up to 1.5 times what it
-/// is.
+/// That the others have left shows after 2 or 3 d. A trial that ends before fails; the next one
+/// comes 2 d later. Where some flows cannot follow it yet, for they have just lost, it fails, and
+/// the next one comes 2 d later. What indicators say of d is up to 1.5 times what it is. Issue 13
+/// asks for 2.5 s.
 #[test]
 fn the_trap_does_not_close_in_a_thousand_histories() {
     let mut returns: Vec<f64> = Vec::new();
     for seed in 0..1000 {
         let mut history = History::new(Fallback::Hardened, seed);
         let (back_s, share) = history.live();
-        let bound_s = 2.0 + 4.0 * 1.5 * history.longest_rtt().as_secs_f64();
-        assert!(back_s <= bound_s, "history {seed}: {back_s} s, not {bound_s}");
+        assert!(back_s <= 2.5, "history {seed}: {back_s} s");
         assert!(share > 0.999, "history {seed}: signals in {share} of the last 10 s");
         returns.push(back_s);
     }
     returns.sort_by(f64::total_cmp);
-    let late = returns.iter().filter(|&&back_s| back_s > 2.5).count();
-    println!("returns: median {}, latest {}, {late} after 2.5 s", returns[500], returns[999]);
+    println!("returns: median {}, p99 {}, latest {}", returns[500], returns[990], returns[999]);
 }
 
 /// Of these histories the paper's rule does not come out of some: the test above can fail.

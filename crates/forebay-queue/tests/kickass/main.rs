@@ -2,13 +2,14 @@
 
 #![allow(clippy::print_stdout, reason = "figures, for people")]
 
+#[path = "../bench/mod.rs"]
+mod bench;
 mod histories;
 mod paced;
 
-use forebay_base::{
-    Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rate, Rng, Stream, TcpFields, Time,
-};
-use forebay_queue::{Limit, PortContext, PortInit};
+use bench::Bench;
+use forebay_base::{Addr, Arena, Endpoint, IpVersion, Packet, Rate, Rng, Stream, TcpFields};
+use forebay_queue::{Limit, PortInit};
 
 /// A segment of `bytes` of flow `flow`, without DF.
 fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
@@ -23,19 +24,4 @@ fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
 fn init(rate: Rate, limit: Limit, seed: u64) -> PortInit {
     let rng = Rng::new(seed, Stream::PortScheme, 0);
     PortInit { limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
-}
-
-/// What a port works with.
-#[derive(Default)]
-struct Bench {
-    arena: Arena,
-    drops: DropLog,
-    split: u64,
-}
-
-impl Bench {
-    fn at(&mut self, now: Time) -> PortContext<'_> {
-        let Bench { arena, drops, split } = self;
-        PortContext { now, arena, drops, split }
-    }
 }

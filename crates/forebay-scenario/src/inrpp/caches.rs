@@ -1,6 +1,6 @@
 //! The caches of INRPP routers: as a scenario gives them, or as the margin rule sizes them.
 
-use super::{CacheTable, InrppTable, NAME, out_of_range};
+use super::{CacheTable, InrppTable, NAME};
 use crate::error::{Fault, Problem};
 use crate::fields::{At, Field, choices};
 use crate::item::{Item, Value, whole};
@@ -168,7 +168,7 @@ pub(super) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
     let below = |at: &At<Room>, key: &str, bound: u64| {
         let bound =
             if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
-        Err(out_of_range(at, format!("less than cache.{key} ({})", shown(&bound))))
+        Err(at.out_of_range(format!("less than cache.{key} ({})", shown(&bound))))
     };
     match (low, high) {
         (Some(low), _) if low_value >= high_value => return below(low, "high", high_value),

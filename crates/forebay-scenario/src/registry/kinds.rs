@@ -45,12 +45,15 @@ impl SchemeTraits {
 /// Links on which a port scheme can do its work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carries {
-    /// The title of the scheme.
+    /// The scheme, and its title.
+    pub scheme: &'static str,
     pub by: &'static str,
     /// The lowest and the highest rate.
     pub rates: (Rate, Rate),
-    /// The smallest MTU, and what it is.
-    pub mtu_bytes: u16,
+    /// The length of packets with which it has something to do, in bytes; which of its keys says
+    /// so, and why. An MTU below leaves it none.
+    pub packet_bytes: u16,
+    pub key: &'static str,
     pub why: &'static str,
 }
 
@@ -239,11 +242,24 @@ pub(crate) fn first_line(error: toml::de::Error) -> String {
     error.message().lines().next().unwrap_or_default().to_string()
 }
 
-/// The parameters of that discipline, out of the schema of the enum of all disciplines.
+/// The parameters of that discipline, out of the schema of the enum of all disciplines, with what
+/// they refer to.
 fn parameters(schemas: &Json, name: &str) -> Json {
+    let of = |schema: &Json| {
+        let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
+        pointer.and_then(|p| schemas.pointer(p)).cloned()
+    };
     let variants = schemas["oneOf"].as_array().into_iter().flatten();
     let mut found = variants.filter_map(|variant| variant["properties"].get(name));
     let schema = found.next().cloned().unwrap_or_default();
-    let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-    pointer.and_then(|p| schemas.pointer(p)).cloned().unwrap_or(schema)
+    let mut schema = of(&schema).unwrap_or(schema);
+    for (_, param) in schema["properties"].as_object_mut().into_iter().flatten() {
+        let Some(Json::Object(referred)) = of(param) else { continue };
+        let Some(param) = param.as_object_mut() else { continue };
+        param.remove("$ref");
+        referred.into_iter().for_each(|(key, value)| {
+            param.entry(key).or_insert(value); // what stands here counts more
+        });
+    }
+    schema
 }

@@ -12,6 +12,7 @@ pub use kinds::{
 pub use registration::{NoParams, RegisterError, Registration};
 
 use crate::Scenario;
+use crate::param_types::ParamSchema;
 use forebay_base::ParamError;
 use serde_json::Value as Json;
 use std::fmt;
@@ -78,6 +79,10 @@ impl<K: Kind> Line<K> {
     pub fn keys(&self) -> Vec<&str> {
         let properties = self.schema["properties"].as_object().into_iter().flatten();
         properties.map(|(key, _)| key.as_str()).collect()
+    }
+    /// The schema of its parameters, which needs nothing beside it.
+    pub(crate) fn param_schema(&self) -> ParamSchema {
+        ParamSchema { root: self.schema.clone(), params: self.schema.clone() }
     }
     /// It with the parameters of which nothing is said.
     pub(crate) fn defaults(&self) -> Made<K> {

@@ -128,7 +128,9 @@ fn builtin_scenarios_have_those_of_their_presets() {
     }
     // Twice what path and queue hold: 4 BDP and the path, at 100 Mbit/s and 40 or 100 ms; 8 BDP and
     // a path that is 1.54 s long later, at 10 Mbit/s. Of Kick-Ass, 1000 packets at one bottleneck
-    // or two, and the path at 150 Mbit/s and 100 ms, 100 Mbit/s and 60 or 100 ms.
+    // or two, and the path at 150 Mbit/s and 100 ms, 100 Mbit/s and 60 or 100 ms. Of Verus, 50 ms
+    // and a queue at 20.055893, 17.245866 and 16.042666 Mbit/s, a second of it at most; 30 ms at 50,
+    // 600 ms at 25 Mbit/s; the highest rate and the longest delay of rapid-100.
     let by_hand = [
         ("bbr/drain-inflight", 2 * (500_000 + 4 * 500_000)),
         ("bbr/spurious-rto", 2 * (1_925_000 + 8 * 50_000)),
@@ -141,6 +143,14 @@ fn builtin_scenarios_have_those_of_their_presets() {
         ("kickass/overhead", 2 * (1_250_000 + 1_500_000)),
         ("kickass/partial", 2 * (1_875_000 + 1_500_000)),
         ("kickass/static", 2 * (1_875_000 + 1_500_000)),
+        ("verus/competing-user", 2 * (125_349 + 2_000_000)),
+        ("verus/dsl", 2 * (187_500 + 2_500_000)),
+        ("verus/fairness", 2 * (107_786 + 2_155_733)),
+        ("verus/frozen-profile", 2 * (107_786 + 2_155_733)),
+        ("verus/mobility", 2 * (107_786 + 2_155_733)),
+        ("verus/parameters", 2 * (100_266 + 2_005_333)),
+        ("verus/rapid-100", 2 * (1_161_468 + 1_500_000)),
+        ("verus/satellite", 2 * (1_875_000 + 1_875_000)),
     ];
     assert_eq!(other, BTreeSet::from(by_hand));
 }

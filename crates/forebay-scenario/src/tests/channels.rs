@@ -301,6 +301,26 @@ fn a_generator_gives_each_seed_and_direction_a_trace() {
 }
 
 #[test]
+fn a_generated_trace_begins_where_its_offset_says() {
+    let keys = "generator = { name = \"city-driving\", length = \"20s\", seed = 7 }";
+    let desk = folder(keys, b"1\n");
+    let with = |offset: &str| {
+        let offset = format!("links.0.generator.offset={offset}");
+        load(&desk, &["events=[]", "start_jitter=0s", &offset]).expect("loads")
+    };
+    let (fixed, random) = (with("3s"), with("random"));
+    assert!(!fixed.is_random() && random.is_random());
+    assert_eq!(trace_of(&fixed, 1, 0).expect("a trace").1, 3_000_000_000);
+    // One trace, begun elsewhere by each seed and each direction.
+    let of = |seed, link| trace_of(&random, seed, link).expect("a trace");
+    assert!(of(1, 0).0 == of(2, 1).0 && of(1, 0) == of(1, 0));
+    let offsets = [of(1, 0).1, of(2, 0).1, of(1, 1).1];
+    assert!(offsets[0] != offsets[1] && offsets[0] != offsets[2]);
+    assert!(offsets.iter().all(|&offset| offset < 20_000_000_000));
+    assert_eq!(parse(&random.to_toml()), random);
+}
+
+#[test]
 fn bad_generators_are_refused() {
     for (keys, said) in [
         ("generator = \"city-drivin\"", "there is no generator `city-drivin`"),
@@ -316,6 +336,10 @@ fn bad_generators_are_refused() {
         (
             "generator = \"sprout\"\ntrace = \"x.trace\"",
             "links[0].trace: a link has one of `generator`, `trace` and `bucket`",
+        ),
+        (
+            "generator = { name = \"sprout\", offset = 5 }",
+            "links[0].generator.offset: expected a time such as \"5s\", or \"random\"",
         ),
         ("generator = \"sprout\"", "events[0].rate: the link `left-right` follows a trace"),
     ] {

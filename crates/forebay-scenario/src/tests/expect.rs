@@ -194,6 +194,11 @@ fn what_is_not_there_is_told_with_the_closest_name() {
             "one of: left-right, right-left"
         )
     );
+    let (missing, hint) = wrong("metric = \"trace_utilisation\"\nop = \">\"\nvalue = \"80%\"");
+    assert!(missing.ends_with("the directed link whose `trace_utilisation` is meant"), "{missing}");
+    assert_eq!(hint, "no link follows a trace");
+    let of = "metric = \"trace_utilisation\"\nop = \">\"\nvalue = 0.8\nlink = \"left-right\"";
+    assert_eq!(wrong(of).0, "expect[0].link: there is no directed link with a trace `left-right`");
     assert_eq!(
         wrong("metric = \"afct_s\"\nop = \"<\"\nvalue = 1\nlink = \"left-right\""),
         says("expect[0].link: `afct_s` is of no link", "")

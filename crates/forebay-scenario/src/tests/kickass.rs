@@ -175,3 +175,98 @@ fn links_for_which_there_are_no_codes() {
         assert!(parse_with(SMALL, &keys).is_ok(), "{rate}");
     }
 }
+
+/// The first line of what is told of keys that are refused.
+fn told(keys: &[&str]) -> String {
+    let told = parse_with(SMALL, keys).expect_err("refused").to_string();
+    told.lines().next().unwrap_or_default().to_string()
+}
+
+/// Events and schedules change rates later: what they set must have a code, too.
+#[test]
+fn events_that_set_rates_for_which_there_are_no_codes() {
+    let rates = "is out of range: expected 120kbit/s to 10Gbit/s for ports of Kick-Ass";
+    let event = |rate: &str| {
+        format!("events=[{{ at = \"1s\", link = \"left-right\", rate = \"{rate}\" }}]")
+    };
+    let keys = |rate| [event(rate), "link_defaults.port=kickass".into()];
+    for rate in ["119kbit/s", "10001Mbit/s"] {
+        let [event, port] = keys(rate);
+        let expected = format!("--set:1:8: events[0].rate: `{rate}` {rates}");
+        assert_eq!(told(&[&event, &port]).replace("10.001Gbit/s", rate), expected);
+        assert!(parse_with(SMALL, &[&event]).is_ok(), "no port says codes");
+        let none = "links.left-right.port=none";
+        assert!(parse_with(SMALL, &[&event, &port, none]).is_ok(), "not this port");
+    }
+    let [event, port] = keys("120kbit/s");
+    assert!(parse_with(SMALL, &[&event, &port]).is_ok());
+    let schedule = "links.left-right.schedule=[{ at = \"2s\", rate = \"1kbit/s\" }]";
+    assert_eq!(
+        told(&[schedule, &port]),
+        format!("--set:1:27: links[0].schedule: `1kbit/s` {rates}")
+    );
+}
+
+/// Where a key of ports asks for longer packets than links carry, that key is wrong.
+#[test]
+fn a_port_that_cuts_only_what_is_longer_than_the_mtu() {
+    let expected = "least_bytes: `least_bytes = 1501` is out of range: expected at most 1500, the \
+                    mtu_bytes of `left-right`";
+    assert_eq!(
+        told(&["link_defaults.port=kickass", "kickass.least_bytes=1501"]),
+        format!("--set:1:21: kickass.{expected}")
+    );
+    let port = "links.left-right.port={ scheme = \"kickass\", least_bytes = 1501 }";
+    let expected = expected.replacen("least_bytes: ", "links[0].port: ", 1);
+    assert_eq!(told(&[port]), format!("--set:1:23: {expected}"));
+}
+
+#[test]
+fn segments_too_short_to_be_cut_have_a_note() {
+    let notes = |keys: &[&str]| {
+        let keys = [&["protocols=[\"kickass\", \"cubic\"]"], keys].concat();
+        parse_with(SMALL, &keys).unwrap_or_else(|error| panic!("{error}")).notes()
+    };
+    assert_eq!(notes(&[]), [""; 0]);
+    assert_eq!(
+        notes(&["tcp.mss_bytes=1447"]),
+        ["kickass: full-sized packets have 1499 bytes, and ports of Kick-Ass need 1500: no \
+          shorter packet is cut; raise tcp.mss_bytes by 1, or lower kickass.least_bytes"]
+    );
+    assert_eq!(notes(&["tcp.mss_bytes=1447", "kickass.least_bytes=1499"]), [""; 0]);
+    let plain = ["tcp.mss_bytes=1200", "protocols=[\"cubic\"]"];
+    assert_eq!(parse_with(SMALL, &plain).unwrap().notes(), [""; 0]);
+}
+
+/// A parameter that may be left out is a key like the others.
+#[test]
+fn wrong_parameters_of_end_points() {
+    let range = "is out of range: expected";
+    let cases = [
+        ("agree=null", ("24", "expected true or false, found a string (\"null\")".to_string())),
+        ("agree=1", ("24", "expected true or false, found an integer (1)".into())),
+        ("clear_per_rtt=-1", ("32", format!("`-1` {range} an integer from 0 to 4294967295"))),
+        ("clear_per_rtt=1001", ("32", format!("`1001` {range} 0 to 1000"))),
+        (
+            "take=first",
+            (
+                "23",
+                "expected one of \"last\", \"mean\", \"least\", found a string (\"first\")".into(),
+            ),
+        ),
+        (
+            "preset=3",
+            ("25", "expected one of \"paper\", \"recommended\", found an integer (3)".into()),
+        ),
+        ("interface_mbps=true", ("33", "expected a number, found a boolean (true)".into())),
+        ("interface_mbps=1e-9", ("33", format!("`0.000000001` {range} 0, or 0.12 to 400 000"))),
+        ("lie_codes=40000", ("28", format!("`40000` {range} an integer from -32768 to 32767"))),
+    ];
+    for (key, (column, expected)) in cases {
+        let name = key.split_once('=').expect("a key and a value").0;
+        let expected = format!("--set:1:{column}: protocol.kickass.{name}: {expected}");
+        assert_eq!(told(&[&format!("protocol.kickass.{key}")]), expected);
+    }
+    let unknown = set_message("protocol.kickass.agreed=true");
+    assert!(unknown.ends_with("hint: did you mean `agree`?"), "{unknown}");
+}

@@ -136,6 +136,15 @@ fn detour_hops(protocol: &'static str) -> u64 {
     hops(&world, Options::default(), Time::from_millis(500), Time::from_millis(600))
 }
 
+/// S1 where every packet is acknowledged, under this controller.
+fn controller_hops(name: &str) -> u64 {
+    let mut world = s1();
+    world.spec.transports.clear();
+    let config = TcpConfig { ack_policy: AckPolicy::EveryPacket, ..config() };
+    pool::transport(&mut world, name, config);
+    hops(&world, Options::default(), Time::from_secs(4), Time::from_secs(9))
+}
+
 /// S1 with RCP at every port.
 fn rcp_hops() -> u64 {
     let mut world = s1();
@@ -181,6 +190,8 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/s2-queued", move || s2_hops(queued())),
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
+        Bench::new("hop/newreno", || controller_hops("newreno")),
+        Bench::new("hop/verus", || controller_hops("verus")),
         Bench::new("hop/rcp", rcp_hops),
         Bench::new("hop/kickass", kickass_hops),
         Bench::new("hop/inrpp", inrpp_hops),

@@ -20,6 +20,7 @@ mod packets;
 mod pooling;
 mod ports;
 mod recorded;
+mod refits;
 mod wire;
 
 use harness::Bench;
@@ -32,6 +33,7 @@ fn benches() -> Vec<Bench> {
         links::benches(),
         ports::benches(),
         controllers::benches(),
+        refits::benches(),
         pooling::benches(),
         wire::benches(),
         hops::benches(),

@@ -7,3 +7,4 @@ mod in_place;
 mod networks;
 mod plan;
 mod random;
+mod turns;

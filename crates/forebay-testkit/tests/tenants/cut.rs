@@ -4,7 +4,6 @@
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{
     Addr, Arena, DropLog, DropReason, Endpoint, IpVersion, Packet, Rate, Span, TcpFields, Time,
-    cut_ipv4,
 };
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, SchemeSpec};
@@ -37,14 +36,9 @@ impl PortScheme for Cutter {
         if packet.payload_len() < 1000 {
             return packet;
         }
-        match cut_ipv4(packet, 8 * (20 + self.next % NUMBERS), cx.arena) {
-            Ok((first, second)) => {
-                self.next += 1;
-                behind.push(second);
-                first
-            }
-            Err(uncut) => uncut.packet,
-        }
+        let cut = behind.cut(packet, 8 * (20 + self.next % NUMBERS), cx.arena);
+        self.next += u16::from(cut.is_ok());
+        cut.unwrap_or_else(|whole| whole)
     }
 }
 

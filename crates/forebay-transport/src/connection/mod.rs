@@ -283,11 +283,17 @@ impl Connection {
         self.paths.iter().map(Path::times_out).min().map_or(soonest, |at| at.min(soonest))
     }
 
-    /// The time asked for has come.
-    pub fn on_timeout(&mut self, now: Time) {
+    /// The time asked for has come. False: no timer has expired, and nothing is new to send. How
+    /// often that happens depends on how the deadline is kept: nothing else may depend on such a
+    /// call.
+    pub fn on_timeout(&mut self, now: Time) -> bool {
         if self.deadline() > now {
-            return;
+            return false;
         }
+        let expired = match self.progress.ended {
+            None => self.paths.iter().any(|path| path.first_timer() <= now),
+            Some(_) => self.earliest() <= now,
+        };
         for path in 0..self.paths.len() {
             if self.paths[path].next_timeout() <= now && !self.sends_only_acks(path) {
                 self.couple(path);
@@ -306,6 +312,7 @@ impl Connection {
         }
         self.schedule(now);
         self.refresh();
+        expired
     }
 
     /// Number of paths.

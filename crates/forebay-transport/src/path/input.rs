@@ -90,10 +90,10 @@ impl Path {
                 return received;
             }
             let go_on = self.on_handshake_segment(cx, segment, options);
-            if matches!(self.handshake.state(), State::SynReceived | State::Established) {
-                self.receiver.notify_feedback(cx.now, segment, options, false);
-            }
             if !go_on {
+                if matches!(self.handshake.state(), State::SynReceived | State::Established) {
+                    self.receiver.notify_feedback(cx.now, segment, options, false);
+                }
                 self.refresh();
                 return received;
             }

@@ -26,16 +26,21 @@ impl Path {
             .min(receiver.ack_deadline())
     }
 
+    /// When the first timer expires: [`Path::next_timeout`] may be earlier.
+    #[inline]
+    pub(crate) fn first_timer(&self) -> Time {
+        if self.handshake.state() == State::Dead {
+            return Time::MAX;
+        }
+        let own = self.own_timeout().min(self.receiver.feedback_deadline());
+        self.sender.controller_deadline().map_or(own, |at| own.min(at))
+    }
+
     /// Bring what is cached up to date: at the end of everything that takes `&mut self`.
     #[inline]
     pub(crate) fn refresh(&mut self) {
         self.refresh_fast_path();
-        let mut next = self.own_timeout();
-        if let Some(at) = self.sender.controller_deadline() {
-            next = next.min(at);
-        }
-        next = next.min(self.receiver.feedback_deadline());
-        self.deadline = if self.handshake.state() == State::Dead { Time::MAX } else { next };
+        self.deadline = self.first_timer();
     }
     /// What [`Path::refresh`] does for the deadline, where the fast path was open and is. A
     /// deadline that moves on leaves the earliest where it is: it may come early, and then

@@ -1,0 +1,489 @@
+//! The rules by hand, and receivers.
+
+use super::*;
+use crate::controller::{CongestionCause, Controller};
+use crate::testbed::{MSS, ack, congestion, datagram, init, next_packet, sent};
+use alloc::vec::Vec;
+use forebay_base::kind;
+
+const NOW: Time = Time::from_secs(1);
+
+fn signal(ask: Ask, routers: u8, nonce: u32) -> BackPressure {
+    BackPressure { ask, routers, nonce: Nonce::new(nonce), ..BackPressure::default() }
+}
+fn allowing(ask: Ask, allowance: u8) -> BackPressure {
+    BackPressure { allowance, ..signal(ask, 3, 7) }
+}
+fn carried(signal: BackPressure) -> OptionList {
+    let mut options = OptionList::EMPTY;
+    signal.push(&mut options).unwrap();
+    options
+}
+/// A sender past a handshake in which the SYN-ACK carried `signal`.
+fn established(signal: BackPressure) -> Inrpp {
+    let mut inrpp = Inrpp::new(&Params::default(), init(10));
+    inrpp.on_established(NOW, &ack(0).rtt, Some(&carried(signal)));
+    inrpp
+}
+fn open() -> Inrpp {
+    established(signal(Ask::Nothing, 3, 0))
+}
+/// An ACK of one segment.
+fn hear(inrpp: &mut Inrpp, signal: BackPressure) {
+    let options = carried(signal);
+    inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+}
+fn send(inrpp: &mut Inrpp) {
+    inrpp.on_sent(NOW, &sent(false));
+}
+fn expire(inrpp: &mut Inrpp, first: bool) {
+    inrpp.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first });
+}
+fn echo(inrpp: &mut Inrpp) -> Option<u32> {
+    let next = next_packet();
+    let options = inrpp.stamp(NOW, &next).options.unwrap();
+    assert_eq!(options.len(), usize::from(inrpp.option_bytes()));
+    Echo::find(&options).unwrap().0.map(Nonce::get)
+}
+fn phase(inrpp: &Inrpp) -> &'static str {
+    inrpp.phase()
+}
+
+#[test]
+fn each_ack_opens_or_closes_the_loop() {
+    use Ask::{Cancel, Nothing, Pause, SlowDown};
+    let mut inrpp = open();
+    let limitless = Limits::window(1 << 30);
+    assert_eq!(inrpp.limits(), limitless);
+    // (what the ACK says, its nonce; phase and echo then): the rules of the head comment.
+    let script = [
+        (Nothing, 0, "open", None),
+        (Nothing, 7, "open", Some(7)), // a router holds: only the name passes on
+        (SlowDown, 7, "closed", Some(7)),
+        (SlowDown, 9, "closed", Some(9)),
+        (Nothing, 9, "ramp", Some(9)), // at full rate it would fill what has just been drained
+        (SlowDown, 9, "closed", Some(9)),
+        (Cancel, 9, "ramp", None),
+        (Nothing, 0, "ramp", None),
+        (Pause, 9, "closed", Some(9)),
+    ];
+    for (step, (ask, nonce, loop_then, echo_then)) in script.into_iter().enumerate() {
+        hear(&mut inrpp, signal(ask, 3, nonce));
+        assert_eq!((phase(&inrpp), echo(&mut inrpp)), (loop_then, echo_then), "step {step}");
+        assert_eq!(inrpp.limits().credits.is_some(), loop_then == "closed");
+        assert_eq!(inrpp.limits().cwnd_bytes == 1 << 30, loop_then != "ramp");
+    }
+}
+
+#[test]
+fn a_pause_is_worth_no_packet_unless_nothing_else_is_in_flight() {
+    let mut inrpp = open();
+    let options = carried(signal(Ask::Pause, 3, 7));
+    let one = |in_flight_bytes| Ack { options: Some(&options), in_flight_bytes, ..ack(MSS) };
+    for _ in 0..3 {
+        inrpp.on_ack(NOW, &one(5 * MSS));
+        assert_eq!(inrpp.limits().credits, Some(0));
+    }
+    inrpp.on_ack(NOW, &one(0));
+    assert_eq!(inrpp.limits().credits, Some(1), "or no ACK would ever come again");
+    let idle = established(signal(Ask::Pause, 3, 7));
+    assert_eq!(idle.limits().credits, Some(1), "the same after the handshake");
+}
+
+/// The window that the ramp begins with is what is in flight, or what a router has room for.
+#[test]
+fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
+    // In quarters of a segment: what an ACK of one adds.
+    let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / (MSS / 4);
+    assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 4 * 5);
+    assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 4 * 63);
+    for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
+        let mut inrpp = open();
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+        let options = carried(allowing(Ask::Cancel, allowance));
+        let prior_in_flight_bytes = in_flight * MSS;
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), prior_in_flight_bytes, ..ack(MSS) });
+        let more = if expected < RAMP_SMALL_SEGMENTS { 4 } else { 1 };
+        assert_eq!(window(&inrpp), 4 * expected + more, "for what was delivered");
+    }
+    // It begins a ramp in the open loop, raises one that lasts, and never lowers it.
+    let mut inrpp = open();
+    for (allowance, expected) in [(4, 17), (0, 18), (20, 81), (3, 82)] {
+        hear(&mut inrpp, allowing(Ask::Nothing, allowance));
+        assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
+    }
+}
+
+#[test]
+fn one_packet_for_each_that_has_arrived_and_no_more_than_two_kept() {
+    let mut inrpp = open();
+    let slow = signal(Ask::SlowDown, 3, 7);
+    let credits = |inrpp: &Inrpp| inrpp.limits().credits.unwrap();
+    hear(&mut inrpp, slow);
+    assert_eq!(credits(&inrpp), 1, "the ACK that closes the loop is worth a packet");
+    send(&mut inrpp);
+    assert_eq!(credits(&inrpp), 0);
+    // A duplicate with SACK, the option repeating the last word; then without it.
+    let options = carried(slow);
+    let sacked = Ack { duplicate: true, acked_bytes: 0, in_flight_bytes: MSS, ..ack(MSS) };
+    inrpp.on_ack(NOW, &Ack { options: Some(&options), ..sacked });
+    assert_eq!(credits(&inrpp), 1);
+    inrpp.on_ack(NOW, &sacked);
+    assert_eq!(credits(&inrpp), 2);
+    hear(&mut inrpp, slow);
+    assert_eq!(credits(&inrpp), 2, "two at most");
+    // Retransmissions pay as well; that of a timeout may leave without.
+    for left in [1, 0, 0] {
+        inrpp.on_sent(NOW, &Sent { retransmission: true, ..sent(false) });
+        assert_eq!(credits(&inrpp), left);
+    }
+    // Duplicates that tell nothing, and a segment in 100 pieces.
+    let nothing = Ack { duplicate: true, in_flight_bytes: MSS, ..ack(0) };
+    (0..1_000).for_each(|_| inrpp.on_ack(NOW, &Ack { options: Some(&options), ..nothing }));
+    assert_eq!(credits(&inrpp), 0);
+    let piece = Ack { in_flight_bytes: MSS, ..ack(MSS / 100) };
+    (0..99).for_each(|_| inrpp.on_ack(NOW, &Ack { options: Some(&options), ..piece }));
+    assert_eq!(credits(&inrpp), 0);
+    inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+    assert_eq!(credits(&inrpp), 1, "and one for that which comes whole");
+    send(&mut inrpp);
+    inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(1) });
+    assert_eq!(credits(&inrpp), 1, "nothing is in flight: no ACK would come any more");
+}
+
+#[test]
+fn a_syn_ack_may_slow_down_and_brings_the_first_credit() {
+    let mut inrpp = established(signal(Ask::SlowDown, 1, 5));
+    assert_eq!(inrpp.limits().credits, Some(1), "else nothing would ever leave");
+    assert_eq!(echo(&mut inrpp), Some(5));
+}
+
+#[test]
+fn a_timeout_of_a_flow_never_slowed_down_changes_nothing() {
+    let mut inrpp = open();
+    expire(&mut inrpp, true);
+    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+}
+
+#[test]
+fn a_flow_once_slowed_down_ramps_after_a_timeout() {
+    let mut allowed = open();
+    hear(&mut allowed, allowing(Ask::Nothing, 40));
+    expire(&mut allowed, true);
+    assert_eq!(allowed.limits(), Limits::window(MSS), "what had little room, as well");
+    let mut inrpp = open();
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
+    expire(&mut inrpp, true);
+    // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
+    for window in [1, 2, 4, 5] {
+        assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
+        (0..window).for_each(|_| hear(&mut inrpp, signal(Ask::Nothing, 3, 7)));
+    }
+    // 6.25 segments; one ACK for a hundred adds a quarter of two.
+    inrpp.on_ack(NOW, &ack(100 * MSS));
+    assert_eq!(inrpp.limits().cwnd_bytes, 27 * MSS / 4);
+    expire(&mut inrpp, false);
+    assert_eq!(inrpp.limits().cwnd_bytes, MSS);
+    let mut cancelled = established(signal(Ask::SlowDown, 1, 5));
+    expire(&mut cancelled, true);
+    assert_eq!((phase(&cancelled), cancelled.limits().credits), ("ramp", None));
+    hear(&mut cancelled, signal(Ask::Cancel, 3, 5));
+    assert_eq!((phase(&cancelled), cancelled.limits().cwnd_bytes), ("ramp", 2 * MSS));
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    assert_eq!(inrpp.limits().credits, Some(1));
+}
+
+#[test]
+fn a_spurious_timeout_gives_the_loop_back_unless_a_router_has_spoken_since() {
+    let closed = || {
+        let mut inrpp = open();
+        (0..2).for_each(|_| hear(&mut inrpp, signal(Ask::SlowDown, 3, 7)));
+        inrpp
+    };
+    let mut inrpp = closed();
+    expire(&mut inrpp, true);
+    expire(&mut inrpp, false);
+    inrpp.on_spurious(NOW);
+    assert_eq!(inrpp.limits().credits, Some(2));
+    let mut inrpp = closed();
+    expire(&mut inrpp, true);
+    hear(&mut inrpp, signal(Ask::Cancel, 3, 7));
+    inrpp.on_spurious(NOW);
+    assert_eq!(phase(&inrpp), "ramp");
+}
+
+#[test]
+fn the_ramp_ends_where_the_window_limits_nothing() {
+    let mut inrpp = open();
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    expire(&mut inrpp, true);
+    // 1, 3, 5 segments, then half of one for each ACK.
+    let acks = 2 + ((1 << 30) - 5 * MSS).div_ceil(MSS / 2);
+    (1..acks).for_each(|_| inrpp.on_ack(NOW, &ack(2 * MSS)));
+    assert_eq!(phase(&inrpp), "ramp");
+    inrpp.on_ack(NOW, &ack(2 * MSS));
+    assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+}
+
+/// It counted as in flight, and was in no cache: to send it again there must be room first.
+#[test]
+fn what_is_lost_leaves_the_window_of_a_ramp() {
+    let mut inrpp = open();
+    hear(&mut inrpp, allowing(Ask::Nothing, 40));
+    let before = inrpp.limits().cwnd_bytes;
+    let bytes = MSS as u32;
+    let loss = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
+    (0..10).for_each(|_| inrpp.on_loss(NOW, &loss));
+    assert_eq!(before - inrpp.limits().cwnd_bytes, 10 * MSS);
+    (0..40).for_each(|_| inrpp.on_loss(NOW, &loss));
+    assert_eq!(inrpp.limits().cwnd_bytes, MSS, "one segment at least");
+}
+
+#[test]
+fn losses_change_nothing_where_routers_hold() {
+    let mut inrpp = open();
+    inrpp.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
+    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Controller);
+    assert_eq!(inrpp.loss_policy(), Some(LossPolicy::Patient));
+    assert_eq!(inrpp.ack_policy(), Some(AckPolicy::EveryPacket));
+}
+
+#[test]
+fn without_routers_it_is_cubic() {
+    let none = signal(Ask::Nothing, 0, 0);
+    let mut unheard = Inrpp::new(&Params::default(), init(10));
+    unheard.on_established(NOW, &ack(0).rtt, None);
+    for mut inrpp in [established(none), unheard] {
+        let mut cubic = Cubic::new(&cubic::Params::default(), init(10));
+        let mut seen = Vec::new();
+        for step in 0..400 {
+            for c in [&mut inrpp as &mut dyn Controller, &mut cubic] {
+                c.on_sent(NOW, &sent(false));
+                c.on_ack(NOW, &ack(MSS));
+                match step % 150 {
+                    50 => c.on_congestion(NOW, &congestion(CongestionCause::Loss, 20.0)),
+                    60 => c.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(9 * MSS) }),
+                    100 => c.on_rto(NOW, &Timeout { flight_size_bytes: 7 * MSS, first: true }),
+                    105 => c.on_spurious(NOW),
+                    _ => {}
+                }
+            }
+            assert_eq!(inrpp.limits(), cubic.limits(), "step {step}");
+            assert_eq!(
+                (inrpp.ssthresh_bytes(), inrpp.phase()),
+                (cubic.ssthresh_bytes(), cubic.phase()),
+                "step {step}"
+            );
+            seen.push(cubic.limits().cwnd_bytes);
+        }
+        assert!(seen.contains(&MSS) && seen.iter().any(|&w| w > 20 * MSS), "it was exercised");
+        assert_eq!(inrpp.loss_policy(), None);
+        assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Transport);
+        assert_eq!(echo(&mut inrpp), None, "it still says that it speaks INRPP");
+    }
+}
+
+#[test]
+fn eight_acks_in_a_row_change_sides() {
+    let (held, alone) = (signal(Ask::Nothing, 2, 0), signal(Ask::Nothing, 0, 0));
+    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
+    let mut inrpp = open();
+    for _ in 0..7 {
+        hear(&mut inrpp, alone);
+    }
+    hear(&mut inrpp, held);
+    for _ in 0..7 {
+        hear(&mut inrpp, alone);
+        inrpp.on_ack(NOW, &ack(MSS)); // says nothing of routers
+    }
+    assert!(pooled(&inrpp), "seven, twice");
+    hear(&mut inrpp, alone);
+    assert!(!pooled(&inrpp));
+    let start = Cubic::new(&cubic::Params::default(), init(10)).limits().cwnd_bytes;
+    assert_eq!(inrpp.limits().cwnd_bytes, start + MSS, "a new CUBIC, one ACK old");
+    for at in 1..=8 {
+        assert!(!pooled(&inrpp), "{at}");
+        hear(&mut inrpp, held);
+    }
+    assert!(pooled(&inrpp));
+    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+}
+
+fn lose(inrpp: &mut Inrpp, sent_at: Time) {
+    let bytes = MSS as u32;
+    inrpp.on_loss(NOW, &Loss { tag: Tag(0), number: 0, bytes, sent_at, in_flight_bytes: 0 });
+}
+
+#[test]
+fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
+    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
+    let (nothing, before) = (signal(Ask::Nothing, 3, 0), Time::from_millis(900));
+    let mut inrpp = open();
+    (0..255).for_each(|_| lose(&mut inrpp, before));
+    assert!(pooled(&inrpp), "255 packets say nothing");
+    lose(&mut inrpp, before);
+    assert!(!pooled(&inrpp), "256 do");
+    assert_eq!(inrpp.limits(), Cubic::new(&cubic::Params::default(), init(10)).limits());
+    (0..100).for_each(|_| hear(&mut inrpp, nothing));
+    assert!(!pooled(&inrpp), "for good, unless somebody asks");
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    assert!(pooled(&inrpp) && inrpp.limits().credits == Some(1));
+
+    // One in nine, for long. One in four is too much.
+    let mut inrpp = open();
+    for _ in 0..1_000 {
+        (0..8).for_each(|_| hear(&mut inrpp, nothing));
+        lose(&mut inrpp, before);
+        assert!(pooled(&inrpp));
+    }
+    for _ in 0..400 {
+        (0..3).for_each(|_| hear(&mut inrpp, nothing));
+        lose(&mut inrpp, before);
+    }
+    assert!(!pooled(&inrpp));
+
+    // Who has asked since the packet was sent may have dropped it for want of room: others pay
+    // for him.
+    let mut inrpp = open();
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    (0..1_000).for_each(|_| lose(&mut inrpp, before));
+    assert!(pooled(&inrpp));
+    (0..256).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
+    assert!(!pooled(&inrpp), "he had been silent when these were sent");
+}
+
+/// Packets leave in the open loop, and of each `one_of` one never arrives; an ACK each 10 ms.
+/// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
+fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
+    let tags: Vec<Tag> = (0..acks * 2).map(|_| inrpp.on_sent(NOW, &sent(false))).collect();
+    let options = carried(signal(Ask::Nothing, 3, 0));
+    let (mut arrived, mut wary, mut tcp) = (0, None, None);
+    for n in (0..acks).filter(|n| n % one_of != one_of - 1) {
+        let in_flight_bytes = (tags.len() as u64 - arrived) * MSS;
+        arrived += 1;
+        let known = Ack {
+            newest: Some((tags[n as usize], n)),
+            total_delivered_bytes: arrived * MSS,
+            in_flight_bytes,
+            snd_una: 0,
+            snd_nxt: tags.len() as u64 * MSS,
+            options: Some(&options),
+            duplicate: true,
+            ..ack(MSS)
+        };
+        inrpp.on_ack(NOW + Span::from_millis(10 * n), &known);
+        let pooled = inrpp.loss_policy() == Some(LossPolicy::Patient);
+        if pooled && inrpp.limits() == Limits::window(in_flight_bytes) {
+            wary.get_or_insert(n);
+        }
+        if !pooled {
+            tcp.get_or_insert(n);
+        }
+    }
+    (wary, tcp)
+}
+
+#[test]
+fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
+    // One of four: the 64th is missing itself, so the 65th tells; 300 ms later it is sure.
+    assert_eq!(missing(&mut open(), 4, 200), (Some(64), Some(94)));
+    assert_eq!(missing(&mut open(), 9, 400), (None, None), "a lossy link");
+    let mut asked = open();
+    hear(&mut asked, signal(Ask::SlowDown, 3, 7));
+    hear(&mut asked, signal(Ask::Cancel, 3, 7));
+    assert_eq!(missing(&mut asked, 4, 200), (None, None), "he holds");
+    // Where nothing is missing any more, it was a detour.
+    let mut inrpp = open();
+    assert_eq!(missing(&mut inrpp, 4, 80), (Some(64), None));
+    let all = Ack { snd_una: 160 * MSS, snd_nxt: 160 * MSS, ..ack(MSS) };
+    inrpp.on_ack(NOW, &Ack { total_delivered_bytes: 160 * MSS, ..all });
+    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+}
+
+#[test]
+fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
+    assert_eq!(open().rto_floor(), Span::ZERO);
+    let mut inrpp = established(signal(Ask::Pause, 3, 7));
+    // 10 s, and a quarter less for each ACK with a sample, whoever asks.
+    for (nonce, seconds) in [(7, 7.5), (7, 5.625), (9, 4.21875)] {
+        hear(&mut inrpp, signal(Ask::SlowDown, 3, nonce));
+        assert_eq!(inrpp.rto_floor(), Span::from_secs_f64(seconds));
+    }
+    hear(&mut inrpp, signal(Ask::Cancel, 3, 9));
+    assert_eq!(inrpp.rto_floor(), Span::ZERO);
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 5));
+    assert!(inrpp.rto_floor() < Span::from_secs(3), "it does not begin anew");
+    for held_rto_s in [0, 61] {
+        let error = Params { held_rto_s, ..Params::default() }.check().unwrap_err();
+        assert_eq!((error.param, error.allowed), ("held_rto_s", "1 to 60"));
+    }
+}
+
+#[test]
+fn the_first_count_decides_at_once() {
+    let mut server = Inrpp::new(&Params::default(), init(10));
+    server.on_established(NOW, &ack(0).rtt, None);
+    hear(&mut server, signal(Ask::Nothing, 1, 0));
+    assert_eq!(phase(&server), "open");
+}
+
+#[test]
+fn a_receiver_leaves_room_for_routers_once_the_peer_speaks_inrpp() {
+    let mut receiver = InrppReceiver::new(&Params::default());
+    let mut options = OptionList::EMPTY;
+    assert_eq!(receiver.on_datagram(NOW, &datagram(None)), AckDemand::Policy);
+    receiver.fill(NOW, &mut options);
+    assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
+    assert!(receiver.wants_paws());
+    receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+    assert!(!receiver.wants_paws());
+    receiver.on_datagram(NOW, &datagram(None));
+    receiver.fill(NOW, &mut options);
+    assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));
+    let mut full = OptionList::EMPTY;
+    full.push(kind::SACK, &[0; 29]).unwrap();
+    receiver.fill(NOW, &mut full);
+    assert_eq!(full.len(), 31, "31 + 10 do not fit into 40");
+}
+
+/// Rule 11.
+#[test]
+fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
+    let params = Params { notify_on_data: true, ..Params::default() };
+    let mut inrpp = Inrpp::new(&params, init(10));
+    let mut receiver = InrppReceiver::new(&Params::default());
+    let next = NextPacket { syn: true, ..next_packet() };
+    let stamp = inrpp.stamp(NOW, &next).options.unwrap();
+    assert_eq!(Notice::find(&stamp), Some(Notice::default()));
+    assert_eq!(stamp.len(), usize::from(inrpp.option_bytes()));
+    // The routers that the data pass write, the receiver returns the last word on all its ACKs.
+    let mut returned = |on_data: Option<BackPressure>| {
+        let mut data = stamp;
+        let written = on_data.is_some_and(|signal| Notice(signal).overwrite(&mut data));
+        receiver.on_datagram(NOW, &datagram(Some(&data).filter(|_| written)));
+        let mut ack = OptionList::EMPTY;
+        receiver.fill(NOW, &mut ack);
+        assert_eq!(BackPressure::find(&ack), None, "routers that ACKs pass have no part in it");
+        ack
+    };
+    let syn_ack = returned(Some(signal(Ask::Nothing, 2, 0)));
+    inrpp.on_established(NOW, &ack(0).rtt, Some(&syn_ack));
+    assert_eq!((phase(&inrpp), inrpp.loss_policy()), ("open", Some(LossPolicy::Patient)));
+    for (on_data, phase_then) in [
+        (Some(signal(Ask::SlowDown, 2, 7)), "closed"),
+        (None, "closed"),
+        (Some(signal(Ask::Pause, 2, 7)), "closed"),
+        (Some(allowing(Ask::Cancel, 5)), "ramp"),
+    ] {
+        let options = returned(on_data);
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
+        assert_eq!(phase(&inrpp), phase_then, "{on_data:?}");
+        let stamp = inrpp.stamp(NOW, &next).options.unwrap();
+        assert_eq!(Notice::find(&stamp), Some(Notice::default()), "always empty");
+    }
+    // What a router writes on ACKs is about data of another way.
+    hear(&mut inrpp, signal(Ask::SlowDown, 3, 9));
+    assert_eq!(phase(&inrpp), "ramp");
+}
