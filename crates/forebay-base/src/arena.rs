@@ -39,8 +39,9 @@ impl Handle {
 pub struct Cold {
     /// IPv6 flow label, 20 bits (RFC 6437). 0 with IPv4.
     pub flow_label: u32,
-    /// IPv4 identification. Needed if DF is clear, else 0 unless the sender set it; 0 with IPv6.
-    pub ip_id: u16,
+    /// IPv4 identification, 16 bits: needed if DF is clear, else 0 unless the sender set it. That
+    /// of the Fragment header with IPv6; 0 where there is none.
+    pub ip_id: u32,
     /// TCP urgent pointer.
     pub urgent: u16,
     /// Differentiated services code point, 6 bits.
@@ -71,7 +72,7 @@ pub struct Piece {
     /// The IP protocol number of the datagram.
     pub protocol: u8,
     /// The datagram it was cut from; None where only its own bytes are known (`Cold::body`).
-    pub(crate) datagram: Option<u32>,
+    pub(crate) datagram: Option<Handle>,
 }
 
 impl Piece {
@@ -173,7 +174,7 @@ pub struct Arena {
     next_name: u64,
     /// Handles of datagrams by name. Pieces that come from another arena one by one share one
     /// datagram here. None in the only arena of a run.
-    named: Option<BTreeMap<u64, u32>>,
+    named: Option<BTreeMap<u64, Handle>>,
 }
 
 impl Arena {
@@ -213,13 +214,14 @@ impl Arena {
     }
     /// A piece of a datagram has ended; with the last one the datagram ends, where it is.
     #[inline]
-    fn end_piece(&mut self, at: u32) {
-        let shared = self.datagrams.get_mut(at);
+    fn end_piece(&mut self, at: Handle) {
+        let shared = self.datagrams.get_mut(at.slot());
         shared.pieces -= 1;
         if shared.pieces > 0 {
             return;
         }
-        let (cold, name) = self.datagrams.end(at, |shared| (shared.whole.cold(), shared.name));
+        let (cold, name) =
+            self.datagrams.end(at.slot(), |shared| (shared.whole.cold(), shared.name));
         if let Some(named) = &mut self.named {
             named.remove(&name);
         }
@@ -227,17 +229,17 @@ impl Arena {
             self.free_cold(cold);
         }
     }
-    fn remove_datagram(&mut self, at: u32) -> Datagram {
-        let datagram = self.datagrams.remove(at);
+    fn remove_datagram(&mut self, at: Handle) -> Datagram {
+        let datagram = self.datagrams.remove(at.slot());
         if let Some(named) = &mut self.named {
             named.remove(&datagram.name);
         }
         datagram
     }
     #[inline(always)] // as `Slab::insert`
-    fn insert_datagram(&mut self, datagram: Datagram) -> u32 {
+    fn insert_datagram(&mut self, datagram: Datagram) -> Handle {
         let name = datagram.name;
-        let at = self.datagrams.insert(datagram);
+        let at = Handle::of_slot(self.datagrams.insert(datagram));
         if let Some(named) = &mut self.named {
             named.insert(name, at);
         }
@@ -249,7 +251,7 @@ impl Arena {
         if let Some(cold) = packet.cold_part(self) {
             let cold = cold.clone();
             if let Some(datagram) = cold.piece.and_then(|p| p.datagram) {
-                self.datagrams.get_mut(datagram).pieces += 1;
+                self.datagrams.get_mut(datagram.slot()).pieces += 1;
             }
             copy.set_cold(self.insert(cold));
         }
@@ -264,7 +266,7 @@ impl Arena {
         if pieces.iter().any(|p| datagram_of(self, p) != Some(datagram)) {
             return None;
         }
-        let whole = self.datagrams.get(datagram).whole.bitwise_copy();
+        let whole = self.datagrams.get(datagram.slot()).whole.bitwise_copy();
         let mut whole = self.duplicate(&whole);
         whole.set_ttl(pieces[0].ttl());
         let marked = pieces.iter().any(|p| p.ecn() == Ecn::Ce);
@@ -274,18 +276,18 @@ impl Arena {
     }
     /// Share `whole` between `pieces` pieces to be made.
     #[inline]
-    pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> u32 {
+    pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> Handle {
         let name = self.next_name;
         self.next_name += 1;
         self.insert_datagram(Datagram { whole, pieces, name })
     }
-    pub(crate) fn add_piece(&mut self, datagram: u32) {
-        self.datagrams.get_mut(datagram).pieces += 1;
+    pub(crate) fn add_piece(&mut self, datagram: Handle) {
+        self.datagrams.get_mut(datagram.slot()).pieces += 1;
     }
     /// The whole datagram that `piece` was cut from. `wire::emit` writes only the piece's bytes of
     /// it.
     pub fn datagram_of(&self, piece: &Piece) -> Option<&Packet> {
-        piece.datagram.map(|d| &self.datagrams.get(d).whole)
+        piece.datagram.map(|d| &self.datagrams.get(d.slot()).whole)
     }
 
     /// Move the cold part of a packet into `transfer`.
@@ -295,7 +297,7 @@ impl Arena {
         let datagram = cold.piece.and_then(|p| p.datagram);
         transfer.colds.push_back(cold);
         let Some(at) = datagram else { return };
-        let shared = self.datagrams.get_mut(at);
+        let shared = self.datagrams.get_mut(at.slot());
         shared.pieces -= 1;
         let name = shared.name;
         let whole = if shared.pieces == 0 {
@@ -324,7 +326,7 @@ impl Arena {
         self.insert(cold)
     }
     /// Count one more piece of the datagram `name`. The first to come brings it, as `whole`.
-    fn join_datagram(&mut self, name: u64, whole: Packet) -> u32 {
+    fn join_datagram(&mut self, name: u64, whole: Packet) -> Handle {
         let named = self.named.as_ref().expect("the arena of a partition");
         match named.get(&name).copied() {
             Some(at) => {
@@ -345,8 +347,10 @@ impl Arena {
     #[inline(never)]
     pub(crate) fn digest_cold(&self, packet: &Packet, hot: u64) -> u64 {
         let cold = self.cold(packet.cold());
-        let small = (cold.dscp as u64) << 40
-            | (cold.ip_id as u64) << 24
+        let (id, id_above) = (cold.ip_id & 0xffff, cold.ip_id >> 16);
+        let small = (id_above as u64) << 48
+            | (cold.dscp as u64) << 40
+            | (id as u64) << 24
             | (cold.urgent as u64) << 8
             | cold.tcp_reserved as u64;
         let options = cold.ip_options.len() + cold.tcp_options.len();

@@ -1,9 +1,25 @@
-//! Cutting an IPv4 packet in two (RFC 791 section 3.2).
+//! Cutting a packet in two: IPv4 as routers do (RFC 791 section 3.2), IPv6 as its sources do (RFC
+//! 8200 section 4.5).
+//!
+//! By RFC 8200 section 5 no router cuts IPv6, and [`cut_ipv4`], with which a network cuts for an
+//! MTU, refuses it. [`cut_ipv6`] is for experiments in which routers do. What a packet of IPv6 says
+//! about it, and what is made of it:
+//!
+//! ```text
+//! IPv6 (40)                        | TCP ...     no Fragment header: `dont_fragment()`
+//! IPv6 (40) | Fragment (8) 0, M=0  | TCP ...     an atomic fragment (RFC 6946): may be cut
+//! IPv6 (40) | Fragment (8) 0, M=1  | first_payload bytes
+//! IPv6 (40) | Fragment (8) 8n, M=0 | the rest
+//! ```
+//!
+//! The bit that is DF in IPv4 says whether a Fragment header is there: packets are no longer for
+//! it, and whoever asks `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
+//! where that of IPv4 is. Pieces of IPv6 are [`Kind::Piece`], as those of IPv4 are.
 
 use crate::arena::{Arena, Cold, Piece};
 use crate::ids::{Addr, Ecn, IpVersion};
 use crate::options::{OptionList, TcpOptions};
-use crate::packet::{IPV4_HEADER_BYTES, Kind, Packet};
+use crate::packet::{FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, Packet};
 use crate::time::Time;
 use alloc::sync::Arc;
 use core::fmt;
@@ -20,9 +36,10 @@ const COPIED: u8 = 0x80;
 /// Why a packet was not cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutError {
-    /// IPv6: routers never cut it (RFC 8200 section 5).
+    /// IPv6 where IPv4 was to be cut, for routers never cut IPv6 (RFC 8200 section 5); or the other
+    /// way round.
     Version,
-    /// DF is set.
+    /// DF is set; IPv6: there is no Fragment header.
     DontFragment,
     /// The first piece would not carry a multiple of 8 bytes, or none.
     Unit,
@@ -35,8 +52,8 @@ pub enum CutError {
 impl fmt::Display for CutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CutError::Version => "routers never cut IPv6",
-            CutError::DontFragment => "DF is set",
+            CutError::Version => "routers never cut IPv6, and IPv4 has another way",
+            CutError::DontFragment => "DF is set, or there is no Fragment header",
             CutError::Unit => "a first piece carries a multiple of 8 bytes, at least 8",
             CutError::Short => "the packet carries no more than the first piece would",
             CutError::Length => "the piece ends beyond 65535 bytes of its datagram",
@@ -77,12 +94,37 @@ pub fn cut_ipv4(
     arena: &mut Arena,
 ) -> Result<(Packet, Packet), Uncut> {
     let payload = packet.wire_len() - packet.ip_header_len(arena);
-    if let Some(reason) = reason_against(&packet, (first_payload, payload), arena) {
+    let version = (IpVersion::V4, false);
+    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
         return Err(Uncut { packet, reason });
     }
     let is_plain = payload + IPV4_HEADER_BYTES == packet.wire_len();
     if packet.kind() == Kind::Tcp && is_plain {
         return Ok(cut_segment(packet, (first_payload, payload - first_payload), arena));
+    }
+    Ok(cut_any(packet, first_payload, arena))
+}
+
+/// The same for an IPv6 packet that carries a Fragment header: a TCP segment, or a piece. `insert`
+/// is the identification of one that is put into a segment that has none before it is cut. (RFC
+/// 8200 section 5 lets only the source do either.)
+///
+/// Payload is what stands behind the Fragment header. Both pieces have its identification and next
+/// header, and the packet's addresses, traffic class, flow label and hop limit.
+pub fn cut_ipv6(
+    mut packet: Packet,
+    first_payload: u16,
+    insert: Option<u32>,
+    arena: &mut Arena,
+) -> Result<(Packet, Packet), Uncut> {
+    let insert = insert.filter(|_| packet.kind() == Kind::Tcp && packet.dont_fragment());
+    let payload = packet.wire_len() - packet.ip_header_len(arena);
+    let version = (IpVersion::V6, insert.is_some());
+    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
+        return Err(Uncut { packet, reason });
+    }
+    if let Some(id) = insert {
+        packet.add_fragment_header(id, arena);
     }
     Ok(cut_any(packet, first_payload, arena))
 }
@@ -118,12 +160,13 @@ fn cut_any(packet: Packet, first_payload: u16, arena: &mut Arena) -> (Packet, Pa
 fn reason_against(
     packet: &Packet,
     (first_payload, payload): (u16, u16),
+    (version, inserts): (IpVersion, bool),
     arena: &Arena,
 ) -> Option<CutError> {
-    if packet.version() == IpVersion::V6 {
+    if packet.version() != version {
         return Some(CutError::Version);
     }
-    if packet.dont_fragment() {
+    if packet.dont_fragment() && !inserts {
         return Some(CutError::DontFragment);
     }
     if first_payload == 0 || !first_payload.is_multiple_of(PIECE_UNIT_BYTES) {
@@ -132,11 +175,20 @@ fn reason_against(
     if payload <= first_payload {
         return Some(CutError::Short);
     }
-    if packet.kind() == Kind::Tcp {
+    if packet.kind() == Kind::Tcp && !inserts {
         return None; // it begins its datagram
     }
-    let end = u32::from(IPV4_HEADER_BYTES + place_of(packet, arena).offset) + u32::from(payload);
+    let header = u32::from(piece_header_len(version));
+    let end = header + u32::from(place_of(packet, arena).offset) + u32::from(payload);
     (end > u32::from(u16::MAX)).then_some(CutError::Length)
+}
+
+/// Length of the headers of a piece without options, in bytes.
+const fn piece_header_len(version: IpVersion) -> u16 {
+    match version {
+        IpVersion::V4 => IPV4_HEADER_BYTES,
+        IpVersion::V6 => IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES,
+    }
 }
 
 /// The options that every piece carries.
@@ -149,13 +201,13 @@ fn copied(options: &OptionList) -> OptionList {
     list
 }
 
-/// Where `packet`, which is IPv4, lies in its datagram.
+/// Where `packet` lies in its datagram. Opaque packets of IPv6 are not looked into.
 pub fn place_of(packet: &Packet, arena: &Arena) -> Piece {
     let whole = Piece { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
     let Some(cold) = packet.cold_part(arena) else { return whole };
     match (packet.kind(), cold.piece, cold.body.as_deref()) {
         (Kind::Piece, Some(piece), _) => piece,
-        (Kind::Opaque, _, Some(bytes)) => {
+        (Kind::Opaque, _, Some(bytes)) if packet.version() == IpVersion::V4 => {
             let flags = u16::from_be_bytes([bytes[6], bytes[7]]);
             let offset = (flags & OFFSET_MASK) * PIECE_UNIT_BYTES;
             Piece { offset, more: flags & MORE_FRAGMENTS != 0, protocol: bytes[9], datagram: None }
@@ -166,13 +218,15 @@ pub fn place_of(packet: &Packet, arena: &Arena) -> Piece {
 
 /// What pieces have of the packet that they are cut from.
 struct Source {
+    version: IpVersion,
     addresses: (Addr, Addr),
     ports: Option<(u16, u16)>,
     ecn: Ecn,
     ttl: u8,
     left_host_at: Time,
     dscp: u8,
-    ip_id: u16,
+    ip_id: u32,
+    flow_label: u32,
     options: OptionList,
     /// Where it lies in its datagram, and which that is.
     place: Piece,
@@ -185,6 +239,7 @@ impl Source {
     fn take(packet: Packet, arena: &mut Arena) -> Source {
         let (kind, header_len) = (packet.kind(), packet.header_len());
         let mut source = Source {
+            version: packet.version(),
             addresses: (packet.src(), packet.dst()),
             ports: packet.ports(),
             ecn: packet.ecn(),
@@ -192,16 +247,17 @@ impl Source {
             left_host_at: packet.left_host_at(),
             dscp: 0,
             ip_id: 0,
+            flow_label: 0,
             options: OptionList::EMPTY,
             place: place_of(&packet, arena),
             bytes: None,
         };
         if let Some(cold) = packet.cold_part(arena) {
             (source.dscp, source.ip_id) = (cold.dscp, cold.ip_id);
-            source.options = cold.ip_options;
+            (source.options, source.flow_label) = (cold.ip_options, cold.flow_label);
             if let (Kind::Opaque, Some(bytes)) = (kind, &cold.body) {
                 source.dscp = bytes[1] >> 2;
-                source.ip_id = u16::from_be_bytes([bytes[4], bytes[5]]);
+                source.ip_id = u16::from_be_bytes([bytes[4], bytes[5]]).into();
                 let options = &bytes[usize::from(IPV4_HEADER_BYTES)..usize::from(header_len)];
                 source.options = OptionList::from_bytes(options).expect("40 bytes by the IHL");
                 source.bytes = Some((Arc::clone(bytes), header_len));
@@ -235,11 +291,12 @@ impl Source {
         let part = |(bytes, start): &(Arc<[u8]>, u16)| {
             bytes[usize::from(*start) + usize::from(at)..][..usize::from(len)].into()
         };
-        let (dscp, ip_id, body) = (self.dscp, self.ip_id, self.bytes.as_ref().map(part));
-        let cold = Cold { dscp, ip_id, piece: Some(piece), body, ..Cold::default() };
+        let (dscp, ip_id, flow_label) = (self.dscp, self.ip_id, self.flow_label);
+        let (piece_of, body) = (Some(piece), self.bytes.as_ref().map(part));
+        let cold = Cold { dscp, ip_id, flow_label, piece: piece_of, body, ..Cold::default() };
         let ports = self.ports.filter(|_| piece.offset == 0 && len >= 4);
-        let len = IPV4_HEADER_BYTES + len;
-        let mut made = Packet::piece(IpVersion::V4, self.addresses, len, ports, cold, arena);
+        let len = piece_header_len(self.version) + len;
+        let mut made = Packet::piece(self.version, self.addresses, len, ports, cold, arena);
         if !options.is_empty() {
             made.set_ip_options(options, arena).expect("a piece is IPv4");
         }
@@ -367,6 +424,59 @@ mod tests {
         let (first, second) = cut_ipv4(v4(false), 1016, &mut arena).unwrap();
         assert_eq!((first.wire_len(), second.wire_len()), (1036, 24));
         [first, second].into_iter().for_each(|piece| arena.free(piece));
+        assert_eq!(arena.live(), 0);
+    }
+
+    /// 1000 bytes of payload and 20 of TCP, without a Fragment header and with one: 1060 and 1068.
+    #[test]
+    fn ipv6_is_cut_behind_its_fragment_header_or_one_that_is_put_in() {
+        let mut arena = Arena::default();
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let plain = || Packet::tcp(IpVersion::V6, end(1), end(2), TcpFields::default(), 1000);
+        let places = |pieces: &[Packet], arena: &Arena| -> Vec<(u16, u16, bool)> {
+            let of = |piece: &Packet| {
+                assert_eq!((piece.version(), piece.header_len()), (IpVersion::V6, 48));
+                let (offset, more) = place(piece, arena);
+                (offset, piece.payload_len(), more)
+            };
+            pieces.iter().map(of).collect()
+        };
+        let mut atomic = plain();
+        atomic.add_fragment_header(0xdead_beef, &mut arena);
+        atomic.cold_mut(&mut arena).flow_label = 0x12345;
+        atomic.add_fragment_header(1, &mut arena); // it has one
+        assert_eq!((atomic.wire_len(), atomic.ip_header_len(&arena)), (1068, 48));
+        let digest = atomic.digest(&arena);
+        let (a, b) = cut_ipv6(atomic, 576, None, &mut arena).unwrap();
+        let (a, a2) = cut_ipv6(a, 24, Some(5), &mut arena).unwrap();
+        let mut pieces = vec![a, a2, b];
+        assert_eq!(places(&pieces, &arena), [(0, 24, true), (24, 552, true), (576, 444, false)]);
+        for piece in &pieces {
+            let cold = piece.cold_part(&arena).unwrap();
+            assert_eq!((cold.ip_id, cold.flow_label), (0xdead_beef, 0x12345));
+        }
+        let again = arena.reassemble(&mut pieces).unwrap();
+        assert_eq!(again.digest(&arena), digest);
+        arena.free(again);
+        let (a, b) = cut_ipv6(plain(), 576, Some(7), &mut arena).unwrap();
+        let pieces = [a, b];
+        assert_eq!(places(&pieces, &arena), [(0, 576, true), (576, 444, false)]);
+        assert!(pieces.iter().all(|piece| piece.cold_part(&arena).unwrap().ip_id == 7));
+        pieces.into_iter().for_each(|piece| arena.free(piece));
+        // What is refused stays as it was, without a Fragment header.
+        let v4 = fragmentable(&mut arena);
+        let cases = [
+            (plain(), 576, None, CutError::DontFragment),
+            (plain(), 580, Some(7), CutError::Unit),
+            (plain(), 1024, Some(7), CutError::Short),
+            (v4, 576, Some(7), CutError::Version),
+        ];
+        for (packet, payload, insert, reason) in cases {
+            let digest = packet.digest(&arena);
+            let uncut = cut_ipv6(packet, payload, insert, &mut arena).unwrap_err();
+            assert_eq!((uncut.reason, uncut.packet.digest(&arena)), (reason, digest));
+            arena.free(uncut.packet);
+        }
         assert_eq!(arena.live(), 0);
     }
 

@@ -24,14 +24,17 @@ mod time;
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
 pub use drops::{DropLog, DropReason};
-pub use fragment::{CutError, PIECE_UNIT_BYTES, Uncut, cut_ipv4, payload_within, place_of};
+pub use fragment::{
+    CutError, PIECE_UNIT_BYTES, Uncut, cut_ipv4, cut_ipv6, payload_within, place_of,
+};
 pub use histogram::Histogram;
 pub use ids::{Addr, Ecn, Endpoint, FlowId, IpVersion, LinkId, NodeId, PortId, SocketId};
 pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{
-    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, MAX_TTL, Packet, Signature, TcpFields, TcpFlags,
+    FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, MAX_TTL, Packet, Signature,
+    TcpFields, TcpFlags,
 };
 pub use packet_transfer::PacketTransfer;
 pub use rate::{Rate, Serializer};

@@ -67,7 +67,7 @@ mod tests {
     fn cuttable(seq: u32, arena: &mut Arena) -> Packet {
         let mut packet = segment(seq);
         packet.set_dont_fragment(false);
-        packet.cold_mut(arena).ip_id = seq as u16;
+        packet.cold_mut(arena).ip_id = seq & 0xffff;
         packet
     }
 

@@ -4,7 +4,7 @@
 //! numbers on the wire, or which bytes a packet carried. All windows are in bytes; an algorithm
 //! that its paper states in packets divides by [`Init::mss_bytes`].
 
-use forebay_base::{Addr, OptionList, Rate, Rng, Span, Time};
+use forebay_base::{Addr, IpVersion, OptionList, Rate, Rng, Span, Time};
 
 /// What a controller allows its path to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,6 +308,8 @@ pub struct NextPacket {
     pub retransmission: bool,
     /// Payload that it would carry, in bytes.
     pub payload_bytes: u32,
+    /// IP version that it is of.
+    pub version: IpVersion,
     /// Address that it comes from.
     pub src: Addr,
     /// Address that it goes to.
@@ -319,13 +321,46 @@ pub struct NextPacket {
 pub struct Stamp {
     /// Options to add; those that do not fit are left out, all of them.
     pub options: Option<OptionList>,
-    /// Overrides the connection's don't-fragment setting.
+    /// Overrides the connection's don't-fragment setting. With IPv6, whose sources alone may say
+    /// that a packet is one of pieces: false puts a Fragment header in (RFC 8200 section 4.5). The
+    /// payload is 8 bytes shorter then.
     pub dont_fragment: Option<bool>,
     /// Longest IP packet, header included, in bytes.
     pub max_wire_len: Option<u16>,
     /// Identification of a packet that routers must not cut (RFC 6864 section 4.1 leaves it free);
-    /// without effect on others, and with IPv6.
-    pub ip_id: Option<u16>,
+    /// without effect on others; 16 bits. With IPv6 it puts in a Fragment header that says it:
+    /// there are no pieces for which RFC 6946 would need it.
+    pub ip_id: Option<u32>,
+}
+
+/// What a [`Stamp`] wants of the IP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StampedIp {
+    /// [`Stamp::dont_fragment`].
+    pub dont_fragment: Option<bool>,
+    /// [`Stamp::ip_id`].
+    pub ip_id: Option<u32>,
+}
+
+impl Stamp {
+    /// What it wants of the IP header.
+    #[inline]
+    pub fn ip(&self) -> StampedIp {
+        StampedIp { dont_fragment: self.dont_fragment, ip_id: self.ip_id }
+    }
+    /// It puts a Fragment header into a packet of this IP version.
+    #[inline]
+    pub fn has_fragment_header(&self, version: IpVersion) -> bool {
+        self.ip().has_fragment_header(version)
+    }
+}
+
+impl StampedIp {
+    /// See [`Stamp::has_fragment_header`].
+    #[inline]
+    pub fn has_fragment_header(self, version: IpVersion) -> bool {
+        version == IpVersion::V6 && (self.dont_fragment == Some(false) || self.ip_id.is_some())
+    }
 }
 
 /// What one path of a connection shows to the controllers of the others (MPTCP coupling).

@@ -7,7 +7,7 @@ use forebay_base::{Ecn, OptionList, Time};
 pub struct PieceView {
     /// Length on the wire, IP header included, in bytes.
     pub wire_len: u16,
-    /// Bytes behind the IP header and its options.
+    /// Bytes behind the IP header with its options or its Fragment header.
     pub payload_bytes: u16,
     /// Offset in its datagram in bytes; 0 for a whole datagram.
     pub offset: u16,
@@ -17,7 +17,7 @@ pub struct PieceView {
     pub dont_fragment: bool,
     /// Identification: the same in all pieces of a datagram. Of no meaning where routers must not
     /// cut (RFC 6864 section 4.1).
-    pub ip_id: u16,
+    pub ip_id: u32,
     /// ECN field.
     pub ecn: Ecn,
     /// How its TCP header begins; None if it holds less than these 8 bytes.
@@ -56,7 +56,7 @@ pub struct DatagramView<'a> {
     /// Payload bytes; 0 for a pure ACK.
     pub payload_bytes: u32,
     /// Length of the datagram in bytes, IP header included, as its sender made it. Where a router
-    /// has cut it, the pieces that came are 20 bytes longer for each cut: [`Feedback::on_piece`]
+    /// has cut it, the pieces that came are 20 bytes longer for each cut, 48 with IPv6: [`Feedback::on_piece`]
     /// sees those.
     pub wire_len: u16,
     /// Packets that it came in: 1 if it came whole.
@@ -64,7 +64,7 @@ pub struct DatagramView<'a> {
     /// True if routers must not cut it. What comes whole with this clear could have been cut.
     pub dont_fragment: bool,
     /// Identification, as in [`PieceView::ip_id`].
-    pub ip_id: u16,
+    pub ip_id: u32,
     /// ECN field, congestion experienced if any piece had it.
     pub ecn: Ecn,
     /// TCP options beside timestamps.

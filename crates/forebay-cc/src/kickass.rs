@@ -39,6 +39,10 @@
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
+//! With IPv6, which has no DF, a Fragment header in the packet says that it may be cut (an atomic
+//! fragment, RFC 6946), and its absence that it may not: 8 bytes less of payload on what DF would
+//! be clear on, and on indicators, whose tag is its identification. What is sent again has none.
+//!
 //! Differs from the paper in: reports are an option of pure ACKs, since a payload would become part
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
 //! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a
@@ -60,15 +64,15 @@ use crate::controller::{
     Sent, Stamp, Tag, Timeout,
 };
 use alloc::boxed::Box;
-use forebay_base::{OptionList, Rate, Span, Time};
-use forebay_signal::kickass::{Code, Offer, Report};
+use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
+use forebay_signal::kickass::{Code, Indicator, Offer, Report};
 use guards::{Agreement, Delivery, DfWatch, MtuDoubt};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
 
-/// Bytes of a full-sized packet beside its segment: what IP and TCP need.
-const HEADER_BYTES: u64 = 40;
+/// Bytes of TCP beside the segment.
+const TCP_HEADER_BYTES: u64 = 20;
 /// Round trip before the first sample.
 const FIRST_RTT: Span = Span::from_millis(100);
 /// Rule 4.
@@ -159,6 +163,8 @@ pub struct KickAss {
 struct Cold {
     settings: Settings,
     init: Init,
+    /// 40 with IPv6, once a packet has left.
+    ip_header_bytes: u16,
     /// The last code.
     code: Option<Code>,
     /// SYNs that offered.
@@ -194,6 +200,7 @@ impl KickAss {
             next_is_clear: false,
             cold: Box::new(Cold {
                 settings,
+                ip_header_bytes: IPV4_HEADER_BYTES,
                 code: None,
                 offers: 0,
                 clearing: Clearing::new(settings.clear_per_rtt),
@@ -217,7 +224,7 @@ impl KickAss {
     }
     /// P: length of a full-sized packet.
     fn packet_bytes(&self) -> u64 {
-        self.mss_bytes() + HEADER_BYTES
+        self.mss_bytes() + TCP_HEADER_BYTES + u64::from(self.cold.ip_header_bytes)
     }
     /// Payload of what a round trip holds at `rate`.
     fn bdp_bytes(&self, rate: Rate) -> f64 {
@@ -366,13 +373,22 @@ impl KickAss {
                 cold.indicators.next(now, srtt, cold.settings.dither_indicators, rare)
         {
             let (src, dst) = (next.src.0, next.dst.0);
-            let ip_id = cold.settings.tag_indicators.then(|| indicator.tag(src, dst));
+            let tag = indicator.tag(src, dst);
+            let ip_id = match next.version {
+                IpVersion::V4 => tag.into(),
+                IpVersion::V6 => Indicator::tag_v6(tag),
+            };
+            let ip_id = cold.settings.tag_indicators.then_some(ip_id);
             let max_wire_len = Some(indicator.wire_len());
             return Stamp { dont_fragment: Some(true), max_wire_len, ip_id, options: None };
         }
         let watched = cold.settings.watch_df;
         let wary = watched && cold.df.is_wary();
         if watched && cold.df.is_blocked() || wary && next.retransmission {
+            return Stamp::default();
+        }
+        // It was sent without, and would be 8 bytes too long.
+        if next.version == IpVersion::V6 && next.retransmission {
             return Stamp::default();
         }
         let most = match self.mode {
@@ -494,6 +510,9 @@ impl Controller for KickAss {
     fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
         self.next_is_clear = false;
         if next.syn {
+            if next.version == IpVersion::V6 {
+                self.cold.ip_header_bytes = IPV6_HEADER_BYTES;
+            }
             if next.reply || self.cold.offers >= self.cold.settings.offers {
                 return Stamp::default();
             }

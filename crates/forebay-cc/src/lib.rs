@@ -41,7 +41,7 @@ pub mod verus;
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
     LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling,
-    Stamp, Tag, Timeout,
+    Stamp, StampedIp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
 pub use forebay_base::ParamError;

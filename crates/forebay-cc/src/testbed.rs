@@ -4,7 +4,7 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, NextPacket, RttView, Sent,
 };
 use crate::feedback::DatagramView;
-use forebay_base::{Addr, Ecn, OptionList, Rng, Span, Stream, Time};
+use forebay_base::{Addr, Ecn, IpVersion, OptionList, Rng, Span, Stream, Time};
 
 /// Segment of the tests: divisible by 4, so that CSS loses no fraction.
 pub(crate) const MSS: u64 = 1460;
@@ -71,6 +71,7 @@ pub(crate) fn next_packet() -> NextPacket {
         reply: false,
         retransmission: false,
         payload_bytes: MSS as u32,
+        version: IpVersion::V4,
         src: Addr(1),
         dst: Addr(2),
     }

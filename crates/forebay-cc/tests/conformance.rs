@@ -4,7 +4,7 @@
 //! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
 //! [`Controller`]. A failure names algorithm and seed.
 
-use forebay_base::{Addr, OptionList, Rng, Span, Stream, Time};
+use forebay_base::{Addr, IpVersion, OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
     DatagramView, Delivered, Feedback, Init, Limits, Loss, LossPolicy, NextPacket, Observed,
@@ -50,7 +50,8 @@ struct Out {
 fn next_packet(number: u64) -> NextPacket {
     let (src, dst) = (Addr(1), Addr(2));
     let (syn, reply, retransmission) = (false, false, false);
-    NextPacket { number, syn, reply, retransmission, payload_bytes: MSS, src, dst }
+    let version = IpVersion::V4;
+    NextPacket { number, syn, reply, retransmission, payload_bytes: MSS, version, src, dst }
 }
 
 /// A sender reduced to what a controller sees of it, driving twins.

@@ -1,4 +1,5 @@
-//! Putting IPv4 fragments together again (RFC 791 section 3.2, RFC 815), within bounds.
+//! Putting fragments together again (RFC 791 section 3.2, RFC 815, RFC 8200 section 4.5), within
+//! bounds.
 //!
 //! A piece that overlaps another, and pieces that disagree about the length of the datagram, end
 //! the whole datagram (RFC 5722's rule for IPv6, safe for IPv4). An exact duplicate ends only
@@ -12,10 +13,10 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Addr, Arena, DropLog, DropReason, Ecn, Packet, Span, Time};
+use forebay_base::{Addr, Arena, DropLog, DropReason, Ecn, IpVersion, Packet, Span, Time};
 use forebay_wire::AddressPlan;
 
-/// Bounds of the reassembly of a host. The default is that of Linux 6.18.
+/// Bounds of the reassembly of a host. The default is that of Linux 6.18 for IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyLimits {
     /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
@@ -26,8 +27,20 @@ pub struct ReassemblyLimits {
     pub memory_bytes: u64,
     /// What is held of a datagram is dropped when its next piece comes, if that is more than this
     /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
-    /// off.
+    /// off. Nothing of this in IPv6, whose identifications do not come round so soon.
     pub max_distance: u32,
+}
+
+impl ReassemblyLimits {
+    /// The default of hosts of this IP version: with IPv6 a datagram may stay incomplete for 60 s
+    /// (RFC 8200 section 4.5; `net.ipv6.ip6frag_time`).
+    pub fn of(version: IpVersion) -> ReassemblyLimits {
+        let limits = ReassemblyLimits::default();
+        match version {
+            IpVersion::V4 => limits,
+            IpVersion::V6 => ReassemblyLimits { timeout: Span::from_secs(60), ..limits },
+        }
+    }
 }
 
 impl Default for ReassemblyLimits {
@@ -52,23 +65,27 @@ pub const DATAGRAM_MEMORY: u64 = 200;
 const MAX_DATAGRAM: u32 = u16::MAX as u32;
 
 /// Source, destination, protocol and identification of a datagram, from the high bits down: one
-/// number, because maps compare keys many times per piece.
+/// number, because maps compare keys many times per piece. IPv6 pieces of one datagram may name
+/// different protocols (RFC 8200 section 4.5), and have [`ANY_PROTOCOL`] here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
 impl Key {
-    fn new(src: Addr, dst: Addr, protocol: u8, ip_id: u16) -> Key {
+    fn new(src: Addr, dst: Addr, protocol: u8, ip_id: u32) -> Key {
         let addresses = u128::from(src.0) << 32 | u128::from(dst.0);
-        Key(addresses << 24 | u128::from(protocol) << 16 | u128::from(ip_id))
+        Key(addresses << 40 | u128::from(protocol) << 32 | u128::from(ip_id))
     }
     fn src(self) -> Addr {
-        Addr((self.0 >> 56) as u32)
+        Addr((self.0 >> 72) as u32)
     }
     /// The lowest of this source.
     fn lowest(src: Addr) -> Key {
         Key::new(src, Addr(0), 0, 0)
     }
 }
+
+/// Reserved by IANA: no datagram has it.
+const ANY_PROTOCOL: u8 = 255;
 
 /// A datagram of which pieces are held.
 struct Partial {
@@ -213,11 +230,13 @@ impl Reassembly {
             return None;
         }
         let cold = packet.cold_part(arena).expect("a piece has a cold part");
-        let protocol = cold.piece.expect("a piece says which").protocol;
+        let piece = cold.piece.expect("a piece says which");
+        let is_v4 = packet.version() == IpVersion::V4;
+        let protocol = if is_v4 { piece.protocol } else { ANY_PROTOCOL };
         let key = Key::new(packet.src(), packet.dst(), protocol, cold.ip_id);
         let came = held.count(packet.src());
         let last_came = held.partial.get(&key).map_or(came, |partial| partial.came);
-        if limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
+        if is_v4 && limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
             held.give_up(key, DropReason::PieceStale, arena, drops);
         }
         held.add(key, (now, came), packet, arena, drops)
@@ -318,6 +337,7 @@ pub(crate) fn join(
     let count = pieces.len() as u64;
     let marked = pieces.iter().any(|p| p.ecn() == Ecn::Ce);
     let ttl = pieces.iter().map(Packet::ttl).min();
+    let id = pieces.first().and_then(|p| p.cold_part(arena)).map_or(0, |cold| cold.ip_id);
     let mut whole = match arena.reassemble(&mut pieces) {
         Some(whole) => whole,
         // Only their bytes are known, or they are not of one datagram.
@@ -335,6 +355,8 @@ pub(crate) fn join(
     if let Some(ttl) = ttl {
         whole.set_ttl(ttl);
     }
+    // Where a router put the Fragment headers in. Their identification is that of the datagram.
+    whole.add_fragment_header(id, arena);
     Some((whole, count))
 }
 
@@ -342,7 +364,7 @@ pub(crate) fn join(
 mod tests {
     use super::*;
     use alloc::vec;
-    use forebay_base::{Cold, Endpoint, IpVersion, Kind, Piece, TcpFields, cut_ipv4};
+    use forebay_base::{Cold, Endpoint, Kind, Piece, TcpFields, cut_ipv4, cut_ipv6};
 
     const UDP: u8 = 17;
 
@@ -362,7 +384,7 @@ mod tests {
             buffer.on_piece(*now, packet, plan, arena, drops)
         }
         /// A piece of UDP with bytes of its own. Length of the datagram, if that made it whole.
-        fn piece(&mut self, ip_id: u16, first: u16, len: u16, more: bool) -> Option<u16> {
+        fn piece(&mut self, ip_id: u32, first: u16, len: u16, more: bool) -> Option<u16> {
             let body = vec![first as u8; usize::from(len)];
             let piece = Some(Piece::from_outside(first, more, UDP));
             let cold = Cold { ip_id, piece, body: Some(body.into()), ..Cold::default() };
@@ -506,6 +528,65 @@ mod tests {
         bench.piece(9, 0, 8, true);
         (0..1000).for_each(|id| assert_eq!(bench.piece(100 + id, 8, 8, true), None));
         assert_eq!(bench.piece(9, 8, 8, false), Some(36));
+    }
+
+    /// A piece of IPv6 with bytes of its own, of that next header.
+    fn piece_v6(bench: &mut Bench, id: u32, next_header: u8, at: (u16, u16, bool)) -> Option<u16> {
+        let (first, len, more) = at;
+        let body = Some(vec![first as u8; usize::from(len)].into());
+        let piece = Some(Piece::from_outside(first, more, next_header));
+        let cold = Cold { ip_id: id, piece, body, ..Cold::default() };
+        let ends = (Addr(1), Addr(2));
+        let packet = Packet::piece(IpVersion::V6, ends, 48 + len, None, cold, &mut bench.arena);
+        let (whole, _) = bench.give(packet)?;
+        let len = whole.wire_len();
+        bench.arena.free(whole);
+        Some(len)
+    }
+
+    /// RFC 8200 section 4.5: pieces belong together by addresses and all 32 bits of the
+    /// identification, whatever their next header; a piece that overlaps ends all (RFC 5722), an
+    /// exact duplicate itself; a piece that is not the last has a multiple of 8 bytes; a datagram
+    /// waits for 60 s. The identification of IPv4 comes round, that of IPv6 does not: no distance
+    /// ends it.
+    #[test]
+    fn pieces_of_ipv6_are_put_together_by_the_rules_of_rfc_8200() {
+        let limits = ReassemblyLimits::of(IpVersion::V6);
+        let mut bench = Bench { buffer: Reassembly::new(limits), ..Bench::default() };
+        let id = 0x0001_0007;
+        assert_eq!(piece_v6(&mut bench, id, UDP, (0, 16, true)), None);
+        assert_eq!(piece_v6(&mut bench, id & 0xffff, UDP, (16, 5, false)), None, "of another");
+        assert_eq!(piece_v6(&mut bench, id, UDP, (0, 16, true)), None, "again");
+        (0..200).for_each(|n| assert_eq!(piece_v6(&mut bench, 900 + n, UDP, (8, 8, true)), None));
+        assert_eq!(piece_v6(&mut bench, id, 60, (16, 5, false)), Some(48 + 21));
+        assert_eq!(bench.dropped(), [(DropReason::PieceDuplicate, 1)]);
+        assert_eq!(piece_v6(&mut bench, 8, UDP, (0, 16, true)), None);
+        assert_eq!(piece_v6(&mut bench, 8, UDP, (8, 16, false)), None);
+        assert_eq!(bench.drops.count(DropReason::PieceOverlap), 2);
+        assert_eq!(piece_v6(&mut bench, 9, UDP, (0, 12, true)), None);
+        assert_eq!(piece_v6(&mut bench, 9, UDP, (65_480, 8, false)), None); // 48 + 65 488
+        assert_eq!(bench.drops.count(DropReason::Malformed), 2);
+        bench.now = Time::from_millis(59_999);
+        assert_eq!(piece_v6(&mut bench, id & 0xffff, UDP, (0, 16, true)), Some(48 + 21));
+        bench.now = Time::from_secs(60);
+        assert_eq!(piece_v6(&mut bench, 999, UDP, (0, 8, true)), None);
+        assert_eq!(bench.drops.count(DropReason::LeadingMissing), 200);
+    }
+
+    /// A router that is not the source has put the Fragment headers in: the segment has one, too.
+    #[test]
+    fn a_segment_of_ipv6_keeps_the_identification_of_its_pieces() {
+        let mut bench = Bench::default();
+        let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+        let packet = Packet::tcp(IpVersion::V6, end(1), end(2), TcpFields::default(), 1000);
+        let (lead, tail) = cut_ipv6(packet, 400, Some(0xabcd_ef01), &mut bench.arena).unwrap();
+        assert!(bench.give(tail).is_none());
+        let (whole, pieces) = bench.give(lead).expect("it is whole");
+        let id = whole.cold_part(&bench.arena).map(|cold| cold.ip_id);
+        assert_eq!((whole.kind(), whole.payload_len(), pieces), (Kind::Tcp, 1000, 2));
+        assert_eq!(id, Some(0xabcd_ef01));
+        bench.arena.free(whole);
+        assert!(bench.is_empty());
     }
 
     fn segment(seq: u32, arena: &mut Arena) -> (Packet, Packet) {

@@ -86,10 +86,10 @@ impl Workload {
         Rng::new(self.seed, Stream::Application, u64::from(flow.0) << 1 | u64::from(runs))
     }
     /// The first IP identification that the host at `host` uses towards `dst`: random, and the
-    /// same whatever else the host sends.
-    pub(crate) fn first_ip_id(&self, host: Addr, dst: Addr) -> u16 {
+    /// same whatever else the host sends. The high half is that of IPv4.
+    pub(crate) fn first_ip_id(&self, host: Addr, dst: Addr) -> u32 {
         let pair = u64::from(host.0) << 32 | u64::from(dst.0);
-        (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 48) as u16
+        (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 32) as u32
     }
     /// The initial sequence number of one end of a flow on its first path.
     pub(crate) fn first_isn(&self, flow: FlowId, role: Role) -> u32 {

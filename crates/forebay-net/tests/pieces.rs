@@ -136,7 +136,7 @@ impl Way {
         assert!(!packet.dont_fragment());
         let id = (self.next_id[from] % self.weather.ids) as u16;
         self.next_id[from] += 1;
-        packet.cold_mut(&mut self.arena).ip_id = id;
+        packet.cold_mut(&mut self.arena).ip_id = id.into();
         if self.rng.chance(self.weather.twice) {
             // Cut in another way than the first.
             let again = self.arena.duplicate(&packet);
@@ -178,7 +178,7 @@ impl Way {
         let (whole, pieces) = if packet.kind() == Kind::Piece {
             let cold = packet.cold_part(&self.arena).expect("a piece has one");
             let offset = cold.piece.expect("a piece says which").offset;
-            self.came.push((1 - to, cold.ip_id, offset));
+            self.came.push((1 - to, cold.ip_id as u16, offset));
             let Way { buffers, arena, drops, plan, now, .. } = self;
             let Some(whole) = buffers[to].on_piece(*now, packet, plan, arena, drops) else {
                 return;

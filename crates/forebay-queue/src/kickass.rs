@@ -18,6 +18,9 @@
 //! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
 //!    fallback, in which senders are TCP. Above the largest code the largest is said.
 //!
+//! Of IPv6, whose routers do not cut, the port cuts what carries a Fragment header, or puts one in:
+//! see [`Ipv6`].
+//!
 //! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4
 //! % apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
 //! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
@@ -55,6 +58,7 @@ mod flows;
 mod params;
 mod rtt;
 
+pub use cut::Ipv6;
 pub use fallback::Fallback;
 pub use params::{KickAssPortParams, Rounding};
 pub use rtt::RttAverage;
@@ -67,7 +71,7 @@ use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Filling, Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -135,6 +139,9 @@ pub struct KickAssPort {
     recent: Option<(Recent, Recent)>,
     /// Dither.
     rng: Rng,
+    /// The identification of the next Fragment header that this port puts in; None: it has put in
+    /// none.
+    next_id: Option<u32>,
     pieces: u64,
 }
 
@@ -155,6 +162,7 @@ impl KickAssPort {
             full_sized: FullSized::default(),
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
+            next_id: None,
             pieces: 0,
             params,
             limit,
@@ -247,8 +255,12 @@ impl KickAssPort {
         let will_be_cut = self.params.count_cuts
             && lead_bytes.is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        let cut_bytes = u64::from(IPV4_HEADER_BYTES) + self.control.overhead_bytes as u64;
-        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
+        let cut_bytes =
+            |cut: Cuttable| u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
+        match cuttable.filter(|_| will_be_cut) {
+            Some(cut) => whole_bytes + cut_bytes(cut),
+            None => whole_bytes,
+        }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     #[inline]
@@ -274,13 +286,22 @@ impl KickAssPort {
     }
 }
 
+impl KickAssPort {
+    /// The identification of a Fragment header that is put in now.
+    fn take_id(&mut self) -> u32 {
+        let id = self.next_id.unwrap_or_else(|| self.rng.next_u64() as u32);
+        self.next_id = Some(id.wrapping_add(1));
+        id
+    }
+}
+
 impl PortScheme for KickAssPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         self.catch_up(cx.now, queue);
         let (limit, wire_len) = (self.limit, packet.wire_len());
         let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        let cuttable = cut::cuttable(packet, self.params.least_bytes, cx.arena);
+        let cuttable = cut::cuttable(packet, self.params.may_cut(), cx.arena);
         self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
@@ -301,14 +322,20 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filling(queue));
-        let cuttable = cut::cuttable(&packet, self.params.least_bytes, cx.arena);
+        let cuttable = cut::cuttable(&packet, self.params.may_cut(), cx.arena);
         let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
         let code = self.draw(&packet, least, cx.arena);
         let Some(lead_bytes) = cuttable.lead_bytes(code) else { return packet };
-        let cut = behind.cut(packet, lead_bytes, cx.arena);
+        let cut = match packet.version() {
+            IpVersion::V4 => behind.cut(packet, lead_bytes, cx.arena),
+            IpVersion::V6 => {
+                let id = packet.dont_fragment().then(|| self.take_id());
+                behind.cut_v6((packet, id), lead_bytes, cx.arena)
+            }
+        };
         self.pieces += u64::from(cut.is_ok());
         cut.unwrap_or_else(|whole| whole)
     }

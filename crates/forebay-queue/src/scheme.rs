@@ -5,7 +5,7 @@
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4};
+use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4, cut_ipv6};
 
 /// What waits in the discipline of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,19 @@ impl<'a> Behind<'a> {
         arena: &mut Arena,
     ) -> Result<Packet, Packet> {
         let (lead, tail) = cut_ipv4(packet, lead_bytes, arena).map_err(|uncut| uncut.packet)?;
+        self.push(tail);
+        Ok(lead)
+    }
+    /// The same with a packet of IPv6, and the identification of the Fragment header that is put
+    /// in: see [`cut_ipv6`].
+    pub fn cut_v6(
+        &mut self,
+        (packet, insert): (Packet, Option<u32>),
+        lead_bytes: u16,
+        arena: &mut Arena,
+    ) -> Result<Packet, Packet> {
+        let cut = cut_ipv6(packet, lead_bytes, insert, arena);
+        let (lead, tail) = cut.map_err(|uncut| uncut.packet)?;
         self.push(tail);
         Ok(lead)
     }

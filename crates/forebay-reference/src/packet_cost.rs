@@ -62,6 +62,7 @@ impl Talk {
             reply: false,
             retransmission: false,
             payload_bytes,
+            version: IpVersion::V4,
             src: Addr(0),
             dst: Addr(1),
         };

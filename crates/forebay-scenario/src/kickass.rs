@@ -10,8 +10,8 @@ use super::item::{Item, Value};
 use super::port_tables::{PAIR, PortTable, RateKeys, Replaces, scheme};
 use super::protocol::Bundle;
 use super::registry::{Carries, Params, SchemeTraits, Schemes};
-use forebay_base::{Rate, Span};
-use forebay_queue::kickass::{Fallback, Rounding, RttAverage};
+use forebay_base::{IpVersion, Rate, Span};
+use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 use forebay_queue::{KickAssPortParams, RateParams, SchemeSpec};
 
 choices! {
@@ -37,6 +37,7 @@ choices! {
 
 names! {
     Rounding { Floor = "floor", Dither = "dither", Shared = "shared", }
+    Ipv6 { Pass = "pass", Header = "header", Insert = "insert", }
     RttAverage { Moving = "moving", Median = "median", Trimmed = "trimmed", }
     Fallback { Paper = "paper", Hardened = "hardened", }
 }
@@ -61,8 +62,14 @@ sections! {
             /// same by a hash of the packet, alike in all routers).
             rounding: Rounding,
             /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
-            /// 1500.
+            /// 1500. With IPv6 none below 612 is.
             least_bytes: u16,
+            /// With `ip_version = 6`, whose routers do not cut (RFC 8200 section 5) and which has no
+            /// DF, which packets are cut: "header" (those that carry a Fragment header, which
+            /// senders of Kick-Ass put into what may be cut; default), "insert" (those, and all
+            /// others of `least_bytes`, into which the port puts one; in the paper) or "pass"
+            /// (none). No link may have more than 8.1 Gbit/s then, but with "pass".
+            ipv6: Ipv6,
             /// Count the header that each cut will add when a packet arrives; default true. Without
             /// it a queue stands.
             count_cuts: bool,
@@ -95,18 +102,22 @@ pub(super) const PARAMS: Params<Schemes> =
 
 /// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
 const RATES: (Rate, Rate) = (Rate::clamped(120_000), Rate::mbps(10_000));
+/// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
+const MOST_V6: Rate = Rate::mbps(8100);
 
 /// Links on which a port has something to say.
-fn carries(spec: &SchemeSpec) -> Carries {
-    let packet_bytes = match spec {
-        SchemeSpec::KickAss(params) => params.least_bytes,
-        _ => KickAssTable::DEFAULT.least_bytes,
+fn carries(spec: &SchemeSpec, version: IpVersion) -> Carries {
+    let params =
+        if let SchemeSpec::KickAss(params) = spec { *params } else { KickAssTable::DEFAULT };
+    let rates = match (version, params.ipv6) {
+        (IpVersion::V4, _) | (_, Ipv6::Pass) => RATES,
+        _ => (RATES.0, MOST_V6),
     };
     Carries {
         scheme: KickAssTable::NAME,
         by: "Kick-Ass",
-        rates: RATES,
-        packet_bytes,
+        rates,
+        packet_bytes: params.least_bytes,
         key: "least_bytes",
         why: "no shorter packet is cut",
     }
@@ -135,6 +146,7 @@ impl PortTable for KickAssTable {
             control: self.rate.params(pair, RateParams { initial_rtt, ..preset.control }),
             rounding: value_or(&self.rounding, preset.rounding),
             least_bytes: value_or(&self.least_bytes, preset.least_bytes),
+            ipv6: value_or(&self.ipv6, preset.ipv6),
             count_cuts: value_or(&self.count_cuts, preset.count_cuts),
             rtt_average: value_or(&self.rtt_average, preset.rtt_average),
             tagged: value_or(&self.tagged, preset.tagged),
@@ -152,6 +164,7 @@ impl PortTable for KickAssTable {
             control,
             rounding,
             least_bytes,
+            ipv6,
             count_cuts,
             rtt_average,
             tagged,
@@ -166,6 +179,7 @@ impl PortTable for KickAssTable {
             initial_rtt,
             rounding: At::some(rounding),
             least_bytes: At::some(least_bytes),
+            ipv6: At::some(ipv6),
             count_cuts: At::some(count_cuts),
             rtt_average: At::some(rtt_average),
             tagged: At::some(tagged),

@@ -23,7 +23,7 @@ sections! {
             strip_options: StripKey,
             /// True: it sets DF in TCP packets that come whole; default false.
             set_df: bool,
-            /// What becomes of IPv4 fragments: "pass" (default), "drop", "whole" (datagrams are
+            /// What becomes of fragments: "pass" (default), "drop", "whole" (datagrams are
             /// put together and sent on whole), or "pieces" (they wait until all of a datagram are
             /// there, and are sent on as they came).
             fragments: Fragments,

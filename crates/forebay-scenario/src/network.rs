@@ -12,7 +12,7 @@ use crate::registry::{
 use crate::text::shown;
 use crate::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario, mtu_check};
-use forebay_base::{NodeId, Rate, Time};
+use forebay_base::{IpVersion, NodeId, Rate, Time};
 use forebay_net::{ForwardingSpec, NetEvent, SchemeSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -49,11 +49,11 @@ impl Network {
         }
     }
     /// On which links the scheme of that port can do its work; None: on all.
-    fn carries(&self, from: NodeId, wire: &LinkDirection) -> Option<Carries> {
+    fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carries> {
         let traits = wire.port.as_ref().map_or(self.needed.0, |port| port.line.traits);
         // A host has no scheme.
         let of_router = traits.carries.filter(|_| self.routers.contains_key(&from));
-        of_router.map(|carries| carries(&self.scheme(from, wire)))
+        of_router.map(|carries| carries(&self.scheme(from, wire), version))
     }
     /// What a link carries beyond its MTU, in bytes.
     pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
@@ -309,7 +309,7 @@ impl Scenario {
         self.links.iter().enumerate().flat_map(move |(link, both)| {
             let ends = [(both.a, &both.forward), (both.b, &both.reverse)];
             ends.into_iter().enumerate().filter_map(move |(direction, (from, wire))| {
-                Some(((link, direction), wire, network.carries(from, wire)?))
+                Some(((link, direction), wire, network.carries(from, wire, self.ip_version)?))
             })
         })
     }

@@ -11,17 +11,20 @@ use forebay_base::Span;
 use forebay_net::ReassemblyLimits;
 
 sections! {
-    /// How a host puts pieces of datagrams together again; the defaults are those of Linux.
+    /// How a host puts pieces of datagrams together again; the defaults are those of Linux for the
+    /// `ip_version`.
     pub struct ReassemblyTable {
         required {}
         optional {
-            /// How long a datagram may stay incomplete, with unit, "1ms" to "1000s"; default "30s".
+            /// How long a datagram may stay incomplete, with unit, "1ms" to "1000s"; default "30s",
+            /// "60s" with IPv6 (RFC 8200 section 4.5).
             timeout: Span,
             /// No piece is taken while those held take more memory than this, counted as Linux
             /// does: bytes, or a string with unit; 1 or more; default "4MiB".
             memory: Bytes,
             /// What is held of a datagram is dropped when its next piece comes, if that is more
             /// than so many pieces of its source behind its last one; default 64, 0 turns it off.
+            /// Nothing of this with IPv6.
             max_distance: u32,
         }
     }
@@ -52,7 +55,7 @@ pub(super) fn resolve(
 /// The table of a scenario; None where it is the default.
 pub(super) fn describe(scenario: &Scenario) -> Option<ReassemblyTable> {
     let limits = scenario.reassembly;
-    (limits != ReassemblyLimits::default()).then(|| table_of(limits))
+    (limits != ReassemblyLimits::of(scenario.ip_version)).then(|| table_of(limits))
 }
 
 /// The table that says these limits, every key given.

@@ -15,7 +15,7 @@ use super::source::{Sources, is_unseen};
 use super::text::shown;
 use super::units::MAX_DELAY;
 use super::{Link, LinkDirection, Node, reassembly};
-use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ReassemblyLimits;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,8 +58,10 @@ pub(super) fn expand(
     faults: &mut Faults,
 ) -> Topology {
     let traces = TraceFiles::new(base);
-    let limits = reassembly::resolve(file.reassembly.as_ref(), ReassemblyLimits::default());
-    let reassembly = faults.or(limits, ReassemblyLimits::default());
+    let default =
+        ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
+    let limits = reassembly::resolve(file.reassembly.as_ref(), default);
+    let reassembly = faults.or(limits, default);
     let mut topology = Topology { lost, traces, reassembly, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);

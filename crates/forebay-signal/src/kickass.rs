@@ -24,6 +24,9 @@
 //! hold the TCP header without its options, to 1480. A leading piece of 1480 bytes would be the
 //! whole of a packet of 1500, so that 1472 is the last one (9.8 Gbit/s).
 //!
+//! With IPv6 the payload is what stands behind the Fragment header, 1452 bytes of a packet of 1500:
+//! [`Code::MAX_V6`], 1448 bytes and 8.1 Gbit/s, is the last one. The table is the same.
+//!
 //! The paper gives no format for what end points tell each other. Both options carry the ExID "KA"
 //! (RFC 6994; 253 is the kind for experiments). A rate in a report counts 1/256 byte per
 //! millisecond.
@@ -67,6 +70,8 @@ impl Code {
     pub const MIN: Code = Code(3);
     /// 1472 bytes, 9.8 Gbit/s: that, or more.
     pub const MAX: Code = Code(184);
+    /// 1448 bytes, 8.1 Gbit/s: the last one of a packet of 1500 bytes with IPv6, that or more.
+    pub const MAX_V6: Code = Code(181);
 
     /// The code that so many bytes of payload in a leading piece are; None: not one.
     pub const fn of_lead_bytes(bytes: u16) -> Option<Code> {
@@ -242,6 +247,12 @@ impl Indicator {
         let both = (src as u64) << 32 | dst as u64;
         (mix64(mix64(both) ^ self.wire_len() as u64) >> 48) as u16
     }
+    /// The identification of the Fragment header that has this tag, in IPv6: [`EX_ID`] before it.
+    /// That of an atomic fragment has no other use (RFC 6946 section 4: it is processed in
+    /// isolation).
+    pub const fn tag_v6(tag: u16) -> u32 {
+        (EX_ID as u32) << 16 | tag as u32
+    }
 }
 
 #[cfg(test)]
@@ -359,6 +370,7 @@ mod tests {
     #[test]
     fn tags_differ_by_address_and_length() {
         let tag = |bytes, src, dst| Indicator::of_wire_len(bytes).unwrap().tag(src, dst);
+        assert_eq!(Indicator::tag_v6(0x1234), 0x4B41_1234);
         assert_ne!(tag(600, 1, 2), tag(601, 1, 2));
         assert_ne!(tag(600, 1, 2), tag(600, 2, 1));
         assert_eq!(tag(600, 1, 2), tag(600, 1, 2));

@@ -44,7 +44,7 @@ fn ids_of(world: &World, seed: u64) -> (Simulation, Ids) {
     let tap = Tap::new(move |_, event, packet, arena| {
         if let PacketEvent::Sent(_) = event {
             assert!(!packet.dont_fragment());
-            let id = packet.cold_part(arena).expect("it has an identification").ip_id;
+            let id = packet.cold_part(arena).expect("it has an identification").ip_id as u16;
             written.push(((packet.src(), packet.dst()), id));
         }
     });
@@ -105,11 +105,11 @@ struct Shown {
 impl Feedback for Shown {
     fn on_piece(&mut self, _: Time, p: &PieceView) {
         assert!(!p.dont_fragment && p.offset == 0 && p.is_whole() != p.more);
-        self.pieces.push((p.wire_len, p.payload_bytes, p.more, p.ip_id, p.head));
+        self.pieces.push((p.wire_len, p.payload_bytes, p.more, p.ip_id as u16, p.head));
     }
     fn on_datagram(&mut self, _: Time, d: &DatagramView<'_>) -> AckDemand {
         assert!(!d.dont_fragment && d.came_whole() == (d.pieces == 1));
-        self.datagrams.push((d.pieces, d.ip_id, d.payload_bytes));
+        self.datagrams.push((d.pieces, d.ip_id as u16, d.payload_bytes));
         AckDemand::Policy
     }
 }
@@ -135,7 +135,7 @@ fn a_receiver_half_is_shown_heads_and_identifications() {
         if let (PacketEvent::Sent(_), Some(tcp)) = (event, packet.tcp_fields()) {
             let (src_port, dst_port) = packet.ports().expect("TCP");
             let head = TcpHead { src_port, dst_port, seq: tcp.seq };
-            let id = packet.cold_part(arena).expect("it has an identification").ip_id;
+            let id = packet.cold_part(arena).expect("it has an identification").ip_id as u16;
             written.push((id, (packet.wire_len(), head)));
         }
     });

@@ -101,7 +101,7 @@ struct Left {
     payload: u16,
     syn: bool,
     clear: bool,
-    ip_id: u16,
+    ip_id: u32,
     offers: bool,
     reports: bool,
 }

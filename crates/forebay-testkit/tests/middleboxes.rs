@@ -82,7 +82,7 @@ fn seen_on(world: &World, link: LinkId) -> (Simulation, Vec<Seen>) {
     let tap = Tap::new(move |at, event, packet, arena| {
         if event == PacketEvent::Arrived(link) {
             let cold = packet.cold_part(arena);
-            let piece = cold.and_then(|c| c.piece.map(|p| (p.offset, p.more, c.ip_id)));
+            let piece = cold.and_then(|c| c.piece.map(|p| (p.offset, p.more, c.ip_id as u16)));
             let options = cold.map(|c| c.tcp_options.iter().map(|o| o.kind).collect());
             let (len, kinds) = (packet.wire_len(), options.unwrap_or_default());
             written.push(Seen { at, len, piece, kinds });

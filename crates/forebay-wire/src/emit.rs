@@ -1,7 +1,7 @@
 //! From a packet to its bytes.
 
 use crate::ipv4::{self, Ipv4};
-use crate::ipv6::{self, Ipv6};
+use crate::ipv6::{self, Fragment, Ipv6};
 use crate::patch::patch;
 use crate::pattern::Pattern;
 use crate::plan::{AddressPlan, Ends, PlanError};
@@ -78,7 +78,7 @@ fn append_ip_header(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>
             assert_eq!(cold.flow_label, 0, "IPv4 has no flow label");
             let ip = Ipv4 {
                 tos: class,
-                id: cold.ip_id,
+                id: u16::try_from(cold.ip_id).expect("an IPv4 identification has 16 bits"),
                 reserved_flag: false,
                 dont_fragment: packet.dont_fragment(),
                 more,
@@ -94,12 +94,19 @@ fn append_ip_header(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>
             out.extend_from_slice(&header[..header_len]);
         }
         Ends::V6(ends) => {
-            assert!(cold.ip_id == 0 && cold.ip_options.is_empty(), "IPv6 has no ID and no options");
+            let is_fragment = !packet.dont_fragment();
+            assert!(cold.ip_options.is_empty(), "IPv6 has no options");
+            assert!(cold.ip_id == 0 || is_fragment, "IPv6 has an ID in a Fragment header only");
+            let next_header = if is_fragment { ipv6::FRAGMENT } else { protocol };
             let (flow_label, hop_limit) = (cold.flow_label, packet.ttl());
-            let ip = Ipv6 { class, flow_label, next_header: protocol, hop_limit, ends };
+            let ip = Ipv6 { class, flow_label, next_header, hop_limit, ends };
             let mut header = [0; ipv6::HEADER];
             ip.write(usize::from(packet.wire_len()) - ipv6::HEADER, &mut header);
             out.extend_from_slice(&header);
+            if is_fragment {
+                let (next_header, id) = (protocol, cold.ip_id);
+                out.extend_from_slice(&Fragment { next_header, offset, more, id }.bytes());
+            }
         }
     }
 }

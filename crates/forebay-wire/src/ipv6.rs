@@ -1,5 +1,5 @@
-//! The fixed IPv6 header (RFC 8200 section 3). Extension headers are not looked into: a packet with
-//! some is opaque.
+//! The fixed IPv6 header (RFC 8200 section 3), and the Fragment header right behind it (section
+//! 4.5). Other extension headers are not looked into: a packet with some is opaque.
 //!
 //! ```text
 //!   0                   1                   2                   3
@@ -13,6 +13,12 @@
 //!  +---------------------------------------------------------------+
 //!  |                destination address, 16 bytes                  |  24
 //!  +---------------------------------------------------------------+
+//!
+//!  +---------------+---------------+-------------------------+---+-+
+//!  |  next header  |       0       |    offset / 8 bytes     | 0 |M|   0
+//!  +---------------+---------------+-------------------------+---+-+
+//!  |                        identification                         |   4
+//!  +---------------------------------------------------------------+
 //! ```
 
 use crate::error::ParseError;
@@ -20,6 +26,46 @@ use crate::error::ParseError;
 /// Length of the fixed header.
 pub(crate) const HEADER: usize = 40;
 const FLOW_LABEL_MASK: u32 = 0x000f_ffff;
+/// Length of a Fragment header.
+pub(crate) const FRAGMENT_HEADER: usize = 8;
+/// The next header value that announces one.
+pub(crate) const FRAGMENT: u8 = 44;
+const MORE_FRAGMENTS: u16 = 1;
+const OFFSET_MASK: u16 = 0xfff8;
+
+/// The fields of a Fragment header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub next_header: u8,
+    /// In bytes.
+    pub offset: u16,
+    pub more: bool,
+    pub id: u32,
+}
+
+impl Fragment {
+    /// The header that `bytes` begin with, and what is behind it. None if they end within it, or
+    /// if a bit is set that a sender must leave clear.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<(Fragment, &[u8])> {
+        let (&[next_header, reserved, high, low, a, b, c, d], payload) =
+            bytes.split_first_chunk::<FRAGMENT_HEADER>()?;
+        let place = u16::from_be_bytes([high, low]);
+        if reserved != 0 || place & !(OFFSET_MASK | MORE_FRAGMENTS) != 0 {
+            return None;
+        }
+        let (offset, more) = (place & OFFSET_MASK, place & MORE_FRAGMENTS != 0);
+        Some((
+            Fragment { next_header, offset, more, id: u32::from_be_bytes([a, b, c, d]) },
+            payload,
+        ))
+    }
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> [u8; FRAGMENT_HEADER] {
+        let place = self.offset | if self.more { MORE_FRAGMENTS } else { 0 };
+        let ([high, low], [a, b, c, d]) = (place.to_be_bytes(), self.id.to_be_bytes());
+        [self.next_header, 0, high, low, a, b, c, d]
+    }
+}
 
 /// The fields of a header.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +135,22 @@ mod tests {
         let mut out = [0xee; HEADER];
         ip.write(3, &mut out);
         assert_eq!(out, bytes[..HEADER]);
+    }
+
+    /// RFC 8200 section 4.5: the offset lies in the upper 13 bits of its half word, M in the lowest.
+    #[test]
+    fn a_fragment_header_by_hand() {
+        let bytes = [6, 0, 0x05, 0xb9, 0xde, 0xad, 0xbe, 0xef, 7, 7];
+        let (fragment, payload) = Fragment::parse(&bytes).unwrap();
+        let expected = Fragment { next_header: 6, offset: 183 * 8, more: true, id: 0xdead_beef };
+        assert_eq!((fragment, payload), (expected, &[7, 7][..]));
+        assert_eq!(fragment.bytes(), bytes[..8]);
+        for (at, bit) in [(1, 1), (3, 2), (3, 4)] {
+            let mut odd = bytes;
+            odd[at] |= bit;
+            assert_eq!(Fragment::parse(&odd), None, "byte {at}");
+        }
+        assert_eq!(Fragment::parse(&bytes[..7]), None);
     }
 
     #[test]

@@ -3,17 +3,20 @@
 use crate::emit::emit;
 use crate::error::ParseError;
 use crate::ipv4::{self, Ipv4};
+use crate::ipv6::{self, Fragment, Ipv6};
 use crate::parse::parse;
 use crate::plan::{AddressPlan, PlanError};
 use alloc::vec::Vec;
-use forebay_base::{Arena, Cold, Ecn, Kind, Packet};
+use forebay_base::{Arena, Cold, Ecn, IpVersion, Kind, Packet};
 
 /// The datagram that `pieces`, in order of their offsets, make up; the pieces end. Its IP header is
 /// that of the first piece with offset and MF cleared (RFC 791 section 3.2); it is CE if any piece
-/// is (RFC 3168 section 5.3).
+/// is (RFC 3168 section 5.3). With IPv6 the Fragment header stays, as that of an atomic fragment:
+/// its identification is that of the datagram.
 ///
 /// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs
-/// differ, or if the whole is longer than 65 535 bytes. Pieces cut from datagrams in this arena
+/// differ (IPv6: the protocol is that of the first one), or if the whole is longer than 65 535
+/// bytes. Pieces cut from datagrams in this arena
 /// count as their bytes. ([`Arena::reassemble`] joins those of one datagram without.)
 pub fn join(
     pieces: &mut Vec<Packet>,
@@ -38,29 +41,46 @@ fn joined_bytes(
     for piece in pieces {
         append_body(piece, plan, arena, &mut body)?;
     }
-    let body_len = body.len();
-    let header_len = ipv4::MIN_HEADER + head.ip_options.len().next_multiple_of(4);
-    if header_len + body_len > usize::from(u16::MAX) {
+    let header_len = usize::from(first.header_len());
+    if header_len + body.len() > usize::from(u16::MAX) {
         return Err(ParseError::Length);
     }
     let marked = pieces.iter().any(|piece| piece.ecn() == Ecn::Ce);
     let ecn = if marked { Ecn::Ce } else { first.ecn() };
+    let mut bytes = Vec::with_capacity(header_len + body.len());
+    let protocol = head.piece.ok_or(ParseError::Pieces)?.protocol;
+    if first.version() == IpVersion::V6 {
+        let ip = Ipv6 {
+            class: head.dscp << 2 | ecn as u8,
+            flow_label: head.flow_label,
+            next_header: ipv6::FRAGMENT,
+            hop_limit: first.ttl(),
+            ends: [plan.to_v6(first.src()), plan.to_v6(first.dst())],
+        };
+        let mut header = [0; ipv6::HEADER];
+        ip.write(ipv6::FRAGMENT_HEADER + body.len(), &mut header);
+        let (next_header, id) = (protocol, head.ip_id);
+        let fragment = Fragment { next_header, offset: 0, more: false, id };
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(&fragment.bytes());
+        bytes.append(&mut body);
+        return Ok(bytes);
+    }
     let address = |addr| plan.to_v4(addr).map_err(|PlanError(_)| ParseError::UnknownAddress);
     let ip = Ipv4 {
         tos: head.dscp << 2 | ecn as u8,
-        id: head.ip_id,
+        id: u16::try_from(head.ip_id).map_err(|_| ParseError::Pieces)?,
         reserved_flag: false,
         dont_fragment: first.dont_fragment(),
         more: false,
         offset: 0,
         ttl: first.ttl(),
-        protocol: head.piece.ok_or(ParseError::Pieces)?.protocol,
+        protocol,
         ends: [address(first.src())?, address(first.dst())?],
         options: head.ip_options.as_bytes(),
     };
     let mut header = [0; ipv4::MAX_HEADER];
-    let header_len = ip.write(body_len, &mut header);
-    let mut bytes = Vec::with_capacity(header_len + body_len);
+    let header_len = ip.write(body.len(), &mut header);
     bytes.extend_from_slice(&header[..header_len]);
     bytes.append(&mut body);
     Ok(bytes)
@@ -93,7 +113,9 @@ fn check_contiguous(pieces: &[Packet], arena: &Arena) -> Result<(), ParseError> 
     let identity = |piece: &Packet| -> Result<_, ParseError> {
         let cold = cold_of(piece, arena)?;
         let protocol = cold.piece.ok_or(ParseError::Pieces)?.protocol;
-        Ok((piece.src(), piece.dst(), protocol, cold.ip_id))
+        let version = piece.version();
+        let protocol = Some(protocol).filter(|_| version == IpVersion::V4);
+        Ok((version, piece.src(), piece.dst(), protocol, cold.ip_id))
     };
     let mut next = 0;
     for (at, packet) in pieces.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::emit::pattern_of;
 use crate::error::ParseError;
 use crate::ipv4::Ipv4;
-use crate::ipv6::Ipv6;
+use crate::ipv6::{self, Fragment, Ipv6};
 use crate::plan::{AddressPlan, Ends};
 use crate::tcp::{self, Tcp};
 use forebay_base::{Addr, Arena, Cold, Ecn, Endpoint, IpVersion, OptionList, Packet, Piece};
@@ -11,7 +11,8 @@ use forebay_base::{Addr, Arena, Cold, Ecn, Endpoint, IpVersion, OptionList, Pack
 /// The packet in `bytes`, which must hold exactly one, from the IP header on.
 ///
 /// * A whole TCP segment with a right checksum: `Kind::Tcp`.
-/// * An IPv4 fragment: `Kind::Piece`, known by its own bytes.
+/// * A fragment, of IPv6 with no other extension header before it: `Kind::Piece`, known by its own
+///   bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
 ///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.
 ///
@@ -34,7 +35,7 @@ struct Ip {
     class: u8,
     ttl: u8,
     dont_fragment: bool,
-    id: u16,
+    id: u32,
     flow_label: u32,
     options: OptionList,
     protocol: u8,
@@ -42,7 +43,10 @@ struct Ip {
 
 impl Ip {
     /// The packet with these fields; `made` holds the rest.
-    fn dress(&self, mut made: Packet) -> Packet {
+    fn dress(&self, mut made: Packet, arena: &mut Arena) -> Packet {
+        if self.version == IpVersion::V6 && !self.dont_fragment {
+            made.add_fragment_header(self.id, arena);
+        }
         made.set_ttl(self.ttl);
         made.set_ecn(Ecn::from_bits(self.class));
         made.set_dont_fragment(self.dont_fragment);
@@ -59,7 +63,7 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
         class: header.tos,
         ttl: header.ttl,
         dont_fragment: header.dont_fragment,
-        id: header.id,
+        id: header.id.into(),
         flow_label: 0,
         options: OptionList::from_bytes(header.options).expect("at most 40 bytes by its IHL"),
         protocol: header.protocol,
@@ -68,7 +72,7 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
         return Ok(opaque(&ip, bytes, visible_ports(header.protocol, payload), arena));
     }
     if header.more || header.offset != 0 {
-        return piece(&ip, &header, payload, arena);
+        return piece(&ip, (header.offset, header.more), payload, arena);
     }
     let ends = Ends::V4(header.ends);
     Ok(whole(&ip, &ends, bytes, payload, arena))
@@ -77,7 +81,7 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
 fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
     let (header, payload) = Ipv6::parse(bytes)?;
     let address = |at: usize| plan.from_v6(header.ends[at]).ok_or(ParseError::UnknownAddress);
-    let ip = Ip {
+    let mut ip = Ip {
         version: IpVersion::V6,
         addresses: (address(0)?, address(1)?),
         class: header.class,
@@ -88,7 +92,22 @@ fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
         options: OptionList::EMPTY,
         protocol: header.next_header,
     };
-    Ok(whole(&ip, &Ends::V6(header.ends), bytes, payload, arena))
+    let ends = Ends::V6(header.ends);
+    let fragment = if ip.protocol == ipv6::FRAGMENT { Fragment::parse(payload) } else { None };
+    let Some((fragment, behind)) = fragment else {
+        return Ok(whole(&ip, &ends, bytes, payload, arena));
+    };
+    let plain = ip;
+    ip = Ip { dont_fragment: false, id: fragment.id, protocol: fragment.next_header, ..ip };
+    if fragment.more || fragment.offset != 0 {
+        return piece(&ip, (fragment.offset, fragment.more), behind, arena);
+    }
+    // An atomic fragment (RFC 6946).
+    let segment = if ip.protocol == tcp::PROTOCOL { Tcp::parse(behind, &ends) } else { None };
+    Ok(match segment {
+        Some((tcp, payload)) => tcp_segment(&ip, &tcp, payload, arena),
+        None => opaque(&plain, bytes, visible_ports(ip.protocol, behind), arena),
+    })
 }
 
 /// A datagram that is no fragment.
@@ -105,7 +124,7 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
     let dst = Endpoint { addr: ip.addresses.1, port: tcp.ports.1 };
     let payload_len = u16::try_from(payload.len()).expect("part of a packet");
     let made = Packet::tcp(ip.version, src, dst, tcp.fields, payload_len);
-    let mut made = ip.dress(made);
+    let mut made = ip.dress(made, arena);
     let (pattern, seq) = pattern_of(&made, tcp.ports, tcp.fields.seq, tcp.fields.flags);
     let cold = Cold {
         dscp: ip.class >> 2,
@@ -131,32 +150,43 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
     made
 }
 
-fn piece(ip: &Ip, header: &Ipv4<'_>, body: &[u8], arena: &mut Arena) -> Result<Packet, ParseError> {
+fn piece(
+    ip: &Ip,
+    (offset, more): (u16, bool),
+    body: &[u8],
+    arena: &mut Arena,
+) -> Result<Packet, ParseError> {
+    let header_len = match ip.version {
+        IpVersion::V4 => crate::ipv4::MIN_HEADER,
+        IpVersion::V6 => ipv6::HEADER + ipv6::FRAGMENT_HEADER,
+    };
     // The datagram itself must fit into its length field (RFC 791), the largest being 65 535 with
-    // its header.
-    let datagram_len = crate::ipv4::MIN_HEADER + usize::from(header.offset) + body.len();
-    let len = u16::try_from(crate::ipv4::MIN_HEADER + body.len());
+    // its header. (RFC 8200 does not count the fixed header.)
+    let datagram_len = header_len + usize::from(offset) + body.len();
+    let len = u16::try_from(header_len + body.len());
     let (Ok(len), true) = (len, datagram_len <= usize::from(u16::MAX)) else {
         return Err(ParseError::Length);
     };
     let cold = Cold {
         dscp: ip.class >> 2,
         ip_id: ip.id,
-        piece: Some(Piece::from_outside(header.offset, header.more, header.protocol)),
+        flow_label: ip.flow_label,
+        piece: Some(Piece::from_outside(offset, more, ip.protocol)),
         body: Some(body.into()),
         ..Cold::default()
     };
-    let ports = if header.offset == 0 { visible_ports(header.protocol, body) } else { None };
+    let ports = if offset == 0 { visible_ports(ip.protocol, body) } else { None };
     let mut made = Packet::piece(ip.version, ip.addresses, len, ports, cold, arena);
     if !ip.options.is_empty() {
         made.set_ip_options(ip.options, arena).expect("IPv4 has options");
     }
-    Ok(ip.dress(made))
+    Ok(ip.dress(made, arena))
 }
 
 fn opaque(ip: &Ip, bytes: &[u8], ports: Option<(u16, u16)>, arena: &mut Arena) -> Packet {
     let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
-    ip.dress(Packet::opaque(ip.version, ip.addresses, ports, cold, arena))
+    let made = Packet::opaque(ip.version, ip.addresses, ports, cold, arena);
+    ip.dress(made, arena)
 }
 
 /// The ports, of a protocol that begins with them, if the bytes hold them.

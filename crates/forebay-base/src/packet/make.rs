@@ -68,8 +68,8 @@ impl Packet {
         packet
     }
 
-    /// An IPv4 fragment: `cold.piece` says which. `ports` are visible only if the piece holds them.
-    /// IPv6 fragments only come from outside, and stay opaque.
+    /// A fragment: `cold.piece` says which. `ports` are visible only if the piece holds them. An
+    /// IPv6 one has its Fragment header behind the IPv6 header, and no other extension header.
     pub fn piece(
         version: IpVersion,
         (src, dst): (Addr, Addr),
@@ -79,7 +79,6 @@ impl Packet {
         arena: &mut Arena,
     ) -> Packet {
         assert!(cold.piece.is_some(), "a piece needs Cold::piece");
-        assert_eq!(version, IpVersion::V4, "a piece is IPv4");
         let mut packet = Packet::blank(version, Kind::Piece, (src, dst), len);
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
@@ -109,11 +108,14 @@ impl Packet {
         let endpoint = |addr| Endpoint { addr, port: 0 };
         let mut packet =
             Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
-        let bits = (packet.small.bits() & V6) | ((kind as u8) << KIND_SHIFT);
+        let (header_len, whole) = match (version, kind) {
+            (IpVersion::V4, _) => (20, 0),
+            (IpVersion::V6, Kind::Piece) => (40 + 8, 0),
+            (IpVersion::V6, _) => (40, DONT_FRAGMENT),
+        };
+        let bits = (packet.small.bits() & V6) | ((kind as u8) << KIND_SHIFT) | whole;
         packet.small = packet.small.with_bits(bits);
-        packet.set_dont_fragment(false);
         packet.set_len(len);
-        let header_len = if version == IpVersion::V6 { 40 } else { 20 };
         packet.small = packet.small.with_header_len(header_len);
         packet
     }

@@ -24,6 +24,8 @@ use packed_fields::{
 pub const IPV4_HEADER_BYTES: u16 = 20;
 /// An IPv6 header, in bytes.
 pub const IPV6_HEADER_BYTES: u16 = 40;
+/// An IPv6 Fragment header (RFC 8200 section 4.5), in bytes.
+pub const FRAGMENT_HEADER_BYTES: u16 = 8;
 /// The time to live that hosts send with.
 pub const MAX_TTL: u8 = 64;
 
@@ -142,14 +144,15 @@ impl Packet {
     pub fn header_len(&self) -> u16 {
         self.small.header_len() as u16
     }
-    /// Length of the IP header with its options, in bytes.
+    /// Length of the IP header with its options or its Fragment header, in bytes.
     #[inline]
     pub fn ip_header_len(&self, arena: &Arena) -> u16 {
         let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
         match (self.kind(), self.version()) {
             (Kind::Piece | Kind::Opaque, _) => self.header_len(),
             (Kind::Tcp, IpVersion::V4) => IPV4_HEADER_BYTES + options.next_multiple_of(4),
-            (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES,
+            (Kind::Tcp, IpVersion::V6) if self.dont_fragment() => IPV6_HEADER_BYTES,
+            (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES,
         }
     }
     /// Bytes behind the header.
@@ -197,18 +200,36 @@ impl Packet {
             }
         }
     }
-    /// True if routers must not fragment it.
+    /// True if routers must not cut it. With IPv6, which has no such flag: it carries no Fragment
+    /// header. By RFC 8200 section 5 routers never cut IPv6; see [`cut_ipv6`](crate::cut_ipv6).
     #[inline]
     pub fn dont_fragment(&self) -> bool {
         self.small.bits() & DONT_FRAGMENT != 0
     }
     /// Allow or forbid fragmentation. A packet that may be fragmented needs an ID in its cold part.
-    /// IPv6 has no such flag: its routers never fragment (RFC 8200 section 5), so it cannot be
-    /// allowed.
+    /// IPv6 has no such flag, and is left as it is: see [`Packet::add_fragment_header`].
     pub fn set_dont_fragment(&mut self, df: bool) {
-        let df = df || self.version() == IpVersion::V6;
+        if self.version() == IpVersion::V4 {
+            self.set_flag(df);
+        }
+    }
+    fn set_flag(&mut self, df: bool) {
         let bits = self.small.bits() & !DONT_FRAGMENT;
         self.small = self.small.with_bits(if df { bits | DONT_FRAGMENT } else { bits });
+    }
+    /// Put a Fragment header with this identification into a TCP segment of IPv6, which then is an
+    /// atomic fragment (RFC 6946) and 8 bytes longer. With another version, and where there is one,
+    /// nothing changes. Panics if the packet becomes longer than 65 535 bytes.
+    pub fn add_fragment_header(&mut self, id: u32, arena: &mut Arena) {
+        if self.version() == IpVersion::V4 || self.kind() != Kind::Tcp || !self.dont_fragment() {
+            return;
+        }
+        self.set_flag(false);
+        self.cold_mut(arena).ip_id = id;
+        let len = self.wire_len().checked_add(FRAGMENT_HEADER_BYTES);
+        let header_len = self.header_len() + FRAGMENT_HEADER_BYTES;
+        self.small = self.small.with_header_len(header_len as u8);
+        self.set_len(len.expect("packet longer than 65535 bytes"));
     }
     /// Time to live.
     #[inline]

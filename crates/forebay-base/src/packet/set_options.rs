@@ -1,7 +1,7 @@
 //! Options of a packet in canonical form, and the header length that follows from them.
 
 use super::packed_fields::TIMESTAMPS;
-use super::{Kind, Packet};
+use super::{FRAGMENT_HEADER_BYTES, Kind, Packet};
 use crate::arena::{Arena, Handle};
 use crate::ids::IpVersion;
 use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
@@ -98,8 +98,11 @@ impl Packet {
     }
     fn fix_header_len(&mut self, arena: &Arena) {
         let cold = arena.cold(self.cold);
+        let has_fragment_header = self.version() == IpVersion::V6 && !self.dont_fragment();
+        let fragment_header = if has_fragment_header { FRAGMENT_HEADER_BYTES } else { 0 };
         let ip_options = cold.ip_options.len().next_multiple_of(4);
         let header_len = ip_options
+            + usize::from(fragment_header)
             + match self.kind() {
                 Kind::Tcp => tcp_header_len(
                     self.version(),

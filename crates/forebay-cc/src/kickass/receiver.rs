@@ -43,7 +43,7 @@ struct State {
     /// Codes from one to the next are no news: the router draws between them.
     neighbours_are_one: bool,
     /// Leading pieces by IP ID, the oldest at `oldest`.
-    waiting: [Option<(u16, Code)>; WAITING],
+    waiting: [Option<(u32, Code)>; WAITING],
     oldest: usize,
     least: Extreme,
     rtt: RoundTrip,
@@ -146,11 +146,11 @@ impl KickAssReceiver {
         };
     }
     /// A leading piece waits for the rest of its datagram.
-    fn wait(&mut self, id: u16, code: Code) {
+    fn wait(&mut self, id: u32, code: Code) {
         self.state.waiting[self.state.oldest] = Some((id, code));
         self.state.oldest = (self.state.oldest + 1) % WAITING;
     }
-    fn take_waiting(&mut self, id: u16) -> Option<Code> {
+    fn take_waiting(&mut self, id: u32) -> Option<Code> {
         let at = self.state.waiting.iter().position(|w| w.is_some_and(|(other, _)| other == id))?;
         self.state.waiting[at].take().map(|(_, code)| code)
     }
@@ -289,7 +289,7 @@ mod tests {
     fn report(receiver: &mut KickAssReceiver, now: Time) -> Option<Report> {
         Report::find(&filled(receiver, now))
     }
-    fn lead(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u16, u16)) {
+    fn lead(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u32, u16)) {
         let (wire_len, payload_bytes, ecn) = (bytes + 20, bytes, Ecn::NotEct);
         let (offset, more, dont_fragment, head) = (0, true, false, None);
         let piece =
@@ -297,7 +297,7 @@ mod tests {
         receiver.on_piece(now, &piece);
     }
     /// A datagram in two pieces.
-    fn cut(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u16, u16)) -> AckDemand {
+    fn cut(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u32, u16)) -> AckDemand {
         lead(receiver, now, (ip_id, bytes));
         receiver.on_datagram(now, &DatagramView { pieces: 2, ip_id, ..DATA })
     }

@@ -511,7 +511,29 @@ fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {
     tagged.told(fifteen());
     let stamp = tagged.send();
     let tag = Indicator::of_wire_len(606).unwrap().tag(1, 2);
-    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag)));
+    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag.into())));
+}
+
+/// With IPv6 a Fragment header stands for what DF says in IPv4. A retransmission keeps its length,
+/// and has none; P counts 40 bytes of IP.
+#[test]
+fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
+    let (v6, mut flow) = (IpVersion::V6, Flow::fresh(Params::default(), 10));
+    let next = NextPacket { version: v6, ..next_packet() };
+    assert_eq!(flow.kickass.packet_bytes(), MSS + 40);
+    flow.kickass.stamp(NOW, &NextPacket { syn: true, payload_bytes: 0, ..next });
+    assert_eq!(flow.kickass.packet_bytes(), MSS + 60);
+    flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(true)));
+    let stamp = flow.send_next(next);
+    assert!(stamp.has_fragment_header(v6) && !stamp.has_fragment_header(IpVersion::V4));
+    let again = flow.send_next(NextPacket { retransmission: true, ..next });
+    assert_eq!(again, Stamp::default());
+    assert!(!again.has_fragment_header(v6));
+    flow.told(fifteen());
+    let indicator = flow.send_next(next);
+    let said = Indicator::of_wire_len(indicator.max_wire_len.unwrap()).unwrap();
+    assert_eq!(indicator.ip_id, Some(0x4B41_0000 | u32::from(said.tag(1, 2))));
+    assert!(indicator.has_fragment_header(v6));
 }
 
 /// A packet each ms, 100 ms a round trip: 8 of 100 may be cut, 12.5 ms apart; 2 in TCP mode.

@@ -51,7 +51,7 @@ impl<D: Driver> Fabric<D> {
         body[..TCP_HEADER_BYTES].copy_from_slice(&tcp_header(src, dst, seq));
         let piece = Piece::from_outside(0, true, TCP_PROTOCOL);
         let cold = Cold {
-            ip_id: random(5) as u16,
+            ip_id: (random(5) as u16).into(),
             piece: Some(piece),
             body: Some(body.into()),
             ..Cold::default()

@@ -2,7 +2,9 @@
 
 use super::{Host, HostContext};
 use crate::workload::index_of;
-use forebay_base::{Arena, DropReason, Endpoint, IpVersion, Kind, Packet, Piece, SocketId};
+use forebay_base::{
+    Arena, DropReason, Endpoint, IPV6_HEADER_BYTES, IpVersion, Kind, Packet, Piece, SocketId,
+};
 use forebay_cc::{PieceView, TcpHead};
 
 const TCP_PROTOCOL: u8 = 6;
@@ -217,11 +219,15 @@ fn end_foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     end_delivered(packet, pieces, cx);
 }
 
-/// The IP protocol of an opaque packet: byte 9 of an IPv4 header, the next header of an IPv6 one.
+/// The IP protocol of an opaque packet: byte 9 of an IPv4 header, the next header of an IPv6 one or
+/// of the Fragment header behind it.
 fn opaque_protocol(packet: &Packet, arena: &Arena) -> Option<u8> {
+    const FRAGMENT_HEADER: u8 = 44; // RFC 8200 section 4.5
+    let bytes = packet.cold_part(arena)?.body.as_ref()?;
     let at = match packet.version() {
         IpVersion::V4 => 9,
+        IpVersion::V6 if bytes.get(6) == Some(&FRAGMENT_HEADER) => usize::from(IPV6_HEADER_BYTES),
         IpVersion::V6 => 6,
     };
-    packet.cold_part(arena)?.body.as_ref()?.get(at).copied()
+    bytes.get(at).copied()
 }

@@ -113,6 +113,15 @@ impl Middlebox {
         drops: &mut DropLog,
     ) -> Passed {
         match packet.kind() {
+            // Who drops what has a Fragment header does not look whether it is one of several.
+            Kind::Tcp
+                if self.spec.fragments == Fragments::Drop
+                    && packet.version() == IpVersion::V6
+                    && !packet.dont_fragment() =>
+            {
+                drops.record(packet, DropReason::Middlebox, arena);
+                Passed::Nothing
+            }
             Kind::Tcp => {
                 self.change(&mut packet, arena);
                 Passed::One(packet)

@@ -1,5 +1,6 @@
 //! Parameters of the port.
 
+use super::cut::Ipv6;
 use super::fallback::Fallback;
 use super::rtt::RttAverage;
 use crate::rate_control::RateParams;
@@ -26,8 +27,10 @@ pub struct KickAssPortParams {
     /// How R becomes a code.
     pub rounding: Rounding,
     /// The shortest whole packet that is cut, in bytes, [`KickAssPortParams::LEAST_CUT_BYTES`] or
-    /// more (paper: 1500).
+    /// more (paper: 1500). Of IPv6 none below 612 bytes is.
     pub least_bytes: u16,
+    /// Which packets of IPv6 are cut.
+    pub ipv6: Ipv6,
     /// Count on arrival what cutting adds. Without it a queue stands.
     pub count_cuts: bool,
     /// How d follows from indicators.
@@ -54,6 +57,7 @@ impl KickAssPortParams {
             control: RateParams { initial_rtt: Span::from_millis(100), ..RateParams::xcp() },
             rounding: Rounding::Floor,
             least_bytes: 1500,
+            ipv6: Ipv6::Insert,
             count_cuts: true,
             rtt_average: RttAverage::Moving,
             tagged: false,
@@ -63,16 +67,23 @@ impl KickAssPortParams {
         }
     }
     /// What was measured to be better: dither that routers share, the middle of tagged round-trip
-    /// times, the hardened fallback, which tells senders so. Senders must tag their indicators.
+    /// times, the hardened fallback, which tells senders so. Senders must tag their indicators. Of
+    /// IPv6 only what senders let it cut.
     pub const fn recommended() -> KickAssPortParams {
         KickAssPortParams {
             rounding: Rounding::Shared,
+            ipv6: Ipv6::Header,
             rtt_average: RttAverage::Trimmed,
             tagged: true,
             fallback: Fallback::Hardened,
             explicit_tcp: true,
             ..KickAssPortParams::paper()
         }
+    }
+    /// What decides which packets are cut.
+    #[inline]
+    pub(super) fn may_cut(&self) -> (u16, Ipv6) {
+        (self.least_bytes, self.ipv6)
     }
     /// Errors with name and range, in words, of a parameter that is outside it.
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {

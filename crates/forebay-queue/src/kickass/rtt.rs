@@ -24,16 +24,24 @@ pub enum RttAverage {
 }
 
 /// What `packet` says of a round-trip time: all that have DF and the right length, or only those
-/// that carry the tag.
+/// that carry the tag. With IPv6 the tag is in a Fragment header.
 ///
 /// Hosts tag with the addresses as machines have them, which stand for those on the wire one by
 /// one.
 pub(super) fn indicator(packet: &Packet, tagged: bool, arena: &Arena) -> Option<Indicator> {
     let indicator = Indicator::of_wire_len(packet.wire_len())?;
-    let is_one = packet.dont_fragment()
-        && packet.version() == IpVersion::V4
-        && packet.kind() != Kind::Piece
-        && (!tagged || cut::ip_id(packet, arena) == indicator.tag(packet.src().0, packet.dst().0));
+    if packet.kind() == Kind::Piece {
+        return None;
+    }
+    let tag = indicator.tag(packet.src().0, packet.dst().0);
+    let is_one = match packet.version() {
+        IpVersion::V4 if !packet.dont_fragment() => false,
+        _ if !tagged => true,
+        IpVersion::V4 => cut::ip_id(packet, arena) == u32::from(tag),
+        IpVersion::V6 => {
+            !packet.dont_fragment() && cut::ip_id(packet, arena) == Indicator::tag_v6(tag)
+        }
+    };
     is_one.then_some(indicator)
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use forebay_base::{
     Addr, Cold, DropLog, Endpoint, IpVersion, Kind, Piece, Stream, TcpFields, TcpFlags,
 };
+use forebay_signal::kickass::Indicator;
 
 const C: Rate = Rate::mbps(150);
 const MS: Span = Span::from_millis(1);
@@ -21,7 +22,7 @@ fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
     let ends = (end(flow, 5000), end(900, 80));
     let mut packet = Packet::tcp(IpVersion::V4, ends.0, ends.1, fields, bytes - 40);
     packet.set_dont_fragment(false);
-    packet.cold_mut(arena).ip_id = number;
+    packet.cold_mut(arena).ip_id = number.into();
     packet
 }
 
@@ -85,7 +86,7 @@ fn shape(packets: &[Packet], arena: &Arena) -> Vec<(u16, u16, bool)> {
     let of = |packet: &Packet| {
         let piece = packet.cold_part(arena).and_then(|cold| cold.piece);
         let (offset, more) = piece.map_or((0, false), |piece| (piece.offset, piece.more));
-        (offset, packet.wire_len() - 20, more)
+        (offset, packet.wire_len() - packet.ip_header_len(arena), more)
     };
     packets.iter().map(of).collect()
 }
@@ -207,6 +208,90 @@ fn packets_that_are_too_short_for_the_code_do_not_come_whole() {
         let out = port.leave(packet, arena);
         assert_eq!(shape(&out, arena)[0], (0, lead, true), "{bytes} bytes");
     }
+}
+
+/// A full segment of IPv6, or one of another length, with a Fragment header or without.
+fn segment_v6(bytes: u16, has_header: bool, arena: &mut Arena) -> Packet {
+    let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
+    let header = if has_header { 68 } else { 60 };
+    let fields = TcpFields::default();
+    let mut packet = Packet::tcp(IpVersion::V6, end(1), end(2), fields, bytes - header);
+    if has_header {
+        packet.add_fragment_header(0xabcd_0001, arena);
+    }
+    packet
+}
+
+/// By hand: of 1500 bytes 40 are of IPv6 and 8 of the Fragment header. 1452 are left, of which the
+/// leading piece can have 1448 (code 181) at most; of 1280 bytes 1224 (code 153). `None`: it passes
+/// as it came.
+#[test]
+fn what_is_cut_of_ipv6() {
+    let arena = &mut Arena::default();
+    let lead = |ipv6: Ipv6, bps: f64, packet: (u16, bool), arena: &mut Arena| {
+        let params = KickAssPortParams { ipv6, least_bytes: 1280, ..KickAssPortParams::paper() };
+        let mut port = Port::new(params);
+        port.say_bps(bps);
+        let out = port.leave(segment_v6(packet.0, packet.1, arena), arena);
+        let carried: u16 = out.iter().map(Packet::wire_len).sum();
+        let lead = (out.len() == 2).then(|| (shape(&out, arena)[0].1, carried - packet.0));
+        out.into_iter().for_each(|packet| arena.free(packet));
+        lead
+    };
+    let mut of = |ipv6, bps, packet| lead(ipv6, bps, packet, arena);
+    for (bps, bytes) in [(121e3, 24), (15e6, 640), (8.2e9, 1448), (9.9e9, 1448)] {
+        assert_eq!(of(Ipv6::Header, bps, (1500, true)), Some((bytes, 48)), "{bps}");
+        assert_eq!(of(Ipv6::Insert, bps, (1500, true)), Some((bytes, 48)), "{bps}");
+        assert_eq!(of(Ipv6::Insert, bps, (1500, false)), Some((bytes.min(1448), 56)), "{bps}");
+        assert_eq!(of(Ipv6::Header, bps, (1500, false)), None);
+        assert_eq!(of(Ipv6::Pass, bps, (1500, true)), None);
+    }
+    assert_eq!(of(Ipv6::Header, 9.9e9, (1280, true)), Some((1224, 48)));
+    assert_eq!(of(Ipv6::Header, 9.9e9, (1279, true)), None, "least_bytes");
+    assert_eq!(Code::MAX_V6.lead_bytes(), 1448);
+    assert_eq!(Code::MAX_V6.rate().bps() / 1_000_000, 8144, "12.4392 exp(1448 / 128) x 8000");
+    // A second router lowers the rate, of a leading piece of any length.
+    let ports = [(100e6, Ipv6::Insert), (15e6, Ipv6::Header), (30e6, Ipv6::Insert)];
+    let mut pieces = alloc::vec![segment_v6(1500, false, arena)];
+    for (bps, ipv6) in ports {
+        let mut port = Port::new(KickAssPortParams { ipv6, ..KickAssPortParams::paper() });
+        port.say_bps(bps);
+        pieces = pieces.into_iter().flat_map(|piece| port.leave(piece, arena)).collect();
+    }
+    let expected = [(0, 640, true), (640, 240, true), (880, 580, false)];
+    assert_eq!(shape(&pieces, arena), expected);
+    let id = |piece: &Packet| piece.cold_part(arena).unwrap().ip_id;
+    assert!(pieces.iter().all(|piece| id(piece) == id(&pieces[0])));
+    pieces.into_iter().for_each(|packet| arena.free(packet));
+    assert_eq!(arena.live(), 0);
+}
+
+/// An indicator of IPv6 says its tag in a Fragment header, and is not cut, however short packets
+/// may be. Without tags its length is enough.
+#[test]
+fn indicators_of_ipv6_carry_the_tag_in_a_fragment_header() {
+    let arena = &mut Arena::default();
+    let indicator = Indicator::of_wire_len(609).unwrap(); // 512 to 1023 ms
+    let tag = Indicator::tag_v6(indicator.tag(1, 2));
+    let mut port =
+        Port::new(KickAssPortParams { least_bytes: 100, ..KickAssPortParams::recommended() });
+    let mut learns = |id: Option<u32>, tagged: bool| {
+        port.scheme.params.tagged = tagged;
+        let before = port.scheme.rtt.mean_s();
+        let mut packet = segment_v6(if id.is_some() { 601 } else { 609 }, false, arena);
+        if let Some(id) = id {
+            packet.add_fragment_header(id, arena);
+        }
+        port.arrive(&mut packet, arena);
+        let out = port.leave(packet, arena);
+        assert_eq!(out.len(), 1);
+        out.into_iter().for_each(|packet| arena.free(packet));
+        port.scheme.rtt.mean_s() != before
+    };
+    assert!(learns(Some(tag), true));
+    assert!(!learns(Some(tag ^ 1), true) && !learns(Some(tag & 0xffff), true));
+    assert!(!learns(None, true) && learns(None, false) && learns(Some(1), false));
+    assert_eq!(arena.live(), 0);
 }
 
 /// Two routers that lower the rate make three pieces, which are the datagram.
@@ -373,7 +458,7 @@ fn of_each_flow_so_many_packets_are_cut_in_a_round_trip() {
 fn indicators_are_packets_with_df_and_the_tag_if_it_is_asked_for() {
     let arena = &mut Arena::default();
     let indicator = |ms: u64, tag: bool, df: bool, arena: &mut Arena| {
-        let says = forebay_signal::kickass::Indicator::of_rtt(MS * ms);
+        let says = Indicator::of_rtt(MS * ms);
         let id = if tag { says.tag(1, 900) } else { 3 };
         let mut packet = segment(1, id, says.wire_len(), arena);
         packet.set_dont_fragment(df);
@@ -510,7 +595,7 @@ fn a_whole_port_gives_the_pieces_one_behind_the_other() {
     packets.into_iter().for_each(|packet| port.enqueue(packet, &mut cx).unwrap());
     let out: Vec<Packet> = core::iter::from_fn(|| port.dequeue(&mut cx)).collect();
     let id = |packet: &Packet| packet.cold_part(&arena).unwrap().ip_id;
-    let ids: Vec<u16> = out.iter().map(id).collect();
+    let ids: Vec<u32> = out.iter().map(id).collect();
     assert_eq!((ids, split), (alloc::vec![0, 0, 1, 1], 2));
     let one = [(0, 640, true), (640, 840, false)];
     assert_eq!(shape(&out, &arena), [one, one].concat());

@@ -17,7 +17,7 @@ fn segment(flow: u32, number: u16, bytes: u16, arena: &mut Arena) -> Packet {
     let ends = (end(flow, 5000), end(900, 80));
     let mut packet = Packet::tcp(IpVersion::V4, ends.0, ends.1, TcpFields::default(), bytes - 40);
     packet.set_dont_fragment(false);
-    packet.cold_mut(arena).ip_id = number;
+    packet.cold_mut(arena).ip_id = number.into();
     packet
 }
 

@@ -3,7 +3,7 @@
 use super::{Kind, Line, Made, Make, Over};
 use crate::protocol::Bundle;
 use crate::{Problem, Scenario, inrpp, kickass, rcp};
-use forebay_base::{NodeId, ParamError, Rate};
+use forebay_base::{IpVersion, NodeId, ParamError, Rate};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;
 use forebay_queue::{
@@ -34,7 +34,7 @@ pub enum Schemes {}
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SchemeTraits {
     /// On which links it can do its work; None: on all.
-    pub(crate) carries: Option<fn(&SchemeSpec) -> Carries>,
+    pub(crate) carries: Option<fn(&SchemeSpec, IpVersion) -> Carries>,
 }
 
 impl SchemeTraits {

@@ -137,6 +137,7 @@ fn builtin_scenarios_have_those_of_their_presets() {
         ("bbr/startup-loss-app-limited", 2 * (1_250_000 + 4 * 1_250_000)),
         ("bbr/startup-plateau", 2 * (500_000 + 4 * 500_000)),
         ("kickass/edge", 2 * (750_000 + 1_500_000)),
+        ("kickass/ipv6", 2 * (1_875_000 + 1_500_000)),
         ("kickass/joins", 2 * (1_875_000 + 1_500_000)),
         ("kickass/legacy-bottleneck", 2 * (1_875_000 + 2 * 1_500_000)),
         ("kickass/overhead", 2 * (1_250_000 + 1_500_000)),

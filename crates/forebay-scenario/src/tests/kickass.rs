@@ -3,7 +3,7 @@
 use super::*;
 use forebay_net::SchemeSpec;
 use forebay_queue::KickAssPortParams;
-use forebay_queue::kickass::{Fallback, Rounding, RttAverage};
+use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 
 fn set(set: &[&str]) -> Scenario {
     let scenario = parse_with(SMALL, set).unwrap_or_else(|error| panic!("{error}"));
@@ -45,6 +45,7 @@ fn every_key_reaches_the_port() {
         "kickass.initial_share=1",
         "kickass.rounding=shared",
         "kickass.least_bytes=1400",
+        "kickass.ipv6=insert",
         "kickass.count_cuts=false",
         "kickass.rtt_average=trimmed",
         "kickass.tagged=true",
@@ -64,7 +65,7 @@ fn every_key_reaches_the_port() {
     assert_eq!((all.rounding, all.least_bytes, all.count_cuts), (Rounding::Shared, 1400, false));
     assert_eq!((all.rtt_average, all.tagged), (RttAverage::Trimmed, true));
     assert_eq!((all.fallback, all.explicit_tcp), (Fallback::Hardened, true));
-    assert_eq!(all.cuts_per_rtt, 8);
+    assert_eq!((all.cuts_per_rtt, all.ipv6), (8, Ipv6::Insert));
     let one = ports[0].expect("a router");
     assert_eq!((one.rounding, one.control.beta, one.tagged), (Rounding::Dither, 0.4, true));
 }
@@ -115,6 +116,11 @@ fn wrong_parameters() {
             "--set:1:22: kickass.cuts_per_rtt: `-1` is out of range: expected an integer \
              from 0 to 4294967295",
         ),
+        (
+            "ipv6=6",
+            "--set:1:14: kickass.ipv6: expected one of \"pass\", \"header\", \"insert\", found an \
+             integer (6)",
+        ),
         ("dither=true", "--set:1:9: kickass: unknown key `dither`"),
     ];
     for (key, expected) in cases {
@@ -145,6 +151,17 @@ fn links_for_which_there_are_no_codes() {
         "--set:1:28: links[0].mtu_bytes: `1400` is out of range: expected at least 1500 bytes for \
          ports of Kick-Ass: no shorter packet is cut (least_bytes)"
     );
+    // With IPv6 8.1 Gbit/s are the most that a packet of 1500 bytes can say.
+    let fast = ["ip_version=6", "tcp.mss_bytes=1400", "links.left-right.rate=8.2Gbit/s"];
+    assert_eq!(
+        refused(&fast),
+        "--set:1:23: links[0].rate: `8200Mbit/s` is out of range: expected 120kbit/s to \
+         8100Mbit/s for ports of Kick-Ass"
+    );
+    for ipv6 in ["kickass.ipv6=pass", "ip_version=4"] {
+        let keys = [&["link_defaults.port=kickass"], &fast[..], &[ipv6]].concat();
+        assert!(parse_with(SMALL, &keys).is_ok(), "{ipv6}");
+    }
     // A port for such a link, or none.
     let small = ["links.left-right.mtu_bytes=1400", "tcp.mss_bytes=1300"];
     for other in ["kickass.least_bytes=1400", "links.left-right.port=none"] {

@@ -31,6 +31,9 @@ fn hosts_are_as_the_scenario_says_and_as_they_say_themselves() {
         "hosts.d.reassembly.max_distance=0",
     ];
     assert_eq!(limits(&keys), [second, second, own]);
+    // RFC 8200 section 4.5 and net.ipv6.ip6frag_time.
+    let minute = ReassemblyLimits { timeout: Span::from_secs(60), ..LINUX };
+    assert_eq!(limits(&["ip_version=6", "tcp.mss_bytes=1400"]), [minute; 3]);
 }
 
 #[test]

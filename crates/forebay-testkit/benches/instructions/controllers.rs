@@ -6,7 +6,7 @@
 
 use crate::harness::{Bench, counted_section};
 use crate::packets::MSS;
-use forebay_base::{Addr, Ecn, OptionList, Rate, Rng, Span, Stream, Time};
+use forebay_base::{Addr, Ecn, IpVersion, OptionList, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AnyController, AnyFeedback, Congestion, CongestionCause, Controller, DatagramView,
     Delivered, Feedback, Init, NextPacket, RateSample, Recovered, RttView, Sent, Spec, TABLE, Tag,
@@ -91,6 +91,7 @@ impl Flow {
             reply: false,
             retransmission: false,
             payload_bytes: bytes,
+            version: IpVersion::V4,
             src: Addr(0),
             dst: Addr(1),
         };

@@ -29,7 +29,7 @@ pub fn data(number: u32) -> Packet {
 pub fn cuttable(number: u32, arena: &mut Arena) -> Packet {
     let mut packet = data(number);
     packet.set_dont_fragment(false);
-    packet.cold_mut(arena).ip_id = number as u16;
+    packet.cold_mut(arena).ip_id = (number as u16).into();
     packet
 }
 

@@ -5,6 +5,7 @@ use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::{Choice, Cx, Path};
 use crate::options::{TIMESTAMP_BYTES, mptcp};
 use forebay_base::{Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFlags, narrow};
+use forebay_cc::StampedIp;
 
 impl Path {
     /// Make the packet, and note that it was sent.
@@ -26,7 +27,7 @@ impl Path {
             self.handshake.on_syn_sent();
         }
         let segment = *self.sender.board().get(index);
-        let ip = (stamp.dont_fragment, stamp.ip_id);
+        let ip = stamp.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, (&segment, index), again);
         packet
@@ -39,7 +40,7 @@ impl Path {
         arena: &mut Arena,
         s: &Segment,
         options: &mut Option<OptionList>,
-        ip: (Option<bool>, Option<u16>),
+        ip: StampedIp,
     ) -> Packet {
         let Path { handshake, receiver, recovery, sender, .. } = self;
         let syn = s.is(SYN);
@@ -95,22 +96,25 @@ impl Path {
 
     /// Clear DF where routers may cut the packet. The host gives it the identification that this
     /// needs: identifications are the host's, not the path's (RFC 6864 section 4). With DF set, the
-    /// one that the controller wants. Nothing of this in IPv6.
+    /// one that the controller wants. With IPv6 a Fragment header is put in where the controller
+    /// wants it, and only there.
     #[inline]
     pub(super) fn fragmentable(
         &self,
         cx: &Cx<'_>,
         packet: &mut Packet,
         arena: &mut Arena,
-        (dont_fragment, ip_id): (Option<bool>, Option<u16>),
+        ip: StampedIp,
     ) {
-        if self.handshake.version() == IpVersion::V6 {
-            return;
-        }
-        if !dont_fragment.unwrap_or(cx.config.dont_fragment) {
+        let version = self.handshake.version();
+        if version == IpVersion::V6 {
+            if ip.has_fragment_header(version) {
+                packet.add_fragment_header(ip.ip_id.unwrap_or(0), arena);
+            }
+        } else if !ip.dont_fragment.unwrap_or(cx.config.dont_fragment) {
             packet.set_dont_fragment(false);
-        } else if let Some(ip_id) = ip_id {
-            packet.cold_mut(arena).ip_id = ip_id;
+        } else if let Some(ip_id) = ip.ip_id {
+            packet.cold_mut(arena).ip_id = ip_id & 0xffff;
         }
     }
 
@@ -150,7 +154,7 @@ impl Path {
         cx.counters.acks += 1;
         let mut packet = self.packet(cx, self.sender.nxt(), flags, 0);
         attach(&mut packet, &options, arena);
-        self.fragmentable(cx, &mut packet, arena, (None, None));
+        self.fragmentable(cx, &mut packet, arena, StampedIp::default());
         packet
     }
 

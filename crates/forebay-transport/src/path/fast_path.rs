@@ -20,7 +20,7 @@ use crate::surface::{Counters, PathSetup};
 use forebay_base::{
     Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind,
 };
-use forebay_cc::{AnyFeedback, Controller, Limits};
+use forebay_cc::{AnyFeedback, Controller, Limits, StampedIp};
 
 /// What [`Path::poll_fast`] does.
 enum NextStep {
@@ -263,7 +263,7 @@ impl Path {
             if self.receiver.has_feedback() {
                 attach(&mut packet, &self.ack_options(cx), arena);
             }
-            self.fragmentable(cx, &mut packet, arena, (None, None));
+            self.fragmentable(cx, &mut packet, arena, StampedIp::default());
             self.lower_deadline();
         }
         packet
@@ -302,10 +302,10 @@ impl Path {
         self.record_new_data(cx.now, len, cx.counters);
         let mut packet = self.fast_packet(cx.now, start, len);
         attach(&mut packet, &options, arena);
+        self.fragmentable(cx, &mut packet, arena, ip); // which may lengthen it
         if let Some(rate) = pacing {
             self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
         }
-        self.fragmentable(cx, &mut packet, arena, ip);
         self.fast.renew_send_limit(&self.sender);
         packet
     }
@@ -333,20 +333,16 @@ impl Path {
     /// What the controller writes on a full segment from `start` on: the payload that this leaves
     /// room for, the options, its wishes for DF and IP ID.
     #[inline]
-    fn stamp_fast(
-        &mut self,
-        cx: &Cx<'_>,
-        start: u64,
-    ) -> (u16, Option<OptionList>, (Option<bool>, Option<u16>)) {
+    fn stamp_fast(&mut self, cx: &Cx<'_>, start: u64) -> (u16, Option<OptionList>, StampedIp) {
         let Path { sender, handshake, .. } = self;
         let (mss, mut options) = (sender.mss(), None);
         if !sender.stamps() {
-            return (mss as u16, None, (None, None));
+            return (mss as u16, None, StampedIp::default());
         }
         let stamp = sender.stamp(cx.now, mss, (false, false), handshake);
         let header = (handshake.version(), handshake.stamps(cx.config));
         let len = sender.fit(header, &mut options, &stamp, (start, mss), false);
-        (len as u16, options, (stamp.dont_fragment, stamp.ip_id))
+        (len as u16, options, stamp.ip())
     }
 
     /// True if the fast path is open and this is a segment that it expects next, as far as flags

@@ -18,7 +18,7 @@ pub(crate) struct Incoming {
     /// Packets that its datagram came in.
     pub pieces: u16,
     pub dont_fragment: bool,
-    pub ip_id: u16,
+    pub ip_id: u32,
 }
 
 /// What the connection needs to know of it.

@@ -115,9 +115,14 @@ fn what_is_no_plain_segment_is_opaque() {
     opaque(&v4(1, DF, 1, &[], &udp), None);
     opaque(&v4(0, DF, 17, &[], &udp[..3]), None);
     opaque(&v6(17, &udp), Some((12345, 53)));
-    // A hop-by-hop header before TCP, and a fragment header: not looked into.
+    // A hop-by-hop header before TCP: not looked into. A Fragment header with a bit set that a
+    // sender leaves clear (RFC 8200 section 4.5), one that ends within it, and an atomic fragment
+    // (RFC 6946) of something else than TCP.
     opaque(&v6(0, &[&[6, 0, 1, 4, 0, 0, 0, 0], &tcp(0, 0, &[])[..]].concat()), None);
-    opaque(&v6(44, &[&[6, 0, 0, 1, 0, 0, 0, 9], &tcp(0, 0, &[])[..]].concat()), None);
+    opaque(&v6(44, &[&[6, 1, 0, 1, 0, 0, 0, 9], &tcp(0, 0, &[])[..]].concat()), None);
+    opaque(&v6(44, &[&[6, 0, 0, 3, 0, 0, 0, 9], &tcp(0, 0, &[])[..]].concat()), None);
+    opaque(&v6(44, &[6, 0, 0, 0, 0, 0, 0]), None);
+    opaque(&v6(44, &[&[17, 0, 0, 0, 0, 0, 0, 9], &udp[..]].concat()), Some((12345, 53)));
     // The flag that must be zero, and fragments with it.
     opaque(&v4(0, [0x80, 0], 6, &[], &tcp(0, 0, &[])), Some((1000, 80)));
     // A wrong checksum, a header of 16 bytes, a header longer than the segment, half a header.

@@ -2,7 +2,7 @@
 //! datagram again.
 
 use crate::make::*;
-use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, cut_ipv4};
+use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, cut_ipv4, cut_ipv6};
 use forebay_wire::{AddressPlan, ParseError, emit, join};
 
 fn fragmentable(payload: u16, arena: &mut Arena) -> Packet {
@@ -62,7 +62,7 @@ fn split_emit_parse_and_join_give_the_datagram_back() {
         let mut pieces = vec![whole];
         for _ in 0..1 + rng.below(4) {
             let payload = 8 * (1 + rng.below(180)) as u16;
-            match cut_ipv4(pieces.pop().unwrap(), payload, &mut arena) {
+            match cut(pieces.pop().unwrap(), payload, &mut arena) {
                 Ok((first, second)) => pieces.extend([first, second]),
                 Err(uncut) => pieces.push(uncut.packet),
             }
@@ -80,6 +80,45 @@ fn split_emit_parse_and_join_give_the_datagram_back() {
         arena.free(original);
     }
     assert!(joined > 1500, "{joined}");
+    assert_eq!(arena.live(), 0);
+}
+
+/// RFC 8200 section 4.5, by hand: 1000 bytes of payload and 32 of TCP behind the Fragment header of
+/// an atomic fragment, cut behind 24 and behind 400, and the piece in front cut again.
+#[test]
+fn pieces_of_ipv6_have_the_fragment_header_of_rfc_8200() {
+    let (mut arena, plan) = (Arena::default(), AddressPlan::default());
+    let fields = TcpFields { seq: 5, timestamps: Some((3, 4)), ..TcpFields::default() };
+    let mut whole = Packet::tcp(IpVersion::V6, end(1, 1000), end(2, 80), fields, 1000);
+    assert!(whole.dont_fragment());
+    whole.add_fragment_header(0x0102_0304, &mut arena);
+    assert_eq!((whole.wire_len(), whole.payload_len()), (40 + 8 + 32 + 1000, 1000));
+    let original = arena.duplicate(&whole);
+    let datagram = bytes_of(&whole, &arena);
+    assert_eq!((datagram[6], &datagram[40..48]), (44, &[6, 0, 0, 0, 1, 2, 3, 4][..]));
+    let again = parsed(&datagram, &mut arena);
+    assert_same(&original, &again, &arena);
+    let (lead, tail) = cut_ipv6(whole, 400, None, &mut arena).unwrap();
+    let (lead, middle) = cut_ipv6(lead, 24, None, &mut arena).unwrap();
+    let mut pieces = vec![lead, middle, tail];
+    // Offset in units of 8 bytes in the upper 13 bits, M in the lowest one.
+    let places = [[0, 1], [0, 25], [1, 144]]; // 0 | 1, 24 | 1, 400 | 0
+    let lengths = [24, 376, 632];
+    for ((piece, place), len) in pieces.iter().zip(places).zip(lengths) {
+        let bytes = bytes_of(piece, &arena);
+        assert_eq!(bytes[4..8], [((8 + len) >> 8) as u8, (8 + len) as u8, 44, 64]);
+        assert_eq!(bytes[40..48], [6, 0, place[0], place[1], 1, 2, 3, 4]);
+        assert_eq!((bytes.len(), piece.ip_header_len(&arena)), (48 + len, 48));
+        assert_eq!(bytes[..4], datagram[..4]);
+    }
+    // The next header of a piece that is not the first counts for nothing.
+    let mut third = bytes_of(&pieces[2], &arena);
+    third[40] = 17;
+    arena.free(pieces.pop().unwrap());
+    pieces.push(parsed(&third, &mut arena));
+    let joined = join(&mut pieces, &plan, &mut arena).unwrap();
+    assert_eq!(bytes_of(&joined, &arena), datagram);
+    [original, again, joined].into_iter().for_each(|packet| arena.free(packet));
     assert_eq!(arena.live(), 0);
 }
 

@@ -2,7 +2,7 @@
 
 use forebay_base::{
     Addr, Arena, Cold, Ecn, Endpoint, IpVersion, Kind, OptionList, Packet, Piece, Rng, Stream,
-    TcpFields, TcpFlags, cut_ipv4,
+    TcpFields, TcpFlags, Uncut, cut_ipv4, cut_ipv6,
 };
 use forebay_wire::{AddressPlan, emit, parse};
 
@@ -118,11 +118,22 @@ pub fn random_segment(rng: &mut Rng, arena: &mut Arena) -> Packet {
         cold.tcp_reserved = rng.below(16) as u8;
         cold.body = body;
         match version {
-            IpVersion::V4 => cold.ip_id = rng.next_u64() as u16,
+            IpVersion::V4 => cold.ip_id = rng.next_u64() as u32 >> 16,
             IpVersion::V6 => cold.flow_label = rng.below(1 << 20) as u32,
         }
     }
+    if rng.chance(0.4) {
+        packet.add_fragment_header(rng.next_u64() as u32, arena);
+    }
     packet
+}
+
+/// Cut a packet of either version.
+pub fn cut(packet: Packet, payload: u16, arena: &mut Arena) -> Result<(Packet, Packet), Uncut> {
+    match packet.version() {
+        IpVersion::V4 => cut_ipv4(packet, payload, arena),
+        IpVersion::V6 => cut_ipv6(packet, payload, None, arena),
+    }
 }
 
 /// A piece cut from a segment, or of a piece cut from one; the other piece is freed.
@@ -133,7 +144,7 @@ pub fn random_typed_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
         let mut packet = whole;
         for _ in 0..1 + rng.below(2) {
             let payload = 8 * (1 + rng.below(u64::from(packet.wire_len()) / 8)) as u16;
-            match cut_ipv4(packet, payload, arena) {
+            match cut(packet, payload, arena) {
                 Err(uncut) => packet = uncut.packet,
                 Ok((first, second)) => {
                     let (keep, other) =
@@ -159,19 +170,25 @@ pub fn random_foreign_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
     let more = offset == 0 || rng.chance(0.5);
     let ports = (offset == 0 && protocol != 1 && body.len() >= 4)
         .then(|| (u16::from_be_bytes([body[0], body[1]]), u16::from_be_bytes([body[2], body[3]])));
-    let len = 20 + body.len() as u16;
+    let version = if rng.chance(0.5) { IpVersion::V4 } else { IpVersion::V6 };
+    let (header, id_bits, label_bits) = match version {
+        IpVersion::V4 => (20, 16, 0),
+        IpVersion::V6 => (48, 32, 20),
+    };
+    let len = header + body.len() as u16;
     let cold = Cold {
-        ip_id: rng.next_u64() as u16,
+        ip_id: rng.below(1 << id_bits) as u32,
+        flow_label: rng.below(1 << label_bits) as u32,
         dscp: rng.below(64) as u8,
         piece: Some(Piece::from_outside(offset, more, protocol)),
         body: Some(body.into()),
         ..Cold::default()
     };
-    let mut packet = Packet::piece(IpVersion::V4, (Addr(1), Addr(2)), len, ports, cold, arena);
+    let mut packet = Packet::piece(version, (Addr(1), Addr(2)), len, ports, cold, arena);
     packet.set_ttl(rng.next_u64() as u8);
     packet.set_ecn(Ecn::from_bits(rng.next_u64() as u8));
     packet.set_dont_fragment(rng.chance(0.5));
-    if rng.chance(0.3) {
+    if version == IpVersion::V4 && rng.chance(0.3) {
         packet.set_ip_options(random_options(rng, 40), arena).unwrap();
     }
     packet
@@ -180,7 +197,13 @@ pub fn random_foreign_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
 /// A segment with one byte of its TCP checksum or its protocol changed, and another TTL and ECN
 /// field than its bytes.
 pub fn random_opaque(rng: &mut Rng, arena: &mut Arena) -> Packet {
-    let segment = random_segment(rng, arena);
+    let segment = loop {
+        let segment = random_segment(rng, arena);
+        if segment.version() == IpVersion::V4 || segment.dont_fragment() {
+            break segment;
+        }
+        arena.free(segment);
+    };
     let (version, ends) = (segment.version(), (segment.src(), segment.dst()));
     let df = segment.dont_fragment();
     let mut bytes = bytes_of(&segment, arena);

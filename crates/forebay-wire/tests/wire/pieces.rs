@@ -2,10 +2,10 @@
 
 use crate::make::*;
 use etherparse::defrag::IpDefragPool;
-use etherparse::{IpNumber, Ipv4HeaderSlice, SlicedPacket};
-use forebay_base::{
-    Arena, Cold, Ecn, IpVersion, Kind, OptionList, Packet, Rng, cut_ipv4, payload_within,
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, SlicedPacket,
 };
+use forebay_base::{Arena, Cold, Ecn, IpVersion, Kind, OptionList, Packet, Rng, payload_within};
 use forebay_wire::{AddressPlan, join};
 
 /// What all pieces of a datagram show of it.
@@ -78,14 +78,14 @@ fn datagram(rng: &mut Rng, arena: &mut Arena) -> Packet {
 }
 
 /// Cut into two to nine pieces: some piece again and again, whichever it is.
-fn cut(whole: Packet, rng: &mut Rng, arena: &mut Arena) -> Vec<Packet> {
+fn cut_often(whole: Packet, rng: &mut Rng, arena: &mut Arena) -> Vec<Packet> {
     let mut pieces = vec![whole];
     for _ in 0..1 + rng.below(8) {
         let at = rng.below(pieces.len() as u64) as usize;
         let piece = pieces.remove(at);
         let mtu = 68 + rng.below(1440) as u16;
         let payload = payload_within(mtu, &piece, arena);
-        let cut = match cut_ipv4(piece, payload, arena) {
+        let cut = match cut(piece, payload, arena) {
             Ok((first, second)) => vec![first, second],
             Err(uncut) => vec![uncut.packet],
         };
@@ -109,7 +109,7 @@ fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
         let whole = datagram(&mut rng, &mut arena);
         let bytes = bytes_of(&whole, &arena);
         let was = header(&bytes);
-        let pieces = cut(whole, &mut rng, &mut arena);
+        let pieces = cut_often(whole, &mut rng, &mut arena);
         if let [only] = &pieces[..] {
             assert_ne!(only.kind(), Kind::Piece);
             arena.free(pieces.into_iter().next().expect("one"));
@@ -154,5 +154,66 @@ fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
         assert_eq!(joined.payload, bytes[was.slice().len()..]);
     }
     assert!(cuts > 4_000 && shrunk > 2_000, "{cuts} {shrunk}");
+    assert_eq!(arena.live(), 0);
+}
+
+/// What all pieces of a datagram of IPv6 show of it.
+fn shown_v6(bytes: &[u8]) -> (Vec<u8>, IpNumber, u32) {
+    let header = Ipv6HeaderSlice::from_slice(bytes).expect("a header");
+    assert_eq!(usize::from(header.payload_length()) + 40, bytes.len());
+    assert_eq!(header.next_header(), IpNumber::IPV6_FRAGMENTATION_HEADER);
+    let fragment = Ipv6FragmentHeaderSlice::from_slice(&bytes[40..]).expect("a header");
+    let mut fixed = bytes[..40].to_vec();
+    fixed[4..6].fill(0); // the payload length is the piece's own
+    (fixed, fragment.next_header(), fragment.identification())
+}
+
+/// The same of IPv6: the Fragment header of an atomic fragment becomes that of pieces.
+#[test]
+fn every_piece_of_ipv6_parses_in_etherparse_and_all_are_the_datagram() {
+    let (mut rng, mut arena, plan) = (rng(21), Arena::default(), AddressPlan::default());
+    let mut cuts = 0;
+    while cuts < 2_000 {
+        let mut whole = random_segment(&mut rng, &mut arena);
+        if whole.version() == IpVersion::V4 || whole.payload_len() < 100 {
+            arena.free(whole);
+            continue;
+        }
+        whole.add_fragment_header(rng.next_u64() as u32, &mut arena);
+        let bytes = bytes_of(&whole, &arena);
+        let pieces = cut_often(whole, &mut rng, &mut arena);
+        if pieces.len() == 1 {
+            pieces.into_iter().for_each(|piece| arena.free(piece));
+            continue;
+        }
+        cuts += 1;
+        let mut offset = 0;
+        let mut emitted: Vec<Vec<u8>> = vec![];
+        for (nth, piece) in pieces.iter().enumerate() {
+            let piece = bytes_of(piece, &arena);
+            assert_eq!(shown_v6(&piece), shown_v6(&bytes));
+            let fragment = Ipv6FragmentHeaderSlice::from_slice(&piece[40..]).expect("a header");
+            let place =
+                (usize::from(fragment.fragment_offset().byte_offset()), fragment.more_fragments());
+            assert_eq!(place, (offset, nth + 1 < pieces.len()));
+            offset += piece.len() - 48;
+            emitted.push(piece);
+        }
+        pieces.into_iter().for_each(|piece| arena.free(piece));
+        let mut again = emitted.iter().map(|bytes| parsed(bytes, &mut arena)).collect();
+        let again = join(&mut again, &plan, &mut arena).expect("all of them, in order");
+        assert_eq!(bytes_of(&again, &arena), bytes);
+        arena.free(again);
+        shuffle(&mut emitted, &mut rng);
+        let mut pool = IpDefragPool::<(), ()>::new();
+        let mut joined = None;
+        for bytes in &emitted {
+            assert!(joined.is_none());
+            let sliced = SlicedPacket::from_ip(bytes).expect("an IP packet");
+            joined = pool.process_sliced_packet(&sliced, (), ()).expect("no conflict");
+        }
+        let joined = joined.expect("whole with its last piece");
+        assert_eq!((joined.ip_number, &joined.payload[..]), (IpNumber::TCP, &bytes[48..]));
+    }
     assert_eq!(arena.live(), 0);
 }

@@ -2,7 +2,7 @@
 
 use crate::make::*;
 use forebay_base::{
-    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, cut_ipv4, kind,
+    Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, cut_ipv4, cut_ipv6, kind,
 };
 use forebay_wire::Pattern;
 use forebay_wire::pcapng::{Capture, Direction, PcapngWriter};
@@ -211,7 +211,7 @@ fn tshark_puts_pieces_together() {
     for (nth, mut whole) in wholes.into_iter().enumerate() {
         if nth < 3 {
             whole.set_dont_fragment(false);
-            whole.cold_mut(&mut talk.arena).ip_id = 1 + nth as u16;
+            whole.cold_mut(&mut talk.arena).ip_id = 1 + nth as u32;
             let options = OptionList::from_bytes(&[7, 7, 4, 0, 0, 0, 0, 131, 3, 4]).unwrap();
             whole.set_ip_options(options, &mut talk.arena).unwrap();
         }
@@ -230,6 +230,45 @@ fn tshark_puts_pieces_together() {
     let found = tshark(&file, &[&args[..], &lens].concat());
     let segment = format!("3\t{}\t1\n", 32 + MSS);
     assert_eq!(found, segment.repeat(3) + "3\t908\t\n");
+}
+
+/// Segments of IPv6 that carry a Fragment header, whole, cut, and cut again, out of order.
+#[test]
+fn tshark_puts_pieces_of_ipv6_together() {
+    if !have_tshark("tshark_puts_pieces_of_ipv6_together") {
+        return;
+    }
+    let mut talk = Conversation { arena: Arena::default(), version: IpVersion::V6 };
+    let mut packets = vec![];
+    for nth in 0..4_u32 {
+        let mut whole = talk.segment(true, nth * u32::from(MSS), TcpFlags::ACK, MSS);
+        whole.add_fragment_header(0xbeef_0000 + nth, &mut talk.arena);
+        if nth == 3 {
+            packets.push((true, whole)); // atomic
+            break;
+        }
+        let (lead, tail) = cut_ipv6(whole, 400, None, &mut talk.arena).unwrap();
+        let (lead, middle) = cut_ipv6(lead, 24, None, &mut talk.arena).unwrap();
+        let mut three = [lead, middle, tail];
+        three.rotate_left(nth as usize);
+        packets.extend(three.into_iter().map(|piece| (true, piece)));
+    }
+    let file = capture(&packets, &talk.arena);
+    assert_eq!(tshark(&file, &["-Y", SUSPICIOUS]), "");
+    assert_eq!(tshark(&file, &["-Y", "ipv6.fragment.overlap || ipv6.fragment.error"]), "");
+    let args = ["-Y", "ipv6.fragments", "-T", "fields", "-e", "ipv6.fragment.count"];
+    let lens = ["-e", "ipv6.reassembled.length", "-e", "tcp.checksum.status"];
+    let found = tshark(&file, &[&args[..], &lens].concat());
+    assert_eq!(found, format!("3\t{}\t1\n", 32 + MSS).repeat(3));
+    let shown = |filter: &str| {
+        let fields = ["-T", "fields", "-e", "ipv6.fraghdr.ident", "-e", "ipv6.plen"];
+        tshark(&file, &[&["-Y", filter][..], &fields].concat())
+    };
+    let leads = (0..3).map(|nth| format!("0xbeef000{nth}\t32\n"));
+    let leading = "ipv6.fraghdr.offset == 0 && ipv6.fraghdr.more == 1";
+    assert_eq!(shown(leading), leads.collect::<String>());
+    let atomic = "ipv6.fraghdr.offset == 0 && ipv6.fraghdr.more == 0";
+    assert_eq!(shown(atomic), format!("0xbeef0003\t{}\n", 8 + 32 + MSS));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::options::{TIMESTAMP_BYTES, append};
 use crate::surface::Counters;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{IpVersion, MAX_OPTION_BYTES, OptionList, Time};
+use forebay_base::{FRAGMENT_HEADER_BYTES, IpVersion, MAX_OPTION_BYTES, OptionList, Time};
 use forebay_cc::{
     AnyController, Congestion, Controller, Limits, NextPacket, Recovered, RttView, Sent, Sibling,
     Stamp, Tag, Timeout,
@@ -307,7 +307,9 @@ impl Sender {
         let (src, dst) = handshake.addresses();
         let reply = syn && handshake.is_server();
         let (number, payload_bytes) = (self.next_number, payload as u32);
-        let next = NextPacket { number, syn, reply, retransmission, payload_bytes, src, dst };
+        let version = handshake.version();
+        let next =
+            NextPacket { number, syn, reply, retransmission, payload_bytes, version, src, dst };
         self.controller.stamp(now, &next)
     }
 
@@ -338,9 +340,15 @@ impl Sender {
         let written = options.as_ref().map_or(0, OptionList::len);
         let option_bytes = (written + reserved).next_multiple_of(4) as u64;
         let ip_bytes = if version == IpVersion::V6 { 40 } else { 20 };
-        let header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
         let mut most =
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
+        let mut header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
+        if stamp.has_fragment_header(version) {
+            // RFC 9293 section 3.7.1: what IP needs beside its header, the payload lacks.
+            header += FRAGMENT_HEADER_BYTES as u64;
+            let least_room = most.saturating_sub(FRAGMENT_HEADER_BYTES as u64);
+            most = least_room.min((self.mss as u64).saturating_sub(FRAGMENT_HEADER_BYTES as u64));
+        }
         if let Some(cap) = stamp.max_wire_len {
             most = most.min((cap as u64).saturating_sub(header));
         }
