@@ -170,20 +170,25 @@ fn a_new_capacity_is_found_soon() {
     }
 }
 
-/// Beside a flow of CUBIC each has a third of its share or more, whatever the buffer; and nothing
-/// like a flood of segments is sent again where the buffer is shallow.
+/// Beside a flow of CUBIC each has a third of its share or more, whatever the buffer; and no more
+/// than 3 % is sent again. By the rules of the paper it is three quarters with 1 BDP, as nothing
+/// ends the growth of W there.
 #[test]
 fn verus_and_cubic_leave_each_other_a_third_of_a_share() {
     for limit in ["0.5BDP", "1BDP", "2BDP", "4BDP", "8BDP"] {
         let set = format!("links.bottleneck.queue.limit={limit}");
         let found = run(&built_in("verus/coexist", &[&set]), "verus");
-        let cubic = run(&built_in("verus/coexist", &[&set]), "cubic");
         let goodput = found.per_flow.iter().filter_map(|flow| flow.goodput_bps);
         let shares: Vec<f64> = goodput.map(|bps| bps / 20e6).collect();
-        assert_eq!(shares.len(), 2);
-        let (again, by_cubic) = (found.metrics.retransmits, cubic.metrics.retransmits);
-        println!("{limit}: {shares:.2?}, sent again {again}, CUBIC beside CUBIC {by_cubic}");
-        assert!(shares.iter().all(|&share| share >= 1.0 / 6.0), "{limit}: {shares:?}");
-        assert!(again <= 5 * by_cubic + 500, "{limit}: {again} against {by_cubic}");
+        let sent: u64 = found.per_flow.iter().map(|flow| flow.data_packets).sum();
+        let again = found.metrics.retransmits as f64 / sent as f64;
+        println!("{limit}: shares {shares:.2?}, sent again {again:.4}");
+        assert!(shares.len() == 2 && shares.iter().all(|&share| share >= 1.0 / 6.0), "{limit}");
+        assert!(again < 0.03, "{limit}: {again}");
     }
+    let paper = run(&built_in("verus/coexist", &[]), "paper");
+    let sent: u64 = paper.per_flow.iter().map(|flow| flow.data_packets).sum();
+    let again = paper.metrics.retransmits as f64 / sent as f64;
+    println!("paper, 1 BDP: sent again {again:.3}");
+    assert!(again > 0.5, "{again}");
 }
