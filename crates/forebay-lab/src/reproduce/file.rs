@@ -29,8 +29,8 @@
 //! why = "..."                         # what is known of a difference; shown unless reproduced
 //! ```
 //!
-//! A row may have `setups` in place of `setup` and `protocols` in place of `protocol`, lists of names:
-//! it stands for a row of each protocol in each set-up, set-up by set-up.
+//! A row may have `setups` in place of `setup` and `protocols` in place of `protocol`, lists of
+//! names: it stands for a row of each protocol in each set-up, set-up by set-up.
 //!
 //! Where the same quantities are compared in many set-ups, each has its measure once, and each
 //! case its values. They stand for the rows of all cases, case by case:
