@@ -82,7 +82,7 @@ fn the_simple_way_gives_the_same_trace() {
     }
 }
 
-/// Zaki et al. (SIGCOMM 2015, section 6.2) say that Sprout's code cannot pass 18 Mbit/s. From the
+/// Zaki et al. (SIGCOMM 2015) say that Sprout's code cannot pass 18 Mbit/s. From the
 /// highest rate of the belief 87 packets are expected in 5 ticks, and each serves a round trip of
 /// 44 ms and up to a tick until its ACK leaves: 60 ms.
 #[test]
