@@ -11,17 +11,17 @@
 //! 1. the receiver's belief is a probability for each of 257 rates from 0 to 1000 packets/s. In a
 //!    tick each rate does Brownian motion of 200 packets/s per root second, an outage ends at a
 //!    rate of 1/s, and k packets came with a likelihood `Poisson(k; rate x tick)`
-//!    (`sprout/belief.rs`; sections 3.1 and 3.2). A tick without a packet is no evidence while the
+//!    (`sprout/belief.rs`; section 3). A tick without a packet is no evidence while the
 //!    sender has nothing to send, which it says on its last packet;
-//! 2. `F(h)` is the 5 % quantile of the packets of h ticks (`sprout/forecast.rs`; section 3.3);
+//! 2. `F(h)` is the 5 % quantile of the packets of h ticks (`sprout/forecast.rs`);
 //! 3. on a new forecast Q is what is in flight. What is sent adds to Q; when the n-th tick since is
-//!    over, `Q = max(0, Q - P (F(n) - F(n - 1)))` (section 3.5);
+//!    over, `Q = max(0, Q - P (F(n) - F(n - 1)))`;
 //! 4. after n ticks the sender may send `P (F(n + 6) - F(n + 1)) - Q`, ticks above 8 as 8:
 //!    look-ahead of 5 ticks, counted as the authors' code does;
 //! 5. if this is nothing for 50 ms, one packet of 100 bytes leaves: without any the receiver would
 //!    not learn that an outage is over;
 //! 6. Sprout-EWMA (`model = "ewma"`): `F(h) = h e`, e the mean of the packets of a tick, with a
-//!    gain of 1/8 (section 5.3).
+//!    gain of 1/8.
 //!
 //! Differs from the paper in: TCP carries it, with forecasts in options of ACKs, and what is lost
 //! is sent again. What is in flight is what TCP knows to be neither acknowledged nor lost, where

@@ -27,8 +27,8 @@ pub const WAIT_BYTES: u16 = 6;
 /// Length of the forecast on the wire, in bytes.
 pub const FORECAST_BYTES: u16 = 4 + 1 + TICKS as u16;
 
-/// On data: how long the receiver need not wonder if nothing follows ("time-to-next", section
-/// 3.2). Zero where the next packet follows at once.
+/// On data: how long the receiver need not wonder if nothing follows ("time-to-next"). Zero where
+/// the next packet follows at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait(pub Span);
 

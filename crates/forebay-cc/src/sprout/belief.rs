@@ -7,8 +7,8 @@
 //!    `T_ij = Phi((upper_j - r_i) / s) - Phi((lower_j - r_i) / s)`, where the first bin takes all
 //!    that lies below it, and the last one all above. Cut at 5 s. From bin 0 it is `exp(-e tick)`
 //!    times this for j = 0, `1 - exp(-e tick)` times this for all others, e the escape rate of
-//!    outages (section 3.1);
-//! 2. k packets came in it: `p'_i = p_i Poisson(k; r_i tick)` (section 3.2);
+//!    outages;
+//! 2. k packets came in it: `p'_i = p_i Poisson(k; r_i tick)`;
 //! 3. the sum is made 1.
 
 use alloc::boxed::Box;

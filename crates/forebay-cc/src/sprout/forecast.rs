@@ -5,8 +5,7 @@
 //!    what lies above is left out;
 //! 2. those of the first h ticks have the law `C_ih = c_i0 * ... * c_i(h-1)`, a convolution: the
 //!    authors take ticks for independent once i is known;
-//! 3. the forecast for h ticks is the smallest n such that `sum_i p_i C_ih(k <= n)` is 5 % or more
-//!    (section 3.3).
+//! 3. the forecast for h ticks is the smallest n such that `sum_i p_i C_ih(k <= n)` is 5 % or more.
 //!
 //! All `C_ih(k <= n)` are computed once, and shared by all receivers with the same parameters.
 

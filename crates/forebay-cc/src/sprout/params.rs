@@ -24,7 +24,7 @@ pub enum Model {
     /// Bayesian inference (section 3).
     #[default]
     Bayes,
-    /// The mean of what came, with a gain of 1/8 per tick (Sprout-EWMA, section 5.3).
+    /// The mean of what came, with a gain of 1/8 per tick (Sprout-EWMA).
     Ewma,
 }
 
@@ -54,14 +54,14 @@ pub struct Params {
     pub sendonly: bool,
     /// `bayes` or `ewma`.
     pub model: Model,
-    /// Standard deviation of the rate after a second, in packets/s, 0 to 2000. Section 3.1: 200.
+    /// Standard deviation of the rate after a second, in packets/s, 0 to 2000. Paper: 200.
     pub sigma: f64,
-    /// Rate at which an outage ends, per second, 0 to 50. Section 3.1: 1.
+    /// Rate at which an outage ends, per second, 0 to 50. Paper: 1.
     pub outage_escape_per_s: f64,
-    /// Probability that the path delivers less than the forecast, above 0 and at most 0.5. Section
-    /// 3.3: 0.05.
+    /// Probability that the path delivers less than the forecast, above 0 and at most 0.5. Paper:
+    /// 0.05.
     pub quantile: f64,
-    /// Ticks within which what is sent shall leave the queue, 1 to 7. Section 3.5: 5.
+    /// Ticks within which what is sent shall leave the queue, 1 to 7. Paper: 5.
     pub look_ahead_ticks: u8,
     /// `increments` or `cumulative`.
     pub drain: Drain,
