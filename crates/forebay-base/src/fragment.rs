@@ -374,7 +374,7 @@ mod tests {
                 whole.set_stamp(Time::from_nanos(n));
                 if n % 8 > 0 {
                     let cold = whole.cold_mut(arena);
-                    (cold.ip_id, cold.dscp) = (n as u16, (m % 64) as u8);
+                    (cold.ip_id, cold.dscp) = (n as u32 & 0xffff, (m % 64) as u8);
                 }
                 whole
             };

@@ -56,8 +56,8 @@ pub struct DatagramView<'a> {
     /// Payload bytes; 0 for a pure ACK.
     pub payload_bytes: u32,
     /// Length of the datagram in bytes, IP header included, as its sender made it. Where a router
-    /// has cut it, the pieces that came are 20 bytes longer for each cut, 48 with IPv6: [`Feedback::on_piece`]
-    /// sees those.
+    /// has cut it, the pieces that came are 20 bytes longer for each cut, 48 with IPv6:
+    /// [`Feedback::on_piece`] sees those.
     pub wire_len: u16,
     /// Packets that it came in: 1 if it came whole.
     pub pieces: u16,

@@ -64,8 +64,8 @@ sections! {
             /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
             /// 1500. With IPv6 none below 612 is.
             least_bytes: u16,
-            /// With `ip_version = 6`, whose routers do not cut (RFC 8200 section 5) and which has no
-            /// DF, which packets are cut: "header" (those that carry a Fragment header, which
+            /// With `ip_version = 6`, whose routers do not cut (RFC 8200 section 5) and which has
+            /// no DF, which packets are cut: "header" (those that carry a Fragment header, which
             /// senders of Kick-Ass put into what may be cut; default), "insert" (those, and all
             /// others of `least_bytes`, into which the port puts one; in the paper) or "pass"
             /// (none). No link may have more than 8.1 Gbit/s then, but with "pass".

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(out, bytes[..HEADER]);
     }
 
-    /// RFC 8200 section 4.5: the offset lies in the upper 13 bits of its half word, M in the lowest.
+    /// RFC 8200 section 4.5: the offset is in the upper 13 bits of its half word, M in the lowest.
     #[test]
     fn a_fragment_header_by_hand() {
         let bytes = [6, 0, 0x05, 0xb9, 0xde, 0xad, 0xbe, 0xef, 7, 7];
