@@ -1,7 +1,7 @@
 //! Congestion control algorithms by name: the table of `forebay-cc`, and those that a program
 //! registers before it reads its first scenario.
 
-use crate::param_types::ParamSchema;
+use crate::param_types::{ParamSchema, of_algorithms};
 use crate::protocol::Bundle;
 use crate::registry::{Chosen, Controllers, Line, first_line, lines};
 use forebay_base::{Rng, Stream};
@@ -123,7 +123,7 @@ impl Algorithm {
         let own = self.own_schema().map(|own| (own.clone(), own));
         let (root, params) = own.unwrap_or_else(|| {
             let all = schemars::schema_for!(Spec).to_value();
-            let params = crate::schema::parameters(&all)[self.name()].clone();
+            let params = of_algorithms(&all)[self.name()].clone();
             (all, params)
         });
         let params = match params["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {

@@ -400,8 +400,8 @@ sections! {
             max_rto: Span,
             /// Timeouts in a row after which a connection gives up.
             max_retries: u32,
-            /// When ACKs are sent: "every-packet" or a table. Protocols that need an ACK for each packet
-            /// have it whatever this says.
+            /// When ACKs are sent: "every-packet" or a table. Protocols that need an ACK for each
+            /// packet have it whatever this says.
             ack_policy: AckRule,
             /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly
             /// all of slow start.

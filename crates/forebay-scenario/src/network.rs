@@ -262,7 +262,7 @@ impl Unfit {
             }
             Misfit::Mtu(mtu) => {
                 let link = &scenario.links[self.link];
-                let wire = if self.direction == 0 { &link.forward } else { &link.reverse };
+                let wire = [&link.forward, &link.reverse][self.direction];
                 let own = wire.port.as_ref().is_some_and(|port| port.params.contains_key(key));
                 let place = if own { origin.port.clone() } else { port_key(scheme, key) }?;
                 let expected = format!("at most {mtu}, the mtu_bytes of `{}`", link.name);
@@ -289,8 +289,8 @@ impl Scenario {
         let later = || {
             self.events.iter().find_map(|event| {
                 let NetEvent::Rate(id, rate) = event.event else { return None };
-                let here = |(link, direction)| 2 * link + direction == id.index();
-                let (place, _, carries) = ports().find(|&(place, ..)| here(place))?;
+                let place = (id.index() / 2, id.index() % 2);
+                let carries = self.port(network, place)?.1;
                 let (low, high) = carries.rates;
                 let what = Misfit::LaterRate(event.at, rate);
                 (rate < low || rate > high).then_some((place, what, carries))
@@ -300,17 +300,25 @@ impl Scenario {
         Some(Unfit { link, direction, what, carries })
     }
 
-    /// The ports that cannot work on all links: index and direction (0 forward, 1 reverse) of the
-    /// link, and what they work on.
+    /// What the port into a direction (0 forward, 1 reverse) of a link works on; None if it works
+    /// on all links.
+    fn port(
+        &self,
+        network: &Network,
+        (link, direction): (usize, usize),
+    ) -> Option<(&LinkDirection, Carries)> {
+        let link = &self.links[link];
+        let (from, wire) = [(link.a, &link.forward), (link.b, &link.reverse)][direction];
+        network.carries(from, wire, self.ip_version).map(|carries| (wire, carries))
+    }
+    /// All of these, with index and direction of their links.
     fn ports(
         &self,
         network: &Network,
     ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carries)> {
-        self.links.iter().enumerate().flat_map(move |(link, both)| {
-            let ends = [(both.a, &both.forward), (both.b, &both.reverse)];
-            ends.into_iter().enumerate().filter_map(move |(direction, (from, wire))| {
-                Some(((link, direction), wire, network.carries(from, wire, self.ip_version)?))
-            })
+        let places = (0..self.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
+        places.filter_map(move |place| {
+            self.port(network, place).map(|(wire, carries)| (place, wire, carries))
         })
     }
 
@@ -318,8 +326,13 @@ impl Scenario {
     pub(super) fn short_packet_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for &protocol in &self.protocols {
+            let names = self.protocols_under(protocol).into_iter();
+            let mut names = names.filter(|name| self.bundle(name).port.is_some()).peekable();
+            if names.peek().is_none() {
+                continue;
+            }
             let Ok(network) = self.network_of(protocol) else { continue };
-            for name in self.protocols_under(protocol) {
+            for name in names {
                 let scheme = self.bundle(name).port;
                 let mine = self.ports(&network).map(|(.., carries)| carries);
                 let mine = mine.filter(|carries| Some(carries.scheme) == scheme);

@@ -3,7 +3,7 @@
 use crate::error::{Fault, Problem};
 use crate::fields::At;
 use crate::item::Item;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// The parameters of something, and where references in them lead.
 pub(super) struct ParamSchema {
@@ -109,4 +109,11 @@ impl Takes {
             _ => Some(wrong_type()),
         }
     }
+}
+
+/// The schema of each algorithm's parameters by name, out of that of the enum of all algorithms.
+pub(super) fn of_algorithms(algorithms: &Json) -> Map<String, Json> {
+    let variants = algorithms["oneOf"].as_array().into_iter().flatten();
+    let properties = variants.filter_map(|variant| variant["properties"].as_object());
+    properties.flatten().map(|(name, schema)| (name.clone(), schema.clone())).collect()
 }

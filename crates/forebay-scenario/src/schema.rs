@@ -3,8 +3,9 @@
 use super::fields::section_schema;
 use super::file::File;
 use crate::algorithms::Algorithm;
+use crate::param_types::of_algorithms;
 use forebay_cc::Spec;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 const OF: &str = "The algorithm; parameters that are not given have its defaults.";
 const TITLE: &str = "What tables and figures call it; for a variant its name if there is none.";
@@ -16,7 +17,7 @@ pub fn schema() -> Json {
     let algorithms = schemars::schema_for!(Spec).to_value();
     let names: Vec<&str> = Algorithm::all().into_iter().map(Algorithm::name).collect();
     let title = json!({ "type": "string", "description": TITLE });
-    let mut properties = parameters(&algorithms);
+    let mut properties = of_algorithms(&algorithms);
     let mut defs = algorithms["$defs"].as_object().cloned().unwrap_or_default();
     for algorithm in Algorithm::all() {
         let Some(mut own) = algorithm.own_schema() else { continue };
@@ -49,11 +50,4 @@ pub fn schema() -> Json {
         root["$defs"] = defs.into();
     }
     root
-}
-
-/// The schema of each algorithm's parameters by name, out of that of the enum of all algorithms.
-pub(super) fn parameters(algorithms: &Json) -> Map<String, Json> {
-    let variants = algorithms["oneOf"].as_array().into_iter().flatten();
-    let properties = variants.filter_map(|variant| variant["properties"].as_object());
-    properties.flatten().map(|(name, schema)| (name.clone(), schema.clone())).collect()
 }

@@ -490,10 +490,7 @@ fn wires<T>(
     traces: &TraceFiles,
 ) -> Result<[Placed; 2], Fault> {
     let forward = params.or(defaults);
-    let backward = match reverse {
-        Some(at) => at.value.or(&forward),
-        None => forward.clone(),
-    };
+    let backward = reverse.map_or_else(|| forward.clone(), |at| at.value.or(&forward));
     both(wire(&forward, owner, traces), wire(&backward, owner, traces)).map(<[Placed; 2]>::from)
 }
 

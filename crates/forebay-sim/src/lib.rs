@@ -15,6 +15,7 @@ mod injection;
 mod observe;
 mod outcome;
 mod part;
+mod thin;
 mod trace;
 mod windows;
 mod world;

@@ -6,6 +6,7 @@ use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
 use crate::part::{Part, SimDriver};
+use crate::thin::Thin;
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Meeting, Rules};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
@@ -99,6 +100,9 @@ pub struct Simulation {
     /// Drops of all parts.
     drops: DropLog,
     meeting: Meeting,
+    /// The same of one thread, for windows that hold little.
+    alone: Meeting,
+    thin: Thin,
     effort: Effort,
     fewer: Option<FewerThreads>,
     /// The number of events at the next check of conservation, and the events between two checks.
@@ -165,7 +169,9 @@ impl Simulation {
             end: None,
             look: Time::ZERO,
             drops: DropLog::default(),
+            alone: Meeting::new(1, senders.clone()),
             meeting: Meeting::new(threads, senders),
+            thin: Thin::default(),
             effort: Effort::default(),
             fewer,
             parts,
@@ -199,7 +205,10 @@ impl Simulation {
             [part] => self.end = run_alone(part, &self.rules, self.end, limit),
             parts => {
                 let (rules, effort) = (&self.rules, &mut self.effort);
-                self.end = self.meeting.run(parts, rules, limit, effort);
+                let events = parts.iter().map(Part::events).sum();
+                let thin = self.thin.is_alone(effort.windows, events, self.meeting.threads());
+                let meeting = if thin { &self.alone } else { &self.meeting };
+                self.end = meeting.run(parts, rules, limit, effort);
                 self.drops = DropLog::default();
                 parts.iter().for_each(|part| self.drops.add(part.fabric.drops()));
             }
@@ -316,13 +325,14 @@ impl Simulation {
         let parts = self.parts.iter().map(|part| part.fabric.conservation());
         parts.reduce(Conservation::with).expect("a run has a part")
     }
-    /// Threads that the run uses.
+    /// Threads that the run uses, where there is enough to do for them.
     pub fn threads(&self) -> usize {
         self.meeting.threads()
     }
     /// Why it uses fewer threads than allowed, if it does.
     pub fn fewer_threads(&self) -> Option<FewerThreads> {
-        self.fewer
+        let thin = Some(self.thin.percent()).filter(|&percent| percent >= 50);
+        self.fewer.or(thin.map(FewerThreads::Thin))
     }
     /// The cost of several threads.
     pub fn effort(&self) -> Effort {

@@ -110,7 +110,7 @@ fn schemes_on_a_measured_lte_trace_are_near_published_runs() {
     for (protocol, mbps, delay_ms) in published {
         let run = run(&scenario, protocol);
         let (_, found_ms) = used(&run);
-        let found = run.metrics.goodput_bps.expect("it sent") / 1e6;
+        let found = run.metrics.of_flows.goodput_bps.expect("it sent") / 1e6;
         println!("{protocol}: {found:.2} Mbit/s, {found_ms:.0} ms; published {mbps}, {delay_ms}");
         assert!((found / mbps - 1.0).abs() <= 0.3, "{protocol}: {found} Mbit/s");
         let factor = found_ms / delay_ms;
@@ -181,14 +181,14 @@ fn verus_and_cubic_leave_each_other_a_third_of_a_share() {
         let goodput = found.per_flow.iter().filter_map(|flow| flow.goodput_bps);
         let shares: Vec<f64> = goodput.map(|bps| bps / 20e6).collect();
         let sent: u64 = found.per_flow.iter().map(|flow| flow.data_packets).sum();
-        let again = found.metrics.retransmits as f64 / sent as f64;
+        let again = found.metrics.of_flows.retransmits as f64 / sent as f64;
         println!("{limit}: shares {shares:.2?}, sent again {again:.4}");
         assert!(shares.len() == 2 && shares.iter().all(|&share| share >= 1.0 / 6.0), "{limit}");
         assert!(again < 0.03, "{limit}: {again}");
     }
     let paper = run(&built_in("verus/coexist", &[]), "paper");
     let sent: u64 = paper.per_flow.iter().map(|flow| flow.data_packets).sum();
-    let again = paper.metrics.retransmits as f64 / sent as f64;
+    let again = paper.metrics.of_flows.retransmits as f64 / sent as f64;
     println!("paper, 1 BDP: sent again {again:.3}");
     assert!(again > 0.5, "{again}");
 }

@@ -295,7 +295,7 @@ fn feedback_is_shown_each_segment_of_the_handshake_once() {
     for number in 1..=3 {
         let sent = bench.peer_data(number);
         // The SYN, the ACK, and data.
-        assert_eq!(sent[0].option(kind::EXPERIMENT).as_deref(), Some(&[2 + number as u8][..]));
+        assert_eq!(sent[0].option(kind::EXPERIMENT), Some(&[2 + number as u8][..]));
     }
 }
 

@@ -95,3 +95,19 @@ fn fewer_threads_than_were_offered_are_explained() {
     let why = result.parallel.fewer_threads.unwrap();
     assert!(result.parallel.threads == 6 && why.contains("6 pieces"), "{why}");
 }
+
+/// Delays of 100 us at 10 Mbit/s: a window holds 2 events, so one thread does what two would.
+#[test]
+fn windows_that_hold_little_are_left_to_one_thread() {
+    let near = crate::scenario(&[
+        "link_defaults.delay=100us",
+        "hosts.s{}.delay=100us",
+        "hosts.d{}.delay=100us",
+    ]);
+    let (one, two) = (run(&near, "cubic", 1), run(&near, "cubic", 2));
+    assert!(outcome(&one) == outcome(&two));
+    let shares = two.parallel.shares.unwrap();
+    assert!(shares.windows > 1000 && two.events < 10 * shares.windows, "{shares:?}");
+    let why = two.parallel.fewer_threads.unwrap();
+    assert!(two.parallel.threads == 2 && why.contains("too little to do"), "{why}");
+}

@@ -31,6 +31,8 @@ pub enum FewerThreads {
     /// Somebody forges packets with the sequence number that a receiver expects, and must read it
     /// there.
     Forged,
+    /// In this share of the windows, in per cent, there was too little to do.
+    Thin(u64),
 }
 
 impl fmt::Display for FewerThreads {
@@ -47,6 +49,11 @@ impl fmt::Display for FewerThreads {
             ),
             FewerThreads::Forged => f.write_str(
                 "whoever forges packets with the right sequence number reads it at the receiver",
+            ),
+            FewerThreads::Thin(percent) => write!(
+                f,
+                "in {percent} % of the windows between their meetings there was too little to do, \
+                 and one went on alone"
             ),
             FewerThreads::Observed => {
                 f.write_str("captures and event lists need packets in their order")
