@@ -11,8 +11,8 @@
 //! of each tick, and 255 stands for that or more. Both options carry the ExID "Sp" (RFC 6994; 253
 //! is the kind for experiments).
 //!
-//! The authors' sender learns from the forecast, too, how many bytes have arrived or are lost. TCP's
-//! ACK says this already.
+//! The authors' sender learns from the forecast, too, how many bytes have arrived or are lost.
+//! TCP's ACK says this already.
 
 use forebay_base::{OptionError, OptionList, Span};
 
