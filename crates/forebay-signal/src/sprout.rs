@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(options.len(), FORECAST_BYTES as usize);
         assert_eq!((Wait::find(&options), Forecast::find(&options)), (None, Some(forecast)));
         // Timestamps take 12 of the 40 bytes, one SACK block 10.
-        assert!(FORECAST_BYTES + 12 + 10 <= 40);
+        const { assert!(FORECAST_BYTES + 12 + 10 <= 40) };
     }
 
     #[test]
