@@ -11,8 +11,8 @@
 //! of each tick, and 255 stands for that or more. Both options carry the ExID "Sp" (RFC 6994; 253
 //! is the kind for experiments).
 //!
-//! The authors' sender learns from the forecast, too, how many bytes have arrived or are lost. TCP's
-//! ACK says this already.
+//! The authors' sender learns from the forecast, too, how many bytes have arrived or are lost.
+//! TCP's ACK says this already.
 
 use forebay_base::{OptionError, OptionList, Span};
 
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(options.len(), FORECAST_BYTES as usize);
         assert_eq!((Wait::find(&options), Forecast::find(&options)), (None, Some(forecast)));
         // Timestamps take 12 of the 40 bytes, one SACK block 10.
-        assert!(FORECAST_BYTES + 12 + 10 <= 40);
+        const { assert!(FORECAST_BYTES + 12 + 10 <= 40) };
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The grid is the authors': bins of equal width from 0 to the highest rate, and one for what lies
 //! above. A bin stands for its middle, the first one for a rate of 0: the outage.
 //!
-//! 1. a tick passes: `p'_j = sum_i p_i T_ij`. The rate does Brownian motion, `s = sigma sqrt(tick)`:
+//! 1. a tick passes: `p'_j = sum_i p_i T_ij`. The rate does Brownian motion, with
+//!    `s = sigma sqrt(tick)`:
 //!    `T_ij = Phi((upper_j - r_i) / s) - Phi((lower_j - r_i) / s)`, where the first bin takes all
 //!    that lies below it, and the last one all above. Cut at 5 s. From bin 0 it is `exp(-e tick)`
 //!    times this for j = 0, `1 - exp(-e tick)` times this for all others, e the escape rate of
