@@ -286,7 +286,7 @@ impl Scatter {
         let decades = from.log10().floor() as i32..=to.log10().floor() as i32;
         let of = |parts: &[f64]| -> Vec<f64> {
             let all = decades.clone().flat_map(|power| {
-                parts.iter().map(move |part| part * 10f64.powi(power)).collect::<Vec<_>>()
+                parts.iter().map(move |part| decimal(*part, power)).collect::<Vec<_>>()
             });
             all.filter(|tick| (from..=to).contains(tick)).collect()
         };
@@ -294,6 +294,11 @@ impl Scatter {
         let found = finest.into_iter().map(of).find(|ticks| ticks.len() <= TICKS);
         found.unwrap_or_else(|| of(&[1.0]))
     }
+}
+
+/// `part` times a power of ten, as the number that people would write.
+fn decimal(part: f64, power: i32) -> f64 {
+    if power < 0 { part / 10f64.powi(-power) } else { part * 10f64.powi(power) }
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten between two values, so many at most.
