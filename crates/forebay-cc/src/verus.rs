@@ -45,8 +45,9 @@
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
 //! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
 //! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
-//! spline, for which f stands; a new slow start where that spline has no window for D_est; its timer
-//! of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no retransmission.
+//! spline, for which f stands; a new slow start where that spline has no window for D_est; its
+//! timer of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no
+//! retransmission.
 
 mod bound;
 mod profile;
@@ -205,8 +206,8 @@ impl State {
     fn mss_bytes(&self) -> f64 {
         f64::from(self.init.mss_bytes)
     }
-    /// The label of a packet that leaves now: its window. Where that is not the one in force, or the
-    /// application has less to send, its delay says nothing of the window.
+    /// The label of a packet that leaves now: its window. Where that is not the one in force, or
+    /// the application has less to send, its delay says nothing of the window.
     fn tag(&self) -> Tag {
         let other = self.competing.is_some() || self.refresh.is_draining() || self.idle;
         Tag(self.window as u64 | if other { NO_LESSON } else { 0 })
@@ -420,8 +421,8 @@ impl State {
         ms(now.since(self.last_ack)) > self.d_rtt_ms
     }
 
-    /// Others keep the queue far beyond the ceiling while the set point is at its bottom. `least_ms`
-    /// is the smallest delay of this epoch, if it had one.
+    /// Others keep the queue far beyond the ceiling while the set point is at its bottom.
+    /// `least_ms` is the smallest delay of this epoch, if it had one.
     fn look_for_others(&mut self, now: Time, least_ms: Option<f64>) {
         let far_ms = FAR * self.ceiling_ms();
         let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);

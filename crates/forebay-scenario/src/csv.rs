@@ -1,10 +1,9 @@
 //! Rows of comma-separated files, each cell with its place.
 //!
 //! The first line names the columns; their order is free, and columns of others are passed over,
-//! which a note says. A cell in
-//! double quotes may hold commas, and `""` for a quote (RFC 4180), but no end of line. A line that
-//! begins with `#` is a comment.
-//! Numbers may be written as in a scenario: `1e7`, `10_000`, or with a unit, `10Mbit/s`.
+//! which a note says. A cell in double quotes may hold commas, and `""` for a quote (RFC 4180), but
+//! no end of line. A line that begins with `#` is a comment. Numbers may be written as in a
+//! scenario: `1e7`, `10_000`, or with a unit, `10Mbit/s`.
 
 use super::error::{Fault, Problem, nearest};
 use super::faults::note;

@@ -150,8 +150,8 @@ fn a_round_trip_behind_rcp_for_300_s() {
 
 /// The reason why longer flows are behind by less: the window of a SYN-ACK has no scale (RFC 7323
 /// section 2.2), so that RCP sends 64 KiB and waits for a round trip, too. One sender, so that no
-/// sharing moves what is paired: at 50 Mbit/s and 10 ms a round trip has 62 500 bytes, and all are a
-/// round trip behind; at 150 Mbit/s and 100 ms it has 1.9 MB, and flows of more are not.
+/// sharing moves what is paired: at 50 Mbit/s and 10 ms a round trip has 62 500 bytes, and all are
+/// a round trip behind; at 150 Mbit/s and 100 ms it has 1.9 MB, and flows of more are not.
 fn the_first_window_hides_a_round_trip(until: &str, seeds: u64) {
     let small = [
         "links.0.rate=50Mbit/s",

@@ -74,8 +74,8 @@ pub struct Params {
     pub refresh: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,
-    /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is at
-    /// most CUBIC's: the buffer is shallow. `recommended`: true.
+    /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
+    /// at most CUBIC's: the buffer is shallow. `recommended`: true.
     pub loss_bound: Option<bool>,
     /// Queueing delay that is sought in place of `(R - 1) D_min`, per unit of R - 1, in ms, 0 to
     /// 1000; 0: none.
