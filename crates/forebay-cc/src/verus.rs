@@ -291,7 +291,7 @@ impl State {
             false => delay_ms,
         };
         self.d_min_ms = self.d_min_ms.min(delay_ms);
-        self.refresh.on_delay(now, delay_ms, self.d_min_ms);
+        self.refresh.on_delay(now, delay_ms, self.d_min_ms, self.ceiling_ms());
         if self.recovering && w_p <= self.window {
             self.recovering = false;
             self.delays_ms.clear();
@@ -444,8 +444,7 @@ impl State {
         }
     }
 
-    /// The path was drained of what this flow had in it. What delay is left is the path's, or that
-    /// of a queue of others: both are what R applies to from now on.
+    /// The path was drained of what this flow had in it.
     fn on_refreshed(&mut self, least_ms: f64) {
         self.d_min_ms = least_ms;
         if self.competing.take().is_some() {

@@ -4,7 +4,11 @@
 //!    to 1.2, so that flows do not drain in step), and in doubt if `D_max > 1.25 D_min` then;
 //! 2. then the path is drained: the window is a quarter, 2 at least, for 200 ms or one round trip,
 //!    whichever is longer, after one round trip for what is on its way;
-//! 3. D_min becomes the smallest delay of that time.
+//! 3. D_min becomes the smallest delay of that time. It rises only if no delay of the 5 s before
+//! the
+//!    drain was as small as `R D_min`: a set point that is in reach needs no other D_min, and what
+//!    is left of the queue is that of flows that hold the same set point. Were it taken for the
+//!    path, each flow would raise the queue of all others.
 
 use forebay_base::{Rng, Span, Time};
 
@@ -17,6 +21,8 @@ const DOUBT: f64 = 1.25;
 const SHARE: f64 = 0.25;
 const LEAST_WINDOW: f64 = 2.0;
 const LEAST_DRAIN_MS: f64 = 200.0;
+/// Rule 3.
+const OUT_OF_REACH: Span = Span::from_secs(5);
 
 #[derive(Clone, Copy, Debug)]
 struct Drain {
@@ -24,6 +30,7 @@ struct Drain {
     from: Time,
     until: Time,
     least_ms: f64,
+    may_rise: bool,
 }
 
 /// When D_min was last confirmed, and the drain that is under way.
@@ -33,11 +40,14 @@ pub(super) struct Refresh {
     old_at: Time,
     drain: Option<Drain>,
     quiet_until: Time,
+    /// When a delay was last at most R D_min, but for drains.
+    reached_at: Time,
 }
 
 impl Refresh {
     pub(super) fn new(rng: Rng) -> Refresh {
-        Refresh { rng, old_at: Time::MAX, drain: None, quiet_until: Time::ZERO }
+        let (quiet_until, reached_at) = (Time::ZERO, Time::ZERO);
+        Refresh { rng, old_at: Time::MAX, drain: None, quiet_until, reached_at }
     }
     /// Slow start is over: D_min is new.
     pub(super) fn begin(&mut self, now: Time) {
@@ -57,11 +67,19 @@ impl Refresh {
         (SHARE * window).max(LEAST_WINDOW)
     }
 
-    pub(super) fn on_delay(&mut self, now: Time, delay_ms: f64, d_min_ms: f64) {
+    /// A delay, with D_min and R D_min.
+    pub(super) fn on_delay(&mut self, now: Time, delay_ms: f64, d_min_ms: f64, ceiling_ms: f64) {
         match &mut self.drain {
             Some(drain) if now >= drain.from => drain.least_ms = drain.least_ms.min(delay_ms),
-            None if delay_ms <= SEEN * d_min_ms => self.begin(now),
-            _ => {}
+            Some(_) => {}
+            None => {
+                if delay_ms <= SEEN * d_min_ms {
+                    self.begin(now);
+                }
+                if delay_ms <= ceiling_ms && !self.is_quiet(now) {
+                    self.reached_at = now;
+                }
+            }
         }
     }
 
@@ -78,14 +96,16 @@ impl Refresh {
             None if now >= self.old_at && d_max_ms > DOUBT * d_min_ms => {
                 let from = now + span(d_rtt_ms);
                 let until = from + span(d_rtt_ms.max(LEAST_DRAIN_MS));
-                self.drain = Some(Drain { from, until, least_ms: f64::INFINITY });
+                let may_rise = now.since(self.reached_at) > OUT_OF_REACH;
+                self.drain = Some(Drain { from, until, least_ms: f64::INFINITY, may_rise });
                 None
             }
-            Some(Drain { until, least_ms, .. }) if now >= until => {
+            Some(Drain { until, least_ms, may_rise, .. }) if now >= until => {
                 self.drain = None;
                 self.quiet_until = now + span(d_rtt_ms);
                 self.begin(now);
-                least_ms.is_finite().then_some(least_ms)
+                let found_ms = if may_rise { least_ms } else { least_ms.min(d_min_ms) };
+                least_ms.is_finite().then_some(found_ms)
             }
             _ => None,
         }

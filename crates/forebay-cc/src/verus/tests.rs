@@ -253,27 +253,35 @@ fn the_series_are_what_the_report_draws() {
     }
 }
 
-/// A queue of others, and then an empty path.
-#[test]
-fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
+/// All delays of 20 s are `delay_ms`, on a path that had 22: D_min then, and how long it stayed.
+fn refreshed(delay_ms: f64) -> (f64, f64) {
     let mut verus = steering(Params { refresh: Some(true), ..paper() }, 40.0);
     verus.state.refresh.begin(NOW);
     let mut drained = false;
-    // The path has 60 ms now, and nothing waits: delays stay above 1.25 x 22.
     for _ in 0..4000 {
-        let now = epoch(&mut verus, &[60.0], 20);
+        let now = epoch(&mut verus, &[delay_ms], 20);
         drained |= verus.phase() == "drain";
-        if drained {
-            let d_min_ms = verus.state.d_min_ms;
-            verus.state.refresh.on_delay(now, 60.0, d_min_ms);
-        }
+        let (d_min_ms, ceiling_ms) = (verus.state.d_min_ms, verus.state.ceiling_ms());
+        verus.state.refresh.on_delay(now, delay_ms, d_min_ms, ceiling_ms);
         if verus.state.d_min_ms > 22.0 {
             break;
         }
     }
-    assert_eq!((drained, verus.state.d_min_ms), (true, 60.0));
-    let s = verus.state.next_epoch.since(NOW).as_secs_f64();
+    assert!(drained);
+    (verus.state.d_min_ms, verus.state.next_epoch.since(NOW).as_secs_f64())
+}
+
+#[test]
+fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
+    let (d_min_ms, s) = refreshed(60.0);
+    assert_eq!(d_min_ms, 60.0);
     assert!((8.0..13.0).contains(&s), "{s}");
+}
+
+/// R D_min is 44 ms: what is left of 40 in a drain is the queue of others that seek it, too.
+#[test]
+fn a_queue_within_reach_is_not_taken_for_the_path() {
+    assert_eq!(refreshed(40.0).0, 22.0);
 }
 
 #[test]
@@ -298,7 +306,7 @@ fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
     // A quarter of it empties what this flow has in the queue, and R applies to what is left.
     for _ in 0..3000 {
         let now = epoch(&mut verus, &[180.0], 10);
-        verus.state.refresh.on_delay(now, 180.0, 22.0);
+        verus.state.refresh.on_delay(now, 180.0, 22.0, 44.0);
     }
     assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
 }
