@@ -5,10 +5,9 @@
 //! 2. then the path is drained: the window is a quarter, 2 at least, for 200 ms or one round trip,
 //!    whichever is longer, after one round trip for what is on its way;
 //! 3. D_min becomes the smallest delay of that time. It rises only if no delay of the 5 s before
-//! the
-//!    drain was as small as `R D_min`: a set point that is in reach needs no other D_min, and what
-//!    is left of the queue is that of flows that hold the same set point. Were it taken for the
-//!    path, each flow would raise the queue of all others.
+//!    the drain was as small as `R D_min`: a set point that is in reach needs no other D_min, and
+//!    what is left of the queue is that of flows that hold the same set point. Were it taken for
+//!    the path, each flow would raise the queue of all others.
 
 use forebay_base::{Rng, Span, Time};
 

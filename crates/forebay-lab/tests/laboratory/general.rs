@@ -9,7 +9,7 @@ fn compare(name: &str, until_s: Option<u32>) {
     let set = set.into_iter().flatten().collect();
     let options = LoadOptions { set, base: None };
     let scenario = Scenario::load(name, &options).unwrap_or_else(|e| panic!("{e}"));
-    for protocol in &scenario.protocols {
+    for protocol in crate::unlike_protocols(&scenario) {
         let run = |general| {
             let options = RunOptions { general, without_reference: true, ..RunOptions::default() };
             let run = run_one(&scenario, protocol, 1, &options).unwrap_or_else(|e| panic!("{e}"));

@@ -39,6 +39,19 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::parse(SMALL, "small.toml", &LoadOptions { set, base: None }).unwrap()
 }
 
+/// The protocols of a scenario, and of variants of one algorithm the first two: parameters need no
+/// run of their own where results are compared with themselves.
+fn unlike_protocols(scenario: &Scenario) -> Vec<&str> {
+    let mut kept: Vec<(&str, &str)> = Vec::new();
+    for protocol in &scenario.protocols {
+        let algorithm = scenario.spec(protocol).expect("it has one").name();
+        if kept.iter().filter(|(_, of)| *of == algorithm).count() < 2 {
+            kept.push((protocol, algorithm));
+        }
+    }
+    kept.into_iter().map(|(protocol, _)| protocol).collect()
+}
+
 /// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the
 /// repository.
 fn s3_folder() -> Option<PathBuf> {

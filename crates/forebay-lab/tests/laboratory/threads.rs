@@ -50,7 +50,7 @@ fn no_built_in_scenario_shows_its_threads() {
     let mut used = [0; 9];
     for builtin in BUILTINS {
         let Some(scenario) = short(builtin.name) else { continue };
-        for protocol in &scenario.protocols {
+        for protocol in crate::unlike_protocols(&scenario) {
             let alone = run(&scenario, protocol, 1);
             assert_eq!(alone.parallel, Parallel::default());
             for threads in [2, 3, 4, 8] {
