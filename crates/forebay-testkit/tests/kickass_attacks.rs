@@ -275,8 +275,8 @@ fn what_codes_cannot_say_is_refused_with_its_place() {
         ),
         (
             "kickass.least_bytes=1600",
-            "the mtu_bytes of `r0-r1`: `1500` is out of range: expected at least 1600 bytes for \
-             ports of Kick-Ass: no shorter packet is cut (least_bytes)",
+            "kickass.least_bytes: `least_bytes = 1600` is out of range: expected at most 1500, the \
+             mtu_bytes of `r0-r1`",
         ),
         (
             "protocol.liar.lie_codes=182",
