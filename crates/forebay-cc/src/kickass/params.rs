@@ -91,7 +91,8 @@ pub struct Params {
     /// false; `recommended`: true.
     pub watch_df: Option<bool>,
     /// After a short stay in KA mode, TCP mode goes on with the window that it had before it: a
-    /// router that signals on trial costs little. `paper`: false; `recommended`: true.
+    /// router that signals on trial costs little. False in both presets: among 150 flows one kept
+    /// half of the link by it in two of six runs.
     pub keep_window: Option<bool>,
     /// For experiments: the receiver reports codes that are this much larger (if below 0, smaller)
     /// than those that came, -181 to 181; each step is 6.4 % of the rate.
@@ -138,7 +139,7 @@ impl Params {
             delivered_multiple: self.delivered_multiple.unwrap_or(if ours { 4.0 } else { 0.0 }),
             interface_bps: (self.interface_mbps * 1e6) as u64,
             watch_df: self.watch_df.unwrap_or(ours),
-            keep_window: self.keep_window.unwrap_or(ours),
+            keep_window: self.keep_window.unwrap_or(false),
         }
     }
 }
