@@ -188,7 +188,9 @@ impl Field for Offset {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match &item.value {
             Value::String(text) if text == "random" => Ok(Offset::Random),
-            Value::String(_) => Span::read(item, key).map(Offset::At),
+            Value::String(text) if text.starts_with(|first: char| first.is_ascii_digit()) => {
+                Span::read(item, key).map(Offset::At)
+            }
             _ => Err(item.expected(key, "a time such as \"5s\", or \"random\"")),
         }
     }

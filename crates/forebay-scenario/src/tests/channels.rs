@@ -341,6 +341,10 @@ fn bad_generators_are_refused() {
             "generator = { name = \"sprout\", offset = 5 }",
             "links[0].generator.offset: expected a time such as \"5s\", or \"random\"",
         ),
+        (
+            "generator = { name = \"sprout\", offset = \"Random\" }",
+            "links[0].generator.offset: expected a time such as \"5s\", or \"random\", found a",
+        ),
         ("generator = \"sprout\"", "events[0].rate: the link `left-right` follows a trace"),
     ] {
         let desk = folder(keys, b"1\n");
