@@ -61,11 +61,11 @@ use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Observed,
     Recovered, RecoveryOwner, Sent, Tag, Timeout,
 };
-use crate::cubic::{self, Cubic};
+use crate::cubic::Cubic;
 use crate::hystart::{SlowStart, SlowStartKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use bound::Bound;
+use bound::{Bound, cubic_from};
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{LEAST_POINTS, Profile};
 use refresh::Refresh;
@@ -433,13 +433,7 @@ impl State {
         }
         let since = *self.foreign_since.get_or_insert(now);
         if now.since(since) > FOREIGN {
-            let bytes = (BOTTOM * self.mss_bytes()) as u64;
-            let init = Init {
-                initial_window_bytes: bytes,
-                initial_ssthresh_bytes: bytes,
-                ..self.init.clone()
-            };
-            self.competing = Some(Cubic::new(&cubic::Params::default(), init));
+            self.competing = Some(cubic_from(&self.init, BOTTOM));
             self.foreign_since = None;
         }
     }

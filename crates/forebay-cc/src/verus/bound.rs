@@ -25,6 +25,13 @@ const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
 const LEAST_WINDOW: f64 = 4.0;
 
+/// CUBIC in congestion avoidance, with a window of so many packets.
+pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
+    let bytes = (packets * f64::from(init.mss_bytes)) as u64;
+    let init = Init { initial_window_bytes: bytes, initial_ssthresh_bytes: bytes, ..init.clone() };
+    Cubic::new(&cubic::Params::default(), init)
+}
+
 /// Counts of the round, and the bound.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
@@ -92,15 +99,7 @@ impl Bound {
     fn on_lossy_round(&mut self, now: Time, delivered: f64) {
         self.counts_from = now;
         self.free_since = None;
-        let cubic = self.cubic.get_or_insert_with(|| {
-            let bytes = (delivered * f64::from(self.init.mss_bytes)) as u64;
-            let init = Init {
-                initial_window_bytes: bytes,
-                initial_ssthresh_bytes: bytes,
-                ..self.init.clone()
-            };
-            Cubic::new(&cubic::Params::default(), init)
-        });
+        let cubic = self.cubic.get_or_insert_with(|| cubic_from(&self.init, delivered));
         let flight_size_bytes = cubic.limits().cwnd_bytes;
         let cause = CongestionCause::Loss;
         let event = Congestion { cause, flight_size_bytes, cwnd_limited: true };
