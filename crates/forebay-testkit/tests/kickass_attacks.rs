@@ -3,8 +3,11 @@
 //! identifications that come again. The scenarios are built in; docs/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
+mod ways;
+
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
+use ways::same_every_way;
 
 fn load(name: &str, set: &[&str]) -> Result<Scenario, String> {
     let set = set.iter().map(ToString::to_string).collect();
@@ -170,15 +173,7 @@ fn hashes_do_not_depend_on_how_a_run_is_computed() {
         ("kickass/orphans", "kickass"),
     ] {
         let scenario = load(name, &["measure_from_s=0", "until_s=13"]).expect("it loads");
-        let with = |options: RunOptions| {
-            let result = run_one(&scenario, protocol, 1, &options).expect("it runs");
-            (result.trace_hash, result.drops)
-        };
-        let plain = with(RunOptions::default());
-        let bytes = with(RunOptions { bytes: true, ..RunOptions::default() });
-        let general = with(RunOptions { general: true, ..RunOptions::default() });
-        let threads = with(RunOptions { threads: 2, ..RunOptions::default() });
-        assert!(plain == bytes && plain == general && plain == threads, "{name}");
+        same_every_way(&scenario, protocol, name, |_| ());
     }
 }
 

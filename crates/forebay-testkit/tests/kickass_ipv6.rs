@@ -2,8 +2,11 @@
 //! built in; docs/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
+mod ways;
+
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
+use ways::same_every_way;
 
 fn load(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
@@ -116,14 +119,6 @@ fn hashes_do_not_depend_on_how_a_run_is_computed() {
     for (protocol, ipv6) in [("kickass", "header"), ("kickass", "insert"), ("all", "header")] {
         let ipv6 = format!("kickass.ipv6={ipv6}");
         let scenario = load("ipv6", &["measure_from_s=0", "until_s=4", &ipv6]);
-        let with = |options: RunOptions| {
-            let result = run_one(&scenario, protocol, 1, &options).expect("it runs");
-            (result.trace_hash, result.drops)
-        };
-        let plain = with(RunOptions::default());
-        let bytes = with(RunOptions { bytes: true, ..RunOptions::default() });
-        let general = with(RunOptions { general: true, ..RunOptions::default() });
-        let threads = with(RunOptions { threads: 2, ..RunOptions::default() });
-        assert!(plain == bytes && plain == general && plain == threads, "{protocol} {ipv6}");
+        same_every_way(&scenario, protocol, &format!("{protocol} {ipv6}"), |_| ());
     }
 }

@@ -116,16 +116,7 @@ impl Flow {
     }
     /// The oldest packet came, and its receiver answers.
     fn answer(&mut self, data: Option<&OptionList>) -> Option<OptionList> {
-        let view = DatagramView {
-            payload_bytes: u32::from(MSS),
-            wire_len: 1_500,
-            pieces: 1,
-            dont_fragment: true,
-            ip_id: 0,
-            ecn: Ecn::NotEct,
-            options: data,
-            in_order: true,
-        };
+        let view = full_sized(data);
         let mut options = OptionList::EMPTY;
         self.feedback.on_datagram(self.now, &view);
         self.feedback.fill(self.now, &mut options);
@@ -201,22 +192,27 @@ fn run(spec: &Spec, part: Part) -> u64 {
     OPERATIONS
 }
 
-/// A tick of Sprout's receiver in which `packets` have come: inference, and a forecast.
-fn sprout_tick(packets: u64) -> u64 {
-    let spec = Spec::by_name("sprout").expect("it is in the table");
-    let mut feedback = spec.build_feedback();
-    let mut data = OptionList::EMPTY;
-    Wait::default().push(&mut data).expect("6 bytes fit into 40");
-    let view = DatagramView {
+/// A full-sized datagram as a receiver half sees it.
+fn full_sized(options: Option<&OptionList>) -> DatagramView<'_> {
+    DatagramView {
         payload_bytes: u32::from(MSS),
         wire_len: 1_500,
         pieces: 1,
         dont_fragment: true,
         ip_id: 0,
         ecn: Ecn::NotEct,
-        options: Some(&data),
+        options,
         in_order: true,
-    };
+    }
+}
+
+/// A tick of Sprout's receiver in which `packets` have come: inference, and a forecast.
+fn sprout_tick(packets: u64) -> u64 {
+    let spec = Spec::by_name("sprout").expect("it is in the table");
+    let mut feedback = spec.build_feedback();
+    let mut data = OptionList::EMPTY;
+    Wait::default().push(&mut data).expect("6 bytes fit into 40");
+    let view = full_sized(Some(&data));
     let (mut now, ticks) = (Time::from_secs(1), 1_000);
     for tick in 0..2 * ticks {
         (0..packets).for_each(|_| {

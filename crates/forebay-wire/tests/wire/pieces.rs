@@ -1,7 +1,7 @@
 //! Fragments as another implementation reads them and puts them together: etherparse.
 
 use crate::make::*;
-use etherparse::defrag::IpDefragPool;
+use etherparse::defrag::{IpDefragPayloadVec, IpDefragPool};
 use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, SlicedPacket,
 };
@@ -103,7 +103,7 @@ fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
 /// RFC 791 section 3.2: the first has all options, the others those with the copied bit.
 #[test]
 fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
-    let (mut rng, mut arena, plan) = (rng(20), Arena::default(), AddressPlan::default());
+    let (mut rng, mut arena) = (rng(20), Arena::default());
     let (mut cuts, mut shrunk) = (0, 0);
     for _ in 0..5_000 {
         let whole = datagram(&mut rng, &mut arena);
@@ -137,24 +137,35 @@ fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
             emitted.push(bytes);
         }
         pieces.into_iter().for_each(|piece| arena.free(piece));
-        let mut again = emitted.iter().map(|bytes| parsed(bytes, &mut arena)).collect();
-        let again = join(&mut again, &plan, &mut arena).expect("all of them, in order");
-        assert_eq!(bytes_of(&again, &arena), bytes);
-        arena.free(again);
+        assert_eq!(bytes_joined(&emitted, &mut arena), bytes);
         shuffle(&mut emitted, &mut rng);
-        let mut pool = IpDefragPool::<(), ()>::new();
-        let mut joined = None;
-        for bytes in &emitted {
-            assert!(joined.is_none());
-            let sliced = SlicedPacket::from_ip(bytes).expect("an IP packet");
-            joined = pool.process_sliced_packet(&sliced, (), ()).expect("no conflict");
-        }
-        let joined = joined.expect("whole with its last piece");
+        let joined = joined_by_etherparse(&emitted);
         assert_eq!(joined.ip_number, IpNumber(bytes[9]));
         assert_eq!(joined.payload, bytes[was.slice().len()..]);
     }
     assert!(cuts > 4_000 && shrunk > 2_000, "{cuts} {shrunk}");
     assert_eq!(arena.live(), 0);
+}
+
+/// The bytes of what our own parts make of all pieces, in order.
+fn bytes_joined(emitted: &[Vec<u8>], arena: &mut Arena) -> Vec<u8> {
+    let mut pieces = emitted.iter().map(|bytes| parsed(bytes, arena)).collect();
+    let whole = join(&mut pieces, &AddressPlan::default(), arena).expect("all of them, in order");
+    let bytes = bytes_of(&whole, arena);
+    arena.free(whole);
+    bytes
+}
+
+/// What etherparse makes of all pieces, in any order: whole with the last one, and not before.
+fn joined_by_etherparse(emitted: &[Vec<u8>]) -> IpDefragPayloadVec {
+    let mut pool = IpDefragPool::<(), ()>::new();
+    let mut joined = None;
+    for bytes in emitted {
+        assert!(joined.is_none());
+        let sliced = SlicedPacket::from_ip(bytes).expect("an IP packet");
+        joined = pool.process_sliced_packet(&sliced, (), ()).expect("no conflict");
+    }
+    joined.expect("whole with its last piece")
 }
 
 /// What all pieces of a datagram of IPv6 show of it.
@@ -171,7 +182,7 @@ fn shown_v6(bytes: &[u8]) -> (Vec<u8>, IpNumber, u32) {
 /// The same of IPv6: the Fragment header of an atomic fragment becomes that of pieces.
 #[test]
 fn every_piece_of_ipv6_parses_in_etherparse_and_all_are_the_datagram() {
-    let (mut rng, mut arena, plan) = (rng(21), Arena::default(), AddressPlan::default());
+    let (mut rng, mut arena) = (rng(21), Arena::default());
     let mut cuts = 0;
     while cuts < 2_000 {
         let mut whole = random_segment(&mut rng, &mut arena);
@@ -200,19 +211,9 @@ fn every_piece_of_ipv6_parses_in_etherparse_and_all_are_the_datagram() {
             emitted.push(piece);
         }
         pieces.into_iter().for_each(|piece| arena.free(piece));
-        let mut again = emitted.iter().map(|bytes| parsed(bytes, &mut arena)).collect();
-        let again = join(&mut again, &plan, &mut arena).expect("all of them, in order");
-        assert_eq!(bytes_of(&again, &arena), bytes);
-        arena.free(again);
+        assert_eq!(bytes_joined(&emitted, &mut arena), bytes);
         shuffle(&mut emitted, &mut rng);
-        let mut pool = IpDefragPool::<(), ()>::new();
-        let mut joined = None;
-        for bytes in &emitted {
-            assert!(joined.is_none());
-            let sliced = SlicedPacket::from_ip(bytes).expect("an IP packet");
-            joined = pool.process_sliced_packet(&sliced, (), ()).expect("no conflict");
-        }
-        let joined = joined.expect("whole with its last piece");
+        let joined = joined_by_etherparse(&emitted);
         assert_eq!((joined.ip_number, &joined.payload[..]), (IpNumber::TCP, &bytes[48..]));
     }
     assert_eq!(arena.live(), 0);
