@@ -41,9 +41,10 @@ impl Filling {
     fn share(self) -> f64 {
         self.waits as f64 / self.limit as f64
     }
-    /// The share is above [`HIGH`], which is a half.
+    /// The share is above [`HIGH`], without a division: asked for each packet.
     #[inline]
     fn is_high(self) -> bool {
+        const { assert!(HIGH == 0.5) };
         2 * self.waits > self.limit
     }
 }
