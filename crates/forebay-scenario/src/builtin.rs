@@ -78,6 +78,8 @@ builtins![
     "verus/satellite",
     "verus/wifi",
     "linux/one-flow",
+    "linux/tail-loss",
+    "linux/reordering",
     "queues/codel",
     "queues/fq-codel",
     "queues/red",

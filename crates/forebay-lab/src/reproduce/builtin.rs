@@ -55,6 +55,8 @@ experiments![
     "verus" / "now",
     "verus" / "steps",
     "linux" / "one-flow",
+    "linux" / "tail-loss",
+    "linux" / "reordering",
 ];
 
 impl BuiltinExperiment {
