@@ -9,7 +9,7 @@
 //! 1. per ACK: `BytesAcked += acked`, and `BytesMarked += acked` if it has an echo; SACK does not
 //!    count (section 3.3, steps 1 to 3);
 //! 2. once per window of data: `M = BytesMarked / BytesAcked`, `alpha = (1 - g) alpha + g M` with
-//!    g = 1/16 (section 3.3, steps 4 to 7; section 4.2). alpha is 1 at first;
+//!    g = 1/16 (section 3.3, steps 4 to 7). alpha is 1 at first;
 //! 3. at the first echo of a window: `cwnd = (1 - alpha / 2) cwnd`, `ssthresh` the same (section
 //!    3.3, step 8);
 //! 4. growth and losses as NewReno (sections 3.4 and 3.5), one reduction a window for losses and
@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// g: weight of a window of data in alpha, above 0 and at most 1. RFC 8257 section 4.2: 1/16.
+    /// g: weight of a window of data in alpha, above 0 and at most 1. RFC 8257 section 4: 1/16.
     pub gain: f64,
     /// alpha before the first window, 0 to 1. RFC 8257 section 3.3: 1, so that the first mark
     /// halves.
@@ -265,7 +265,7 @@ mod tests {
 
     /// SIGCOMM 2010 section 3.3, one flow: it grows from `(1 - alpha / 2) (W + 1)` by one segment a
     /// round trip and is marked in the round trip above W. `alpha^2 (1 - alpha / 4) = (2 W + 1) /
-    /// (W + 1)^2`, about 2 / W. It asks for `g < 1.386 / sqrt(2 W)` (equation 15).
+    /// (W + 1)^2`, about 2 / W, if `g < 1.386 / sqrt(2 W)` (section 3.4).
     #[test]
     fn the_sawtooth_over_a_threshold_has_the_alpha_of_the_closed_form() {
         for (threshold, gain) in [(50_u64, 1.0 / 16.0), (200, 1.0 / 16.0), (800, 1.0 / 64.0)] {

@@ -66,7 +66,7 @@ fn cwr_ends_no_echo() {
     assert_eq!(answers(&mut bench, 3, Ecn::Ce, TcpFlags::CWR), [(3, true)]);
 }
 
-/// Sections 3.4 and 3.6, and Linux's tcp_ecn_send.
+/// Section 3.6, and Linux's tcp_ecn_send for retransmissions and ACKs.
 #[test]
 fn all_packets_are_ecn_capable_and_the_syn_asks_whatever_is_configured() {
     let plain = Lab { config: TcpConfig { ecn: false, ..config() }, ..lab() };
