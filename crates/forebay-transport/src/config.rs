@@ -14,14 +14,17 @@ pub enum Recovery {
     NewReno,
 }
 
-/// How the retransmission timeout follows from RTT samples.
+/// How the retransmission timeout and the wait for a tail loss probe follow from RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
-    /// `max(SRTT + 4 RTTVAR, min_rto)` (RFC 6298).
+    /// `max(SRTT + 4 RTTVAR, min_rto)` (RFC 6298). A probe waits for 2 SRTT, and for the longest
+    /// delay of an ACK if one segment is in flight (RFC 8985 section 7.2).
     Rfc6298,
     /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR
     /// there is the largest mean deviation of the last round trip; it rises at once and falls by a
-    /// quarter per round trip, and a falling RTT moves the deviation by 1/32 and not 1/4.
+    /// quarter per round trip, and a falling RTT moves the deviation by 1/32 and not 1/4. A probe waits for
+    /// 2 SRTT + `min_rto` if one segment is in flight, else for 2 SRTT + 2 ms
+    /// (`tcp_schedule_loss_probe`); both are bounded by the retransmission timer.
     Linux,
 }
 
@@ -53,7 +56,7 @@ pub struct TcpConfig {
     pub initial_ssthresh_bytes: Option<u64>,
     /// RTO before the first sample (RFC 6298: 1 s).
     pub initial_rto: Span,
-    /// How the RTO follows from RTT samples.
+    /// How the RTO and the wait for a tail loss probe follow from RTT samples.
     pub rto_rule: RtoRule,
     /// Smallest RTO; with [`RtoRule::Linux`] the smallest 4 RTTVAR (RFC 6298: 1 s; Linux: 200 ms).
     pub min_rto: Span,

@@ -314,6 +314,31 @@ fn old_timestamps_are_refused() {
 }
 
 #[test]
+fn a_late_original_passes_after_a_needless_repeat() {
+    // RFC 7323 section 5.3: R2 refuses a segment wholly below RCV.NXT before R3 records its
+    // timestamp. 1 and 2 were sent at 2000, 3 at 2040; 1 again, needlessly, at 2090.
+    let config = TcpConfig { timestamps: true, ..plain() };
+    let mut bench = server(config);
+    let put = |bench: &mut Bench, number: u64, value: u32| {
+        let seq = Some(((number - 1) * MSS) as i64);
+        let ts = Some((value, 0));
+        bench.inject(Inject { seq, len: MSS as u16, ts, ..Inject::default() })
+    };
+    put(&mut bench, 1, 2000);
+    put(&mut bench, 2, 2000);
+    let answer = put(&mut bench, 1, 2090);
+    assert_eq!(answer[0].ts.unwrap().1, 2000, "TS.Recent");
+    let answer = put(&mut bench, 3, 2040);
+    assert_eq!((answer[0].ack, answer[0].ts.unwrap().1), (Some(3 * MSS as i64), 2040));
+    // The same of a pure ACK below RCV.NXT; one at RCV.NXT is recorded.
+    for (seq, recent) in [(2 * MSS, 2040), (3 * MSS, 2120)] {
+        let ack = Inject { seq: Some(seq as i64), ts: Some((2120, 0)), ..Inject::default() };
+        bench.inject(ack);
+        assert_eq!(put(&mut bench, 5, 2130)[0].ts.unwrap().1, recent);
+    }
+}
+
+#[test]
 fn the_window_shows_the_buffer() {
     // The application reads at once: in order the window stays open, and what waits out of order is
     // inside it.

@@ -60,6 +60,7 @@ fn one_loss_with_limited_transmit() {
     assert_eq!(acks(&mut bench, 0, 6), ["", "", "", "", "13", "14"]);
     // 11 and 12 arrive and make the tenth and eleventh duplicate.
     assert_eq!(acks(&mut bench, 0, 2), ["15", "16"]);
+    bench.advance(ms(90));
     // recover is 12: an ACK of 12 is the full one. FlightSize 4, cwnd 5.
     assert_eq!(acks(&mut bench, 12, 1), ["17"]);
     assert_eq!((bench.ssthresh(), bench.cwnd()), (Some(5), 5));
@@ -71,6 +72,7 @@ fn two_losses_take_one_reduction() {
     assert_eq!(acks(&mut bench, 0, 3), ["", "", "R1"]);
     assert_eq!(acks(&mut bench, 0, 5), ["", "", "11", "12", "13"]);
     assert_eq!(bench.cwnd(), 13);
+    bench.advance(ms(90));
     // Partial ACK: the first four. Deflate by 4, add 1: cwnd 10, flight 9.
     assert_eq!(acks(&mut bench, 4, 1), ["R5 14"]);
     assert_eq!(bench.cwnd(), 10);
@@ -153,6 +155,7 @@ fn duplicates_of_the_recovery_point_start_nothing() {
     // cover data sent up to `recover`, not more.
     let mut bench = ten_in_flight(without_sack(false));
     acks(&mut bench, 0, 9);
+    bench.advance(ms(90));
     assert_eq!(acks(&mut bench, 10, 1), ["15"]);
     let retransmits = bench.conn.counters().retransmits;
     acks(&mut bench, 10, 3);
@@ -198,6 +201,7 @@ fn congestion_is_not_answered_by_growth() {
     let (mut bench, _) = lab.connected(ms(100));
     bench.advance(ms(100));
     acks(&mut bench, 0, 9);
+    bench.advance(ms(90));
     acks(&mut bench, 10, 1);
     assert_eq!(bench.cwnd(), 5, "the full ACK does not grow the window");
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Bench, Lab, MSS, Reaction, Seg, Window, data, ms, plain};
 use forebay_base::Time;
 use forebay_cc::{AckPolicy, CongestionCause, LossPolicy};
-use forebay_transport::{Recovery, TcpConfig};
+use forebay_transport::{Recovery, RtoRule, TcpConfig};
 
 fn config() -> TcpConfig {
     TcpConfig { loss_policy: LossPolicy::RackTlp, recovery: Recovery::Prr, ..plain() }
@@ -141,6 +141,35 @@ fn a_lost_retransmission_is_found_and_answered_once_more() {
 }
 
 #[test]
+fn a_lost_tail_and_its_lost_repeats_are_repaired_without_the_timer() {
+    // Ten segments and no more data; 6 to 10 are lost, and R8 as well. The probe R10 leaves two SRTT
+    // after the last ACK; its SACK shows that 6 to 9 are lost, and that of R9 that R8 is: both are
+    // repeats beyond a hole, whose ACKs echo a timestamp of long before.
+    let lab = Lab { config: config(), send_bytes: Some(10 * MSS), ..Lab::default() };
+    let mut bench = connected(lab);
+    let start = bench.now;
+    bench.ack(5);
+    let probe = bench.advance(ms(300));
+    assert_eq!((data(&probe), when(&probe, "R10", start)), ("R10".into(), Some(200_000)));
+    let mut sent = bench.sack(5, &[(10, 10)]);
+    sent.extend(bench.advance(ms(26)));
+    assert_eq!(data(&sent), "R6", "PRR: one for one");
+    bench.advance_to(sent[0].at + ms(100));
+    let sent = bench.ack(6);
+    assert_eq!(data(&sent), "R7 R8", "PRR: a SafeACK sends two");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(7)), "R9");
+    // R8 is lost.
+    bench.advance(ms(100));
+    let mut sent = bench.sack(7, &[(9, 10)]);
+    sent.extend(bench.advance(ms(26)));
+    assert_eq!(data(&sent), "R8");
+    bench.advance(ms(100));
+    bench.ack(10);
+    assert_eq!((bench.conn.counters().timeouts, bench.in_flight()), (0, 0));
+}
+
+#[test]
 fn a_retransmission_acknowledged_too_early_says_nothing() {
     // RFC 8985 section 6.2 step 2: acknowledged less than min_RTT after the retransmission, it was
     // the original.
@@ -208,6 +237,22 @@ fn a_single_segment_waits_for_the_delayed_ack() {
     assert_eq!(data(&sent), "2", "new data, one segment beyond the window");
     let at = when(&sent, "2", start).unwrap();
     assert!((240_000..=400_000).contains(&at), "{at} us");
+}
+
+#[test]
+fn linux_probes_a_single_segment_after_its_smallest_timeout() {
+    // tcp_schedule_loss_probe: 2 SRTT + RTO_MIN for one segment, 2 SRTT + 2 ms for more, the RTO at
+    // most. One sample of 100 ms: RTO = SRTT + max(2 SRTT, 200 ms) = 300 ms.
+    let linux = TcpConfig { rto_rule: RtoRule::Linux, min_rto: ms(200), ..config() };
+    for (segments, rtt, label, due_us) in
+        [(1, 100, "2", 300_000), (1, 300, "2", 800_000), (2, 100, "3", 202_000)]
+    {
+        let lab = Lab { config: linux, window: Window::fixed(segments), ..Lab::default() };
+        let (mut bench, _) = lab.connected(ms(rtt));
+        let start = bench.now;
+        let sent = bench.advance(ms(850));
+        assert_eq!(when(&sent, label, start), Some(due_us), "{segments} in flight");
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Path {
         // Behind what was acknowledged last, a timestamp is not kept: PAWS is all there is to it.
         if end > nxt + receiver.window()
             || start <= receiver.last_ack_sent()
-            || !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), start)
+            || !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), (start, payload))
             || !receiver.extend_reported(start, end)
         {
             return false;
@@ -80,7 +80,7 @@ impl Path {
         let Some(options) = options_of(packet, arena) else { return false };
         let Some(block) = growing_block(handshake, sender, options) else { return false };
         let timestamps = handshake.timestamps_of(tcp.timestamps);
-        if !receiver.accept_timestamp(timestamps, start) {
+        if !receiver.accept_timestamp(timestamps, (start, 0)) {
             return false;
         }
         sender.note_window(tcp.window, start, una);

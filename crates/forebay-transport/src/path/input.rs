@@ -128,7 +128,8 @@ impl Path {
             return;
         }
         let timestamps = handshake.timestamps_of(segment.timestamps);
-        if !receiver.accept_timestamp(timestamps, start) {
+        let len = segment.payload + u64::from(segment.is(TcpFlags::FIN));
+        if !receiver.accept_timestamp(timestamps, (start, len)) {
             if !segment.is_pure_ack() {
                 return self.refuse(segment);
             }

@@ -148,15 +148,22 @@ impl Receiver {
         self.scaled_window = (bytes >> shift).min(u16::MAX as u64) as u16;
     }
 
-    /// PAWS, unless the feedback half does without, and TS.Recent (RFC 7323 sections 5.3 and 4.3).
-    /// False if the segment is too old.
+    /// PAWS, unless the feedback half does without, and TS.Recent (RFC 7323 sections 5.3 and 4.3),
+    /// for a segment that takes `len` sequence numbers from `start` on. False if it is too old.
     #[inline]
-    pub(super) fn accept_timestamp(&mut self, timestamps: Option<(u32, u32)>, start: u64) -> bool {
+    pub(super) fn accept_timestamp(
+        &mut self,
+        timestamps: Option<(u32, u32)>,
+        (start, len): (u64, u64),
+    ) -> bool {
         let Some((value, _)) = timestamps else { return true };
         if seq_lt(value, self.ts_recent) {
             return !self.feedback.wants_paws();
         }
-        if start <= self.last_ack_sent {
+        // R2 comes before R3: what lies wholly below RCV.NXT is outside the window, and a late
+        // original would look too old beside the timestamp of a needless repeat.
+        let in_window = start + len.max(1) > self.nxt();
+        if in_window && start <= self.last_ack_sent {
             self.ts_recent = value;
         }
         true

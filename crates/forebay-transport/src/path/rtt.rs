@@ -173,6 +173,11 @@ impl RttEstimator {
     pub(crate) fn collapse(&mut self) {
         self.backoff = 0;
     }
+    /// With [`RtoRule::Linux`]: the smallest timeout beside SRTT, which probes wait for as well.
+    #[inline]
+    pub(crate) fn linux_floor(&self) -> Option<Span> {
+        self.deviation.is_some().then_some(self.min_rto)
+    }
     #[inline]
     pub(crate) fn srtt(&self) -> Option<Span> {
         self.srtt

@@ -63,6 +63,7 @@ impl Lab {
         let mut bench = self.client();
         bench.open();
         bench.advance(rtt);
+        bench.rtt = rtt;
         let sent = bench.syn_ack();
         (bench, sent)
     }
@@ -130,6 +131,14 @@ pub struct Bench {
     pub peer_end: i64,
     /// The latest TSval that the connection sent.
     pub tsval: u32,
+    /// TS.Recent of the peer (RFC 7323 section 4.3).
+    pub ts_recent: u32,
+    /// What the connection sent: first offset and end, TSval, and when.
+    copies: Vec<(i64, i64, u32, Time)>,
+    /// What the peer acknowledged last.
+    last_ack: i64,
+    /// RTT of the handshake, once it is known.
+    rtt: Span,
     /// A FIN of the connection was seen at this offset.
     pub fin_at: Option<i64>,
     /// Timestamps were agreed on: every packet of the peer carries them.
@@ -158,6 +167,10 @@ impl Bench {
             sent_end: 0,
             peer_end: 0,
             tsval: 0,
+            ts_recent: 0,
+            copies: Vec::new(),
+            last_ack: -1,
+            rtt: Span::ZERO,
             fin_at: None,
             stamps: false,
             signal: None,
@@ -184,6 +197,7 @@ impl Bench {
             self.sent_end = self.sent_end.max(seg.off.max(0) as u64 + seg.len);
             if let Some((value, _)) = seg.ts {
                 self.tsval = value;
+                self.copies.push((seg.off, seg.end().max(seg.off + 1), value, self.now));
                 // A SYN offers; anything else shows that both sides agreed.
                 self.stamps |= seg.label != "SYN";
             }
@@ -217,6 +231,7 @@ impl Bench {
     /// Gives it a packet now; what it sends at once.
     pub fn inject(&mut self, what: Inject) -> Vec<Seg> {
         let seq = what.seq.unwrap_or(self.peer_end);
+        self.note_ack(what.ack);
         self.peer_end = self.peer_end.max(seq + what.len as i64);
         let wire = |isn: u32, offset: i64| isn.wrapping_add(1).wrapping_add(offset as u32);
         let flags = if what.ack.is_some() { what.flags.with(TcpFlags::ACK) } else { what.flags };
@@ -245,10 +260,21 @@ impl Bench {
         self.arena.free(packet);
         self.pump()
     }
-    /// The peer's clock counts milliseconds from 1000 at the start; it echoes the latest value that
-    /// it saw.
+    /// The peer's clock counts milliseconds from 1000 at the start; it echoes TS.Recent.
     fn peer_stamp(&self) -> (u32, u32) {
-        ((self.now.as_millis() as u32).wrapping_sub(9000), self.tsval)
+        ((self.now.as_millis() as u32).wrapping_sub(9000), self.ts_recent)
+    }
+    /// The peer acknowledges `ack`. If that is news, its last ACK stood at a segment that has come
+    /// since (RFC 7323 section 4.3): the newest copy that left half an RTT ago or earlier.
+    fn note_ack(&mut self, ack: Option<i64>) {
+        let Some(ack) = ack.filter(|&ack| ack > self.last_ack) else { return };
+        let at = self.last_ack;
+        let old = |sent: Time| self.now.since(sent) >= self.rtt / 2;
+        let mut copies = self.copies.iter().filter(|c| c.0 <= at && at < c.1);
+        let first = copies.next();
+        let echo = copies.filter(|c| old(c.3)).last().or(first);
+        self.ts_recent = echo.map_or(self.ts_recent, |c| c.2);
+        self.last_ack = ack;
     }
     fn syn_options(&self) -> OptionList {
         let mut options = OptionList::EMPTY;

@@ -24,8 +24,14 @@ use std::sync::Arc;
 /// Payload of a full-sized segment in all scenarios, in bytes.
 pub const MSS: u64 = 1000;
 
+/// Timestamps are on in [`plain`]: in the binary `timestamps`, which runs the scripts of others once
+/// more.
+pub fn timestamps() -> bool {
+    module_path!().starts_with("timestamps::")
+}
+
 /// The plain configuration that scenarios start from: SACK, DupThresh and the pipe of RFC 6675,
-/// every packet acknowledged, no timestamps, no limited transmit.
+/// every packet acknowledged, timestamps as [`timestamps`] says, no limited transmit.
 pub fn plain() -> TcpConfig {
     TcpConfig {
         mss_bytes: MSS as u16,
@@ -41,7 +47,7 @@ pub fn plain() -> TcpConfig {
         loss_policy: LossPolicy::DupThresh,
         recovery: Recovery::Pipe,
         sack: true,
-        timestamps: false,
+        timestamps: timestamps(),
         window_scaling: true,
         receive_buffer_bytes: 4 << 20,
         send_buffer_bytes: 4 << 20,

@@ -80,7 +80,8 @@ impl Detector {
     pub(crate) fn wants_arrivals(&self) -> bool {
         matches!(self, Detector::Rack(_) | Detector::Patient(_))
     }
-    /// `s` has arrived: see [`Rack::on_arrival`].
+    /// `s` has arrived: see [`Rack::on_arrival`]. `echo_is_older`: the timestamp echo is that of an
+    /// earlier copy.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
@@ -91,7 +92,7 @@ impl Detector {
         min_rtt: Span,
     ) {
         match self {
-            Detector::Rack(rack) => rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt),
+            Detector::Rack(rack) => rack.on_arrival(now, s, sent_below, min_rtt),
             Detector::Patient(patient) => {
                 patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
             }

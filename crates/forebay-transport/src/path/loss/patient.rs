@@ -76,7 +76,9 @@ impl Patient {
         Patient { reached: rack.fack(), rtt: rack.rtt(), rack, ..Patient::default() }
     }
 
-    /// `s` has arrived; the arguments are those of [`Rack::on_arrival`].
+    /// `s` has arrived; the arguments are those of [`Rack::on_arrival`]. `echo_is_older`: the
+    /// timestamp echo is that of an earlier copy, which a path that stores packets may bring long
+    /// after the repeat has left.
     pub(super) fn on_arrival(
         &mut self,
         now: Time,
@@ -102,7 +104,11 @@ impl Patient {
                 self.late = self.late.max(rtt.saturating_sub(self.rtt));
             }
         }
-        self.rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
+        if s.is(REPEATED) && echo_is_older {
+            self.rack.note_order(s);
+        } else {
+            self.rack.on_arrival(now, s, sent_below, min_rtt);
+        }
     }
     /// See [`Rack::on_run`].
     #[inline]

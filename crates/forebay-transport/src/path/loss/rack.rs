@@ -1,5 +1,11 @@
 //! RACK (RFC 8985 section 6): a packet is lost if one sent a reordering window later has arrived.
 //!
+//! Differs from RFC 8985 in: section 6.2 step 2 ignores the arrival of a repeat where TSecr is older
+//! than the repeat. TSecr is the timestamp of the last segment in order (RFC 7323 section 4.3), so
+//! that it is older for every repeat beyond a hole: a tail loss probe, or what follows a
+//! lost repeat, would say nothing, and only the retransmission timer could go on. As in Linux
+//! (`tcp_rack_advance`) the only test is that of the RTT.
+//!
 //! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in
 //! stream order, which is the order of their transmission; those sent again in the order of theirs.
 
@@ -67,31 +73,35 @@ impl Rack {
     }
 
     /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it
-    /// was sent again. `echo_is_older`: the timestamp echo is that of an earlier copy.
+    /// was sent again.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
         s: &Segment,
         sent_below: Option<u64>,
-        echo_is_older: bool,
         min_rtt: Span,
     ) {
-        let repeated = s.is(REPEATED);
-        let end = s.end();
-        if end > self.fack {
-            self.fack = end;
-        } else if end < self.fack && !repeated {
-            self.reordering_seen = true;
-        }
-        let rtt = now.since(s.sent_at);
-        if repeated && (echo_is_older || rtt < min_rtt) {
+        self.note_order(s);
+        let (repeated, end, rtt) = (s.is(REPEATED), s.end(), now.since(s.sent_at));
+        if repeated && rtt < min_rtt {
             return; // most likely the earlier copy
         }
         if self.newest.is_none_or(|(number, _)| s.number > number) {
             self.newest = Some((s.number, s.sent_at));
             self.rtt = rtt;
             self.horizon = sent_below.unwrap_or(end);
+        }
+    }
+
+    /// Step 3: `s`, some copy of it, has arrived.
+    #[inline]
+    pub(super) fn note_order(&mut self, s: &Segment) {
+        let end = s.end();
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !s.is(REPEATED) {
+            self.reordering_seen = true;
         }
     }
 
@@ -207,7 +217,7 @@ mod tests {
             let now = Time::from_millis(100 + number);
             assert!(run.ack_cannot_lose(1 + 100 * number));
             for n in number..number + batch {
-                single.on_arrival(now, &segment(n), None, false, Span::from_millis(100));
+                single.on_arrival(now, &segment(n), None, Span::from_millis(100));
             }
             let last = segment(number + batch - 1);
             run.on_run(now.since(last.sent_at), (last.number, last.sent_at), last.end());

@@ -8,6 +8,8 @@ const PROBE_WITHOUT_RTT: Span = Span::from_secs(1);
 /// TLP.max_ack_delay where this end's own policy says nothing: the shortest delay that common
 /// stacks use.
 const MAX_ACK_DELAY: Span = Span::from_millis(40);
+/// What Linux adds to 2 SRTT where several segments are in flight (`TCP_TIMEOUT_MIN_US`).
+const LINUX_LEAST_WAIT: Span = Span::from_millis(2);
 
 impl LossRecovery {
     /// When the retransmission timer expires, [`Time::MAX`] if it is not armed.
@@ -90,12 +92,22 @@ impl LossRecovery {
         if !allowed {
             return;
         }
-        let mut wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| srtt * 2);
-        if sender.board().len() == 1 {
-            // The peer most likely runs the policy of this end.
-            wait += receiver.longest_delay().unwrap_or(MAX_ACK_DELAY);
-        }
+        let wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| {
+            srtt * 2 + self.probe_allowance(sender.board().len() == 1, receiver)
+        });
         self.probe_at = (now + wait).min(self.rto_at);
+    }
+    /// What a probe waits beside 2 SRTT. `alone`: one segment is in flight, whose ACK the peer may
+    /// delay. Linux (`tcp_schedule_loss_probe`) then waits for its smallest RTO.
+    #[inline]
+    fn probe_allowance(&self, alone: bool, receiver: &Receiver) -> Span {
+        match (self.rtt.linux_floor(), alone) {
+            (Some(floor), true) => floor,
+            (Some(_), false) => LINUX_LEAST_WAIT,
+            // The peer most likely runs the policy of this end.
+            (None, true) => receiver.longest_delay().unwrap_or(MAX_ACK_DELAY),
+            (None, false) => Span::ZERO,
+        }
     }
     /// New data left, on the fast path.
     #[inline(always)]
