@@ -55,6 +55,12 @@ experiments![
     "verus" / "now",
     "verus" / "steps",
     "linux" / "one-flow",
+    "controllers" / "alone",
+    "controllers" / "twice",
+    "controllers" / "beside-cubic",
+    "controllers" / "bbr1",
+    "controllers" / "copa",
+    "controllers" / "marks",
 ];
 
 impl BuiltinExperiment {
