@@ -6,8 +6,8 @@
 //! machine behind `Custom`.
 
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Delivered, Limits, Loss, LossPolicy, NextPacket,
-    Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    Ack, AckPolicy, Congestion, Controller, Delivered, EcnPolicy, Limits, Loss, LossPolicy,
+    NextPacket, Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use crate::table::{AnyController, AnyFeedback};
@@ -63,6 +63,9 @@ impl Controller for AnyController {
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())
+    }
+    fn ecn_policy(&self) -> Option<EcnPolicy> {
+        each_controller!(self, c => c.ecn_policy())
     }
     #[inline]
     fn recovery_owner(&self) -> RecoveryOwner {

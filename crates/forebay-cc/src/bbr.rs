@@ -1,12 +1,13 @@
-//! BBR v3: draft-ietf-ccwg-bbr as of August 2026 (Cardwell, Swett and Beshay). The idea is from
-//! Cardwell and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016
+//! BBR v3: draft-ietf-ccwg-bbr-06 (Cardwell, Swett and Beshay, 2026). The idea is from Cardwell
+//! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016
 //! (doi:10.1145/3012426.3022184).
 //!
 //! A model of the path says how fast and how much to send. Rates in bit/s of payload, volumes in
 //! bytes of payload; names in quotation marks are sections of the draft:
 //!
 //! 1. `max_bw` = the largest delivery rate of this cycle of ProbeBW and the last one ("BBR.max_bw
-//!    Max Filter"); `min_rtt` = the smallest RTT of the last 10 s ("BBR.min_rtt Min Filter");
+//!    Max Filter"); `min_rtt` = the smallest RTT of the last 10 s (MinRTTFilterLen,
+//!    "BBR.min_rtt Min Filter");
 //! 2. `bw = min(max_bw, bw_shortterm)`, `bdp = bw min_rtt` ("Computing BBR.max_inflight");
 //! 3. `pacing_rate = 0.99 pacing_gain bw` ("Pacing Rate"); a quantum of
 //!    `clamp(1 ms pacing_rate, 2 SMSS, 64 KB)` leaves at once ("Send Quantum");
@@ -29,7 +30,8 @@
 //! 9. elsewhere, at the end of each round with a loss: `bw_shortterm = max(bw_latest, 0.7
 //!    bw_shortterm)`, the same for inflight; forgotten in Refill ("When not Probing for
 //!    Bandwidth");
-//! 10. ProbeRTT when `min_rtt` is 10 s old: half a BDP for 200 ms and a round ("ProbeRTT");
+//! 10. ProbeRTT when the smallest RTT since the last one (`probe_rtt_min_delay`) is 5 s old
+//!     (ProbeRTTInterval): half a BDP for 200 ms and a round ("ProbeRTT");
 //! 11. timeout: `cwnd = inflight + SMSS`, and back when it is repaired; spurious: the model from
 //!     before ("Modulating cwnd in Loss Recovery", "Handling a Spurious Loss Recovery").
 //!
@@ -41,6 +43,9 @@
 //! with the first of each round: undo would give back what they left. SACK is taken for granted
 //! (without it the draft takes every loss for too much). In Drain inflight_longterm does not bound
 //! the window, as in the draft's code and against its table. Volumes are whole bytes.
+//!
+//! `min_rtt_filters = "one"` is what the draft's authors proposed in September 2026 (branch
+//! "simpler-probe-rtt" of the draft's repository): min_rtt alone, over 10 s, schedules ProbeRTT.
 
 mod control;
 pub(crate) mod filters;
@@ -66,6 +71,19 @@ use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
 use serde::{Deserialize, Serialize};
 use startup::FullPipe;
+
+/// Which filters of the round-trip time there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MinRttFilters {
+    /// The smallest RTT of ProbeRTTInterval schedules ProbeRTT, that of MinRTTFilterLen sets the
+    /// BDP.
+    Two,
+    /// That of MinRTTFilterLen does both, and ProbeRTT takes its window from the min_rtt before it
+    /// expired. ProbeRTTInterval is without effect.
+    One,
+}
 
 /// Parameters of BBR v3. Each names its section in the head of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,8 +112,13 @@ pub struct Params {
     /// The probe after one that lost too much stops at the volume that was too much (Precautionary
     /// Bandwidth Probing). False: as the drafts before 2026.
     pub precautionary: bool,
-    /// Age of min_rtt at which ProbeRTT begins, in seconds, above 0 (ProbeRTT: 10; Linux 5).
+    /// Age of the smallest RTT at which ProbeRTT begins, in seconds, above 0 (ProbeRTTInterval: 5).
     pub probe_rtt_interval_s: f64,
+    /// Age at which min_rtt, which sets the BDP, may rise, in seconds, above 0 (MinRTTFilterLen:
+    /// 10).
+    pub min_rtt_filter_s: f64,
+    /// Filters of the round-trip time: "two", or "one" as proposed for the draft in September 2026.
+    pub min_rtt_filters: MinRttFilters,
     /// How long ProbeRTT lasts at least, in milliseconds, 0 or more (ProbeRTT: 200).
     pub probe_rtt_ms: f64,
     /// Window of ProbeRTT in bandwidth-delay products, above 0 and at most 1 (ProbeRTT: 0.5).
@@ -117,7 +140,9 @@ impl Default for Params {
             beta: 0.7,
             headroom: 0.15,
             precautionary: true,
-            probe_rtt_interval_s: 10.0,
+            probe_rtt_interval_s: 5.0,
+            min_rtt_filter_s: 10.0,
+            min_rtt_filters: MinRttFilters::Two,
             probe_rtt_ms: 200.0,
             probe_rtt_cwnd_gain: 0.5,
             send_quantum_ms: 1.0,
@@ -140,8 +165,9 @@ impl Params {
         require(share(self.loss_thresh), "loss_thresh", within)?;
         require(share(self.beta), "beta", within)?;
         require((0.0..1.0).contains(&self.headroom), "headroom", "0 or more, below 1")?;
-        let interval = self.probe_rtt_interval_s;
-        require(interval > 0.0 && interval <= 1e6, "probe_rtt_interval_s", "above 0, at most 1e6")?;
+        let age = |seconds: f64| seconds > 0.0 && seconds <= 1e6;
+        require(age(self.probe_rtt_interval_s), "probe_rtt_interval_s", "above 0, at most 1e6")?;
+        require(age(self.min_rtt_filter_s), "min_rtt_filter_s", "above 0, at most 1e6")?;
         require((0.0..=1e6).contains(&self.probe_rtt_ms), "probe_rtt_ms", "0 to 1e6")?;
         let gain = self.probe_rtt_cwnd_gain;
         require(gain > 0.0 && gain <= 1.0, "probe_rtt_cwnd_gain", "above 0, at most 1")?;
@@ -322,7 +348,7 @@ impl Controller for Bbr {
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         let m = &mut self.machine;
         if let Some(srtt) = rtt.srtt {
-            m.model.set_min_rtt(now, srtt);
+            m.model.begin_min_rtt(now, srtt);
         }
         m.init_pacing_rate(rtt.srtt);
         m.aggregation.restart(now);

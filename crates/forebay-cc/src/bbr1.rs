@@ -23,9 +23,16 @@
 //!
 //! An ECN echo changes nothing, as in Linux.
 //!
-//! Differs from Linux in: what is in flight is taken as it is at the ACK, as before Linux 5.0, and
-//! not as it will be when the next packet leaves; an RTT is taken for a new min_rtt although the
-//! peer may have delayed its ACK. `extra_acked` adds what Linux has since 5.1.
+//! With `extra_acked` and `departure_time` as in Linux 6.18 (the preset linux-6.18):
+//!
+//! 9. aggregation: the most that came beyond bw in 5 to 10 rounds, at most `bw 100 ms`, is added to
+//!    the target once the pipe was full (bbr_ack_aggregation_cwnd);
+//! 10. in flight, where phases and Drain ask for it, is what will be when the next packet leaves:
+//!     `inflight - bw (departure - now)`, with a quantum more where the pacing gain is above 1
+//!     (bbr_packets_in_net_at_edt).
+//!
+//! Differs from Linux in: an RTT is taken for a new min_rtt although the peer may have delayed its
+//! ACK; the maximum of 9 is that of 10 rounds.
 
 use crate::ParamError;
 use crate::bbr::filters::{HeldBack, Rounds, SlotMax, bandwidth, bytes_in, scaled};
@@ -76,6 +83,8 @@ pub struct Params {
     /// Add to the window what came beyond bw in the last 5 to 10 rounds, for paths that bring ACKs
     /// in lumps (Linux 5.1; 4.9 to 5.0: false).
     pub extra_acked: bool,
+    /// Count in flight what will be there when the next packet leaves (Linux 5.0; 4.9: false).
+    pub departure_time: bool,
 }
 
 impl Default for Params {
@@ -86,6 +95,7 @@ impl Default for Params {
             probe_rtt_ms: 200.0,
             policer: true,
             extra_acked: false,
+            departure_time: false,
         }
     }
 }
@@ -169,6 +179,8 @@ struct Machine {
     lost: u64,
     delivered: u64,
     inflight: u64,
+    /// Earliest departure of the next packet (tcp_wstamp_ns).
+    departs_at: Time,
     idle_restart: bool,
     policer: Policer,
     aggregation: Aggregation,
@@ -206,6 +218,7 @@ impl Bbr1 {
             lost: 0,
             delivered: 0,
             inflight: 0,
+            departs_at: Time::ZERO,
             idle_restart: false,
             policer: Policer::default(),
             aggregation: Aggregation { since: Time::ZERO, acked: 0, extra: SlotMax::new() },
@@ -333,6 +346,16 @@ impl Machine {
         a.extra.add((a.acked - expected).min(cwnd));
     }
 
+    /// Equation 10 for what is in flight at `now`.
+    fn in_network(&self, now: Time, inflight: u64) -> u64 {
+        if !self.params.departure_time {
+            return inflight;
+        }
+        let probe = if self.gains().0 > 1.0 { self.quantum() * self.mss } else { 0 };
+        let delivered = bytes_in(self.bw(), self.departs_at.since(now));
+        (inflight + probe).saturating_sub(delivered)
+    }
+
     // The state machine.
 
     /// Equation 5.
@@ -343,7 +366,8 @@ impl Machine {
         let full = self.min_rtt.is_some_and(|rtt| now > self.phase_since + rtt);
         let reached = |m: &Machine, gain: f64| {
             let target = m.quantized(m.bdp(m.max_bw.max(), gain)) * m.mss;
-            (prior_inflight >= target, prior_inflight <= target)
+            let inflight = m.in_network(now, prior_inflight);
+            (inflight >= target, inflight <= target)
         };
         let gain = self.gains().0;
         let next = if gain > 1.0 {
@@ -386,7 +410,7 @@ impl Machine {
             self.mode = Mode::Drain;
         }
         let bdp = self.quantized(self.bdp(self.max_bw.max(), 1.0)) * self.mss;
-        if self.mode == Mode::Drain && self.inflight <= bdp {
+        if self.mode == Mode::Drain && self.in_network(now, self.inflight) <= bdp {
             self.start_probe_bw(now);
         }
     }
@@ -536,6 +560,11 @@ impl Controller for Bbr1 {
                 Mode::Startup | Mode::Drain => {}
             }
             self.publish();
+        }
+        let m = &mut self.machine;
+        if m.params.departure_time {
+            let gap = Rate::clamped(m.pacing_rate).span_of(u64::from(sent.bytes));
+            m.departs_at = m.departs_at.max(now) + gap;
         }
         Tag(0)
     }

@@ -295,6 +295,20 @@ pub enum AckPolicy {
     },
 }
 
+/// How congestion marks are used once both ends have agreed on ECN, which they do as RFC 3168
+/// section 6.1.1 says. A controller that declares none gets what the transport is configured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnPolicy {
+    /// RFC 3168: the receiver echoes a mark on all ACKs until the sender says that its window is
+    /// reduced (CWR). Only new data are ECN-capable.
+    Rfc3168,
+    /// RFC 8257: the echo on an ACK says whether the data that it acknowledges were marked; an ACK
+    /// never covers both kinds (section 3.2). All packets are ECN-capable, SYN and SYN-ACK too
+    /// (section 3.6), pure ACKs and retransmissions as in Linux. Both ends must use it: nothing on
+    /// the wire tells it from RFC 3168.
+    Rfc8257,
+}
+
 /// The packet that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct NextPacket {
@@ -439,6 +453,11 @@ pub trait Controller: Send {
     }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {
+        None
+    }
+    /// How marks are used; None: as the transport is configured, which may be not at all. Constant
+    /// for the life of the controller.
+    fn ecn_policy(&self) -> Option<EcnPolicy> {
         None
     }
     /// Who limits sending in recovery. Asked when [`Controller::loss_policy`] is.

@@ -22,6 +22,9 @@
 //! 8. default mode: delta = 0.5. Competitive mode: `1 / delta += 1` per round trip, and half of it
 //!    after a loss, once per round trip, but 2 at least (section 2.2).
 //!
+//! With `delay_sample = "latest"` `d_q` is that of the latest sample, as in mvfst: a queue is seen as
+//! it is and not as its smallest of half a round trip was.
+//!
 //! It asks for an ACK for each packet. In the mean a flow alone keeps `1.25 / delta` segments
 //! queued; the queue swings between 0 and `2.5 / delta` within 5 round trips (section 3). N flows:
 //! `N / delta` at the target.
@@ -76,6 +79,18 @@ pub enum Mode {
     Competitive,
 }
 
+/// Whose round-trip time `d_q` of equation 1 is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum DelaySample {
+    /// The smallest of the last `srtt / 2` (paper).
+    #[default]
+    Standing,
+    /// The latest (mvfst, unless `copaUseRttStanding` is set).
+    Latest,
+}
+
 /// Parameters of Copa.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -86,6 +101,8 @@ pub struct Params {
     pub delta: f64,
     /// `auto`, `default` (never competitive) or `competitive` (always). Section 2.2: auto.
     pub mode: Mode,
+    /// The sample that `d_q` is of: `standing` or `latest`. Section 2.1: standing; mvfst: latest.
+    pub delay_sample: DelaySample,
     /// Round trips in one direction after which v doubles, 1 to 1000. Section 2.1: 3; the authors'
     /// code 1.
     pub double_after: u32,
@@ -95,7 +112,13 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { delta: 0.5, mode: Mode::Auto, double_after: 3, rtt_min_window_s: 10.0 }
+        Params {
+            delta: 0.5,
+            mode: Mode::Auto,
+            delay_sample: DelaySample::Standing,
+            double_after: 3,
+            rtt_min_window_s: 10.0,
+        }
     }
 }
 
@@ -159,6 +182,7 @@ struct Rtts {
     min: Extreme,
     standing: Extreme,
     max: Extreme,
+    latest: Option<Span>,
 }
 
 /// The window of one path.
@@ -201,6 +225,7 @@ impl Copa {
                 min: Extreme::new(End::Smallest),
                 standing: Extreme::new(End::Smallest),
                 max: Extreme::new(End::Largest),
+                latest: None,
             }),
             slow_start: true,
             velocity: Velocity::new(cwnd),
@@ -222,8 +247,12 @@ impl Copa {
 
     /// d_q in seconds (equation 1).
     fn queueing_s(&self) -> f64 {
-        match (self.rtts.standing.get(), self.rtts.min.get()) {
-            (Some(standing), Some(min)) => standing.saturating_sub(min).as_secs_f64(),
+        let sample = match self.params.delay_sample {
+            DelaySample::Standing => self.rtts.standing.get(),
+            DelaySample::Latest => self.rtts.latest,
+        };
+        match (sample, self.rtts.min.get()) {
+            (Some(sample), Some(min)) => sample.saturating_sub(min).as_secs_f64(),
             _ => 0.0,
         }
     }
@@ -238,6 +267,7 @@ impl Copa {
         let long = Span::from_secs_f64(self.params.rtt_min_window_s);
         let min = self.rtts.min.add(now, sample, long);
         self.rtts.standing.add(now, sample, srtt / 2);
+        self.rtts.latest = Some(sample);
         let max = self.rtts.max.add(now, sample, srtt * MAX_ROUND_TRIPS);
         let room = NEARLY_EMPTY * max.saturating_sub(min).as_secs_f64();
         if sample.saturating_sub(min).as_secs_f64() <= room || self.nearly_empty_at.is_none() {
@@ -371,6 +401,7 @@ impl Controller for Copa {
         self.slow_start = false;
         self.velocity = Velocity::new(self.cwnd);
         self.rtts.standing.clear();
+        self.rtts.latest = None;
         self.settle();
     }
 
@@ -451,6 +482,16 @@ mod tests {
         // 2 x 13 segments in 120 ms.
         let bps = copa.limits().pacing_rate.unwrap().bps() as f64;
         assert!((bps / (2.0 * copa.cwnd * 1460.0 * 8.0 / 0.12) - 1.0).abs() < 1e-6, "{bps}");
+    }
+
+    #[test]
+    fn the_latest_sample_shows_a_queue_that_the_standing_one_does_not() {
+        for (delay_sample, queue_s) in [(DelaySample::Standing, 0.0), (DelaySample::Latest, 0.02)] {
+            let mut copa = copa(Params { delay_sample, ..Params::default() });
+            told(&mut copa, NOW, ms(100));
+            told(&mut copa, NOW + ms(10), ms(120));
+            assert!((copa.queueing_s() - queue_s).abs() < 1e-12, "{delay_sample:?}");
+        }
     }
 
     #[test]

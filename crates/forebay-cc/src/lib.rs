@@ -27,6 +27,7 @@ pub mod bbr;
 pub mod bbr1;
 pub mod copa;
 pub mod cubic;
+pub mod dctcp;
 pub mod hystart;
 pub mod inrpp;
 pub mod kickass;
@@ -39,9 +40,9 @@ pub mod vegas;
 pub mod verus;
 
 pub use controller::{
-    Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, Init, Limits, Loss,
-    LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling,
-    Stamp, StampedIp, Tag, Timeout,
+    Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, EcnPolicy, Init, Limits,
+    Loss, LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent,
+    Sibling, Stamp, StampedIp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
 pub use forebay_base::ParamError;

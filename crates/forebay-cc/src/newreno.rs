@@ -149,6 +149,13 @@ impl NewReno {
         (flight_bytes.saturating_mul(num) / den).max(2 * self.mss())
     }
 
+    /// A signal of congestion that leaves this much, two segments at least.
+    pub(crate) fn reduce_to(&mut self, bytes: u64) {
+        self.ssthresh_bytes = bytes.max(2 * self.mss());
+        self.cwnd_bytes = self.cwnd_bytes.min(self.ssthresh_bytes);
+        self.acked_bytes = 0;
+    }
+
     fn remember(&mut self) {
         self.undo = Some(Undo { cwnd_bytes: self.cwnd_bytes, ssthresh_bytes: self.ssthresh_bytes });
     }
@@ -187,12 +194,11 @@ impl Controller for NewReno {
         self.remember();
         // FlightSize still counts the flight of an earlier reduction, or of a spurious timeout.
         let flight = event.flight_size_bytes.min(self.cwnd_bytes);
-        self.ssthresh_bytes = match event.cause {
+        let kept_bytes = match event.cause {
             CongestionCause::Ecn if self.abe => self.reduced(flight, 4, 5),
             _ => self.reduced(flight, 1, 2),
         };
-        self.cwnd_bytes = self.cwnd_bytes.min(self.ssthresh_bytes);
-        self.acked_bytes = 0;
+        self.reduce_to(kept_bytes);
     }
 
     fn on_recovered(&mut self, _now: Time, end: &Recovered) {

@@ -164,6 +164,8 @@ algorithms! { $
         "Learns which delay follows from which window, and steers the delay every 5 ms.";
     Sprout sprout with SproutReceiver: "sprout", "Sprout", "doi:10.5555/2482626.2482670",
         "Sends what the receiver forecasts with 95 % certainty to leave the queue within 100 ms.";
+    Dctcp dctcp: "dctcp", "DCTCP", "RFC 8257",
+        "Reduces its window by half the share of bytes that were marked; for data centres.";
 }
 
 impl Spec {

@@ -20,8 +20,9 @@
 //! 6. `diff = W (rtt - base) / base`, which is 1 times `rtt / base`;
 //! 7. slow start doubles each round trip; `diff > gamma` ends it with `W = min(W, W base / rtt +
 //!    1)`;
-//! 8. a round trip with fewer than 3 samples is one of NewReno; loss halves the flight (RFC 5681
-//!    eq. 4); after an idle time `base` is forgotten.
+//! 8. a round trip with fewer than 3 samples is one of NewReno; loss and timeout leave `max(W / 2,
+//!    2)` (tcp_reno_ssthresh), once per recovery; after an idle time `base` is forgotten, and W is
+//!    at most the initial window if it was longer than the timeout (tcp_cwnd_restart).
 //!
 //! Differs from the paper in: `rtt` is the smallest sample of a round trip and not that of one
 //! segment, since delayed ACKs keep some waiting (as Linux); W in 1 stands for the bytes sent in
@@ -33,6 +34,7 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Observed, Recovered, Sent, Tag,
     Timeout,
 };
+use crate::idle_restart::IdleRestart;
 use crate::require::require;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -70,11 +72,14 @@ pub struct Params {
     pub beta: f64,
     /// Own segments in queues that end slow start, 0 or more. Paper and Linux: 1.
     pub gamma: f64,
+    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// the retransmission timeout is not longer (Linux 200); 0: never (paper).
+    pub idle_restart_ms: u32,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { rules: Rules::Paper, alpha: 2.0, beta: 4.0, gamma: 1.0 }
+        Params { rules: Rules::Paper, alpha: 2.0, beta: 4.0, gamma: 1.0, idle_restart_ms: 0 }
     }
 }
 
@@ -119,6 +124,8 @@ pub struct Vegas {
     /// Bytes acknowledged towards the next segment, where NewReno's rule holds.
     acked_bytes: u64,
     mss_bytes: u64,
+    restart_bytes: u64,
+    idle_restart: IdleRestart,
     params: Params,
     base: Span,
     round: Round,
@@ -131,8 +138,11 @@ impl Vegas {
     /// A window at its start.
     pub fn new(params: &Params, init: Init) -> Vegas {
         let mss_bytes = u64::from(init.mss_bytes);
+        let initial = init.initial_window_bytes.clamp(mss_bytes, Limits::MAX_CWND_BYTES);
         Vegas {
-            cwnd_bytes: init.initial_window_bytes.clamp(mss_bytes, Limits::MAX_CWND_BYTES),
+            cwnd_bytes: initial,
+            restart_bytes: initial,
+            idle_restart: IdleRestart::new(params.idle_restart_ms),
             ssthresh_bytes: init.initial_ssthresh_bytes,
             acked_bytes: 0,
             mss_bytes,
@@ -213,10 +223,14 @@ impl Vegas {
         self.undo = Some(Undo { cwnd_bytes: self.cwnd_bytes, ssthresh_bytes: self.ssthresh_bytes });
     }
 
-    /// What a loss leaves: equation 4, or NewReno's half.
+    /// Equation 8, in whole segments.
+    fn linux_half(&self) -> u64 {
+        self.cwnd_bytes / self.mss_bytes / 2 * self.mss_bytes
+    }
+    /// What a loss leaves: equation 4, or half.
     fn reduced(&self, event: &Congestion) -> u64 {
         let kept = if self.is_linux() {
-            event.flight_size_bytes.min(self.cwnd_bytes) / 2
+            self.linux_half()
         } else if event.cause == CongestionCause::LostRetransmission {
             self.cwnd_bytes / 2
         } else {
@@ -233,7 +247,11 @@ impl Controller for Vegas {
     }
 
     #[inline]
-    fn on_sent(&mut self, _now: Time, sent: &Sent) -> Tag {
+    fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
+        if self.idle_restart.on_sent(now, sent.after_idle) {
+            self.cwnd_bytes = self.cwnd_bytes.min(self.restart_bytes);
+            self.acked_bytes = 0;
+        }
         if sent.after_idle && self.is_linux() {
             self.base = Span::MAX;
             self.round = Round::NONE;
@@ -242,6 +260,9 @@ impl Controller for Vegas {
     }
 
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
+        if ack.rtt_sample.is_some() {
+            self.idle_restart.on_rtt(&ack.rtt);
+        }
         if let Some(sample) = ack.rtt_sample.filter(|sample| !sample.is_zero()) {
             self.base = self.base.min(sample);
             self.round.least = self.round.least.min(sample);
@@ -294,7 +315,9 @@ impl Controller for Vegas {
     fn on_rto(&mut self, _now: Time, timeout: &Timeout) {
         if timeout.first {
             self.remember();
-            self.ssthresh_bytes = (timeout.flight_size_bytes / 2).max(self.least_bytes());
+            let linux = self.is_linux();
+            let half = if linux { self.linux_half() } else { timeout.flight_size_bytes / 2 };
+            self.ssthresh_bytes = half.max(self.least_bytes());
         }
         self.cwnd_bytes = self.mss_bytes;
         self.acked_bytes = 0;
@@ -496,6 +519,26 @@ mod tests {
             vegas.on_sent(NOW, &sent(true));
             assert_eq!(vegas.base == Span::MAX, forgets);
         }
+    }
+
+    /// tcp_reno_ssthresh and tcp_cwnd_restart, as for Linux's reno.
+    #[test]
+    fn linux_halves_the_window_and_cuts_it_after_a_long_idle_time() {
+        let mut vegas = avoiding(Rules::Linux, 21);
+        vegas.on_congestion(NOW, &congestion(CongestionCause::Loss, 8.0));
+        assert_eq!(window(&vegas), 10.0, "of 21 in whole segments, whatever is in flight");
+        let mut vegas = avoiding(Rules::Linux, 21);
+        vegas.on_rto(NOW, &Timeout { flight_size_bytes: 2 * MSS, first: true });
+        assert_eq!((window(&vegas), vegas.ssthresh_bytes()), (1.0, Some(10 * MSS)));
+        let kept = |idle_restart_ms| {
+            let params = Params { idle_restart_ms, ..params(Rules::Linux) };
+            let mut vegas = Vegas::new(&params, init(10));
+            vegas.on_sent(NOW, &sent(true));
+            vegas.cwnd_bytes = 40 * MSS;
+            vegas.on_sent(NOW + ms(250), &sent(true));
+            window(&vegas)
+        };
+        assert_eq!((kept(200), kept(300), kept(0)), (10.0, 40.0, 40.0));
     }
 
     #[test]

@@ -7,9 +7,9 @@
 use forebay_base::{Addr, IpVersion, OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
-    DatagramView, Delivered, Feedback, Init, Limits, Loss, LossPolicy, NextPacket, Observed,
-    PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp, TABLE,
-    Tag, Timeout,
+    DatagramView, Delivered, EcnPolicy, Feedback, Init, Limits, Loss, LossPolicy, NextPacket,
+    Observed, PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp,
+    TABLE, Tag, Timeout,
 };
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_signal::kickass::{Code, Offer, Report};
@@ -27,6 +27,9 @@ const VARIANTS: &[&str] = &[
     r#"{"vegas":{"rules":"linux"}}"#,
     r#"{"copa":{"mode":"competitive","double_after":1}}"#,
     r#"{"copa":{"mode":"default"}}"#,
+    r#"{"copa":{"delay_sample":"latest"}}"#,
+    r#"{"bbr":{"min_rtt_filters":"one"}}"#,
+    r#"{"bbr1":{"extra_acked":true,"departure_time":true}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
     r#"{"ledbat":{"slowdowns":false}}"#,
     r#"{"sprout":{"drain":"cumulative","look_ahead_ticks":7}}"#,
@@ -359,7 +362,7 @@ impl Sender {
         assert!(bounded || limits.pacing_rate.is_some(), "{}: {limits:?}", self.name);
         self.look();
         assert!(!shown.is_empty());
-        self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
+        self.each(|c| (c.loss_policy(), c.ack_policy(), c.ecn_policy(), c.recovery_owner()));
         self.each(|c| (c.wants_packets(), c.wants_rate(), c.stamps()));
         self.note(limits.cwnd_bytes);
         self.note(limits.pacing_rate.map_or(0, |rate| rate.bps()));
@@ -543,6 +546,10 @@ impl Controller for Probe {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
     }
+    fn ecn_policy(&self) -> Option<EcnPolicy> {
+        self.note("ecn_policy");
+        Some(EcnPolicy::Rfc8257)
+    }
     fn recovery_owner(&self) -> RecoveryOwner {
         self.note("recovery_owner");
         RecoveryOwner::Controller
@@ -652,6 +659,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
     assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
+    assert_eq!(any.ecn_policy(), Some(EcnPolicy::Rfc8257));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     assert!(!any.stamps());
     assert!(!any.sending_moves_limits());

@@ -12,7 +12,10 @@
 //!    `count += 1`, and `drop_next += I / sqrt(count)`;
 //! 5. a packet for which no drop is allowed ends the dropping state;
 //! 6. on entry `count` is 1; or the drops of the last dropping state, `count - lastcount`, if these
-//!    are more than 1 and now - `drop_next` < 16 I.
+//!    are more than 1 and now - `drop_next` < 16 I;
+//! 7. with `ce_threshold_ms`: a packet that leaves is marked if it has waited for longer and is
+//!    ECN-capable, whatever rules 1 to 6 say (Linux, codel_impl.h). Against DCTCP this is the K of
+//!    RFC 8257 section 3.1, as a time.
 //!
 //! So under a standing queue drop n + 1 comes I / sqrt(n) after drop n.
 //!
@@ -45,23 +48,34 @@ pub struct Params {
     pub interval_ms: f64,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
+    /// Sojourn time above which each ECN-capable packet is marked (rule 7), in ms, at most 10 000;
+    /// 0: none. Linux: `ce_threshold`, none by default.
+    pub ce_threshold_ms: f64,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target_ms: 5.0, interval_ms: 100.0, ecn: true }
+        Params { target_ms: 5.0, interval_ms: 100.0, ecn: true, ce_threshold_ms: 0.0 }
     }
 }
 
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        check_times(self.target_ms, self.interval_ms)
+        check_times(self.target_ms, self.interval_ms, self.ce_threshold_ms)
     }
 }
 
-/// Errors if T or I is outside its range.
-pub(crate) fn check_times(target_ms: f64, interval_ms: f64) -> Result<(), ParamError> {
+/// Errors if T, I or the threshold of rule 7 is outside its range.
+pub(crate) fn check_times(
+    target_ms: f64,
+    interval_ms: f64,
+    ce_threshold_ms: f64,
+) -> Result<(), ParamError> {
+    if !(0.0..=10_000.0).contains(&ce_threshold_ms) {
+        let allowed = "0 to 10000; 0: no threshold";
+        return Err(ParamError { param: "ce_threshold_ms", allowed });
+    }
     if !(target_ms > 0.0 && target_ms <= 10_000.0) {
         return Err(ParamError { param: "target_ms", allowed: "above 0, at most 10000" });
     }
@@ -80,13 +94,21 @@ pub(crate) struct Setting {
     /// Rule 1: a backlog that is no queue.
     mtu_bytes: u64,
     ecn: bool,
+    /// Rule 7; [`Span::MAX`]: none.
+    ce_threshold: Span,
 }
 
 impl Setting {
-    pub(crate) fn new(target_ms: f64, interval_ms: f64, ecn: bool, mtu_bytes: u16) -> Setting {
+    pub(crate) fn new(params: &Params, mtu_bytes: u16) -> Setting {
         let span = |ms: f64| Span::from_secs_f64(ms * 1e-3);
-        let (target, interval) = (span(target_ms), span(interval_ms));
-        Setting { target, interval, mtu_bytes: mtu_bytes.into(), ecn }
+        let given = params.ce_threshold_ms > 0.0;
+        Setting {
+            target: span(params.target_ms),
+            interval: span(params.interval_ms),
+            mtu_bytes: mtu_bytes.into(),
+            ecn: params.ecn,
+            ce_threshold: if given { span(params.ce_threshold_ms) } else { Span::MAX },
+        }
     }
     /// I / sqrt(count).
     fn step(&self, count: u32) -> Span {
@@ -127,9 +149,24 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The next packet to leave. What leaves instead of it is dropped or marked.
+    /// The next packet to leave. Those before it are dropped.
     #[inline]
     pub(crate) fn dequeue(
+        &mut self,
+        setting: &Setting,
+        queue: &mut impl Source,
+        cx: &mut PortContext<'_>,
+    ) -> Option<Packet> {
+        let mut packet = self.choose(setting, queue, cx)?;
+        if cx.now.since(packet.stamp()) > setting.ce_threshold {
+            cx.mark(&mut packet); // rule 7; others leave as they are
+        }
+        Some(packet)
+    }
+
+    /// Rules 1 to 6.
+    #[inline]
+    fn choose(
         &mut self,
         setting: &Setting,
         queue: &mut impl Source,
@@ -244,8 +281,7 @@ pub struct Codel {
 impl Codel {
     /// An empty queue of a port.
     pub fn new(params: &Params, init: PortInit) -> Codel {
-        let Params { target_ms, interval_ms, ecn } = *params;
-        let setting = Setting::new(target_ms, interval_ms, ecn, init.mtu_bytes);
+        let setting = Setting::new(params, init.mtu_bytes);
         let (fifo, control) = (Fifo::default(), Control::default());
         Codel { fifo, limit: init.limit, setting, control }
     }

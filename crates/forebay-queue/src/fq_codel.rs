@@ -8,7 +8,7 @@
 //! 2. The next packet comes from the first new queue, or from the first old one if there is no new
 //!    one. A queue whose credits are not above 0 gets Q more, goes to the end of the old list, and
 //!    the search begins anew.
-//! 3. CoDel (RFC 8289) drops or marks as the packet leaves. Its length is taken from the credits.
+//! 3. CoDel (RFC 8289) drops or marks as the packet leaves, with Linux's `ce_threshold`. Its length is taken from the credits.
 //! 4. A new queue that is found empty goes to the end of the old list; an old one leaves the lists.
 //! 5. If the packets exceed the limit, or their bytes `memory_bytes`, packets are dropped from the
 //!    head of the queue with the most bytes: until half of them are gone, or `drop_batch` packets.
@@ -24,7 +24,7 @@
 //! of packets, theirs those of buffers. The pieces of fragmented packets have a queue for each pair
 //! of hosts.
 
-use crate::codel::{Control, Setting, Source, check_times};
+use crate::codel::{self, Control, Setting, Source, check_times};
 use crate::discipline::{Discipline, Overflow};
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
@@ -53,6 +53,9 @@ pub struct Params {
     pub interval_ms: f64,
     /// Mark ECN-capable packets instead of dropping them (rule 3; rule 5 drops).
     pub ecn: bool,
+    /// Sojourn time above which each ECN-capable packet is marked as it leaves, in ms, at most
+    /// 10 000; 0: none. Linux: `ce_threshold`, none by default.
+    pub ce_threshold_ms: f64,
     /// Bytes of packets that the queues may hold together, beside the limit of the port, at least
     /// 1500. Linux: 32 MiB.
     pub memory_bytes: u64,
@@ -68,6 +71,7 @@ impl Default for Params {
             target_ms: 5.0,
             interval_ms: 100.0,
             ecn: true,
+            ce_threshold_ms: 0.0,
             memory_bytes: 32 << 20,
             drop_batch: 64,
         }
@@ -90,7 +94,7 @@ impl Params {
         if !(1..=10_000).contains(&self.drop_batch) {
             return error("drop_batch", "1 to 10000");
         }
-        check_times(self.target_ms, self.interval_ms)
+        check_times(self.target_ms, self.interval_ms, self.ce_threshold_ms)
     }
 }
 
@@ -274,7 +278,8 @@ pub struct FqCodel {
 impl FqCodel {
     /// Empty queues of a port.
     pub fn new(params: &Params, mut init: PortInit) -> FqCodel {
-        let Params { target_ms, interval_ms, ecn, .. } = *params;
+        let Params { target_ms, interval_ms, ecn, ce_threshold_ms, .. } = *params;
+        let control = codel::Params { target_ms, interval_ms, ecn, ce_threshold_ms };
         let quantum = match params.quantum_bytes {
             0 => init.mtu_bytes.into(),
             bytes => bytes as i32, // at most a million
@@ -285,7 +290,7 @@ impl FqCodel {
             old: Order::EMPTY,
             quantum,
             salt: init.rng.next_u64(),
-            setting: Setting::new(target_ms, interval_ms, ecn, init.mtu_bytes),
+            setting: Setting::new(&control, init.mtu_bytes),
             flows: (0..params.flows).map(|_| Flow::empty()).collect(),
             limit: init.limit,
             memory_bytes: params.memory_bytes,

@@ -594,6 +594,7 @@ fn check_sizes(
         return;
     }
     mtu_check::check(scenario, file, topology, faults);
+    queues::check(scenario, topology, faults);
     if faults.is_empty() {
         faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
     }

@@ -10,7 +10,7 @@ use super::faults::{Faults, Lost, all, both};
 use super::fields::At;
 use super::file::{File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
 use super::pace::{overhead_bytes, pace_of};
-use super::queues::queue_of;
+use super::queues::{queue_of, threshold_of};
 use super::schedules::{self, ScheduleKey};
 use super::source::{Sources, is_unseen};
 use super::text::shown;
@@ -457,6 +457,8 @@ pub(super) fn numbers(
 pub(super) struct Origin {
     pub rate: Option<At<()>>,
     pub limit: At<()>,
+    /// The threshold of its queue, from which packets are marked.
+    pub threshold: Option<At<()>>,
     pub mtu: Option<At<()>>,
     pub port: Option<At<()>>,
     pub schedule: Option<At<ScheduleKey>>,
@@ -513,6 +515,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
     let (((rate, channel), (delay, _)), ((queue, ()), port)) =
         both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
+    let threshold = params.queue.as_ref().and_then(|queue| threshold_of(&queue.value));
     let (loss, loss_model) = schedules::loss_of(params.loss.as_ref());
     let wire = LinkDirection {
         rate,
@@ -531,7 +534,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
     };
     let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
     let (port_at, schedule) = (params.port.as_ref().map(At::place), params.schedule.clone());
-    let origin = Rc::new(Origin { rate, limit, mtu, port: port_at, schedule });
+    let origin = Rc::new(Origin { rate, limit, threshold, mtu, port: port_at, schedule });
     Ok(Placed { wire, origin })
 }
 

@@ -88,7 +88,7 @@ pub struct TcpConfig {
     pub send_buffer_bytes: u64,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Negotiate ECN (RFC 3168).
+    /// Negotiate ECN (RFC 3168), unless the controller says otherwise.
     pub ecn: bool,
     /// Pacing of window controllers.
     pub pacing: Pacing,

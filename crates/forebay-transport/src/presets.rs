@@ -3,7 +3,7 @@
 use crate::config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 use forebay_base::Span;
 use forebay_cc::hystart::SlowStartKind;
-use forebay_cc::{AckPolicy, LossPolicy, Spec, cubic, newreno};
+use forebay_cc::{AckPolicy, LossPolicy, Spec, bbr1, cubic, dctcp, newreno, vegas};
 
 /// What the RFCs in force ask for.
 const MODERN: TcpConfig = TcpConfig {
@@ -98,7 +98,8 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     fast_path: true,
 };
 
-/// Linux's reno and cubic (net/ipv4/tcp_cong.c, tcp_cubic.c).
+/// Linux's reno, cubic, vegas, bbr and dctcp (net/ipv4/tcp_cong.c, tcp_cubic.c, tcp_vegas.c,
+/// tcp_bbr.c, tcp_dctcp.c).
 const LINUX_CONTROLLERS: &[Spec] = &[
     Spec::NewReno(newreno::Params {
         abc_l: u32::MAX, // tcp_slow_start: all that is acknowledged
@@ -118,6 +119,29 @@ const LINUX_CONTROLLERS: &[Spec] = &[
         idle_restart_ms: 200,
         reduce_again: false,
         linux_counting: true, // bictcp_update
+    }),
+    Spec::Vegas(vegas::Params {
+        rules: vegas::Rules::Linux, // tcp_vegas_cong_avoid
+        alpha: 2.0,                 // alpha
+        beta: 4.0,                  // beta
+        gamma: 1.0,                 // gamma
+        idle_restart_ms: 200,
+    }),
+    Spec::Bbr1(bbr1::Params {
+        cwnd_gain: 2.0,             // bbr_cwnd_gain
+        probe_rtt_interval_s: 10.0, // bbr_min_rtt_win_sec
+        probe_rtt_ms: 200.0,        // bbr_probe_rtt_mode_ms
+        policer: true,              // bbr_lt_bw_sampling
+        extra_acked: true,          // bbr_update_ack_aggregation
+        departure_time: true,       // bbr_packets_in_net_at_edt
+    }),
+    Spec::Dctcp(dctcp::Params {
+        gain: 1.0 / 16.0,   // dctcp_shift_g 4
+        initial_alpha: 1.0, // dctcp_alpha_on_init
+        abc_l: u32::MAX,
+        idle_restart_ms: 200,
+        reduce_from_cwnd: true, // dctcp_react_to_loss
+        reduce_again: false,
     }),
 ];
 

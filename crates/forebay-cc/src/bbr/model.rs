@@ -1,7 +1,7 @@
 //! The model of the path: rounds, bandwidth, round-trip time, aggregation.
 
 use super::filters::{Rounds, SlotMax, bandwidth, bytes_in, scaled};
-use super::{Delivery, Machine, News, State};
+use super::{Delivery, Machine, MinRttFilters, News, State};
 use crate::controller::RateSample;
 use forebay_base::{Span, Time};
 
@@ -17,10 +17,40 @@ pub(super) struct Model {
     max_bw: SlotMax<MAX_BW_CYCLES>,
     /// The rate in force, in bit/s: max_bw, bounded by the short-term model.
     bw: u64,
+    /// Over `min_rtt_filter_s`: sets the BDP.
+    min_rtt: MinRtt,
+    /// Over `probe_rtt_interval_s`: schedules ProbeRTT (probe_rtt_min_delay).
+    probe_rtt_min: MinRtt,
+    /// ProbeRTT is due (probe_rtt_expired).
+    pub(super) probe_rtt_due: bool,
+}
+
+/// The smallest round-trip time, and when it was measured.
+#[derive(Clone, Copy, Debug)]
+struct MinRtt {
     /// None before the first sample.
-    min_rtt: Option<Span>,
-    min_rtt_stamp: Time,
-    pub(super) min_rtt_expired: bool,
+    rtt: Option<Span>,
+    stamp: Time,
+}
+
+impl MinRtt {
+    const NONE: MinRtt = MinRtt { rtt: None, stamp: Time::ZERO };
+
+    /// It is older than the window of its filter.
+    fn is_older_than(&self, now: Time, window: Span) -> bool {
+        now > self.stamp + window
+    }
+    fn is_above(&self, rtt: Span) -> bool {
+        self.rtt.is_none_or(|min| rtt < min)
+    }
+    /// An ACK with or without a sample. True if the estimate had expired: then any sample is new.
+    fn update(&mut self, now: Time, rtt: Option<Span>, window: Span) -> bool {
+        let expired = self.is_older_than(now, window);
+        if let Some(rtt) = rtt.filter(|&rtt| expired || self.is_above(rtt)) {
+            *self = MinRtt { rtt: Some(rtt), stamp: now };
+        }
+        expired
+    }
 }
 
 impl Model {
@@ -29,9 +59,9 @@ impl Model {
             rounds: Rounds::default(),
             max_bw: SlotMax::new(),
             bw: 0,
-            min_rtt: None,
-            min_rtt_stamp: Time::ZERO,
-            min_rtt_expired: false,
+            min_rtt: MinRtt::NONE,
+            probe_rtt_min: MinRtt::NONE,
+            probe_rtt_due: false,
         }
     }
     /// In bit/s.
@@ -43,18 +73,23 @@ impl Model {
         self.bw
     }
     pub(super) fn min_rtt(&self) -> Option<Span> {
-        self.min_rtt
+        self.min_rtt.rtt
     }
-    pub(super) fn set_min_rtt(&mut self, now: Time, rtt: Span) {
-        (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), now);
+    /// The handshake's sample.
+    pub(super) fn begin_min_rtt(&mut self, now: Time, rtt: Span) {
+        self.min_rtt = MinRtt { rtt: Some(rtt), stamp: now };
+        self.probe_rtt_min = self.min_rtt;
     }
-    /// min_rtt counts as measured now: the next ProbeRTT is an interval away.
-    pub(super) fn refresh_min_rtt(&mut self, now: Time) {
-        self.min_rtt_stamp = now;
+    /// The next ProbeRTT is an interval away.
+    pub(super) fn put_off_probe_rtt(&mut self, now: Time, filters: MinRttFilters) {
+        match filters {
+            MinRttFilters::Two => self.probe_rtt_min.stamp = now,
+            MinRttFilters::One => self.min_rtt.stamp = now,
+        }
     }
     /// Equation 2: bytes that `bw` bit/s keep in flight. None before the first RTT.
     pub(super) fn volume(&self, bw: u64) -> Option<u64> {
-        self.min_rtt.map(|rtt| bytes_in(bw, rtt))
+        self.min_rtt().map(|rtt| bytes_in(bw, rtt))
     }
     /// A cycle of ProbeBW is over.
     pub(super) fn advance_max_bw(&mut self) {
@@ -107,18 +142,31 @@ impl Machine {
         }
     }
 
-    /// Equation 1, and what ProbeRTT will need of the estimate that is to be replaced.
+    /// Equations 1 and 10.
     pub(super) fn update_min_rtt(&mut self, news: &News) {
+        let filter = Span::from_secs_f64(self.params.min_rtt_filter_s);
+        match self.params.min_rtt_filters {
+            MinRttFilters::Two => self.update_two_filters(news, filter),
+            MinRttFilters::One => self.update_one_filter(news, filter),
+        }
+    }
+    fn update_two_filters(&mut self, news: &News, filter: Span) {
         let interval = Span::from_secs_f64(self.params.probe_rtt_interval_s);
-        let expired = news.now > self.model.min_rtt_stamp + interval;
-        self.model.min_rtt_expired = expired;
-        if expired && self.state != State::ProbeRtt {
+        let model = &mut self.model;
+        model.probe_rtt_due = model.probe_rtt_min.update(news.now, news.rtt, interval);
+        let expired = model.min_rtt.is_older_than(news.now, filter);
+        let least = model.probe_rtt_min.rtt;
+        if least.is_some_and(|rtt| expired || model.min_rtt.is_above(rtt)) {
+            model.min_rtt = model.probe_rtt_min;
+        }
+    }
+    /// ProbeRTT takes its window from the estimate that is about to be replaced.
+    fn update_one_filter(&mut self, news: &News, filter: Span) {
+        if self.model.min_rtt.is_older_than(news.now, filter) && self.state != State::ProbeRtt {
             self.save_probe_rtt_cwnd();
         }
-        let Some(rtt) = news.rtt else { return };
-        if expired || self.model.min_rtt.is_none_or(|min| rtt < min) {
-            self.model.set_min_rtt(news.now, rtt);
-        }
+        let model = &mut self.model;
+        model.probe_rtt_due = model.min_rtt.update(news.now, news.rtt, filter);
     }
 
     /// Equation 2.

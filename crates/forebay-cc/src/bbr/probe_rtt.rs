@@ -1,13 +1,13 @@
 //! ProbeRTT, and the restart after an idle time, which may take its place.
 
 use super::filters::HeldBack;
-use super::{Machine, News, State};
+use super::{Machine, MinRttFilters, News, State};
 use forebay_base::{Span, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct ProbeRtt {
-    /// The window, from the min_rtt before it expired.
-    cwnd: u64,
+    /// The window from the min_rtt before it expired; only with one filter.
+    saved_cwnd: u64,
     /// When it may end; None before little enough is in flight.
     done_at: Option<Time>,
     round_done: bool,
@@ -17,22 +17,28 @@ pub(super) struct ProbeRtt {
 impl ProbeRtt {
     pub(super) fn new(initial_window: u64) -> ProbeRtt {
         let held_back = HeldBack::default();
-        ProbeRtt { cwnd: initial_window, done_at: None, round_done: false, held_back }
+        ProbeRtt { saved_cwnd: initial_window, done_at: None, round_done: false, held_back }
     }
 }
 
 impl Machine {
     pub(super) fn save_probe_rtt_cwnd(&mut self) {
-        let target = self.bdp_multiple(self.params.probe_rtt_cwnd_gain);
-        self.probe_rtt.cwnd = target.max(self.min_pipe_cwnd());
+        self.probe_rtt.saved_cwnd = self.half_bdp();
     }
+    fn half_bdp(&self) -> u64 {
+        self.bdp_multiple(self.params.probe_rtt_cwnd_gain).max(self.min_pipe_cwnd())
+    }
+    /// Equation 10, the window (ProbeRTTCwnd).
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        self.probe_rtt.cwnd
+        match self.params.min_rtt_filters {
+            MinRttFilters::Two => self.half_bdp(),
+            MinRttFilters::One => self.probe_rtt.saved_cwnd,
+        }
     }
 
     /// Equation 10.
     pub(super) fn check_probe_rtt(&mut self, news: &News) {
-        let due = self.model.min_rtt_expired && !self.idle_restart;
+        let due = self.model.probe_rtt_due && !self.idle_restart;
         if self.state != State::ProbeRtt && due {
             self.state = State::ProbeRtt;
             self.pacing_gain = 1.0;
@@ -53,7 +59,7 @@ impl Machine {
     fn handle_probe_rtt(&mut self, now: Time) {
         self.probe_rtt.held_back.go_on(self.delivered, self.inflight);
         if self.probe_rtt.done_at.is_none() {
-            if self.inflight <= self.probe_rtt.cwnd {
+            if self.inflight <= self.probe_rtt_cwnd() {
                 let duration = Span::from_secs_f64(self.params.probe_rtt_ms / 1e3);
                 self.probe_rtt.done_at = Some(now + duration);
                 self.probe_rtt.round_done = false;
@@ -71,7 +77,7 @@ impl Machine {
         if self.probe_rtt.done_at.is_none_or(|at| now <= at) {
             return;
         }
-        self.model.refresh_min_rtt(now);
+        self.model.put_off_probe_rtt(now, self.params.min_rtt_filters);
         self.restore_cwnd();
         self.reset_shortterm();
         if self.full_pipe.reached {

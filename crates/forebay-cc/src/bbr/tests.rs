@@ -53,7 +53,10 @@ impl Feed {
     }
     /// In ProbeBW, a tenth of a BDP in flight, so that nothing is to be drained.
     fn cruising() -> Feed {
-        let mut feed = Feed::new();
+        Feed::cruising_with(&Params::default())
+    }
+    fn cruising_with(params: &Params) -> Feed {
+        let mut feed = Feed::with(params);
         (0..8).for_each(|_| feed.round(FLAT));
         (0..3).for_each(|_| feed.round(Round { inflight: 10, sent_into: 10, ..FLAT }));
         assert_eq!(feed.bbr.phase(), "cruise");
@@ -350,16 +353,24 @@ fn a_round_with_a_loss_lowers_the_short_term_model_by_three_tenths_at_most() {
     assert_eq!(feed.machine().signals.bw_shortterm, UNBOUNDED);
 }
 
+/// Rounds with twice the RTT until ProbeRTT begins, which is `after_s` seconds after the handshake
+/// at 1 s, the last sample that was lower than those before.
+fn until_probe_rtt(feed: &mut Feed, after_s: u64) -> Round {
+    let slow = Round { inflight: 60, sent_into: 10, rtt: RTT * 2, ..FLAT };
+    while feed.bbr.phase() != "probe-rtt" {
+        assert!(feed.now < Time::from_secs(15), "{}", feed.bbr.phase());
+        feed.round(slow);
+    }
+    let late = feed.now.since(Time::from_secs(1 + after_s));
+    assert!(late < ms(20), "{}", feed.now);
+    slow
+}
+
 #[test]
 fn probe_rtt_is_half_a_bdp_of_the_old_min_rtt_for_200_ms_and_a_round() {
     let mut feed = Feed::cruising();
-    let slow = Round { inflight: 60, sent_into: 10, rtt: RTT * 2, ..FLAT };
-    while feed.bbr.phase() != "probe-rtt" {
-        assert!(feed.now < Time::from_secs(12), "{}", feed.bbr.phase());
-        feed.round(slow);
-    }
-    // The handshake's sample at 1 s is the last one that was not larger.
-    assert!(feed.now.since(Time::from_secs(11)) < ms(20), "{}", feed.now);
+    let slow = until_probe_rtt(&mut feed, 5);
+    assert_eq!(feed.bbr.machine.model.min_rtt(), Some(RTT), "10 s are not over");
     assert_eq!((feed.cwnd(), feed.pace() > 0.98), (50, true));
     let start = feed.now;
     while feed.bbr.phase() == "probe-rtt" {
@@ -368,6 +379,36 @@ fn probe_rtt_is_half_a_bdp_of_the_old_min_rtt_for_200_ms_and_a_round() {
     let lasted = feed.now.since(start);
     assert!((ms(210)..=ms(230)).contains(&lasted), "{lasted}");
     assert_eq!(feed.bbr.phase(), "cruise");
+}
+
+/// Each ProbeRTT postpones the next one by 5 s; min_rtt rises when it is 10 s old, and then to the
+/// smallest RTT of the window that schedules ProbeRTT.
+#[test]
+fn min_rtt_outlives_one_probe_rtt_and_not_two() {
+    let mut feed = Feed::cruising();
+    let slow = until_probe_rtt(&mut feed, 5);
+    let mut begins = alloc::vec![feed.now];
+    let mut was = "probe-rtt";
+    while feed.now < Time::from_secs(13) {
+        feed.round(Round { inflight: 50, ..slow });
+        let expected = if feed.now <= Time::from_secs(11) { RTT } else { RTT * 2 };
+        assert_eq!(feed.bbr.machine.model.min_rtt(), Some(expected), "{}", feed.now);
+        if feed.bbr.phase() == "probe-rtt" && was != "probe-rtt" {
+            begins.push(feed.now);
+        }
+        was = feed.bbr.phase();
+    }
+    let apart = begins[1].since(begins[0]);
+    assert!((ms(5_210)..=ms(5_250)).contains(&apart), "200 ms, a round and 5 s, not {apart}");
+}
+
+#[test]
+fn one_filter_schedules_probe_rtt_by_min_rtt_and_takes_its_window_from_the_old_one() {
+    let params = Params { min_rtt_filters: MinRttFilters::One, ..Params::default() };
+    let mut feed = Feed::cruising_with(&params);
+    until_probe_rtt(&mut feed, 10);
+    assert_eq!(feed.bbr.machine.model.min_rtt(), Some(RTT * 2), "the sample that replaces it");
+    assert_eq!(feed.cwnd(), 50);
 }
 
 #[test]
@@ -481,5 +522,6 @@ fn parameters_out_of_range_are_named() {
     assert_eq!(bad(|p| p.loss_thresh = f64::NAN), "loss_thresh");
     assert_eq!(bad(|p| p.headroom = 1.0), "headroom");
     assert_eq!(bad(|p| p.probe_rtt_interval_s = 0.0), "probe_rtt_interval_s");
+    assert_eq!(bad(|p| p.min_rtt_filter_s = f64::INFINITY), "min_rtt_filter_s");
     assert_eq!(bad(|p| p.send_quantum_ms = -1.0), "send_quantum_ms");
 }

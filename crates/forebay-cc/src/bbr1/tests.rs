@@ -15,7 +15,10 @@ struct Feed {
 
 impl Feed {
     fn new() -> Feed {
-        let mut bbr = Bbr1::new(&Params::default(), init(10));
+        Feed::with(&Params::default())
+    }
+    fn with(params: &Params) -> Feed {
+        let mut bbr = Bbr1::new(params, init(10));
         let now = Time::from_secs(1);
         let rtt = RttView { srtt: Some(RTT), rttvar: RTT, min: RTT, latest: Some(RTT) };
         bbr.on_established(now, &rtt, None);
@@ -23,7 +26,10 @@ impl Feed {
     }
     /// In ProbeBW.
     fn cycling() -> Feed {
-        let mut feed = Feed::new();
+        Feed::cycling_with(&Params::default())
+    }
+    fn cycling_with(params: &Params) -> Feed {
+        let mut feed = Feed::with(params);
         (0..4).for_each(|_| feed.round(FULL_BPS, 300));
         assert_eq!(feed.bbr.phase(), "drain");
         feed.round(FULL_BPS, 100);
@@ -175,6 +181,49 @@ fn a_timeout_leaves_one_segment_and_an_idle_time_paces_at_the_bandwidth() {
     assert!((feed.pace() - 0.99).abs() < 1e-6);
     feed.ack(FULL_BPS, 10, RTT);
     assert_eq!(feed.bbr.phase(), "probe-bw", "no ProbeRTT");
+}
+
+/// bbr_packets_in_net_at_edt: what is in flight, and a quantum if the gain is above 1, less what is
+/// delivered until the next packet departs.
+#[test]
+fn in_flight_at_the_departure_of_the_next_packet_is_what_counts() {
+    let mut feed = Feed::cycling_with(&Params { departure_time: true, ..Params::default() });
+    while feed.bbr.machine.phase != 2 {
+        feed.round(FULL_BPS, 300);
+    }
+    assert!((feed.pace() - 0.99).abs() < 1e-6);
+    let flight = 100 * MSS;
+    assert_eq!(feed.bbr.machine.in_network(feed.now, flight), flight, "it may leave at once");
+    // 20 segments leave together; at 0.99 of 100 segments in 40 ms they are due for 8.08 ms.
+    for _ in 0..20 {
+        feed.bbr.on_sent(feed.now, &sent(false));
+    }
+    let later =
+        |m: &Machine, after: Span| m.in_network(feed.now + after, flight) as f64 / MSS as f64;
+    let m = &feed.bbr.machine;
+    assert!((later(m, Span::ZERO) - (100.0 - 20.0 / 0.99)).abs() < 0.01);
+    assert!((later(m, ms(4)) - (100.0 - 20.0 / 0.99 + 10.0)).abs() < 0.01);
+    assert_eq!(later(m, ms(9)), 100.0);
+    while feed.bbr.machine.phase != 0 {
+        feed.round(FULL_BPS, 300);
+    }
+    let m = &feed.bbr.machine;
+    assert_eq!(m.in_network(feed.now + ms(100), flight), flight + m.quantum() * MSS);
+}
+
+/// bbr_ack_aggregation_cwnd: what came beyond bw is added to the window, at most bw times 100 ms.
+#[test]
+fn what_came_in_lumps_is_added_to_the_window() {
+    let params = Params { extra_acked: true, ..Params::default() };
+    let mut feed = Feed::cycling_with(&params);
+    (0..15).for_each(|_| feed.round(FULL_BPS, 300));
+    let settled = |feed: &Feed| feed.cwnd() - if feed.bbr.machine.phase == 0 { 2 } else { 0 };
+    let before = settled(&feed);
+    // 40 segments more than bw explains, at the time of the last ACK.
+    let bytes = 40 * MSS;
+    feed.bbr.machine.update_aggregation(feed.now, bytes);
+    (0..3).for_each(|_| feed.round(FULL_BPS, 300));
+    assert!(settled(&feed).abs_diff(before + 40) <= 2, "{} of {before}", settled(&feed));
 }
 
 #[test]

@@ -6,6 +6,9 @@ use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Verdict};
 
 /// The tables of an experiment.
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
+    if rows.iter().all(|row| row.published.is_none()) {
+        return measured(rows);
+    }
     if experiment.quantities.is_empty() {
         return by_setup(experiment, rows);
     }
@@ -27,6 +30,42 @@ fn line(cells: &[String]) -> String {
 
 fn heading(cells: &[String]) -> String {
     line(cells) + &format!("|{}\n", "---|".repeat(cells.len()))
+}
+
+/// What nobody has published: a line per set-up and protocol, a column per quantity.
+fn measured(rows: &[&ComparedRow]) -> String {
+    let mut quantities: Vec<&ComparedRow> = Vec::new();
+    let mut cases: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if !quantities.iter().any(|known| known.quantity == row.quantity) {
+            quantities.push(row);
+        }
+        let case = (row.setup.as_str(), row.protocol.as_str());
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    let names = quantities.iter().map(|row| with_unit(&row.quantity, cells(row).unit));
+    let titles = ["set-up", "protocol"].map(String::from).into_iter();
+    let mut text = format!("{}.\n\n", over_seeds(rows));
+    text[..1].make_ascii_uppercase();
+    text.push_str(&heading(&titles.chain(names).collect::<Vec<_>>()));
+    for (setup, protocol) in cases {
+        let value = |of: &&ComparedRow| {
+            let mut mine = rows.iter().filter(|row| row.setup == setup && row.protocol == protocol);
+            let found = mine.find(|row| row.quantity == of.quantity);
+            found.map_or_else(|| "-".to_string(), |row| in_unit(row, cells(of).unit))
+        };
+        let names = [setup, protocol].map(String::from).into_iter();
+        text.push_str(&line(&names.chain(quantities.iter().map(value)).collect::<Vec<_>>()));
+    }
+    text
+}
+
+/// Ours; with its unit if that is not `unit`.
+fn in_unit(row: &ComparedRow, unit: &str) -> String {
+    let cells = cells(row);
+    if cells.unit == unit { cells.ours } else { format!("{} {}", cells.ours, cells.unit) }
 }
 
 /// A line per case, a column per quantity; what differs is bold.

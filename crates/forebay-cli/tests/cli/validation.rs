@@ -1,18 +1,41 @@
-//! docs/validation.md shows what the command prints.
+//! Pages show what the commands print that they name: between `<!-- forebay ARGS -->` and `<!-- end
+//! of tables -->`. `.ci/validation` writes them.
 
 use crate::Desk;
 
+/// The commands of a page, and what it shows of each.
+fn shown(page: &str) -> Vec<(String, String)> {
+    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let mut found = Vec::new();
+    for rest in text.split("<!-- forebay ").skip(1) {
+        let (args, rest) = rest.split_once(" -->\n").expect("the mark ends");
+        let (tables, _) = rest.split_once("<!-- end of tables -->").expect("the tables end");
+        found.push((args.to_string(), tables.trim().to_string()));
+    }
+    assert!(!found.is_empty(), "{page} has no marks");
+    found
+}
+
+fn assert_current(page: &str) {
+    for (args, shown) in shown(page) {
+        let args: Vec<&str> = args.split(' ').collect();
+        let printed = Desk::new().forebay(&args).ok().stdout;
+        let differs = shown.lines().zip(printed.lines()).find(|(shown, printed)| shown != printed);
+        assert!(
+            differs.is_none() && shown.lines().count() == printed.lines().count(),
+            "run .ci/validation docs/{page}: {differs:?}"
+        );
+    }
+}
+
 #[test]
 fn the_tables_beside_the_kernel_are_those_of_the_command() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
-    let page = std::fs::read_to_string(path).expect("docs/validation.md");
-    let after = page.split("<!-- forebay reproduce linux --markdown -->\n").nth(1);
-    let shown = after.and_then(|rest| rest.split("<!-- end of tables -->").next());
-    let shown = shown.expect("the page has the marks of its tables").trim();
-    let printed = Desk::new().forebay(&["reproduce", "linux", "--markdown"]).ok().stdout;
-    let differs = shown.lines().zip(printed.lines()).find(|(shown, printed)| shown != printed);
-    assert!(
-        differs.is_none() && shown.lines().count() == printed.lines().count(),
-        "run .ci/validation: {differs:?}"
-    );
+    assert_current("validation.md");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn the_tables_of_controllers_are_those_of_the_commands() {
+    assert_current("controllers.md");
 }

@@ -57,6 +57,12 @@ experiments![
     "linux" / "one-flow",
     "linux" / "tail-loss",
     "linux" / "reordering",
+    "controllers" / "alone",
+    "controllers" / "twice",
+    "controllers" / "beside-cubic",
+    "controllers" / "bbr1",
+    "controllers" / "copa",
+    "controllers" / "marks",
 ];
 
 impl BuiltinExperiment {

@@ -37,7 +37,9 @@ impl Measured<'_> {
             | Measure::Reference(_)
             | Measure::Drops(_)
             | Measure::FirstEntry { .. } => self.of_result(measure),
-            Measure::FlowMetric { .. } | Measure::FlowSpread { .. } => self.of_flows(measure),
+            Measure::FlowMetric { .. } | Measure::FlowShare { .. } | Measure::FlowSpread { .. } => {
+                self.of_flows(measure)
+            }
             Measure::JainBins { .. } | Measure::ThroughputBins { .. } => self.of_bins(measure),
             Measure::LinkShare { .. }
             | Measure::ClassGoodput { .. }
@@ -135,6 +137,10 @@ impl Measured<'_> {
     fn of_flows(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::FlowMetric { flow, metric } => number(self.flow(*flow).numbers(), metric),
+            Measure::FlowShare { flow } => {
+                let all = self.result.per_flow.iter().filter_map(|flow| flow.goodput_bps);
+                Some(self.flow(*flow).goodput_bps? / all.sum::<f64>())
+            }
             Measure::FlowSpread { of, class } => {
                 let flows = self.places(class.as_deref()).into_iter();
                 let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());

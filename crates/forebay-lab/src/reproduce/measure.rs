@@ -37,6 +37,8 @@ pub(super) enum Measure {
     },
     /// What is one number of a flow: a key of `per_flow` in results.
     FlowMetric { flow: u32, metric: String },
+    /// Goodput of a flow by that of all flows.
+    FlowShare { flow: u32 },
     /// Standard deviation by mean of such a number over the flows of a class, over all without one;
     /// of flows that have it.
     FlowSpread { of: String, class: Option<String> },
@@ -253,6 +255,7 @@ impl Measure {
             | Measure::Utilisation { .. }
             | Measure::Paired { .. }
             | Measure::FlowMetric { .. }
+            | Measure::FlowShare { .. }
             | Measure::FlowSpread { .. }
             | Measure::Against { .. }
             | Measure::TraceUtilisation { .. }
@@ -361,6 +364,7 @@ impl Measure {
             | Measure::PassedAll { flow, .. }
             | Measure::SlowStartPeak { flow, .. }
             | Measure::FlowMetric { flow, .. }
+            | Measure::FlowShare { flow }
             | Measure::ThroughputBins { flow: Some(flow), .. }
             | Measure::Goodput { flow, .. } => vec![*flow],
             Measure::ShareSlopes { flows, .. } | Measure::PassedRatio { flows, .. } => {

@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod captures;
+mod controllers;
 mod delays;
 mod general;
 mod hops;

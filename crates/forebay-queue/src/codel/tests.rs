@@ -165,7 +165,7 @@ fn what_does_not_fit_is_given_back() {
 #[test]
 fn times_that_make_no_sense_are_refused() {
     let wrong = |target_ms, interval_ms| {
-        let params = Params { target_ms, interval_ms, ecn: true };
+        let params = Params { target_ms, interval_ms, ..Params::default() };
         params.check().map_err(|error| error.param)
     };
     assert_eq!(wrong(0.0, 100.0), Err("target_ms"));
@@ -174,4 +174,27 @@ fn times_that_make_no_sense_are_refused() {
     assert_eq!(wrong(5.0, 5.0), Err("interval_ms"), "thresholds out of order");
     assert_eq!(wrong(5.0, f64::INFINITY), Err("interval_ms"));
     assert_eq!(wrong(5.0, 100.0), Ok(()));
+}
+
+/// Linux, codel_impl.h: at the end of a dequeue CE is set if the sojourn is above the threshold, in
+/// ECN-capable packets alone, with or without `ecn`.
+#[test]
+fn above_the_ce_threshold_every_capable_packet_is_marked_and_no_other() {
+    for ecn in [false, true] {
+        let params = Params { ecn, ce_threshold_ms: 1.0, ..Params::default() };
+        let mut port = port(&params);
+        for n in 0..6 {
+            let field = if n % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            assert!(port.offer(Time::ZERO, packet(1, n, 1500, field)));
+        }
+        // Sojourn times of 0.5 ms to 3 ms: from the third packet on above 1 ms.
+        let left: Vec<Ecn> =
+            (1..=6).map(|n| port.take(at(0.5 * f64::from(n))).expect("queued").ecn()).collect();
+        let expected = [Ecn::Ect0, Ecn::NotEct, Ecn::Ce, Ecn::NotEct, Ecn::Ce, Ecn::NotEct];
+        assert_eq!(left, expected);
+        assert!(port.take_dropped().is_empty(), "5 ms for 100 ms were not reached");
+    }
+    let mut port = port(&Params::default());
+    assert!(port.offer(Time::ZERO, packet(1, 0, 1500, Ecn::Ect0)));
+    assert_eq!(port.take(at(50.0)).expect("queued").ecn(), Ecn::Ect0, "no threshold by default");
 }

@@ -248,3 +248,34 @@ fn a_short_quantum_and_ecn_without_marks_are_noted() {
     let found = notes(&["tcp.ecn=true"]);
     assert_eq!(found, ["tcp.ecn is on, but each queue is droptail, which marks nothing"]);
 }
+
+/// A threshold that no queue within the limit reaches marks nothing: 20 packets of 1500 bytes and
+/// the one in transmission take 25.2 ms at 10 Mbit/s.
+#[test]
+fn a_threshold_above_the_limit_of_its_queue_is_refused() {
+    let codel = |threshold_ms: &str| {
+        format!(
+            "links.left-right.queue={{ discipline = \"codel\", limit = \"20packets\", \
+             ce_threshold_ms = {threshold_ms} }}"
+        )
+    };
+    let refused = |set: &[&str]| parse_with(SMALL, set).expect_err("must be refused").to_string();
+    let found = refused(&[&codel("26")]);
+    let expected = "queue.ce_threshold_ms: `26 ms` is out of range: expected at most 25.2 ms, which \
+                    is what the queue holds";
+    assert!(found.contains(expected), "{found}");
+    assert!(
+        found.contains("hint: the limit of the queue of `left-right` is 20 packets"),
+        "{found}"
+    );
+    assert!(parse_with(SMALL, &[&codel("25.2")]).is_ok());
+    // Reached after all: at a quarter of the rate, or while the link is down.
+    let slower = "events=[{ at = \"1s\", link = \"left-right\", rate = \"2.5Mbit/s\" }]";
+    assert!(parse_with(SMALL, &[&codel("26"), slower]).is_ok());
+    let fq = codel("26").replace("codel", "fq-codel");
+    assert!(parse_with(SMALL, &[&fq]).is_ok(), "other flows are served in between");
+    let red = "links.left-right.queue={ discipline = \"red\", limit = \"20packets\", \
+               min_packets = 30, max_packets = 60 }";
+    let found = refused(&[red]);
+    assert!(found.contains("queue.min_packets: `30 packets` is out of range"), "{found}");
+}

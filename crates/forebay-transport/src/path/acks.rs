@@ -69,7 +69,7 @@ impl Path {
         if ack < prior_una {
             return; // overtaken by a later one
         }
-        let ece = agreed.ecn && segment.is(TcpFlags::ECE);
+        let ece = agreed.ecn.is_some() && segment.is(TcpFlags::ECE);
         if ack == prior_una && segment.payload > 0 && sender.board().is_empty() && !ece {
             // Data for an end that has nothing outstanding: its ACK field says nothing new.
             self.update_window(cx.now, segment, seq, ack);

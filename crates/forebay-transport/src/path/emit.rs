@@ -44,17 +44,17 @@ impl Path {
     ) -> Packet {
         let Path { handshake, receiver, recovery, sender, .. } = self;
         let syn = s.is(SYN);
-        let mut flags = if syn { handshake.syn_flags(cx.config) } else { TcpFlags::ACK };
-        let mut ecn = Ecn::NotEct;
+        let mut flags = if syn { handshake.syn_flags() } else { TcpFlags::ACK };
+        let mut capable = handshake.makes_all_ect();
         if s.is(FIN) {
             flags = flags.with(TcpFlags::FIN);
         }
-        if handshake.negotiated().ecn && !syn {
+        if handshake.negotiated().ecn.is_some() && !syn {
             if receiver.echoes_congestion() {
                 flags = flags.with(TcpFlags::ECE);
             }
             if !s.is(REPEATED) && s.len > 0 {
-                ecn = Ecn::Ect0;
+                capable = true;
                 if recovery.take_cwr() {
                     flags = flags.with(TcpFlags::CWR);
                 }
@@ -68,8 +68,8 @@ impl Path {
         }
         let mut packet = self.packet(cx, s.start, flags, s.len);
         attach(&mut packet, options, arena);
-        if ecn != Ecn::NotEct {
-            packet.set_ecn(ecn);
+        if capable {
+            packet.set_ecn(Ecn::Ect0);
         }
         self.fragmentable(cx, &mut packet, arena, ip);
         packet
@@ -121,11 +121,13 @@ impl Path {
     /// A segment of this path from offset `start` on, with what rides on each segment.
     #[inline]
     fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
-        if flags.has(TcpFlags::ACK) {
+        let stamps = self.handshake.stamps(cx.config);
+        let acks = flags.has(TcpFlags::ACK);
+        let packet = self.handshake.segment(&self.receiver, cx.now, (start, flags, len), stamps);
+        if acks {
             self.note_ack();
         }
-        let stamps = self.handshake.stamps(cx.config);
-        self.handshake.segment(&self.receiver, cx.now, (start, flags, len), stamps)
+        packet
     }
 
     /// What is received so far is about to be acknowledged.
@@ -154,6 +156,9 @@ impl Path {
         cx.counters.acks += 1;
         let mut packet = self.packet(cx, self.sender.nxt(), flags, 0);
         attach(&mut packet, &options, arena);
+        if self.handshake.makes_all_ect() {
+            packet.set_ecn(Ecn::Ect0);
+        }
         self.fragmentable(cx, &mut packet, arena, StampedIp::default());
         packet
     }

@@ -162,7 +162,7 @@ impl Path {
             && handshake.is_established()
             && !sender.is_shared()
             && handshake.negotiated().sack
-            && !handshake.negotiated().ecn
+            && handshake.negotiated().ecn.is_none()
             && sender.persist_deadline() == Time::MAX
             && recovery.takes_sacks_alone();
         fast.ack_cannot_lose = fast.finds_no_loss(sender, recovery);

@@ -16,6 +16,7 @@ use alloc::boxed::Box;
 use forebay_base::{
     Addr, Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
 };
+use forebay_cc::{Controller, EcnPolicy};
 
 /// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
@@ -37,7 +38,8 @@ pub(crate) enum State {
 pub(super) struct Negotiated {
     pub sack: bool,
     pub timestamps: bool,
-    pub ecn: bool,
+    /// None: marks are not used.
+    pub ecn: Option<EcnPolicy>,
     /// Shift of the windows that the peer announces.
     pub peer_shift: u8,
     /// Shift of the windows that this end announces.
@@ -67,6 +69,8 @@ pub(super) struct Handshake {
     role: Role,
     /// Number of the path in its connection.
     index: u8,
+    /// How this end would use ECN.
+    wanted_ecn: Option<EcnPolicy>,
     /// A SYN or SYN-ACK is to be sent for the first time.
     syn_due: bool,
     /// The ACK that ends the handshake is to be sent, alone.
@@ -82,8 +86,14 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub(super) fn new(setup: &PathSetup, role: Role, version: IpVersion, index: u8) -> Handshake {
+    pub(super) fn new(
+        setup: &PathSetup,
+        (role, version, index): (Role, IpVersion, u8),
+        config: &TcpConfig,
+    ) -> Handshake {
+        let configured = config.ecn.then_some(EcnPolicy::Rfc3168);
         Handshake {
+            wanted_ecn: setup.controller.ecn_policy().or(configured),
             state: if role == Role::Server { State::Listen } else { State::Closed },
             negotiated: Negotiated::default(),
             version,
@@ -137,7 +147,7 @@ impl Handshake {
     }
     /// Established, nothing of the handshake is left to send, and no ECN bit is in use.
     pub(super) fn is_regular(&self) -> bool {
-        self.is_established() && !self.negotiated.ecn && !self.ack_due && !self.syn_due
+        self.is_established() && self.negotiated.ecn.is_none() && !self.ack_due && !self.syn_due
     }
 
     /// Sequence number on the wire of offset `at` of this end.
@@ -188,7 +198,7 @@ impl Handshake {
         let acks = flags.has(TcpFlags::ACK);
         let fields = TcpFields {
             seq: self.own_seq(start),
-            ack: if acks { self.peer_seq(receiver.nxt()) } else { 0 },
+            ack: if acks { self.peer_seq(receiver.ack_number()) } else { 0 },
             flags,
             window: receiver.window_field(flags),
             timestamps,
@@ -249,14 +259,21 @@ impl Handshake {
         }
         options
     }
-    pub(super) fn syn_flags(&self, config: &TcpConfig) -> TcpFlags {
+    pub(super) fn syn_flags(&self) -> TcpFlags {
         let reply = self.role == Role::Server;
         let flags = if reply { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
-        match (reply, config.ecn, self.negotiated.ecn) {
-            (false, true, _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
-            (true, _, true) => flags.with(TcpFlags::ECE),
+        match (reply, self.wanted_ecn, self.negotiated.ecn) {
+            (false, Some(_), _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
+            (true, _, Some(_)) => flags.with(TcpFlags::ECE),
             _ => flags,
         }
+    }
+    /// All packets are ECN-capable, the client's SYN before both ends agreed too.
+    #[inline]
+    pub(super) fn makes_all_ect(&self) -> bool {
+        let offers = self.state == State::SynSent;
+        let policy = if offers { self.wanted_ecn } else { self.negotiated.ecn };
+        policy == Some(EcnPolicy::Rfc8257)
     }
 
     /// The peer's SYN settles what is in force from now on. Returns the MSS that it announces.
@@ -271,7 +288,7 @@ impl Handshake {
         self.negotiated = Negotiated {
             sack: config.sack && peer.sack,
             timestamps: config.timestamps && segment.timestamps.is_some(),
-            ecn: config.ecn && peer_speaks_ecn(segment.flags),
+            ecn: self.wanted_ecn.filter(|_| peer_speaks_ecn(segment.flags)),
             peer_shift: peer.shift.filter(|_| scaled).unwrap_or(0),
             own_shift: if scaled { shift_for(config.receive_buffer_bytes) } else { 0 },
             scaled,

@@ -81,7 +81,7 @@ impl Path {
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
         let fin_allowed = !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client);
         Path {
-            handshake: Handshake::new(&setup, role, version, index),
+            handshake: Handshake::new(&setup, (role, version, index), config),
             fast: FastPathState::new(&setup, version, config),
             recovery: LossRecovery::new(&setup.controller, config),
             receiver: Receiver::new(&setup.controller, setup.feedback, config),

@@ -13,7 +13,7 @@ use crate::recv::{AckSchedule, Arrival, InOrderData, Reassembly};
 use crate::surface::Counters;
 use forebay_base::{Ecn, MAX_OPTION_BYTES, OptionList, Span, TcpFlags, Time, kind, narrow, seq_lt};
 use forebay_cc::{
-    AckDemand, AnyController, AnyFeedback, Controller, DatagramView, Feedback, PieceView,
+    AckDemand, AnyController, AnyFeedback, Controller, DatagramView, EcnPolicy, Feedback, PieceView,
 };
 
 pub(super) struct Receiver {
@@ -23,8 +23,11 @@ pub(super) struct Receiver {
     feedback: AnyFeedback,
     /// There is no such half.
     no_feedback: bool,
-    /// CE was received, and CWR not yet.
+    /// ECE on what leaves. RFC 3168: CE was received, and CWR not yet. RFC 8257: the last data had
+    /// CE.
     echo_congestion: bool,
+    /// An ACK that leaves first, of what came before the echo changed (RFC 8257 section 3.2).
+    ack_before: Option<AckBefore>,
     /// The offered window as a header has it.
     scaled_window: u16,
     ts_recent: u32,
@@ -34,6 +37,13 @@ pub(super) struct Receiver {
     last_ack_sent: u64,
     /// Offset of the peer's FIN.
     fin_at: Option<u64>,
+}
+
+/// What the ACK acknowledges and echoes that is due before one for what came last.
+#[derive(Clone, Copy)]
+struct AckBefore {
+    nxt: u64,
+    echo_congestion: bool,
 }
 
 /// The controller's own policy, or the configured one.
@@ -58,6 +68,7 @@ impl Receiver {
             no_feedback: matches!(feedback, AnyFeedback::None),
             feedback,
             echo_congestion: false,
+            ack_before: None,
             scaled_window: 0,
             ts_recent: 0,
             window: 0,
@@ -163,19 +174,16 @@ impl Receiver {
         (now, counters): (Time, &mut Counters),
         segment: &Incoming,
         start: u64,
-        (ecn, edge): (bool, u64),
+        (ecn, edge): (Option<EcnPolicy>, u64),
     ) -> Arrival {
         let fin = segment.is(TcpFlags::FIN);
         let end = start + segment.payload + u64::from(fin);
         if fin && self.fin_at.is_none() && end <= edge {
             self.fin_at = Some(end - 1);
         }
-        if ecn {
-            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
-            self.echo_congestion &= !segment.is(TcpFlags::CWR);
-            let marked = segment.ecn == Ecn::Ce;
-            self.echo_congestion |= marked;
-            counters.ce_received += u64::from(marked);
+        if let Some(policy) = ecn {
+            self.note_mark(policy, segment);
+            counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
         }
         let arrival = self.ranges.accept(start, end, edge);
         let expected = arrival.in_order_bytes > 0 && !arrival.filled && !arrival.beyond_window;
@@ -188,6 +196,22 @@ impl Receiver {
             counters.duplicates_received += u64::from(segment.payload > 0);
         }
         arrival
+    }
+    fn note_mark(&mut self, policy: EcnPolicy, segment: &Incoming) {
+        let (before, marked) = (self.echo_congestion, segment.ecn == Ecn::Ce);
+        self.echo_congestion = match policy {
+            // Section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+            EcnPolicy::Rfc3168 => marked || before && !segment.is(TcpFlags::CWR),
+            EcnPolicy::Rfc8257 => marked,
+        };
+        if policy == EcnPolicy::Rfc8257 && marked != before {
+            // As in Linux (dctcp_ece_ack_update): an ACK that waits goes first, and tells of what
+            // came before.
+            if self.nxt() > self.last_ack_sent {
+                self.ack_before = Some(AckBefore { nxt: self.nxt(), echo_congestion: before });
+            }
+            self.acks.demand();
+        }
     }
     /// The next `bytes` came in order, on the fast path: nothing waits beyond them.
     #[inline(always)]
@@ -244,12 +268,21 @@ impl Receiver {
     /// What has been received is acknowledged by a segment that leaves.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
+        if let Some(before) = self.ack_before.take() {
+            self.last_ack_sent = before.nxt;
+            return; // one for what came last is still due
+        }
         self.last_ack_sent = self.nxt();
         self.acks.on_sent();
     }
-    /// Segments that leave echo congestion (ECE).
+    /// What a segment acknowledges that leaves now.
+    #[inline]
+    pub(super) fn ack_number(&self) -> u64 {
+        self.ack_before.map_or(self.nxt(), |before| before.nxt)
+    }
+    /// A segment that leaves now echoes congestion (ECE).
     pub(super) fn echoes_congestion(&self) -> bool {
-        self.echo_congestion
+        self.ack_before.map_or(self.echo_congestion, |before| before.echo_congestion)
     }
 
     /// When a delayed ACK is due.

@@ -108,7 +108,7 @@ impl LossRecovery {
     /// The window is reduced, once for what has been sent so far.
     fn note_reduction(&mut self, sender: &Sender) {
         self.reduced_at_number = sender.next_number();
-        self.send_cwr = self.agreed.ecn;
+        self.send_cwr = self.agreed.ecn.is_some();
         let delivered = sender.rate().delivered();
         self.delivered_between = delivered - self.delivered_at_loss;
         self.delivered_at_loss = delivered;
