@@ -5,6 +5,7 @@
 mod arrows;
 mod circles;
 mod columns;
+mod modules;
 mod pages;
 mod publish;
 mod purity;
