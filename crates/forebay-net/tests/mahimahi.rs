@@ -3,15 +3,15 @@
 //! The oracle is written from what mm-link does (link_queue.cc, `rationalize`; Netravali et al.,
 //! USENIX ATC 2015), one opportunity after the other and in bytes: no code is shared.
 
-#![allow(clippy::print_stderr)] // what is skipped, and the numbers beside each other
+#![allow(clippy::print_stderr)] // the numbers beside each other
 
 use forebay_base::{
     Addr, Arena, DropLog, Endpoint, IpVersion, Packet, Rng, Span, Stream, TcpFields, Time,
 };
 use forebay_net::{AnyChannel, DeliveryTrace, Impairment, QueuedLink, TraceChannel};
+use forebay_prerequisites::measured_trace;
 use forebay_queue::{DropTail, Limit, Overflow, Pipeline, PortContext};
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -187,13 +187,9 @@ fn two_traces_by_hand() {
 
 #[test]
 fn measured_traces() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("a folder above");
-    let folder = beside.join("shared/data/cellular");
     for name in ["2_campus_pedestrian.trace", "ATT-LTE-driving.down"] {
-        let Ok(text) = std::fs::read_to_string(folder.join(name)) else {
-            eprintln!("skipped: {name} is not at {}", folder.display());
-            continue;
-        };
+        let Some(file) = measured_trace(name) else { continue };
+        let text = std::fs::read_to_string(file).expect("a text");
         let trace: Vec<u64> = text.lines().map(|line| line.parse().expect("a number")).collect();
         for seed in 0..4 {
             assert!(compare(&trace, seed, name) > 500);

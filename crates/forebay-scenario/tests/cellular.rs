@@ -4,12 +4,12 @@
 //! 12 % (20 ms), 15 % (100 ms) and 20 % (1 s), autocorrelation 0.12, median burst 1, mean gap 15 %;
 //! the mean of eight seeds of 300 s.
 
-#![allow(clippy::print_stderr)] // what is skipped, and the numbers beside each other
+#![allow(clippy::print_stderr)] // the numbers beside each other
 
 use forebay_net::ChannelProfile;
+use forebay_prerequisites::measured_trace;
 use forebay_scenario::trace_statistics::TraceStatistics;
 use forebay_scenario::traces::{OPPORTUNITY_BYTES, read_trace};
-use std::path::Path;
 
 /// Three would do for all but the variation over 1 s, which differs by 15 % from seed to seed.
 const SEEDS: u64 = 8;
@@ -49,19 +49,14 @@ fn outside(name: &str, found: [f64; 7], expected: [f64; 7], first: usize) -> Vec
 
 #[test]
 fn generators_are_like_measured_channels() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("a folder above");
-    let folder = beside.join("shared/data/cellular");
     let mut wrong = Vec::new();
     for (name, file) in [
         ("campus-pedestrian", "2_campus_pedestrian.trace"),
         ("city-driving", "4_city_driving.trace"),
         ("highway-driving", "5_highway_driving.trace"),
     ] {
-        if !folder.join(file).exists() {
-            eprintln!("skipped: {file} is not at {}", folder.display());
-            continue;
-        }
-        let measured = read_trace(&folder.join(file)).expect("a good trace");
+        let Some(file) = measured_trace(file) else { continue };
+        let measured = read_trace(&file).expect("a good trace");
         let measured = TraceStatistics::of(&measured);
         let (measured, found) = (row(&measured), generated(name));
         eprintln!("{name}\n  found    {found:.3?}\n  measured {measured:.3?}");

@@ -3,7 +3,8 @@
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, run_one};
-use std::path::{Path, PathBuf};
+use forebay_prerequisites::measured_trace;
+use std::path::Path;
 
 /// A download over a link of 10 Mbit/s, 44 ms.
 const ONE: &str = r#"
@@ -123,16 +124,6 @@ fn it_goes_at_100_kbit_s_with_one_packet_in_the_queue() {
     assert!(found.queue_ms[1] < 240.0);
 }
 
-fn trace(file: &str) -> Option<PathBuf> {
-    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut files = folders.map(|above| above.join("shared/data/cellular").join(file));
-    let found = files.find(|file| file.exists());
-    if found.is_none() {
-        println!("skipped: {file} is in no folder shared/data/cellular beside this repository");
-    }
-    found
-}
-
 /// A download over the trace, each way of `delay`, for so many seconds.
 fn over_trace(file: &Path, delay: &str, until_s: u32) -> Found {
     let phone = format!(
@@ -151,7 +142,7 @@ fn over_trace(file: &Path, delay: &str, until_s: u32) -> Found {
 /// each way stand for it.
 #[test]
 fn a_measured_channel_brings_what_was_published() {
-    let Some(file) = trace("ATT-LTE-driving.down") else { return };
+    let Some(file) = measured_trace("ATT-LTE-driving.down") else { return };
     let found = over_trace(&file, "26ms", 780);
     let wire = found.mbps * 1500.0 / 1444.0;
     assert!((wire / 3.22 - 1.0).abs() < 0.30, "{wire}");
@@ -163,7 +154,7 @@ fn a_measured_channel_brings_what_was_published() {
 /// The channel of the Verus paper, 20 ms each way: the promise of 100 ms.
 #[test]
 fn a_car_in_a_city_has_less_than_100_ms_of_queue() {
-    let Some(file) = trace("City_Driving_UL.csv.out") else { return };
+    let Some(file) = measured_trace("City_Driving_UL.csv.out") else { return };
     for delay in ["17ms", "20ms", "23ms"] {
         let found = over_trace(&file, delay, 120);
         assert!(found.queue_ms[1] < 100.0 && found.mbps > 1.0, "{delay}");

@@ -1,12 +1,13 @@
 //! What Verus must show on paths: the authors' binary on their own trace, steps and an outage,
 //! shallow buffers, a neighbour that runs CUBIC.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // the figures, and what is skipped
+#![allow(clippy::print_stdout)] // the figures
 
 use forebay_base::{FlowId, Span, Time};
 use forebay_lab::{RunOptions, RunResult, run_one};
+use forebay_prerequisites::measured_trace;
 use forebay_scenario::{LoadOptions, Scenario};
 use forebay_sim::{Options, Simulation};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn run(scenario: &Scenario, protocol: &str) -> RunResult {
     let options = RunOptions { without_reference: true, ..RunOptions::default() };
@@ -16,17 +17,6 @@ fn run(scenario: &Scenario, protocol: &str) -> RunResult {
 fn built_in(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
     Scenario::load(name, &LoadOptions { set, base: None }).expect("built in")
-}
-
-/// A measured trace beside the repository, or None, which is said.
-fn measured(file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?;
-    let path = beside.join("shared/data/cellular").join(file);
-    if !path.exists() {
-        eprintln!("skipped: no {}", path.display());
-        return None;
-    }
-    Some(path)
 }
 
 /// One flow, 20 ms each way, and the trace; `back` is the way of the ACKs. No buffer limit.
@@ -81,7 +71,7 @@ fn used(run: &RunResult) -> (f64, f64) {
 /// stored logs (taha1921/traceRuns) have these utilisations and mean queueing delays.
 #[test]
 fn the_authors_rules_do_on_their_trace_what_their_binary_did() {
-    let Some(trace) = measured("City_Driving_UL.csv.out") else { return };
+    let Some(trace) = measured_trace("City_Driving_UL.csv.out") else { return };
     let scenario = on_trace(&trace, "{ trace = TRACE }", 120);
     let binary = [("a2", 0.95, 33.0), ("a4", 0.98, 97.0), ("a6", 0.99, 167.0)];
     for (protocol, utilisation, delay_ms) in binary {
@@ -98,7 +88,7 @@ fn the_authors_rules_do_on_their_trace_what_their_binary_did() {
 /// held by that window.
 #[test]
 fn schemes_on_a_measured_lte_trace_are_near_published_runs() {
-    let Some(trace) = measured("ATT-LTE-driving.down") else { return };
+    let Some(trace) = measured_trace("ATT-LTE-driving.down") else { return };
     let scenario = on_trace(&trace, "{ rate = \"100Mbit/s\" }", 786);
     let published = [
         ("a6", 4.91, 223.0),

@@ -1,6 +1,7 @@
 //! Wrong input gets one clear message with its place, exit code 2, and leaves nothing behind.
 
 use crate::{Desk, Done, SMALL};
+use forebay_prerequisites::skip;
 
 /// Run a scenario that must be refused, with an output folder that must not appear.
 fn refused(desk: &Desk, args: &[&str]) -> Done {
@@ -148,7 +149,6 @@ fn files_that_cannot_be_read() {
 
 #[cfg(unix)]
 #[test]
-#[allow(clippy::print_stdout)] // A test that skips says so.
 fn a_file_without_permission() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
@@ -156,8 +156,7 @@ fn a_file_without_permission() {
     let path = desk.path("closed.toml");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("own file");
     if std::fs::read(&path).is_ok() {
-        println!("skipped: this user may read everything");
-        return;
+        return skip("this user may read everything");
     }
     let done = refused(&desk, &["closed.toml"]);
     assert!(done.stderr.contains("permission denied"), "{}", done.stderr);

@@ -3,6 +3,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::{Desk, SMALL};
+use forebay_prerequisites::skip;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -26,7 +27,7 @@ fn has_tunable(child: &Child) -> bool {
 fn the_number_of_the_process_and_its_signals_stay() {
     let modes = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if !modes.is_ok_and(|modes| modes.contains("[madvise]")) {
-        return; // this system does not give huge pages on demand
+        return skip("this system does not give huge pages on demand");
     }
     let desk = Desk::new();
     let endless = SMALL.replace("bytes = 100_000", "endless = true");

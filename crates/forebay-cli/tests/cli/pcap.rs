@@ -1,6 +1,7 @@
 //! `--pcap` with links, and `--snaplen`.
 
 use crate::{Desk, SMALL};
+use forebay_prerequisites::program;
 use std::path::Path;
 use std::process::Command;
 
@@ -50,14 +51,12 @@ fn a_capture_of_chosen_links_keeps_the_beginnings_of_packets() {
     };
     assert_eq!(both(&cut_lengths), both(&whole_lengths));
     assert!(cut_lengths.iter().any(|l| l.2 == 1500), "full-sized packets are in it");
-    let mut tshark = Command::new("tshark");
+    let Some(tshark) = program(&["tshark"]) else { return };
+    let mut tshark = Command::new(tshark);
     tshark.args(["-n", "-r"]).arg(desk.path("cut/packets.pcapng"));
     let fields =
         ["-T", "fields", "-e", "frame.cap_len", "-e", "frame.len", "-e", "frame.interface_name"];
-    let Ok(output) = tshark.args(fields).output() else {
-        #[allow(clippy::print_stderr)] // A test that skips says so.
-        return eprintln!("SKIPPED: tshark not found: reads a capture with a snap length");
-    };
+    let output = tshark.args(fields).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
     let names = ["r0->r1", "r1->r0"];

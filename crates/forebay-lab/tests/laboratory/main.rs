@@ -20,7 +20,7 @@ mod traces;
 mod tshark;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Two flows of 200 kB over a 10 Mbit/s bottleneck of 20 ms round trip.
 const SMALL: &str = r#"
@@ -51,14 +51,6 @@ fn unlike_protocols(scenario: &Scenario) -> Vec<&str> {
         }
     }
     kept.into_iter().map(|(protocol, _)| protocol).collect()
-}
-
-/// S3's map is not part of Forebay; it may lie in a folder `shared/data/bench` beside the
-/// repository.
-fn s3_folder() -> Option<PathBuf> {
-    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut folders = folders.map(|above| above.join("shared/data/bench"));
-    folders.find(|folder| folder.join("s3_links.csv").exists())
 }
 
 /// Names of what a folder holds, in order.

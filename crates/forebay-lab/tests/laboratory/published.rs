@@ -7,6 +7,7 @@
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
+use forebay_prerequisites::s3_data;
 use std::path::PathBuf;
 
 fn load(name: &str, set: &[&str], base: Option<PathBuf>) -> Scenario {
@@ -52,12 +53,8 @@ fn s2_fills_its_bottleneck_and_shares_it() {
 }
 
 #[test]
-#[allow(clippy::print_stdout)] // a skip is told
 fn s3_finishes_all_its_flows() {
-    let Some(folder) = crate::s3_folder() else {
-        println!("SKIPPED: no folder with S3's files: s3_finishes_all_its_flows");
-        return;
-    };
+    let Some(folder) = s3_data() else { return };
     let result = run(&load("s3", &[], Some(folder)), 1);
     assert_eq!((result.completed, result.flows), (6675, 6675));
     let afct = result.metrics.of_flows.afct_s.unwrap();

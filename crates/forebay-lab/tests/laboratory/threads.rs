@@ -5,6 +5,7 @@ use forebay_base::{Span, Time};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
 use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
+use forebay_prerequisites::s3_data;
 use serde_json::Value;
 
 /// Scenarios that would run longer, in simulated time behind the start of their window, are cut
@@ -14,10 +15,7 @@ const LONGEST: Span = Span::from_secs(1);
 /// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is
 /// not at hand.
 fn short(name: &str) -> Option<Scenario> {
-    let base = crate::s3_folder();
-    if name == "s3" && base.is_none() {
-        return None;
-    }
+    let base = if name == "s3" { Some(s3_data()?) } else { None };
     let load = |set: Vec<String>| {
         let options = LoadOptions { set, base: base.clone() };
         Scenario::load(name, &options).unwrap_or_else(|error| panic!("{error}"))

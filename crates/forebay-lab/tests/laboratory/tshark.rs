@@ -2,23 +2,14 @@
 
 use crate::scenario;
 use forebay_lab::{CaptureLimit, RunOptions, Store, Summary, Sweep, run_one};
+use forebay_prerequisites::program;
 use std::path::Path;
 use std::process::Command;
 
-/// True if tshark is there. Without it the test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says
-/// that it must not be.
-pub fn have_tshark(test: &str) -> bool {
-    let found = Command::new("tshark").arg("--version").output().is_ok_and(|o| o.status.success());
-    #[allow(clippy::disallowed_methods, reason = "a test may ask how it is run")]
-    let required = std::env::var("FOREBAY_REQUIRE_TSHARK").is_ok_and(|v| v == "1");
-    assert!(found || !required, "FOREBAY_REQUIRE_TSHARK=1, but tshark is not on PATH");
-    if !found {
-        #[allow(clippy::print_stderr, reason = "says what was not tested")]
-        {
-            eprintln!("SKIPPED: tshark not found: {test}");
-        }
-    }
-    found
+/// True if tshark is there.
+#[track_caller]
+pub fn have_tshark() -> bool {
+    program(&["tshark"]).is_some()
 }
 
 pub fn tshark(capture: &Path, args: &[&str]) -> String {
@@ -31,7 +22,7 @@ pub fn tshark(capture: &Path, args: &[&str]) -> String {
 
 #[test]
 fn tshark_reads_every_packet_of_a_run_and_follows_its_streams() {
-    if !have_tshark("tshark_reads_every_packet_of_a_run_and_follows_its_streams") {
+    if !have_tshark() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! A page in headless Chromium, and what its elements say afterwards.
 
+use forebay_prerequisites::program;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -10,8 +11,8 @@ pub struct Dom {
     text: String,
 }
 
-/// Open `page` in Chromium with `script` run at its end. None where there is no Chromium; a machine
-/// that must have it says so by `FOREBAY_REQUIRE_CHROMIUM`.
+/// Open `page` in Chromium with `script` run at its end. None where there is no Chromium.
+#[track_caller]
 pub fn open(page: &Path, script: &str) -> Option<Dom> {
     let text = fs::read_to_string(page).unwrap();
     let ended = text.replace("</body>", &format!("<script>{script}</script></body>"));
@@ -21,6 +22,7 @@ pub fn open(page: &Path, script: &str) -> Option<Dom> {
 
 /// Open `page` in a frame that is `width` pixels wide, as no window of Chromium is below 500, and
 /// run `script` when its plots are there; `inner` is the document in the frame.
+#[track_caller]
 pub fn open_in_frame(page: &Path, width: u32, script: &str) -> Option<Dom> {
     let text = fs::read_to_string(page).unwrap();
     let quoted = text.replace('&', "&amp;").replace('"', "&quot;");
@@ -32,18 +34,9 @@ pub fn open_in_frame(page: &Path, width: u32, script: &str) -> Option<Dom> {
     ))
 }
 
-#[allow(clippy::print_stderr)] // The reason of a test that skips.
+#[track_caller]
 fn open_text(text: &str) -> Option<Dom> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = names.into_iter().find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    });
-    let Some(chromium) = found else {
-        let required = std::env::var_os("FOREBAY_REQUIRE_CHROMIUM").is_some();
-        assert!(!required, "FOREBAY_REQUIRE_CHROMIUM is set and there is no chromium");
-        eprintln!("skipped: no chromium is installed");
-        return None;
-    };
+    let chromium = program(&["chromium", "chromium-browser", "google-chrome"])?;
     let scratch = tempfile::tempdir().unwrap();
     let copy = scratch.path().join("page.html");
     fs::write(&copy, text).unwrap();

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", LAB_AND_BELOW),
     ("forebay-testkit", LAB_AND_BELOW),
+    ("forebay-prerequisites", &[]),
 ];
 
 /// The crates under `forebay-scenario`, and itself.

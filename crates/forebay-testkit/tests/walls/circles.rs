@@ -1,175 +1,321 @@
-//! The files of a crate depend on each other in one direction: no circle among its top-level
-//! modules, over paths that begin with `crate::`. Tests are left out.
+//! The files of a folder depend on each other in one direction: at every level of folders of every
+//! crate no circle among files and subfolders, but for those that are known and listed here. What
+//! a folder's own file (`lib.rs`, `mod.rs`, or `x.rs` beside `x/`) defines belongs to none of its
+//! entries, as entries use it and it names them; what it only exports belongs to where it is.
 
-use super::source::{product, words};
+use super::modules::{Crate, ModulePath};
 use super::{File, assert_none, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Crate, modules that circle, and why.
-const CIRCLES: &[(&str, &[&str], &str)] = &[
-    (
-        "forebay-base",
-        &["arena", "packet", "packet_transfer", "ring"],
-        "a packet names rows of the arena, and the arena holds, copies and drops packets",
-    ),
-    (
-        "forebay-net",
-        &["build", "fabric", "look_ahead"],
-        "to mend: look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead",
-    ),
+const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
+
+/// Crate, folder of `src` and entries of it that circle. No entry may be added.
+const CIRCLES: &[(&str, &str, &[&str])] = &[
+    // A packet names rows of the arena, and the arena holds, copies and drops packets.
+    ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
+    ("forebay-cli", "terminal", &["paint", "table"]),
+    ("forebay-lab", "metrics", &["bins", "capacity", "delays", "measure"]),
+    ("forebay-lab", "store", &["leftovers", "place"]),
+    ("forebay-metrics", "metrics", &["doc", "table"]),
+    // look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead.
+    ("forebay-net", "", &["build", "fabric", "look_ahead"]),
+    ("forebay-net", "fabric", &["link_set", "look_ahead"]),
+    ("forebay-reference", "", &["cluster", "max_min"]),
+    ("forebay-report", "", &["charts", "data", "look", "scatter"]),
+    ("forebay-report", "", &["expectations", "page"]),
+    ("forebay-report", "", &["panels", "published"]),
+    ("forebay-scenario", "", SCENARIO),
+    ("forebay-transport", "path", &["handshake", "input", "receiver"]),
+    ("forebay-transport", "path", &["recovery", "sender"]),
 ];
 
-/// Per module, the modules that it names.
+/// The format, the keys and the registry of scenarios name each other.
+#[rustfmt::skip]
+const SCENARIO: &[&str] = &[
+    "algorithms", "attacks", "buffers", "channels", "csv", "error", "events", "expect", "faults",
+    "fields", "file", "inrpp", "item", "kickass", "life", "losses", "middleboxes",
+    "mtu_check", "named", "pace", "param_types", "port_tables", "protocol", "protocols", "queues",
+    "rcp", "reassembly", "registry", "schedules", "sizes", "source", "tcp", "tcp_of", "text",
+    "topology", "traces", "units",
+];
+
+/// Per entry of a folder, the entries that its code names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The crate of a file and its top-level module: `lib` and `main` for the roots.
-fn place(path: &str) -> Option<(&str, &str)> {
-    let (package, file) = path.strip_prefix("crates/")?.split_once("/src/")?;
-    let top = file.split('/').next()?;
-    Some((package, top.strip_suffix(".rs").unwrap_or(top)))
+/// The graph of each folder of a crate.
+fn graphs(of: &Crate) -> BTreeMap<ModulePath, Graph> {
+    let mut graphs: BTreeMap<ModulePath, Graph> = BTreeMap::new();
+    for (from, to) in of.edges() {
+        let level = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+        if let (Some(a), Some(b)) = (from.get(level), to.get(level)) {
+            let graph = graphs.entry(from[..level].to_vec()).or_default();
+            graph.entry(a.clone()).or_default().insert(b.clone());
+        }
+    }
+    graphs
 }
 
-fn is_root(module: &str) -> bool {
-    module == "lib" || module == "main"
+/// Entries that can be reached from `start`.
+fn reach<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
+    let mut seen = BTreeSet::new();
+    let mut next: Vec<&str> = graph[start].iter().map(String::as_str).collect();
+    while let Some(entry) = next.pop() {
+        if seen.insert(entry) {
+            next.extend(graph.get(entry).into_iter().flatten().map(String::as_str));
+        }
+    }
+    seen
 }
 
-/// The first names of all paths in `code` that begin with `crate::`, groups in braces included.
-fn first_names(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for (at, start) in code.match_indices("crate::") {
-        let rest = &code[at + start.len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            found.extend(words(rest).first().map(|word| word.text));
-            continue;
-        };
-        let (mut depth, mut first) = (0, true);
-        for word_or_mark in group.split_inclusive(['{', '}', ',']) {
-            let word = words(word_or_mark).first().map(|word| word.text);
-            found.extend(word.filter(|_| depth == 0 && first));
-            first = word_or_mark.ends_with(',');
-            match word_or_mark.chars().last() {
-                Some('{') => depth += 1,
-                Some('}') if depth == 0 => break,
-                Some('}') => depth -= 1,
-                _ => {}
+/// The sets of entries of which each reaches all others.
+fn circles(graph: &Graph) -> BTreeSet<Vec<&str>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        graph.keys().map(|entry| (entry.as_str(), reach(graph, entry))).collect();
+    let mut circles = BTreeSet::new();
+    for (entry, others) in &reached {
+        let back = |other: &&&str| reached.get(**other).is_some_and(|r| r.contains(*entry));
+        circles.insert(others.iter().filter(back).copied().collect::<Vec<_>>());
+    }
+    circles.retain(|circle| !circle.is_empty());
+    circles
+}
+
+/// A circle: crate, folder, entries.
+type Circle = (String, String, Vec<String>);
+
+/// Circles, and which of their entries names which.
+type Circles = BTreeMap<Circle, String>;
+
+/// The circles of the crate `package`, below each of its roots.
+fn circles_of_crate(package: &str, sources: &BTreeMap<String, String>) -> Circles {
+    let roots = ROOTS.into_iter().filter(|root| sources.contains_key(*root));
+    let mut found = Circles::new();
+    for root in roots {
+        for (folder, graph) in graphs(&Crate::read(root, sources)) {
+            for circle in circles(&graph) {
+                let inside = |to: &&String| circle.contains(&to.as_str());
+                let arrows = circle.iter().flat_map(|from| {
+                    graph[*from].iter().filter(inside).map(move |to| format!("{from} -> {to}"))
+                });
+                let arrows = arrows.collect::<Vec<_>>().join(", ");
+                let entries = circle.iter().map(ToString::to_string).collect();
+                found.insert((package.to_string(), folder.join("/"), entries), arrows);
             }
         }
     }
     found
 }
 
-/// Per name that the root of a crate exports, the module that it comes from.
-fn exports<'a>(root: &'a str, modules: &BTreeSet<&str>) -> BTreeMap<&'a str, &'a str> {
-    let statements = root.split(';').filter_map(|text| text.rsplit_once("use ").map(|s| s.1));
-    let mut found = BTreeMap::new();
-    for statement in statements {
-        let mut names = words(statement).into_iter().map(|word| word.text);
-        let Some(module) = names.find(|name| *name != "crate") else { continue };
-        if modules.contains(module) {
-            found.extend(names.map(|name| (name, module)));
-        }
+/// Per crate, the files of its `src` by their paths from there.
+fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for file in files {
+        let place = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
+        let Some((package, path)) = place else { continue };
+        crates.entry(package.into()).or_default().insert(path.into(), file.text.clone());
     }
-    found
+    crates
 }
 
-/// The graph of each crate.
-fn graphs(files: &[File]) -> BTreeMap<String, Graph> {
-    let mut crates: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
-    for file in files.iter().filter(|file| !file.path.ends_with("_tests.rs")) {
-        let Some((package, module)) = place(&file.path) else { continue };
-        crates.entry(package).or_default().push((module, product(&file.path, &file.text)));
-    }
-    let graph = |files: &[(&str, String)]| {
-        let modules = files.iter().map(|(module, _)| *module).filter(|m| !is_root(m)).collect();
-        let (roots, inside): (Vec<_>, Vec<_>) = files.iter().partition(|(m, _)| is_root(m));
-        let mut exported = BTreeMap::new();
-        roots.iter().for_each(|(_, code)| exported.extend(exports(code, &modules)));
-        let mut graph = Graph::new();
-        for (module, code) in inside {
-            let named = first_names(code).into_iter();
-            let named = named.filter_map(|n| modules.get(n).or_else(|| exported.get(n)).copied());
-            let others = named.filter(|other| other != module).map(str::to_string);
-            graph.entry(module.to_string()).or_default().extend(others);
-        }
-        graph
+/// Where the circles that are there and those that are listed part.
+fn complaints(found: &Circles, listed: &BTreeSet<Circle>) -> Vec<String> {
+    let shown = |(package, folder, entries): &Circle| {
+        format!("{package}/src/{folder}: {}", entries.join(", "))
     };
-    crates.into_iter().map(|(package, files)| (package.to_string(), graph(&files))).collect()
-}
-
-/// Modules that can be reached from `start`.
-fn reach<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
-    let mut seen = BTreeSet::new();
-    let mut next: Vec<&str> = graph[start].iter().map(String::as_str).collect();
-    while let Some(module) = next.pop() {
-        if seen.insert(module) {
-            next.extend(graph.get(module).into_iter().flatten().map(String::as_str));
-        }
-    }
-    seen
-}
-
-/// The sets of modules of which each reaches all others.
-fn circles(graph: &Graph) -> BTreeSet<Vec<&str>> {
-    let around = |module: &String| -> Vec<&str> {
-        let reached = reach(graph, module).into_iter();
-        reached.filter(|other| reach(graph, other).contains(module.as_str())).collect()
-    };
-    graph.keys().map(around).filter(|circle| !circle.is_empty()).collect()
+    let new = found.iter().filter(|(circle, _)| !listed.contains(*circle));
+    let new = new.map(|(circle, arrows)| format!("a new circle: {} ({arrows})", shown(circle)));
+    let gone = listed.iter().filter(|circle| !found.contains_key(*circle)).map(|circle| {
+        format!("this circle is no more, remove it from the list: {}", shown(circle))
+    });
+    new.chain(gone).collect()
 }
 
 #[test]
 fn files_do_not_circle() {
-    let graphs = graphs(&rust_files());
+    let crates = sources(&rust_files());
+    let found = crates.iter().flat_map(|(package, files)| circles_of_crate(package, files));
+    let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let listed = CIRCLES.iter().map(|(a, b, c)| (a.to_string(), b.to_string(), owned(c)));
+    assert_none(complaints(&found.collect(), &listed.collect()));
+}
+
+/// Only modules of tests are left out.
+#[test]
+fn no_file_is_left_out() {
     let mut complaints = Vec::new();
-    for (package, graph) in &graphs {
-        let known = |circle: &&Vec<&str>| {
-            CIRCLES.iter().any(|(of, modules, _)| of == package && modules == circle)
+    for (package, files) in sources(&rust_files()) {
+        let roots = ROOTS.into_iter().filter(|root| files.contains_key(*root));
+        let crates: Vec<Crate> = roots.map(|root| Crate::read(root, &files)).collect();
+        let known = |file: &str| {
+            let of_tests = |of: &Crate| of.tests.iter().any(|module| is_of_module(file, module));
+            crates.iter().any(|of| of.files.contains(file) || of_tests(of))
         };
-        let found = circles(graph);
-        let new = found.iter().filter(|circle| !known(circle));
-        complaints.extend(new.map(|circle| format!("{package}: {} circle", circle.join(", "))));
-    }
-    for (package, modules, why) in CIRCLES {
-        let is_there = graphs.get(*package).is_some_and(|g| circles(g).contains(*modules));
-        if !is_there {
-            complaints.push(format!("{package}: {modules:?} circle no more: off the list ({why})"));
-        }
+        let out = files.keys().filter(|file| !known(file));
+        complaints.extend(out.map(|file| format!("{package}/src/{file}: no module declares it")));
     }
     assert_none(complaints);
 }
 
-/// The circles of the crate `forebay-x` with these files.
+/// True for the files of a module and of those below it.
+fn is_of_module(file: &str, module: &[String]) -> bool {
+    let rest = file.strip_prefix(&module.join("/"));
+    rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+/// The circles of a crate with these files: folder and entries.
 fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
-    let file = |&(name, text): &(&str, &str)| File {
-        path: format!("crates/forebay-x/src/{name}"),
-        text: text.to_string(),
-    };
-    let files: Vec<File> = files.iter().map(file).collect();
-    circles(&graphs(&files)["forebay-x"]).iter().map(|circle| circle.join(" ")).collect()
+    let mut sources: BTreeMap<String, String> =
+        files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+    // A root that declares what stands beside it, unless it is given.
+    let top = files.iter().filter_map(|(name, _)| match name.split_once('/') {
+        Some((folder, "mod.rs")) => Some(folder),
+        None => name.strip_suffix(".rs").filter(|stem| *stem != "lib"),
+        _ => None,
+    });
+    let declared: String = top.map(|name| format!("mod {name};\n")).collect();
+    sources.entry("lib.rs".to_string()).or_default().push_str(&declared);
+    let found = circles_of_crate("x", &sources);
+    found.keys().map(|(_, folder, entries)| format!("{folder}: {}", entries.join(" "))).collect()
+}
+
+/// True if `code` of the module `a` names the module `b`, which names `a` by `crate::a::A`; `root`
+/// is what the root holds beside.
+fn names_b(code: &str, root: &str) -> bool {
+    let b = "use crate::a::A; pub struct B; pub fn f() {} pub mod deep { pub struct D; }";
+    let circles = circles_of(&[("a.rs", code), ("b.rs", b), ("lib.rs", root)]);
+    assert!(circles.is_empty() || circles == [": a b"], "{circles:?}");
+    !circles.is_empty()
 }
 
 #[test]
-fn a_circle_is_seen_over_uses_expressions_folders_and_exports() {
+fn every_spelling_of_a_name_is_read() {
+    let spellings = [
+        "use crate::b;",
+        "use crate::b::B;",
+        "use super::b::B;",
+        "use self::super::b::B;",
+        "use super::{b};",
+        "use super::b::{self, f};",
+        "use super::{c::C, b::{deep::D, B as Other}};",
+        "use super::b::*;",
+        "pub use super::b::B;",
+        "fn g() { use super::b::f; f() }",
+        "fn g() { if true { use crate::b as other; other::f() } }",
+        "fn g() { super::b::f() }",
+        "fn g() -> super::b::B { loop {} }",
+        "fn g(x: &dyn Fn(Vec<Option<crate::b::B>>)) {}",
+        "impl super::b::B {}",
+        "impl From<super::b::B> for u8 {}",
+        "struct S<T: crate::b::Bound>(T);",
+        "fn g(x: u8) { match x { super::b::LIMIT => {} _ => {} } }",
+        "const N: usize = <super::b::B as Sized>::N;",
+        "fn g() { assert_eq!(1, super::b::f(), \"{}\", 2); }",
+        "fn g() { vec![Some([crate::b::f()])]; }",
+        "macro_rules! m { () => { $crate::b::f() } }",
+        "table! { A: crate::b::B, \"a\"; }",
+        "super::b::m!();",
+        "#[serde(with = \"super::b\")] struct S;",
+        "#[derive(Debug)] struct S { #[serde(default = \"crate::b::f\")] x: u8 }",
+        "mod inner { use super::super::b::B; }",
+        "mod inner { fn g() { crate::b::f() } }",
+        "#[cfg(not(test))] use super::b::B;",
+        "#[cfg(unix)] fn g() { super::b::f() }",
+    ];
+    for spelling in spellings {
+        assert!(names_b(spelling, ""), "{spelling}");
+    }
+}
+
+#[test]
+fn a_name_is_followed_through_exports_imports_and_globs() {
+    let through = [
+        ("use crate::B;", "pub use b::B;"),
+        ("use super::B;", "use b::B;"),
+        ("fn g() -> crate::Other { loop {} }", "pub use b::B as Other;"),
+        ("use super::f;", "pub use b::*;"),
+        ("use super::*; fn g() { f() }", "pub use b::{B, f};"),
+        ("use super::*; fn g() { b::f() }", ""),
+        ("use super::*; fn g() { assert!(f()) }", "use self::b::*;"),
+        ("use crate::outer::B;", "mod outer { pub use crate::b::B; }"),
+        ("use crate::outer::inner::B;", "mod outer { pub use super::b as inner; }"),
+        ("fn g() { made!() }", "#[macro_use] mod c;"),
+    ];
+    for (code, root) in through {
+        let c = "macro_rules! made { () => {} } use crate::a::A;";
+        let b = "use crate::a::A; pub struct B; pub fn f() {}";
+        let circles = circles_of(&[("a.rs", code), ("b.rs", b), ("c.rs", c), ("lib.rs", root)]);
+        assert_eq!(circles.len(), 1, "{code} {root}: {circles:?}");
+    }
+}
+
+#[test]
+fn what_names_nothing_of_the_other_closes_no_circle() {
+    let silent = [
+        "/// See [`crate::b::B`].\nfn g() {} // super::b::f()",
+        "const S: &str = \"super::b::f\";",
+        "pub(in crate::b) struct S;",
+        "use ::b::B;",
+        "use b::B;",
+        "use other::b::B;",
+        "fn g(b: u8) -> u8 { b }",
+        "fn g(x: X) { x.b(); println!(\"{}\", x.b) }",
+        "use super::*; fn g() { local() } fn local() {}",
+        "use super::*; struct B; fn g() -> B { B }",
+        "#[cfg(test)] mod tests { use crate::b::B; }",
+        "#[cfg(all(test, unix))] use super::b::B;",
+        "#[cfg(test)] fn g() { super::b::f() }",
+        "impl S { #[cfg(test)] fn g() { super::b::f() } }",
+        "#[cfg(test)] mod tests;",
+        "fn g() -> crate::OfRoot { loop {} }",
+    ];
+    for code in silent {
+        assert!(!names_b(code, "pub use b::*; pub struct OfRoot(b::B);"), "{code}");
+    }
+}
+
+#[test]
+fn a_circle_is_seen_at_every_level_and_at_its_whole_length() {
     let one_way = [("a.rs", "use crate::b::{B, c};"), ("b.rs", ""), ("c.rs", "use crate::a::A;")];
     assert!(circles_of(&one_way).is_empty());
-    let two = [("a.rs", "use crate::b::B;"), ("b/mod.rs", ""), ("b/x.rs", "crate::a::f();")];
-    assert_eq!(circles_of(&two), ["a b"]);
-    let three = [
-        ("a.rs", "use crate::{d::{x, y}, b::B};"),
-        ("b.rs", "use crate::{\n    c,\n};"),
-        ("c.rs", "fn f(a: crate::A) {}"),
-        ("d.rs", "use crate::b;"),
-        ("lib.rs", "mod a;\npub use a::{A, f};\nuse crate::d;"),
+    let of_folders = [
+        ("a/mod.rs", "mod x;"),
+        ("a/x.rs", "use super::super::b::y::Y;"),
+        ("b/mod.rs", "mod y;"),
+        ("b/y.rs", "use crate::a;"),
     ];
-    assert_eq!(circles_of(&three), ["a b c d"]);
+    assert_eq!(circles_of(&of_folders), [": a b"]);
+    let in_a_folder = [
+        ("a/mod.rs", "mod x; mod y; mod z; pub use y::Y;"),
+        ("a/x.rs", "use super::Y;"),
+        ("a/y.rs", "use super::z;"),
+        ("a/z.rs", "fn g() { super::x::f() }"),
+    ];
+    assert_eq!(circles_of(&in_a_folder), ["a: x y z"]);
+    let beside_a_folder = [
+        ("a.rs", "mod deep;"),
+        ("a/deep.rs", "mod x; mod y;"),
+        ("a/deep/x.rs", "use super::y::Y;"),
+        ("a/deep/y.rs", "use crate::a::deep::x::X;"),
+    ];
+    assert_eq!(circles_of(&beside_a_folder), ["a/deep: x y"]);
+    // The folder's own file and its entries name each other.
+    let own = [("a/mod.rs", "mod x; pub struct A(x::X);"), ("a/x.rs", "use super::A;")];
+    assert!(circles_of(&own).is_empty());
 }
 
 #[test]
-fn tests_and_comments_close_no_circle() {
-    let test = "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}";
-    for b in [test, "/// See [`crate::a`].\nfn f() {}"] {
-        assert!(circles_of(&[("a.rs", "use crate::b;"), ("b.rs", b)]).is_empty(), "{b}");
-    }
-    let folder = [("a.rs", "use crate::b;"), ("b/mod.rs", ""), ("b/tests.rs", "use crate::a;")];
-    assert!(circles_of(&folder).is_empty());
+fn a_new_a_larger_and_a_gone_circle_are_complaints() {
+    let circle = |entries: &str| {
+        let entries = entries.split(' ').map(str::to_string).collect();
+        ("x".to_string(), "a".to_string(), entries)
+    };
+    let found = |entries: &[&str]| -> Circles {
+        entries.iter().map(|entries| (circle(entries), String::new())).collect()
+    };
+    let listed = BTreeSet::from([circle("b c")]);
+    assert_eq!(complaints(&found(&["b c"]), &listed), [""; 0]);
+    assert_eq!(complaints(&found(&["b c", "d e"]), &listed).len(), 1, "new");
+    assert_eq!(complaints(&found(&["b c d"]), &listed).len(), 2, "larger: new, and one gone");
+    let gone = complaints(&found(&[]), &listed);
+    assert_eq!(gone, ["this circle is no more, remove it from the list: x/src/a: b, c"]);
 }

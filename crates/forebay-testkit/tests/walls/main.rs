@@ -5,6 +5,8 @@
 mod arrows;
 mod circles;
 mod columns;
+mod modules;
+mod outside;
 mod pages;
 mod publish;
 mod purity;
@@ -29,8 +31,7 @@ const PURE: &[&str] = &[
 
 /// The root of the workspace.
 fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("testkit lives two folders below the root").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// A file of the repository.

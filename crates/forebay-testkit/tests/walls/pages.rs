@@ -81,7 +81,7 @@ fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Where the links of a page lead: `[text](target)` and `[text]: target`, with their lines.
-fn links(page: &str) -> Vec<(usize, String)> {
+pub fn links(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(page) {
         let code_apart: String = line.split('`').step_by(2).collect::<Vec<_>>().join("` `");

@@ -1,8 +1,9 @@
 //! What keeps the source readable: short files, short functions, no leftovers.
 
 use super::source::{blank, is_test_file, product, product_end, words};
-use super::{assert_none, files, root, rust_files};
-use std::fs;
+use super::{assert_none, files, rust_files};
+use forebay_lab::reproduce;
+use forebay_lab::scenario::BUILTINS;
 
 /// Lines of code that a file may have: neither blank nor comment, tests apart.
 const FILE_LINES: usize = 600;
@@ -86,12 +87,6 @@ fn is_code(comment: &str) -> bool {
     statement || block || matches!(text, "}" | "});" | "},")
 }
 
-fn points_outside(path: &str, text: &str) -> Vec<String> {
-    let outside = concat!("../", "shared");
-    let lines = text.lines().enumerate().filter(|(_, line)| line.contains(outside));
-    lines.map(|(n, _)| format!("{path}:{}: a path outside the repository", n + 1)).collect()
-}
-
 /// The public modules that a `lib.rs` declares: in `forebay-cc`, one for each algorithm.
 fn public_modules(lib_rs: &str) -> Vec<String> {
     let blanked = blank(lib_rs);
@@ -120,13 +115,6 @@ fn functions_fit_a_screen() {
 #[test]
 fn nothing_is_left_over() {
     assert_none(rust_files().iter().flat_map(|f| leftovers(&f.path, &f.text)).collect());
-}
-
-#[test]
-fn nothing_points_outside_the_repository() {
-    let kinds = [".rs", ".toml", ".md", ".cff", ".sh", ".csv"];
-    let all = kinds.iter().flat_map(|kind| files("", kind)).chain(files(".ci", ""));
-    assert_none(all.flat_map(|f| points_outside(&f.path, &f.text)).collect());
 }
 
 #[test]
@@ -174,40 +162,46 @@ fn a_leftover_is_seen() {
 }
 
 #[test]
-fn a_path_outside_and_a_silent_algorithm_are_seen() {
-    let bad = format!("see {}/specs\n", concat!("../", "shared"));
-    assert_eq!(points_outside("x.md", &bad).len(), 1);
+fn a_silent_algorithm_is_seen() {
     assert!(states_departures("//! Reno.\n//!\n//! Differs from the RFC in: nothing.\nuse x;"));
     assert!(!states_departures("//! Reno.\nuse x; // Differs from"));
     assert_eq!(public_modules("mod a;\npub mod b;\n// pub mod c;\npub use b::X;"), ["b"]);
 }
 
-/// Scenario files that the binary does not have, given the source with the list `builtins!["a",
-/// "b"]`.
-fn not_built_in(present: &[String], source: &str) -> Vec<String> {
-    let list = source.split("\nbuiltins![").nth(1).and_then(|rest| rest.split(']').next());
-    let list = list.expect("the list of built-in scenarios");
-    let missing = present.iter().filter(|name| !list.contains(&format!("\"{name}\"")));
-    missing.map(|name| format!("scenarios/{name}.toml is not built in")).collect()
+const SCENARIOS: &str = "crates/forebay-scenario/scenarios";
+const EXPERIMENTS: &str = "crates/forebay-lab/experiments";
+
+/// Names of the TOML files below `folder`, at any depth, as users write them.
+fn present(folder: &str) -> Vec<String> {
+    let files = files(folder, ".toml").into_iter();
+    let name = |path: &str| {
+        let name = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml")?;
+        Some(name.to_string())
+    };
+    files.map(|file| name(&file.path).expect("it is below the folder")).collect()
+}
+
+fn not_built_in(present: &[String], built_in: &[&str]) -> Vec<String> {
+    let missing = present.iter().filter(|name| !built_in.contains(&name.as_str()));
+    missing.map(|name| format!("{name}.toml is not built in")).collect()
 }
 
 #[test]
-fn every_scenario_of_the_folder_is_built_in() {
-    let folder = root().join("crates/forebay-scenario/scenarios");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let names = entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
-    let present: Vec<String> =
-        names.filter_map(|n| n.strip_suffix(".toml").map(str::to_string)).collect();
-    assert!(present.iter().any(|n| n == "dumbbell"), "the scenario of the README is gone");
-    let source = root().join("crates/forebay-scenario/src/builtin.rs");
-    let source = fs::read_to_string(&source).expect("the list of built-in scenarios");
-    assert_none(not_built_in(&present, &source));
+fn every_scenario_and_experiment_of_the_folders_is_built_in() {
+    let scenarios: Vec<&str> = BUILTINS.iter().map(|scenario| scenario.name).collect();
+    let experiments: Vec<&str> = reproduce::EXPERIMENTS.iter().map(|e| e.name).collect();
+    for (folder, built_in) in [(SCENARIOS, scenarios), (EXPERIMENTS, experiments)] {
+        let present = present(folder);
+        assert_eq!(not_built_in(&present, &built_in), [""; 0]);
+        // Each of them was seen, those of subfolders too.
+        let seen = built_in.iter().filter(|name| present.iter().any(|p| p == *name)).count();
+        assert_eq!(seen, built_in.len(), "{folder}");
+    }
 }
 
 #[test]
 fn a_forgotten_scenario_is_seen() {
-    let source = "macro_rules! builtins {}\nbuiltins![\"s1\", \"dumbbell\"];\n\"s2\"";
-    let present = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
-    assert_eq!(not_built_in(&present(&["dumbbell", "s1"]), source), [""; 0]);
-    assert_eq!(not_built_in(&present(&["s1", "s2", "1"]), source).len(), 2);
+    let present = ["dumbbell", "kickass/static", "s1"].map(str::to_string);
+    assert_eq!(not_built_in(&present, &["dumbbell", "s1", "kickass/static"]), [""; 0]);
+    assert_eq!(not_built_in(&present, &["dumbbell", "static"]).len(), 2);
 }

@@ -4,25 +4,16 @@ use crate::make::*;
 use forebay_base::{
     Arena, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, cut_ipv4, cut_ipv6, kind,
 };
+use forebay_prerequisites::program;
 use forebay_wire::Pattern;
 use forebay_wire::pcapng::{Capture, Direction, PcapngWriter};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// True if tshark is there. Without it a test is skipped, unless FOREBAY_REQUIRE_TSHARK=1 says that
-/// it must not be.
-fn have_tshark(test: &str) -> bool {
-    let found = Command::new("tshark").arg("--version").output().is_ok_and(|o| o.status.success());
-    #[allow(clippy::disallowed_methods, reason = "a test may ask how it is run")]
-    let required = std::env::var("FOREBAY_REQUIRE_TSHARK").is_ok_and(|v| v == "1");
-    assert!(found || !required, "FOREBAY_REQUIRE_TSHARK=1, but tshark is not on PATH");
-    if !found {
-        #[allow(clippy::print_stderr, reason = "says what was not tested")]
-        {
-            eprintln!("SKIPPED: tshark not found: {test}");
-        }
-    }
-    found
+/// True if tshark is there.
+#[track_caller]
+fn have_tshark() -> bool {
+    program(&["tshark"]).is_some()
 }
 
 /// What tshark prints about `capture`, all checksums verified.
@@ -139,7 +130,7 @@ fn conversation(version: IpVersion) -> Vec<u8> {
 
 #[test]
 fn tshark_finds_nothing_wrong_and_follows_the_stream() {
-    if !have_tshark("tshark_finds_nothing_wrong_and_follows_the_stream") {
+    if !have_tshark() {
         return;
     }
     for (version, frames) in [(IpVersion::V4, 11), (IpVersion::V6, 10)] {
@@ -163,7 +154,7 @@ fn tshark_finds_nothing_wrong_and_follows_the_stream() {
 
 #[test]
 fn tshark_reads_the_fields_as_meant() {
-    if !have_tshark("tshark_reads_the_fields_as_meant") {
+    if !have_tshark() {
         return;
     }
     let file = conversation(IpVersion::V4);
@@ -199,7 +190,7 @@ fn udp(body: usize, arena: &mut Arena) -> Packet {
 /// with all pieces: tshark puts each together, and finds nothing wrong with it.
 #[test]
 fn tshark_puts_pieces_together() {
-    if !have_tshark("tshark_puts_pieces_together") {
+    if !have_tshark() {
         return;
     }
     let mut talk = Conversation { arena: Arena::default(), version: IpVersion::V4 };
@@ -235,7 +226,7 @@ fn tshark_puts_pieces_together() {
 /// Segments of IPv6 that carry a Fragment header, whole, cut, and cut again, out of order.
 #[test]
 fn tshark_puts_pieces_of_ipv6_together() {
-    if !have_tshark("tshark_puts_pieces_of_ipv6_together") {
+    if !have_tshark() {
         return;
     }
     let mut talk = Conversation { arena: Arena::default(), version: IpVersion::V6 };
@@ -273,7 +264,7 @@ fn tshark_puts_pieces_of_ipv6_together() {
 
 #[test]
 fn tshark_would_notice() {
-    if !have_tshark("tshark_would_notice") {
+    if !have_tshark() {
         return;
     }
     let file = conversation(IpVersion::V4);
