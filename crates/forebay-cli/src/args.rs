@@ -1,6 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use forebay_lab::report::MOST_FOLDERS;
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ pub enum Command {
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
     List,
-    /// Explain a protocol, discipline, preset, scenario or metric
+    /// Explain a protocol, discipline, preset, scenario, metric or scenario key
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files
     Schema,
@@ -42,6 +43,10 @@ pub enum Command {
     Channel(ChannelArgs),
     /// Measure the speed: CPU time per packet-hop on fixed scenarios
     Bench(BenchArgs),
+    /// Print a script that completes commands, options and names in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command into a folder
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -171,10 +176,26 @@ pub struct ReportArgs {
   forebay explain cubic
   forebay explain linux-6.18
   forebay explain dumbbell
-  forebay explain jain_goodput")]
+  forebay explain jain_goodput
+  forebay explain links.loss.packets     a key of scenarios, by its path
+  forebay explain rto_rule               or by the end of it
+  forebay explain --all keys > keys.md")]
 pub struct ExplainArgs {
-    /// What to explain: any name of `forebay list`, or a scenario file
-    pub name: String,
+    /// What to explain: any name of `forebay list`, a key of scenarios, or a scenario file
+    #[arg(required_unless_present = "all")]
+    pub name: Option<String>,
+    /// Print the reference of all keys of scenarios, or of all metrics, as Markdown
+    #[arg(long, value_name = "WHAT", conflicts_with = "name")]
+    pub all: Option<Reference>,
+}
+
+/// A reference page.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Reference {
+    /// All keys of scenario files
+    Keys,
+    /// All metrics of results
+    Metrics,
 }
 
 #[derive(Debug, Args)]
@@ -200,6 +221,29 @@ pub struct BenchArgs {
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay completions bash > ~/.local/share/bash-completion/completions/forebay
+  forebay completions zsh > ~/.zfunc/_forebay     a folder of $fpath
+  forebay completions fish > ~/.config/fish/completions/forebay.fish
+
+Names of protocols and scenarios are those of the binary that prints the script.")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay man | man -l -
+  forebay man --out ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// Write forebay.1, forebay-run.1 and so on into this folder, which is made
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 fn benches() -> clap::builder::PossibleValuesParser {
