@@ -2,7 +2,6 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use forebay_lab::report::MOST_FOLDERS;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -129,6 +128,7 @@ pub struct RunArgs {
   forebay reproduce inrpp/dumbbell       one of them: a paper's figures
   forebay reproduce linux                the TCP of the Linux kernel beside ours
   forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce verus/now --out now  with the page of every set-up
   forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
 
@@ -151,6 +151,13 @@ pub struct ReproduceArgs {
     /// Print the comparison as Markdown tables, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Print every row and why it has its verdict, instead of a summary
+    #[arg(long, short, conflicts_with_all = ["json", "markdown"])]
+    pub verbose: bool,
+    /// Write the comparison (comparison.md, rows.json) and the results of all runs with their pages
+    /// to this new folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -159,11 +166,12 @@ pub struct ReproduceArgs {
   forebay report results                 writes it again
   forebay report old new                 both in one page, compare.html
   forebay report old new --out page.html
+  forebay report sweep/*                 a row for each folder of many
 
 The page needs no network and no other file: open it in any browser.")]
 pub struct ReportArgs {
-    /// Folders that `forebay run --out` wrote, at most 6
-    #[arg(value_name = "DIR", required = true, num_args = 1..=MOST_FOLDERS)]
+    /// Folders that `forebay run --out` wrote
+    #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
     /// Write the page to this file, outside of the folders [default: report.html in the folder, or
     /// compare.html here]

@@ -48,7 +48,8 @@ fn pages(command: Command, name: &str) -> Vec<(String, Command)> {
 
 /// The page in roff.
 fn page(command: Command, name: &str) -> io::Result<Vec<u8>> {
-    let man = Man::new(command).title(name.to_uppercase()).manual("Forebay");
+    let source = concat!("forebay ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command).title(name.to_uppercase()).source(source).manual("Forebay");
     let mut page = Vec::new();
     man.render(&mut page)?;
     Ok(page)

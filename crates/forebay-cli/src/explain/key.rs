@@ -14,14 +14,14 @@ const MAX_PLACES: usize = 12;
 pub fn text(asked: &str, keys: &Keys, paint: Paint) -> Option<String> {
     match &keys.find(asked)[..] {
         [] => None,
-        [key] => Some(whole(key, keys, paint)),
+        [key] => Some(whole(key, key.place(asked), keys, paint)),
         several => Some(list(asked, several, paint)),
     }
 }
 
 /// Everything about one key.
-fn whole(key: &Key, keys: &Keys, paint: Paint) -> String {
-    let mut text = format!("{} - scenario key\n\n", paint.bold(shown(&key.places[0])));
+fn whole(key: &Key, place: &KeyPlace, keys: &Keys, paint: Paint) -> String {
+    let mut text = format!("{} - scenario key\n\n", paint.bold(shown(place)));
     text.push_str(&wrap(&key.meaning, 0));
     text.push('\n');
     let types: Vec<String> = key.types.iter().map(|form| of_type(form)).collect();
@@ -40,19 +40,31 @@ fn whole(key: &Key, keys: &Keys, paint: Paint) -> String {
         more => format!(" and {more} more places"),
     };
     fact(&mut text, "Stands at", &format!("{}{more}", places.join(", ")), paint);
-    if let Some(example) = key.example_lines(keys) {
+    if let Some(example) = key.example_at(place, keys) {
         let _ = writeln!(text, "\n{}", paint.bold("Example"));
         example.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
-    for table in keys.table_of(key) {
-        let of = table.places.iter().find(|place| place.path == key.places[0].path);
-        let when = of.map(when).unwrap_or_default();
-        let _ = writeln!(text, "\n{}", paint.bold(format!("Keys of this table{when}")));
-        for &own in &table.keys {
-            let own = &keys.all[own];
-            let line = wrap(first_sentence(&own.meaning), 26);
-            let _ = write!(text, "  {:<24}{}", own.name, padded(&own.name, line));
-        }
+    for number in keys.tables_of(key) {
+        text.push_str(&table(keys, number, key, paint));
+    }
+    text
+}
+
+/// The keys of the table `number`, which `key` may be: each with a sentence.
+fn table(keys: &Keys, number: usize, key: &Key, paint: Paint) -> String {
+    let table = &keys.tables[number];
+    let of = table.places.iter().find(|place| place.path == key.places[0].path);
+    let when = of.map(when).unwrap_or_default();
+    let within = keys.within(number);
+    let head = match within {
+        Some(base) => format!("More keys{when}, besides those of {}", shown(&base.places[0])),
+        None => format!("Keys of this table{when}"),
+    };
+    let mut text = format!("\n{}\n", paint.bold(wrap(&head, 0).trim_end()));
+    let more = |own: &&usize| within.is_none_or(|base| !base.keys.contains(own));
+    for own in table.keys.iter().filter(more).map(|&own| &keys.all[own]) {
+        let line = wrap(first_sentence(&own.meaning), 26);
+        let _ = write!(text, "  {:<24}{}", own.name, padded(&own.name, line));
     }
     text
 }

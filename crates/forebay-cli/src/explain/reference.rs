@@ -37,7 +37,10 @@ fn section(keys: &Keys, number: usize, table: &KeyTable) -> String {
     let mut text = format!("\n## {head}\n\n{}\n", lines(&table.meaning));
     let others: Vec<String> = table.places[1..]
         .iter()
-        .map(|place| format!("`{}`{}", place.path, code_when(&when(place))))
+        .map(|place| match place.when == table.places[0].when {
+            true => format!("`{}`", place.path),
+            false => format!("`{}`{}", place.path, code_when(&when(place))),
+        })
         .collect();
     if !others.is_empty() {
         let _ = write!(text, "\n{}\n", lines(&format!("Also at {}.", others.join(", "))));
@@ -79,7 +82,7 @@ fn row(key: &Key) -> String {
 fn default_cell(default: &str) -> String {
     let (value, rest) = default.split_once("; ").unwrap_or((default, ""));
     let plain = !value.contains(' ') || value.starts_with(['"', '[', '{']);
-    let value = if plain && !value.starts_with(char::is_uppercase) {
+    let value = if plain && value != "none" {
         format!("`{}`", cell(value))
     } else {
         cell(value)
@@ -133,7 +136,7 @@ pub fn of_metrics() -> String {
     METRICS.iter().for_each(|metric| text.push_str(&metric_row(metric)));
     text.push_str("\n## Other results\n\n| Name | Place in JSON | Meaning |\n|-|-|-|\n");
     for result in RESULTS {
-        let (place, meaning) = (cell(result.place), cell(result.meaning));
+        let (place, meaning) = (cell(result.place), cell(&capital(result.meaning)));
         let _ = writeln!(text, "| {} | `{place}` | {meaning} |", cell(result.name));
     }
     text
@@ -141,10 +144,13 @@ pub fn of_metrics() -> String {
 
 fn metric_row(metric: &MetricDoc) -> String {
     let row = if metric.in_table { cell(metric.label) } else { String::new() };
-    let more = match metric.more {
-        "" => String::new(),
-        more => format!(" {}", more.split_whitespace().collect::<Vec<_>>().join(" ")),
-    };
-    let meaning = cell(&format!("{}{more}", metric.meaning));
+    let more = metric.more.split_whitespace().collect::<Vec<_>>().join(" ");
+    let meaning = cell(format!("{}. {more}", capital(metric.meaning)).trim_end());
     format!("| `{}` | {row} | {} | {meaning} |\n", metric.name, metric.unit)
+}
+
+/// Words with a capital at their beginning.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_uppercase().collect::<String>() + rest.as_str()).unwrap_or_default()
 }

@@ -40,6 +40,7 @@ pub fn joined(types: &[String]) -> String {
     match types {
         [] => "any".to_string(),
         [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
         [all @ .., last] => format!("{}, or {last}", all.join(", ")),
     }
 }

@@ -84,7 +84,7 @@ pub fn keys() -> Keys {
     File::keys(&mut order);
     walk.top(&order);
     let mut keys = Keys { all: walk.all, tables: walk.tables };
-    keys.all.iter_mut().for_each(complete);
+    keys.all.iter_mut().for_each(|key| complete(key, &root));
     keys
 }
 
@@ -109,10 +109,10 @@ impl Keys {
         self.all.iter().filter(|key| stands(key, false)).filter(named).collect()
     }
 
-    /// The table that the key is, if it is one: that in which the keys below it stand.
-    pub fn table_of(&self, key: &Key) -> Vec<&KeyTable> {
-        let is = |table: &&KeyTable| table.places.iter().any(|p| p.path == key.places[0].path);
-        self.tables.iter().filter(is).collect()
+    /// The numbers of the tables that the key may be, in which the keys below it stand.
+    pub fn tables_of(&self, key: &Key) -> Vec<usize> {
+        let is = |table: &KeyTable| table.places.iter().any(|p| p.path == key.places[0].path);
+        (0..self.tables.len()).filter(|&number| is(&self.tables[number])).collect()
     }
 
     /// The earlier table all of whose keys stand in the table `number` as well, if there is one:
@@ -141,11 +141,18 @@ impl Keys {
 }
 
 impl Key {
-    /// The key with a value in its table, as a scenario file has it; None of a table, which has
-    /// examples with its keys.
-    pub fn example_lines(&self, keys: &Keys) -> Option<String> {
+    /// The place that `asked` names; else the first.
+    pub fn place(&self, asked: &str) -> &KeyPlace {
+        let wanted = parts(asked);
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let named = self.places.iter().find(|place| is_at(&place.path, &wanted, true));
+        named.unwrap_or(&self.places[0])
+    }
+
+    /// The key with a value in its table at this place, as a scenario file has it; None of a table,
+    /// which has examples with its keys.
+    pub fn example_at(&self, place: &KeyPlace, keys: &Keys) -> Option<String> {
         let value = self.example.as_ref()?;
-        let place = &self.places[0];
         let mut path: Vec<&str> = place.path.split('.').collect();
         // [protocol.cubic] and [tcp_of.cubic] are headings of two parts.
         let of_protocol = matches!(path[0], "protocol" | "tcp_of") && path.len() > 2;
@@ -258,7 +265,7 @@ impl Walk<'_> {
         // A null is a parameter that may be left out, not a value.
         let default = default.or_else(|| {
             let default = schema.get("default").filter(|default| !default.is_null());
-            default.map(Json::to_string)
+            default.map(|default| default.to_string().trim_end_matches(".0").to_string())
         });
         let listed = plain["type"] == "array" && types.iter().any(|t| t.starts_with("list of tab"));
         self.all.push(Key {
@@ -268,7 +275,7 @@ impl Walk<'_> {
             meaning,
             types,
             unit: unit(name, &plain),
-            range: range.or_else(|| words::range(self.root, &plain)),
+            range,
             default,
             example,
             schema: plain,
@@ -315,7 +322,7 @@ fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
 }
 
 /// Add what the code knows and no text says: defaults of presets, ranges of parameters.
-fn complete(key: &mut Key) {
+fn complete(key: &mut Key, root: &Json) {
     let place = key.places[0].clone();
     let parts: Vec<&str> = place.path.split('.').collect();
     match parts[..] {
@@ -337,6 +344,7 @@ fn complete(key: &mut Key) {
         }
         _ => {}
     }
+    key.range = key.range.take().or_else(|| words::range(root, &key.schema));
     key.example = words::example(key);
 }
 

@@ -3,6 +3,9 @@
 use super::{Key, resolve};
 use serde_json::Value as Json;
 
+/// The longest time that a scenario may name.
+const HUNDRED_YEARS_S: f64 = 3_155_760_000.0;
+
 /// What the last sentences of a description state.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Words {
@@ -13,6 +16,8 @@ pub(super) struct Words {
 
 /// Parts a description into its meaning and what its last sentences state.
 pub(super) fn sentences(description: &str) -> (String, Words) {
+    // Line feeds of a doc comment say nothing.
+    let description = &description.split_whitespace().collect::<Vec<_>>().join(" ");
     const HEADS: [&str; 3] = ["Range: ", "Default: ", "Example: "];
     let mut starts: Vec<(usize, usize)> = HEADS
         .iter()
@@ -95,7 +100,9 @@ fn list(forms: &[String]) -> String {
 pub(super) fn range(root: &Json, schema: &Json) -> Option<String> {
     let schema = resolve(root, schema);
     if let Some(forms) = schema["anyOf"].as_array() {
-        return forms.iter().find_map(|form| range(root, form));
+        // That bytes are not negative goes without saying.
+        let all = forms.iter().filter_map(|form| range(root, form));
+        return all.into_iter().find(|range| range != "0 or more");
     }
     let number = |key: &str| schema[key].as_f64();
     let show = |value: f64| match value {
@@ -105,6 +112,9 @@ pub(super) fn range(root: &Json, schema: &Json) -> Option<String> {
     let at_least = number("minimum").map(|low| (show(low), "or more"));
     let above = number("exclusiveMinimum").map(|low| (format!("more than {}", show(low)), ""));
     let (low, or_more) = at_least.or(above)?;
+    if number("maximum") == Some(HUNDRED_YEARS_S) {
+        return Some(format!("{low} to 100 years"));
+    }
     // The end of 32 bits is that of a type, not of a quantity.
     let high = number("maximum").filter(|high| *high < f64::from(u32::MAX));
     Some(match high {
@@ -132,6 +142,9 @@ pub(super) fn unit(name: &str, schema: &Json) -> &'static str {
         kind => kind == "number" || kind == "integer",
     };
     let mut given = schema["anyOf"].as_array().into_iter().flatten();
+    if schema["title"] == "number of seconds" {
+        return "";
+    }
     if !numeric(schema) && !given.any(|form| numeric(form) || form["anyOf"].is_array()) {
         return "";
     }
