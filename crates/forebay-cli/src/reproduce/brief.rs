@@ -1,9 +1,9 @@
-//! The comparison in brief: how many rows of each set-up have which verdict, and the rows that
-//! differ.
+//! The comparison in brief: how many rows of each set-up have which verdict, the rows that differ,
+//! and a table for each quantity of which nothing is published.
 
 use super::text::{agreement, head, right, tally, verdict};
-use super::{cells, of_setup, with_unit};
-use crate::terminal::{Paint, Table};
+use super::{cells, of_setup, unit_of, with_unit};
+use crate::terminal::{Estimate, Paint, Table, row as shown};
 use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Verdict};
 
 /// Most rows of one verdict that are listed.
@@ -19,25 +19,82 @@ const VERDICTS: [Verdict; 4] =
 /// The experiment with its verdicts by set-up.
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
     let mut text = head(experiment, rows, paint);
-    let shown: Vec<Verdict> =
+    let found: Vec<Verdict> =
         VERDICTS.into_iter().filter(|v| rows.iter().any(|row| row.verdict == *v)).collect();
-    let mut table = Table::new(shown.iter().map(|verdict| verdict.name().to_string()).collect());
-    for setup in &experiment.setups {
-        let mine: Vec<&ComparedRow> = of_setup(rows, setup).collect();
-        let count = |of: &Verdict| mine.iter().filter(|row| row.verdict == *of).count();
-        let counted = shown.iter().map(count);
-        let cell = |n: usize| if n == 0 { "-".to_string() } else { n.to_string() };
-        table.push(setup.name.as_str(), counted.map(cell).collect());
+    if found.len() > 1 {
+        text.push_str(&format!("\n{}", verdicts(experiment, rows, &found, paint)));
     }
-    text.push_str(&format!("\n{}", table.render(paint)));
     if !experiment.quantities.is_empty() {
         text.push_str(&format!("\n{}", agreement(experiment, rows, paint)));
     }
     for of in [Verdict::Better, Verdict::Differs] {
         text.push_str(&listed(of, experiment, rows, paint));
     }
+    text.push_str(&values(experiment, rows, paint));
     text.push_str(&format!("\n{}\n", tally(rows)));
     text
+}
+
+/// How many rows of each set-up have which verdict.
+fn verdicts(
+    experiment: &ExperimentHead,
+    rows: &[&ComparedRow],
+    found: &[Verdict],
+    paint: Paint,
+) -> String {
+    let heads = found.iter().map(|verdict| verdict.name().replace('-', " "));
+    let mut table = Table::new(heads.collect());
+    for setup in &experiment.setups {
+        let mine: Vec<&ComparedRow> = of_setup(rows, setup).collect();
+        let count = |of: &Verdict| mine.iter().filter(|row| row.verdict == *of).count();
+        let cell = |n: usize| if n == 0 { "-".to_string() } else { n.to_string() };
+        table.push(setup.name.as_str(), found.iter().map(count).map(cell).collect());
+    }
+    table.render(paint)
+}
+
+/// Quantities of which nothing is published: for each a table of means, a row per set-up and a
+/// column per protocol.
+fn values(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
+    let mine: Vec<&ComparedRow> =
+        rows.iter().copied().filter(|row| row.verdict == Verdict::NotStated).collect();
+    let mut quantities: Vec<&str> = Vec::new();
+    for row in &mine {
+        if !quantities.contains(&row.quantity.as_str()) {
+            quantities.push(&row.quantity);
+        }
+    }
+    let mut text = String::new();
+    for quantity in quantities {
+        let of: Vec<&ComparedRow> =
+            mine.iter().copied().filter(|row| row.quantity == quantity).collect();
+        text.push_str(&format!("\n{}", of_quantity(experiment, &of, paint)));
+    }
+    text
+}
+
+/// The table of a quantity; all its rows have one unit.
+fn of_quantity(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
+    let (unit, scale) = unit_of(rows[0]);
+    let mean = |row: &&ComparedRow| Some(Estimate { mean: row.measured? * scale, half: None });
+    let means: Vec<Option<Estimate>> = rows.iter().map(mean).collect();
+    let (unit, texts) = shown(unit, &means);
+    let mut protocols: Vec<&str> = Vec::new();
+    for row in rows {
+        if !protocols.contains(&row.protocol.as_str()) {
+            protocols.push(&row.protocol);
+        }
+    }
+    let mut table = Table::new(protocols.iter().map(|name| name.to_string()).collect());
+    for setup in experiment.setups.iter().filter(|of| rows.iter().any(|r| r.setup == of.name)) {
+        let cell = |protocol: &&str| {
+            let is = |row: &&ComparedRow| row.setup == setup.name && row.protocol == *protocol;
+            rows.iter().position(is).map_or("-".to_string(), |place| texts[place].clone())
+        };
+        table.push(setup.name.as_str(), protocols.iter().map(cell).collect());
+    }
+    let head = with_unit(&rows[0].quantity, unit);
+    format!("{} (nothing published)\n{}", paint.bold(head), table.render(paint))
 }
 
 /// The rows with this verdict: what is compared, the published value and ours.

@@ -130,18 +130,22 @@ struct Cells {
     ours: String,
 }
 
-/// The cells of a row, in one unit and with the same digits.
-fn cells(of: &ComparedRow) -> Cells {
-    let whole = |value: f64| value.fract() == 0.0;
-    let counts = of.published.is_some_and(whole);
-    let (unit, scale) = match of.unit {
+/// The unit in which the values of a row are shown, and what they are multiplied by.
+fn unit_of(of: &ComparedRow) -> (Unit, f64) {
+    let counts = of.published.is_some_and(|value| value.fract() == 0.0);
+    match of.unit {
         RowUnit::Seconds => (Unit::Seconds, 1.0),
         RowUnit::Milliseconds => (Unit::Seconds, 1e-3),
         RowUnit::BitsPerSecond => (Unit::BitsPerSecond, 1.0),
         RowUnit::Bytes => (Unit::Bytes, 1.0),
         RowUnit::None if counts => (Unit::Count, 1.0),
         RowUnit::None => (Unit::Plain, 1.0),
-    };
+    }
+}
+
+/// The cells of a row, in one unit and with the same digits.
+fn cells(of: &ComparedRow) -> Cells {
+    let (unit, scale) = unit_of(of);
     let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
     let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
     let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });
