@@ -1,7 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
-use clap::{Args, Parser, Subcommand};
-use forebay_lab::report::MOST_FOLDERS;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -34,7 +34,7 @@ pub enum Command {
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios and metrics
     List,
-    /// Explain a protocol, discipline, preset, scenario or metric
+    /// Explain a protocol, discipline, preset, scenario, metric or scenario key
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files
     Schema,
@@ -42,6 +42,10 @@ pub enum Command {
     Channel(ChannelArgs),
     /// Measure the speed: CPU time per packet-hop on fixed scenarios
     Bench(BenchArgs),
+    /// Print a script that completes commands, options and names in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command into a folder
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -124,6 +128,7 @@ pub struct RunArgs {
   forebay reproduce inrpp/dumbbell       one of them: a paper's figures
   forebay reproduce linux                the TCP of the Linux kernel beside ours
   forebay reproduce inrpp --quick        fewer seeds
+  forebay reproduce verus/now --out now  with the page of every set-up
   forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
 
@@ -146,6 +151,13 @@ pub struct ReproduceArgs {
     /// Print the comparison as Markdown tables, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Print every row and why it has its verdict, instead of a summary
+    #[arg(long, short, conflicts_with_all = ["json", "markdown"])]
+    pub verbose: bool,
+    /// Write the comparison (comparison.md, rows.json) and the results of all runs with their pages
+    /// to this new folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -154,11 +166,12 @@ pub struct ReproduceArgs {
   forebay report results                 writes it again
   forebay report old new                 both in one page, compare.html
   forebay report old new --out page.html
+  forebay report sweep/*                 a row for each folder of many
 
 The page needs no network and no other file: open it in any browser.")]
 pub struct ReportArgs {
-    /// Folders that `forebay run --out` wrote, at most 6
-    #[arg(value_name = "DIR", required = true, num_args = 1..=MOST_FOLDERS)]
+    /// Folders that `forebay run --out` wrote
+    #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
     /// Write the page to this file, outside of the folders [default: report.html in the folder, or
     /// compare.html here]
@@ -171,10 +184,26 @@ pub struct ReportArgs {
   forebay explain cubic
   forebay explain linux-6.18
   forebay explain dumbbell
-  forebay explain jain_goodput")]
+  forebay explain jain_goodput
+  forebay explain links.loss.packets     a key of scenarios, by its path
+  forebay explain rto_rule               or by the end of it
+  forebay explain --all keys > keys.md")]
 pub struct ExplainArgs {
-    /// What to explain: any name of `forebay list`, or a scenario file
-    pub name: String,
+    /// What to explain: any name of `forebay list`, a key of scenarios, or a scenario file
+    #[arg(required_unless_present = "all")]
+    pub name: Option<String>,
+    /// Print the reference of all keys of scenarios, or of all metrics, as Markdown
+    #[arg(long, value_name = "WHAT", conflicts_with = "name")]
+    pub all: Option<Reference>,
+}
+
+/// A reference page.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Reference {
+    /// All keys of scenario files
+    Keys,
+    /// All metrics of results
+    Metrics,
 }
 
 #[derive(Debug, Args)]
@@ -200,6 +229,29 @@ pub struct BenchArgs {
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay completions bash > ~/.local/share/bash-completion/completions/forebay
+  forebay completions zsh > ~/.zfunc/_forebay     a folder of $fpath
+  forebay completions fish > ~/.config/fish/completions/forebay.fish
+
+Names of protocols and scenarios are those of the binary that prints the script.")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay man | man -l -
+  forebay man --out ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// Write forebay.1, forebay-run.1 and so on into this folder, which is made
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 fn benches() -> clap::builder::PossibleValuesParser {

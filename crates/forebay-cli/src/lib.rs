@@ -12,11 +12,13 @@ mod args;
 mod bench;
 mod catalogue;
 mod channel;
+mod completions;
 mod expect;
 mod explain;
 mod failure;
 mod interrupt;
 mod list;
+mod man;
 mod output;
 mod pages;
 mod report;
@@ -72,12 +74,14 @@ fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args, &mut out, paint),
         Command::List => list::list(&mut out, paint),
-        Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
+        Command::Explain(args) => explain::explain(&args, &mut out, paint),
         Command::Schema => schema::schema(&mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
         Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
+        Command::Completions(args) => completions::completions(&args, &mut out),
+        Command::Man(args) => man::man(&args, &mut out),
     }?;
     out.flush()?;
     Ok(())

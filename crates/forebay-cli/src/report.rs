@@ -14,7 +14,7 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
     let path = written(&args.folders, args.out.as_deref()).map_err(|error| match error {
         ReportError::NotResults { .. }
         | ReportError::SameFolder { .. }
-        | ReportError::Folders { .. }
+        | ReportError::NoFolder
         | ReportError::Inside { .. }
         | ReportError::Foreign { .. } => Failure::input(error),
         ReportError::Io { what: "read", .. } | ReportError::Parquet { .. } => Failure::input(

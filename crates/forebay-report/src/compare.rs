@@ -8,12 +8,10 @@ use super::escape::html;
 use super::look::Looks;
 use super::page::{Heading, ranges};
 use super::results::{Aggregate, Results};
-use std::collections::BTreeMap;
+use super::settings::{Differences, FEW};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Keys of scenarios that differ and are named.
-const NAMED: usize = 6;
 /// What every page of Forebay has in it.
 const GENERATOR: &str = "<meta name=generator content='Forebay ";
 
@@ -48,7 +46,7 @@ pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError>
 /// now on.
 pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
     let labels = labels(folders);
-    let notes = differences(folders, &labels)?;
+    let Differences { notes, table } = Differences::of(folders, &labels)?;
     let mut rows = String::new();
     for (label, folder) in labels.iter().zip(folders.iter_mut()) {
         let results = &mut folder.results;
@@ -65,8 +63,12 @@ pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
         results.aggregate.iter_mut().for_each(|of| of.protocol = named(&of.name));
         results.expectations.iter_mut().for_each(|of| of.protocol = named(&of.protocol));
     }
-    let header = format!("<ul class=meta>{rows}</ul>");
-    Ok(Heading { title: labels.join(" beside "), header, labels, notes })
+    let header = format!("<ul class=meta>{rows}</ul>{table}");
+    let title = match &labels[..] {
+        few if few.len() <= FEW => few.join(" beside "),
+        many => format!("{} folders: {} to {}", many.len(), many[0], many[many.len() - 1]),
+    };
+    Ok(Heading { title, header, labels, notes })
 }
 
 /// The names of the folders; of folders that have the same, their paths.
@@ -82,75 +84,6 @@ fn labels(folders: &[Folder]) -> Vec<String> {
         false => folder.path.display().to_string(),
     });
     labels.collect()
-}
-
-/// In words, how the scenario of each folder differs from that of the first.
-fn differences(folders: &[Folder], labels: &[String]) -> Result<Vec<String>, ReportError> {
-    let read: Result<Vec<_>, _> = folders.iter().map(|folder| settings(&folder.path)).collect();
-    let read = read?;
-    let first = &read[0];
-    let mut notes = Vec::new();
-    for ((label, own), folder) in labels.iter().zip(&read).zip(folders).skip(1) {
-        let mut keys: Vec<&String> = first.keys().chain(own.keys()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.retain(|key| first.get(*key) != own.get(*key));
-        let (name, name_first) = (&folder.results.scenario, &folders[0].results.scenario);
-        if name != name_first {
-            notes.push(format!(
-                "{label} and {} hold different scenarios ({name}, {name_first}): their numbers are \
-                 of different networks.",
-                labels[0]
-            ));
-        } else if !keys.is_empty() {
-            let value = |of: &BTreeMap<String, String>, key: &String| {
-                of.get(key).map_or("absent", String::as_str).to_string()
-            };
-            let shown = keys.iter().take(NAMED);
-            let shown: Vec<String> = shown
-                .map(|key| format!("{key} = {} ({})", value(own, key), value(first, key)))
-                .collect();
-            let more = match keys.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more keys"),
-            };
-            notes.push(format!(
-                "The scenario of {label} differs from that of {} (in brackets): {}{more}.",
-                labels[0],
-                shown.join(", ")
-            ));
-        }
-    }
-    Ok(notes)
-}
-
-/// The keys of `scenario.toml` that say something of the network and its load, and their values.
-fn settings(folder: &Path) -> Result<BTreeMap<String, String>, ReportError> {
-    let path = folder.join("scenario.toml");
-    let text = fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
-    let mut table: toml::Table = toml::from_str(&text).map_err(ReportError::not_results(&path))?;
-    for key in ["description", "protocols"] {
-        table.remove(key);
-    }
-    let mut flat = BTreeMap::new();
-    flatten(&toml::Value::Table(table), "", &mut flat);
-    Ok(flat)
-}
-
-fn flatten(value: &toml::Value, key: &str, flat: &mut BTreeMap<String, String>) {
-    let join = |part: &str| if key.is_empty() { part.to_string() } else { format!("{key}.{part}") };
-    match value {
-        toml::Value::Table(table) => {
-            table.iter().for_each(|(part, value)| flatten(value, &join(part), flat));
-        }
-        toml::Value::Array(values) if values.iter().any(|value| value.is_table()) => {
-            let parts = values.iter().enumerate();
-            parts.for_each(|(part, value)| flatten(value, &join(&part.to_string()), flat));
-        }
-        value => {
-            flat.insert(key.to_string(), value.to_string());
-        }
-    }
 }
 
 /// The look of a protocol of the folder with this number: the colour of the protocol, its shade and
@@ -204,17 +137,6 @@ pub(super) fn together(folders: Vec<Folder>, heading: &Heading) -> Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_of_tables_in_arrays_have_numbers() {
-        let text = "until_s = 2\n[[links]]\na = \"x\"\n[[links]]\nqueue = { limit = [1, 2] }\n";
-        let mut flat = BTreeMap::new();
-        flatten(&toml::Value::Table(toml::from_str(text).unwrap()), "", &mut flat);
-        let expected =
-            [("links.0.a", "\"x\""), ("links.1.queue.limit", "[1, 2]"), ("until_s", "2")];
-        let expected = expected.map(|(key, value)| (key.to_string(), value.to_string()));
-        assert_eq!(flat.into_iter().collect::<Vec<_>>(), expected);
-    }
 
     #[test]
     fn folders_have_shades() {

@@ -2,9 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Most folders of results in one page.
-pub const MOST_FOLDERS: usize = 6;
-
 /// A report cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,12 +35,9 @@ pub enum ReportError {
         /// As it was given again.
         second: PathBuf,
     },
-    /// More folders than a page has room for, or none.
-    #[error("{found} folders: 1 to {MOST_FOLDERS} are expected")]
-    Folders {
-        /// So many.
-        found: usize,
-    },
+    /// There is nothing to show.
+    #[error("no folder: one or more that `forebay run --out` wrote are expected")]
+    NoFolder,
     /// The page would be written into a folder of results.
     #[error(
         "`{}` is inside the folder of results `{}`: a file outside of it is expected",

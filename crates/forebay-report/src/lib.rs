@@ -30,9 +30,10 @@ mod replace;
 mod results;
 mod scatter;
 mod series;
+mod settings;
 mod tables;
 
-pub use error::{MOST_FOLDERS, ReportError};
+pub use error::ReportError;
 pub use forebay_metrics::{
     ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
     RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
@@ -52,6 +53,8 @@ use std::path::{Path, PathBuf};
 pub const REPORT_NAME: &str = "report.html";
 /// Most runs with plots over time.
 const RUNS: usize = 12;
+/// Folders that have plots over time however many runs they hold.
+const FOLDERS: usize = 6;
 /// Most flows with lines of their own.
 const FLOWS: usize = 20;
 /// Most bytes of numbers in a page.
@@ -86,14 +89,13 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
     Ok(path)
 }
 
-/// Make one page of the results in `folders`, 1 to [`MOST_FOLDERS`] of them, and write it to
-/// `path`, outside of all of them. A page of Forebay that is there is replaced.
+/// Make one page of the results in `folders`, one at least, and write it to `path`, outside of all of them. A page of Forebay that is there is replaced.
 ///
 /// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
 /// if `path` is inside one of them, or if something else is there.
 pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
-    if folders.is_empty() || folders.len() > MOST_FOLDERS {
-        return Err(ReportError::Folders { found: folders.len() });
+    if folders.is_empty() {
+        return Err(ReportError::NoFolder);
     }
     compare::check(folders, path)?;
     let read: Result<Vec<Folder>, ReportError> = folders.iter().map(|f| Folder::read(f)).collect();
@@ -123,13 +125,23 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
         several => compare::label(several)?,
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    let many: usize = folders.iter().map(|folder| folder.results.aggregate.len()).sum();
+    let over_time = over_time(&folders);
+    let many: usize = folders[..over_time].iter().map(|of| of.results.aggregate.len()).sum();
+    if over_time < folders.len() {
+        left_out.push(format!(
+            "Plots over time show the first {over_time} of {} folders; tables and charts show all.",
+            folders.len()
+        ));
+    }
     let shown = folders.iter().flat_map(|folder| &folder.results.aggregate);
     let looks = look::Looks::new(shown.map(|a| a.name.as_str()));
     for (number, Folder { path, results }) in folders.iter().enumerate() {
         let choice = Choice::of(results, many);
         let before = protocols.len();
         protocols.extend(results.aggregate.iter().map(|a| compare::look(&looks, a, number)));
+        if number >= over_time {
+            continue;
+        }
         for note in choice.notes(results) {
             left_out.push(compare::noted(heading.labels.get(number), note));
         }
@@ -149,6 +161,16 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let curves = !curves.is_empty();
     let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters };
     Ok(page::page(&heading, &results, &protocols, &plots))
+}
+
+/// How many of the folders have plots over time: the first, with a dozen runs of a seed together,
+/// but never less than a few.
+fn over_time(folders: &[Folder]) -> usize {
+    let runs = folders.iter().scan(0, |sum, folder| {
+        *sum += folder.results.aggregate.len();
+        Some(*sum)
+    });
+    runs.take_while(|&runs| runs <= RUNS).count().max(FOLDERS).min(folders.len())
 }
 
 /// What of the runs has plots over time.

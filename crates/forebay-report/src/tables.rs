@@ -1,4 +1,4 @@
-//! The table: a column per protocol, a row per metric.
+//! The table: a column per protocol, a row per metric; of many protocols the other way round.
 
 use super::charts::marker;
 use super::data::Protocol;
@@ -7,11 +7,13 @@ use super::figures::{figure, prefix, second_prefix};
 use super::results::Results;
 use forebay_metrics::statistics::Interval;
 use forebay_metrics::{Shown, Unit, labels};
-use std::fmt::Write;
+
+/// Protocols that have a column each; more have a row each.
+const MAX_COLUMNS: usize = 12;
 
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     let shown = Shown {
         flows: results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0),
         delivered_is_known: results.aggregate.iter().all(|a| a.completed == a.flows),
@@ -27,16 +29,42 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         .iter()
         .map(|a| format!("{} of {}", a.completed, a.flows.saturating_sub(a.skipped)));
     push_row(&mut rows, labels::COMPLETED, "", completed);
-    let heads =
-        protocols.iter().map(|p| format!("<th scope=col>{}{}</th>", marker(p), html(&p.title)));
-    let (heads, columns): (String, usize) = (heads.collect(), protocols.len());
+    let heads = protocols.iter().map(|p| format!("{}{}", marker(p), html(&p.title)));
+    let heads: Vec<String> = heads.collect();
+    match heads.len() {
+        0..=MAX_COLUMNS => table(&heads, &rows),
+        _ => turned(&heads, &rows),
+    }
+}
+
+/// A row of the table: its head, and a cell for each protocol, as HTML.
+type Row = (String, Vec<String>);
+
+fn table(heads: &[String], rows: &[Row]) -> String {
+    let columns = heads.len();
+    let heads: String = heads.iter().map(|head| format!("<th scope=col>{head}</th>")).collect();
+    let row = |(head, cells): &Row| {
+        let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+        format!("<tr><th scope=row>{head}</th>{cells}</tr>")
+    };
+    let rows: String = rows.iter().map(row).collect();
     format!(
         "<div class=wide><table style=--n:{columns}><thead><tr><th></th>{heads}</tr></thead>\
          <tbody>{rows}</tbody></table></div>"
     )
 }
 
-fn row(rows: &mut String, words: &str, unit: Unit, values: &[Option<Interval>]) {
+/// The table with a row per protocol and a column per metric, for many protocols.
+fn turned(heads: &[String], rows: &[Row]) -> String {
+    let metrics: Vec<String> = rows.iter().map(|(head, _)| head.clone()).collect();
+    let of = |(place, head): (usize, &String)| {
+        (head.clone(), rows.iter().map(|(_, cells)| cells[place].clone()).collect())
+    };
+    let rows: Vec<Row> = heads.iter().enumerate().map(of).collect();
+    table(&metrics, &rows)
+}
+
+fn row(rows: &mut Vec<Row>, words: &str, unit: Unit, values: &[Option<Interval>]) {
     let Some(highest) = values.iter().flatten().map(|e| e.mean).max_by(f64::total_cmp) else {
         return;
     };
@@ -54,9 +82,7 @@ fn row(rows: &mut String, words: &str, unit: Unit, values: &[Option<Interval>]) 
     push_row(rows, words, &format!("{letter}{name}"), cells);
 }
 
-fn push_row(rows: &mut String, words: &str, unit: &str, cells: impl Iterator<Item = String>) {
+fn push_row(rows: &mut Vec<Row>, words: &str, unit: &str, cells: impl Iterator<Item = String>) {
     let comma = if unit.is_empty() { "" } else { ", " };
-    let cells: String = cells.map(|cell| format!("<td>{cell}</td>")).collect();
-    // Writing to a string cannot fail.
-    let _ = write!(rows, "<tr><th scope=row>{words}{comma}{unit}</th>{cells}</tr>");
+    rows.push((format!("{words}{comma}{unit}"), cells.collect()));
 }

@@ -25,28 +25,29 @@ names! {
 }
 
 sections! {
-    /// An attack: leading pieces of IPv4 datagrams that claim to be of a flow, and whose tails
-    /// never come.
+    /// An attack: first fragments of IPv4 datagrams that claim to belong to a flow, and whose other
+    /// fragments never arrive.
     pub struct AttackEntry {
         required {
-            /// The host that sends them over its first link, or the router to which they come from
-            /// outside.
+            /// The host that sends them over its first link, or the router at which they enter from
+            /// outside. Example: "r0".
             from: String,
-            /// The flow that they claim to be of, by its number in results.
+            /// The flow that they claim to belong to, by its number in results. Example: 1.
             flow: u32,
         }
         optional {
-            /// When the first is sent, with unit; default "0s".
+            /// Time of the first fragment. Default: "0s".
             start: Span,
-            /// Each next one is sent later by this, with unit; default "10ms".
+            /// Time between two fragments. Default: "10ms".
             every: Span,
-            /// How many; default 1.
+            /// Number of fragments. Default: 1. Example: 1000.
             count: u32,
-            /// Bytes of each behind the IP header: a multiple of 8 from 24 (default) to 1480.
+            /// Bytes of each fragment after the IP header. Range: a multiple of 8 from 24 to 1480.
+            /// Default: 24.
             lead_bytes: u16,
-            /// What their maker knows of the flow: its "receiver" (default; the address of the
-            /// sender is random), both "addresses", the "ports" as well, or the "sequence" number
-            /// that the receiver expects next as well.
+            /// What the attacker knows of the flow: its "receiver" (the address of the sender is
+            /// random), both "addresses", the "ports" as well, or the "sequence" number that the
+            /// receiver expects next as well. Default: "receiver".
             knows: Knowledge,
         }
     }

@@ -141,44 +141,46 @@ sections! {
     /// A generated delivery trace.
     pub struct GeneratorTable {
         required {
-            /// The model: a name that `forebay channel generate --help` lists.
+            /// The model: a name that `forebay channel generate --help` lists. Example:
+            /// "city-driving".
             name: String,
         }
         optional {
-            /// Length in whole seconds, with unit, after which it repeats: "1s" to "3600s"; default
+            /// Length in whole seconds, after which the trace repeats. Range: 1s to 3600s. Default:
             /// "300s".
             length: Span,
-            /// The rate is so many times that of the model: above 0, at most 100; default 1. The
-            /// measured ways up have 0.22 to 0.25 of the ways down.
+            /// Multiplies the rate of the model. Measured uplinks have 0.22 to 0.25 of the rate of
+            /// their downlinks. Range: more than 0, at most 100. Default: 1. Example: 0.25.
             scale: Number,
-            /// Its own seed; without it, each seed of a run and each direction has another trace.
+            /// Seed of the trace. Without it, each seed of a run and each direction has a trace of
+            /// its own.
             seed: u32,
-            /// Where in the trace a run begins: a time with unit, or "random", drawn for each seed
-            /// and direction; default "0s".
+            /// Where in the trace a run begins: a time, or "random", drawn for each seed and
+            /// direction. Default: "0s". Example: "random".
             offset: Offset,
         }
     }
     /// A token bucket.
     pub struct BucketTable {
         required {
-            /// Bytes that it holds: a number, or a string with unit; at least a packet.
+            /// Capacity of the bucket. Range: one packet of the MTU or more. Example: "100kB".
             burst: Bytes,
         }
         optional {
-            /// Rate at which a burst leaves, with unit, at least the rate of the link; default
-            /// "400Gbit/s".
+            /// Rate at which a burst leaves. Range: the rate of the link or more. Default:
+            /// "400Gbit/s". Example: "1Gbit/s".
             peak: Rate,
         }
     }
     /// A delivery trace.
     pub struct TraceTable {
         required {
-            /// File in mahimahi's format, relative to the scenario file.
+            /// File in mahimahi's format, relative to the scenario file. Example: "lte.down".
             file: String,
         }
         optional {
-            /// Where in the trace a run begins: a time with unit, or "random", drawn for each seed
-            /// and direction; default "0s".
+            /// Where in the trace a run begins: a time, or "random", drawn for each seed and
+            /// direction. Default: "0s". Example: "random".
             offset: Offset,
         }
     }

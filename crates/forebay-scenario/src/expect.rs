@@ -49,37 +49,38 @@ choices! {
 }
 
 sections! {
-    /// What is expected of a metric. `forebay run` says which expectations failed, and ends with
-    /// exit code 1 then.
+    /// An expectation of a metric. If one fails, `forebay run` names it and ends with exit code 1.
     pub struct ExpectEntry {
         required {
-            /// Metric by name, as `forebay list` has it.
+            /// Name of the metric (see `forebay list`). Example: "goodput_bps".
             metric: String,
-            /// Comparison: "<", "<=", ">", ">=", "==", or "within" for two values.
+            /// Comparison: "<", "<=", ">", ">=", "==", or "within" for two values. Example: ">=".
             op: Op,
-            /// What the metric is compared with. A number in the unit that its name ends in, or a
-            /// string with unit such as "50ms", of a share "90%"; with "within" the lower and the
-            /// upper end, [low, high].
+            /// What the metric is compared with: a number in the unit at the end of its name, a
+            /// string with a unit such as "50ms", or "90%" for a share; with "within" the lower and
+            /// the upper end, [low, high]. Example: "5Mbit/s".
             value: Expected,
         }
         optional {
-            /// What reports call it; default what it says.
+            /// Name in reports. Default: the expectation in words. Example: "cubic fills the link".
             name: String,
-            /// Protocol whose runs it is about; default each that is compared.
+            /// Protocol whose runs it is about. Default: each protocol that is compared. Example:
+            /// "cubic".
             protocol: String,
-            /// Class of the flows that it is about; default all flows.
+            /// Class of the flows that it is about. Default: all flows. Example: "web".
             class: String,
-            /// Directed link that it is about, by its name in results; only of a metric of links.
+            /// Directed link that it is about, by its name in results; only for metrics of links.
+            /// Example: "r0-r1".
             link: String,
-            /// Which value over seeds: "mean" (default), "min", "max", or { share = 0.9 }: in that
-            /// share of the seeds or more, each by itself.
+            /// Which value over seeds: "mean", "min", "max", or { share = 0.9 }: each of that share
+            /// of the seeds or more must pass. Default: "mean".
             over: OverRule,
         }
     }
     /// A share of the seeds.
     pub struct ShareTable {
         required {
-            /// The share, above 0.0 and at most 1.0.
+            /// The share. Range: more than 0.0, at most 1.0. Example: 0.9.
             share: Share,
         }
         optional {}

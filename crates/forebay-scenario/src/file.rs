@@ -87,102 +87,113 @@ sections! {
     pub struct File {
         required {}
         optional {
-            /// What the scenario shows, for people.
+            /// What the scenario shows, for readers of its results. Example: "two flows on one
+            /// bottleneck".
             description: String,
-            /// Protocols to compare, each in a run of its own; default ["cubic"].
+            /// Protocols to compare, each in a run of its own. Default: ["cubic"]. Example:
+            /// ["cubic", "bbr"].
             protocols: Vec<At<String>>,
-            /// Time at which a run ends, in seconds; without it, when all flows end.
+            /// Time at which a run ends. Without it, a run ends when all its flows have ended.
+            /// Example: 60.
             until_s: Seconds,
-            /// Time from which metrics count, in seconds; default 0.
+            /// Start of the measurement window: metrics count from here on. Default: 0. Example:
+            /// 10.
             measure_from_s: Seconds,
-            /// Distance of samples in series, in seconds; default 0.01.
+            /// Time between two samples of the series. Range: more than 0; as short as the run can
+            /// afford, which the error message states. Default: 0.01.
             sample_s: Seconds,
-            /// When the clock of a flow completion time starts: "syn" (default) or "established".
+            /// Start of flow completion times: "syn", when the SYN is sent, or "established", when
+            /// the connection is established at the sender. Default: "syn".
             fct: FctClock,
-            /// Each flow starts later by a time drawn uniformly from 0 to this, with unit; default
-            /// "1ms", "0s" turns it off.
+            /// Each flow starts later by a time drawn uniformly from 0 to this. "0s" turns it off.
+            /// Default: "1ms".
             start_jitter: Span,
-            /// IP version of the address plan; default 4.
+            /// IP version of the address plan. Default: 4.
             ip_version: IpVersion,
-            /// Transport configuration.
+            /// Transport configuration of all protocols.
             tcp: Tcp,
             /// Transport configuration of single protocols, one table per protocol: what differs
-            /// from `tcp`. With a preset it starts from that instead.
+            /// from `tcp`. With a preset the table starts from that preset instead.
             tcp_of: TcpOf,
-            /// Routers of INRPP.
+            /// Which routers run INRPP, and their parameters.
             inrpp: InrppTable,
             /// Ports of routers under RCP.
             rcp: RcpTable,
             /// Ports of routers under Kick-Ass.
             kickass: KickAssTable,
-            /// How hosts put pieces of datagrams together again.
+            /// How hosts reassemble fragmented datagrams.
             reassembly: ReassemblyTable,
-            /// Parameters of algorithms, one table per protocol.
+            /// Parameters of congestion control algorithms, one table per protocol; a table with
+            /// `of` declares a variant.
             protocol: Protocols,
-            /// Link parameters where a link, a host or the CSV access links give none.
+            /// Link parameters that apply wherever a link, a host's access link or a CSV access
+            /// link sets none.
             link_defaults: LinkParams,
-            /// The kind of router that they are, by name or as a table with `kind` and its
-            /// parameters; default: what the protocols of a run need.
+            /// Kind of all routers, by name or as a table with `kind` and its parameters. Default:
+            /// what the protocols of the run need.
             router: Named<Routers>,
-            /// The routers: names, or tables.
+            /// The routers: names, or tables. Example: ["r0", "r1"].
             routers: Vec<At<RouterEntry>>,
             /// Hosts, or groups of hosts: tables, or the names of hosts whose links are declared
             /// under `links`.
             hosts: Vec<At<HostEntry>>,
-            /// Links.
+            /// The links.
             links: Vec<At<LinkEntry>>,
             /// Flows, or groups of flows.
             flows: Vec<At<FlowGroup>>,
-            /// What happens to the network.
+            /// Changes of the network during a run.
             events: Vec<At<EventEntry>>,
-            /// Packets that somebody forges.
+            /// Spoofed fragments that an attacker sends.
             attacks: Vec<At<AttackEntry>>,
-            /// Links, hosts and flows in CSV files.
+            /// Links, hosts and flows from CSV files.
             csv: CsvFiles,
-            /// What is expected of the results.
+            /// Expectations of the results.
             expect: Vec<At<ExpectEntry>>,
         }
     }
-    /// What one direction of a link is like.
+    /// Parameters of one direction of a link.
     pub struct LinkParams {
         required {}
         optional {
-            /// Rate with unit, such as "10Mbit/s"; 1kbit/s to 400Gbit/s.
+            /// Transmission rate. Range: 1kbit/s to 400Gbit/s.
             rate: Rate,
-            /// In place of a rate: a file of delivery opportunities in mahimahi's format, relative
-            /// to the scenario file, or a table with `file` and `offset`.
+            /// Replaces `rate`: a file of delivery opportunities in mahimahi's format, relative to
+            /// the scenario file, or a table with `file` and `offset`. Example: "lte.down".
             trace: TraceKey,
-            /// In place of a rate: a model of a cellular channel by name, such as "city-driving",
-            /// or a table with `name`, `length`, `scale`, `seed` and `offset`.
+            /// Replaces `rate`: a model of a cellular channel by name, such as "city-driving", or a
+            /// table with `name`, `length`, `scale`, `seed` and `offset`.
             generator: GeneratorKey,
-            /// A token bucket that the rate fills: bursts of at most `burst` leave at the rate
-            /// `peak`, all else at the rate.
+            /// A token bucket that fills at `rate`: bursts of at most `burst` leave at the rate
+            /// `peak`, all other packets at `rate`.
             bucket: BucketTable,
-            /// How rate, delay and loss change over time: a list of steps `{ at, rate, delay,
-            /// loss }`, or a CSV file with the columns at_s, rate_bps, delay_ns, loss.
+            /// Changes of rate, delay and loss over time: a list of steps `{ at, rate, delay, loss
+            /// }`, or a CSV file with the columns at_s, rate_bps, delay_ns and loss. Example: [{ at
+            /// = "10s", rate = "5Mbit/s" }].
             schedule: ScheduleKey,
-            /// Propagation delay with unit, such as "5ms"; at most "1000s".
+            /// Propagation delay. Range: 0s to 1000s. Example: "10ms".
             delay: Span,
-            /// Extra delay of each packet, uniform from 0 to this, with unit, at most "1000s":
-            /// reorders; default "0s".
+            /// Extra delay of each packet, drawn uniformly from 0 to this; it reorders packets.
+            /// Range: 0s to 1000s. Default: "0s". Example: "2ms".
             jitter: Span,
-            /// True: packets overtake others where an event lowers the delay; default false.
+            /// If true, packets may overtake others when an event lowers the delay. Default: false.
             reorder: bool,
-            /// Probability that a packet is lost on the wire, 0.0 to 1.0; default 0. Or a table:
-            /// losses in bursts with `enter` and `leave`, or of `packets` by their numbers.
+            /// Probability that a packet is lost on the wire. Or a table: bursts of losses with
+            /// `enter` and `leave`, or the numbers of the `packets` that are lost. Default: 0.
+            /// Example: 0.001.
             loss: LossKey,
             /// A middlebox between transmitter and wire: which TCP options it strips, whether it
-            /// sets DF, and what it does with fragments. An empty table: none.
+            /// sets DF, and what it does with fragments. An empty table is no middlebox.
             middlebox: MiddleboxTable,
-            /// Longest IP packet in bytes; default 1500.
+            /// Longest IP packet that the link carries. Default: 1500. Example: 9000.
             mtu_bytes: u16,
-            /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38); default 0, of a
-            /// link that follows a trace 4, as in mahimahi.
+            /// Bytes that each packet costs on the wire besides its own (PPP 2, Ethernet 38).
+            /// Default: 0; 4 on a link that follows a trace, as in mahimahi. Example: 38.
             overhead_bytes: u16,
-            /// The queue in front of the link: a table, or its limit alone.
+            /// The queue in front of the link: a table, or only its limit.
             queue: Queue,
-            /// What the port does beside queueing where a router feeds it: a scheme by name, or a
-            /// table with `scheme` and its parameters; default: what the protocols of a run need.
+            /// Port scheme: how the port computes and signals a rate, where a router feeds it. A
+            /// name, or a table with `scheme` and its parameters. Default: what the protocols of
+            /// the run need.
             port: Named<Schemes>,
         }
     }
@@ -190,149 +201,156 @@ sections! {
     pub struct QueueTable {
         required {}
         optional {
-            /// Discipline; default "droptail". Its parameters stand beside it.
+            /// Queue discipline; its parameters stand in the same table. Default: "droptail".
             discipline: String,
-            /// GivenLimit with unit, the packet in service not counted: bytes ("64kB"), packets
-            /// ("100packets"), time at the link's rate ("50ms"), or a multiple of rate x rtt
-            /// ("1.5BDP").
+            /// Queue limit, without the packet in service: bytes ("64kB"), packets ("100packets"),
+            /// time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
             limit: GivenLimit,
-            /// Round-trip time for a limit in BDP, with unit.
+            /// Round-trip time of a limit that is given in BDP.
             rtt: Span,
         }
     }
-    /// A router that says more than its name.
+    /// A router with a kind of its own.
     pub struct RouterTable {
         required {
-            /// Name of the router.
+            /// Name of the router. Example: "r0".
             name: String,
         }
         optional {
-            /// The kind of router that it is, whatever the others are: as `router` at the top.
+            /// Kind of this router, whatever the others are; as `router` at the top level.
             router: Named<Routers>,
         }
     }
     /// A link between two nodes, both directions.
     pub struct LinkEntry {
         required {
-            /// One end: a router or a host.
+            /// One endpoint: a router or a host. Example: "r0".
             a: String,
-            /// The other end.
+            /// The other endpoint. Example: "r1".
             b: String,
         }
         optional {
-            /// Name in results and events; default "a-b".
+            /// Name in results and events. Default: "a-b", of the names of its endpoints. Example:
+            /// "bottleneck".
             name: String,
             /// What differs in the direction from b to a.
             reverse: LinkParams,
         }
         flatten params: LinkParams,
     }
-    /// A host, or `count` hosts, with an access link each.
+    /// A host, or `count` hosts, with one access link each.
     pub struct HostGroup {
         required {
-            /// Name; of a group it holds "{}", which stands for the number of the host.
+            /// Name. In a group "{}" in it stands for the number of the host. Example: "s{}".
             name: String,
         }
         optional {
-            /// Number of hosts; without it one, with no number.
+            /// Number of hosts. Without it the table is one host, without a number. Example: 10.
             count: u32,
-            /// Number of the first host of the group; default 0.
+            /// Number of the first host of the group. Default: 0. Example: 1.
             first: u32,
-            /// Router at the other end of the access link, which is called "host-router"; of a
-            /// group it may hold "{}", which stands for the number of the host. Without it, links
-            /// are declared under `links`.
+            /// Router at the other endpoint of the access link, whose name is then "host-router".
+            /// In a group "{}" stands for the number of the host. Without `attach`, declare the
+            /// links of the host under `links`. Example: "r0".
             attach: String,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
-            /// Each next host of the group has so much more delay on its access link, in both
-            /// directions, with unit; default "0s".
+            /// Access delay added per successive host of the group, in both directions. Default:
+            /// "0s". Example: "1ms".
             delay_step: Span,
-            /// What differs from `reassembly` at the top.
+            /// What differs from `reassembly` at the top level.
             reassembly: ReassemblyTable,
         }
         flatten params: LinkParams,
     }
-    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` says how much it sends;
-    /// with `stop` none need be there.
+    /// A flow, or `count` flows. One of `bytes`, `packets` and `endless` sets how much it sends; a
+    /// flow with `stop` needs none of them.
     pub struct FlowGroup {
         required {
-            /// Host that opens and sends; of a group it may hold "{}", which stands for the number
-            /// of the flow.
+            /// Host that opens the connection and sends. In a group "{}" stands for the number of
+            /// the flow. Example: "s{}".
             src: String,
-            /// Host that receives; of a group it may hold "{}".
+            /// Host that receives. In a group "{}" stands for the number of the flow. Example:
+            /// "d{}".
             dst: String,
         }
         optional {
-            /// Name of the flow or group, for `after`.
+            /// Name of the flow or group, for `after`. Example: "page".
             name: String,
-            /// Number of flows; without it one, with no number.
+            /// Number of flows. Without it the table is one flow, without a number.
             count: u32,
-            /// Number of the first flow of the group; default 0.
+            /// Number of the first flow of the group. Default: 0. Example: 1.
             first: u32,
-            /// When the SYN is sent, with unit or as a law that is drawn for each flow; default
-            /// "0s".
+            /// Time at which the SYN is sent, or a distribution sampled per flow. Default: "0s".
+            /// Example: "2s".
             start: LawOf,
-            /// Each next flow of the group starts later by this, with unit; default "0s".
+            /// Start delay added per successive flow of the group. Default: "0s". Example: "100ms".
             every: Span,
-            /// Bytes to send: a number, a string with unit, or a law that is drawn for each flow:
-            /// `{ exponential = "1MB", most = "20MB" }`.
+            /// Bytes to send, or a distribution sampled per flow: `{ exponential = "1MB", most =
+            /// "20MB" }`. Example: "10MB".
             bytes: SizeOf<Bytes>,
-            /// Full-sized packets to send, or a law that is drawn for each flow: `{ pareto = 1.8,
-            /// mean = 100, most = 2000 }`.
+            /// Full-sized packets to send, or a distribution sampled per flow: `{ pareto = 1.8,
+            /// mean = 100, most = 2000 }`. Example: 100.
             packets: SizeOf<u32>,
-            /// True: sends until the end of the run, or until it stops.
+            /// If true, the flow is unbounded: it sends until the run ends, or until `stop`.
+            /// Default: false.
             endless: bool,
-            /// When the application writes no more, with unit: what it has written is delivered,
-            /// and the flow ends. A flow that would start then or later does not start.
+            /// Time at which the application stops writing: what it has written is delivered, and
+            /// the flow ends. A flow that would start at that time or later does not start.
+            /// Example: "30s".
             stop: Span,
-            /// How the application writes over time, from the SYN on; without it, all it has at
-            /// once.
+            /// How the application writes over time, counted from the SYN. Without it, the
+            /// application writes everything at once.
             write: WriteTable,
-            /// Starts when this flow has ended at its sender, which is that of this flow: its name,
-            /// or its number in results. Where a group has that name, flow by flow, or all after
-            /// one.
+            /// The flow starts when this one has ended at its sender, which must be the same host:
+            /// a name, or a flow number in results. If the name is that of a group, flow follows
+            /// flow; a single flow follows the whole group. Example: "page".
             after: Before,
-            /// Time from that end to the start, with unit or as a law that is drawn for each flow;
-            /// default "0s".
+            /// Time from the end of the flow in `after`, or of the round before, to the start; or a
+            /// distribution sampled per flow. Default: "0s". Example: "500ms".
             think: LawOf,
-            /// So many flows one after the other, with `think` between them, in place of each;
-            /// default 1. Or "until-end": as many as there is time for.
+            /// Number of consecutive flows that replace each flow, with `think` between them;
+            /// "until-end" repeats them for as long as the run lasts. Default: 1. Example: 20.
             rounds: Rounds,
-            /// True: the flow is no less complete for not having started at the end of the run;
-            /// flows of `rounds = "until-end"` are so from the second on.
+            /// If true, the flow counts as complete even if it has not started when the run ends.
+            /// Default: false; true from the second flow on with `rounds = "until-end"`.
             spare: bool,
-            /// Protocol of the flow, whatever the run compares; default the protocol of the run.
+            /// Protocol of the flow, whatever the run compares. Default: the protocol of the run.
+            /// Example: "cubic".
             protocol: String,
-            /// Class of the flow: results have all metrics of flows for each class, too. Default:
-            /// its protocol.
+            /// Class of the flow: results then have all metrics of flows for each class, too.
+            /// Default: the protocol of the flow. Example: "web".
             class: String,
             /// Classes by size: the largest size of each class but the last, in full-sized packets.
-            /// [10, 100] makes the classes "1-10", "11-100" and "over-100", behind `class` and a
-            /// hyphen if that is given.
+            /// [10, 100] makes the classes "1-10", "11-100" and "over-100", after `class` and a
+            /// hyphen if `class` is given. Range: each larger than the one before. Example: [10,
+            /// 100].
             size_classes: Vec<u32>,
         }
     }
-    /// Something that happens to a link (`link` with `rate`, `delay`, `loss` or `state`), to a
-    /// router (`restart`) or to a route.
+    /// A change of a link (`link` with `rate`, `delay`, `loss` or `state`), of a router (`restart`)
+    /// or of a route (`route`).
     pub struct EventEntry {
         required {
-            /// When, with unit.
+            /// Time of the change. Example: "10s".
             at: Span,
         }
         optional {
-            /// Link that changes.
+            /// Link that changes. Example: "r0-r1".
             link: String,
-            /// Direction of the link: "forward" (a to b), "reverse" or "both" (default).
+            /// Direction of the link that changes: "forward" (a to b), "reverse" or "both".
+            /// Default: "both".
             direction: Direction,
-            /// New rate, with unit.
+            /// New rate. Range: 1kbit/s to 400Gbit/s. Example: "5Mbit/s".
             rate: Rate,
-            /// New propagation delay, with unit; at most "1000s".
+            /// New propagation delay. Range: 0s to 1000s. Example: "20ms".
             delay: Span,
-            /// New loss probability, 0.0 to 1.0.
+            /// New loss probability.
             loss: Probability,
-            /// "down" or "up".
+            /// "down": packets on the wire are lost, packets in the queue wait. "up": the link
+            /// works again. Example: "down".
             state: LinkState,
-            /// Router that loses all it holds.
+            /// Router that restarts and loses all that it holds. Example: "r0".
             restart: String,
             /// Route that changes.
             route: RouteEntry,
@@ -341,13 +359,14 @@ sections! {
     /// A change of the route to a host.
     pub struct RouteEntry {
         required {
-            /// Node whose table changes.
+            /// Node whose routing table changes. Example: "r0".
             node: String,
-            /// Destination host.
+            /// Destination host. Example: "d".
             dst: String,
         }
         optional {
-            /// Link through which the node sends to it from now on; without it, it has no route.
+            /// Link over which the node sends to that host from now on. Without it, the node has no
+            /// route to the host. Example: "r0-r1".
             via: String,
         }
     }
@@ -359,7 +378,7 @@ sections! {
             /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
             /// made. Other columns are not used.
             links: String,
-            /// File of hosts, with the columns host, router.
+            /// File of hosts, with the columns host, router. Example: "hosts.csv".
             hosts: String,
             /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
             /// packets; or src, dst for full names, bytes (or "10kB") for packets. And, where a
@@ -367,9 +386,9 @@ sections! {
             /// of an earlier flow that it follows, think_s behind its end. Other columns are not
             /// used.
             flows: String,
-            /// Put before the values of the columns host, src_host and dst_host; default "h".
+            /// Prefix of the values in the columns host, src_host and dst_host. Default: "h".
             host_prefix: String,
-            /// Put before the values of the columns a, b and router; default "".
+            /// Prefix of the values in the columns a, b and router. Default: "". Example: "r".
             router_prefix: String,
             /// The access links of the hosts.
             access: LinkParams,
@@ -379,56 +398,60 @@ sections! {
     pub struct Tcp {
         required {}
         optional {
-            /// Named configuration to start from; default "modern".
+            /// Named configuration to start from. Default: "modern". Example: "linux-6.18".
             preset: String,
-            /// Payload of a full-sized packet in bytes, timestamps not counted. A protocol that
-            /// puts options of its own on all data has as many bytes less, unless `tcp_of` says
-            /// otherwise.
+            /// Payload of a full-sized packet, timestamps not counted. The MSS of a protocol that
+            /// adds options of its own to all data is smaller by their length, unless `tcp_of` sets
+            /// it. Range: 64 to 65535.
             mss_bytes: u16,
-            /// Initial window in segments.
+            /// Initial cwnd. Range: 1 or more.
             initial_window_segments: u32,
             /// Initial slow start threshold: a number of bytes, or "none".
             initial_ssthresh_bytes: Threshold,
-            /// RTO before the first sample, with unit.
+            /// RTO before the first RTT sample. Range: more than 0s.
             initial_rto: Span,
-            /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or
-            /// "linux", SRTT + max(4 RTTVAR, min_rto).
+            /// How the RTO follows from RTT samples: "rfc6298" is max(SRTT + 4 RTTVAR, min_rto),
+            /// "linux" is SRTT + max(4 RTTVAR, min_rto).
             rto_rule: RtoRuleName,
-            /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
+            /// Smallest RTO; with `rto_rule = "linux"` the smallest 4 RTTVAR. Range: more than 0s,
+            /// at most max_rto.
             min_rto: Span,
-            /// Largest RTO, with unit.
+            /// Largest RTO. Range: min_rto or more.
             max_rto: Span,
-            /// Timeouts in a row after which a connection gives up.
+            /// Number of consecutive timeouts after which a connection gives up.
             max_retries: u32,
-            /// When ACKs are sent: "every-packet" or a table. Protocols that need an ACK for each
-            /// packet have it whatever this says.
+            /// When ACKs are sent: "every-packet", or a table of delayed ACKs. A protocol that
+            /// needs an ACK for each packet gets one, whatever this key is.
             ack_policy: AckRule,
-            /// With delayed ACKs: acknowledge each packet while Linux would open its window, nearly
-            /// all of slow start.
+            /// With delayed ACKs: acknowledge each packet for as long as Linux would open its
+            /// window, which is nearly all of slow start.
             quick_while_growing: bool,
-            /// How losses are found: a name, or a table of a timer per packet.
+            /// How losses are detected: a name, or a table of a timer per packet.
             loss_policy: LossRule,
-            /// How recovery is limited.
+            /// How sending is limited during loss recovery: "prr" (RFC 9937), "pipe" (RFC 6675) or
+            /// "newreno" (RFC 6582).
             recovery: RecoveryName,
-            /// Offer and accept selective acknowledgment.
+            /// Offer and accept selective acknowledgments (SACK).
             sack: bool,
             /// Offer and accept timestamps.
             timestamps: bool,
             /// Offer and accept window scaling.
             window_scaling: bool,
-            /// Receive buffer: bytes or a size with unit. Without this key and with preset "modern"
-            /// it follows the paths: twice what a flow's path holds at the start (BDP, and the
-            /// queues that can fill, each for a second at most), or the length of the flow if that
-            /// is less; the largest of all flows, 4 MiB to 2^30 bytes.
+            /// Receive buffer. Without this key, and with the preset "modern", it follows the
+            /// paths: twice what a flow's path holds at the start (BDP, and the queues that can
+            /// fill, each for a second at most), or the length of the flow if that is less; the
+            /// maximum over all flows, 4 MiB to 2^30 bytes. Range: one segment or more. Example:
+            /// "8MiB".
             receive_buffer_bytes: Bytes,
-            /// Send buffer: bytes or a size with unit, at most 2^30. Without this key and with
-            /// preset "modern" it is as large as a receive buffer that follows the paths.
+            /// Send buffer. Without this key, and with the preset "modern", it is as large as a
+            /// receive buffer that follows the paths. Range: one segment to 2^30 bytes. Example:
+            /// "8MiB".
             send_buffer_bytes: Bytes,
             /// Limited transmit (RFC 3042).
             limited_transmit: bool,
             /// Negotiate ECN (RFC 3168).
             ecn: bool,
-            /// Pacing of window controllers: "off" or a table.
+            /// Pacing of controllers that set a window: "off" or a table.
             pacing: PacingRule,
             /// Set DF on every packet.
             dont_fragment: bool,
@@ -437,22 +460,22 @@ sections! {
     /// Delayed ACKs.
     pub struct DelayedAck {
         required {
-            /// Full-sized packets per ACK, at least 1.
+            /// Full-sized packets per ACK. Range: 1 to 255. Example: 2.
             packets: u8,
-            /// The longest that an ACK waits, with unit.
+            /// Longest time for which an ACK waits. Example: "40ms".
             timeout: Span,
         }
         optional {
-            /// Packets at the start of a connection that are acknowledged one by one; default 0.
+            /// Packets at the start of a connection that are acknowledged one by one. Default: 0.
             quick: u16,
         }
     }
     /// A timer for each packet, of srtt x num / den.
     pub struct PacketTimer {
         required {
-            /// Numerator.
+            /// Numerator. Range: 1 or more.
             num: u32,
-            /// Denominator, not 0.
+            /// Denominator. Range: 1 or more.
             den: u32,
         }
         optional {}
@@ -460,9 +483,11 @@ sections! {
     /// Pacing at a percentage of cwnd / srtt.
     pub struct WindowedPacing {
         required {
-            /// Percent in slow start.
+            /// Pacing rate in slow start, as a percentage of cwnd / srtt. Range: 1 or more.
+            /// Example: 200.
             slow_start_percent: u32,
-            /// Percent in congestion avoidance.
+            /// Pacing rate in congestion avoidance, as a percentage of cwnd / srtt. Range: 1 or
+            /// more. Example: 120.
             avoidance_percent: u32,
         }
         optional {}

@@ -28,44 +28,45 @@ use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
 
 sections! {
-    /// Which routers run INRPP, and what they are configured with.
+    /// Which routers run INRPP, and their parameters.
     pub struct InrppTable {
         required {}
         optional {
-            /// Names of the routers that run INRPP, whatever protocol is compared; default: all
-            /// while the protocol of the run, or of a flow, is inrpp, else none.
+            /// Names of the routers that run INRPP, whatever protocol is compared. Default: all if
+            /// the protocol of the run, or of a flow, is inrpp; otherwise none. Example: ["r0",
+            /// "r1"].
             routers: Vec<At<String>>,
-            /// Cache of each interface: "margin", sized by what may come in until a request to slow
-            /// down has its effect; "paper", 10 s at the rate of the interface; a size ("10MB") or
-            /// a time ("8s"), which is `total`; or a table of sizes. Default "margin"; an interface
-            /// that no INRPP flow takes at the start has the paper's then.
+            /// Cache of each interface: "margin", sized by what may arrive until a request to slow
+            /// down takes effect; "paper", 10 s at the rate of the interface; a size ("10MB") or a
+            /// time ("8s"), which sets `total`; or a table of sizes. An interface that no INRPP
+            /// flow uses at the start then has the paper's. Default: "margin".
             cache: GivenCache,
-            /// Whether excess data may leave on detours of one hop; default true.
+            /// If true, excess data may leave on detours of one hop. Default: true.
             detours: bool,
-            /// Time between two probes of a detour, T_p, with unit; 100us to 10s, default "10ms".
+            /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
             probe_interval: Span,
-            /// Time between two decisions to open or close a detour, T_d, with unit; at least
-            /// probe_interval; below 5 probe_interval loads have not settled since the last
-            /// decision, which is told; default 5 probe_interval.
+            /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval
+            /// loads have not settled since the last decision, and a note reports it. Range:
+            /// probe_interval or more. Default: 5 probe_interval. Example: "50ms".
             decision_interval: Span,
-            /// Gain of the rate of detours, more than 0 and less than 0.555 (pi / (4 sqrt 2));
-            /// default 0.4.
+            /// Gain of the rate of detours. Range: more than 0, less than 0.555 (pi / (4 sqrt 2)).
+            /// Default: 0.4.
             alpha: Number,
-            /// Weight of the last probe interval in the load that the rate of detours is computed
-            /// from: more than 0, at most 1; default 1 (no filter), 1/3 is the paper's.
+            /// Weight of the last probe interval in the load that sets the rate of detours: 1 is no
+            /// filter, 1/3 is the paper's. Range: more than 0, at most 1. Default: 1.
             load_weight: Number,
-            /// Bytes that a flow may send from a cache per round of deficit round robin; 64 to
-            /// 1048576, or 0, the default: the MTU of the link. With less a new flow is not ahead
-            /// of others with its first packet.
+            /// Bytes that a flow may send from a cache per round of deficit round robin. Below the
+            /// MTU, the first packet of a new flow does not overtake those of other flows. Range:
+            /// 64 to 1048576, or 0: the MTU of the link. Default: 0. Example: 1500.
             quantum_bytes: u32,
-            /// Shortest time for which an interface tells that its congestion is over, with unit;
-            /// 1ms to 100s, default "200ms".
+            /// Shortest time for which an interface signals that its congestion is over. Range: 1ms
+            /// to 100s. Default: "200ms".
             cancel_for: Span,
-            /// Shortest time after which a router forgets a congested interface downstream of which
-            /// it hears nothing, with unit; 1ms to 100s, default "1s".
+            /// Shortest time after which a router forgets a congested downstream interface that
+            /// sends it no signals. Range: 1ms to 100s. Default: "1s".
             forget_after: Span,
-            /// Shortest time after which one packet of a held flow is released though no ACK came,
-            /// with unit; 1ms to 100s, default "200ms".
+            /// Shortest time without an ACK after which one packet of a held flow is released.
+            /// Range: 1ms to 100s. Default: "200ms".
             watchdog: Span,
         }
     }
@@ -75,11 +76,11 @@ sections! {
     pub struct CacheTable {
         required {}
         optional {
-            /// Below this back-pressure ends; default high / 2.
+            /// Below this level back-pressure ends. Default: high / 2. Example: "2MB".
             low: Room,
-            /// Above this back-pressure begins; default 4/5 total ("8s").
+            /// Above this level back-pressure begins. Default: 4/5 total ("8s"). Example: "4MB".
             high: Room,
-            /// No more than this is held; default 5/4 high ("10s").
+            /// Capacity of the cache. Default: 5/4 high ("10s"). Example: "5MB".
             total: Room,
         }
     }

@@ -47,45 +47,47 @@ sections! {
     pub struct KickAssTable {
         required {}
         optional {
-            /// What stands where a key is not given: "recommended" (default; rounding "shared",
-            /// rtt_average "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each
-            /// for senders with the preset of that name.
+            /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
+            /// "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each for senders
+            /// with the preset of that name. Default: "recommended".
             preset: PresetName,
-            /// Gains by name: "xcp" (alpha 0.4, beta 0.226; default), "published" (0.1, 1), "ns2"
-            /// (0.4, 0.4) or "stable" (0.4, 0.08).
+            /// Gains by name: "xcp" (alpha 0.4, beta 0.226), "published" (0.1, 1), "ns2" (0.4, 0.4)
+            /// or "stable" (0.4, 0.08). Default: "xcp".
             pair: Pair,
-            /// Mean round-trip time before the first indicator, with unit, 1us or more; default
+            /// Mean round-trip time before the first RTT indicator. Range: 1us or more. Default:
             /// "100ms".
             initial_rtt: Span,
-            /// Which code says a rate between two: "floor" (the lower one; in the paper), "dither"
-            /// (one of both, drawn for each packet so that the mean is the rate) or "shared" (the
-            /// same by a hash of the packet, alike in all routers).
+            /// Which code signals a rate between two codes: "floor" (the lower one, as in the
+            /// paper), "dither" (one of both, drawn for each packet so that the mean is the rate)
+            /// or "shared" (one of both by a hash of the packet, the same in all routers).
             rounding: Rounding,
-            /// Shortest whole packet that is cut, in bytes, IP header included; 45 or more; default
-            /// 1500. With IPv6 none below 612 is.
+            /// Shortest unfragmented packet that is cut, IP header included. With IPv6 none below
+            /// 612 is. Range: 45 or more. Default: 1500.
             least_bytes: u16,
-            /// With `ip_version = 6`, whose routers do not cut (RFC 8200 section 5) and which has
-            /// no DF, which packets are cut: "header" (those that carry a Fragment header, which
-            /// senders of Kick-Ass put into what may be cut; default), "insert" (those, and all
-            /// others of `least_bytes`, into which the port puts one; in the paper) or "pass"
-            /// (none). No link may have more than 8.1 Gbit/s then, but with "pass".
+            /// Which packets are cut with `ip_version = 6`, whose routers do not fragment (RFC 8200
+            /// section 5) and which has no DF: "header" (those with a Fragment header, which
+            /// senders of Kick-Ass add to what may be cut), "insert" (those, and all others of
+            /// `least_bytes`, to which the port adds one, as in the paper) or "pass" (none). Except
+            /// with "pass", no link may then be faster than 8.1 Gbit/s. Default: "header".
             ipv6: Ipv6,
-            /// Count the header that each cut will add when a packet arrives; default true. Without
-            /// it a queue stands.
+            /// If true, a packet is counted on arrival with the header that each cut will add; if
+            /// false, a standing queue remains. Default: true.
             count_cuts: bool,
-            /// How round-trip times are averaged: "moving" (weight 0.02; in the paper), "median" or
-            /// "trimmed" (the middle half of a histogram that forgets).
+            /// How round-trip times are averaged: "moving" (weight 0.02, as in the paper), "median"
+            /// or "trimmed" (the middle half of a histogram that forgets).
             rtt_average: RttAverage,
-            /// Only packets whose IP ID is the tag say round-trip times (false: all that have DF
-            /// and 600 to 611 bytes; in the paper).
+            /// If true, only packets whose IP ID is the tag indicate round-trip times; if false,
+            /// all with DF and 600 to 611 bytes do, as in the paper.
             tagged: bool,
-            /// When ports stop to signal: "paper" (while more than half of the limit waits) or
-            /// "hardened" (by means, with hysteresis and trials).
+            /// When ports stop signalling: "paper" (while more than half of the queue limit is
+            /// used) or "hardened" (by averages, with hysteresis and trials).
             fallback: Fallback,
-            /// Say the smallest code in fallback instead of nothing, so that senders behind a
-            /// router that still signals hear of it (false: in the paper).
+            /// If true, fallback is signalled with the smallest code, so that senders learn of it
+            /// when another router on the path still signals; if false, with nothing, as in the
+            /// paper.
             explicit_tcp: bool,
-            /// Cut at most so many packets of a flow in a mean round-trip time; default 0: all.
+            /// Maximum number of packets of a flow that are cut per mean round-trip time; 0 is no
+            /// maximum. Default: 0.
             cuts_per_rtt: u32,
         }
         flatten rate: RateKeys,

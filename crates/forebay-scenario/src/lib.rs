@@ -30,6 +30,7 @@ mod file;
 mod flows;
 mod inrpp;
 mod item;
+mod keys;
 mod kickass;
 mod life;
 mod link_names;
@@ -84,6 +85,7 @@ pub use forebay_net::{
     After, Fragments, Knowledge, Law, Life, LossModel, MiddleboxSpec, StripOptions, Writing,
 };
 pub use inrpp::InrppNetwork;
+pub use keys::{ANY_NAME, Key, KeyPlace, KeyTable, Keys, keys};
 pub use link_names::LinkNames;
 use memory_estimate::Outline;
 pub use protocol::{Bundle, ReferenceMode};

@@ -18,13 +18,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 sections! {
-    /// A law by which times are drawn: one of the two.
+    /// A distribution of times: one of the two.
     pub struct LawTable {
         required {}
         optional {
-            /// Exponential with this mean, with unit.
+            /// Exponential distribution with this mean. Example: "500ms".
             exponential: Span,
-            /// Uniform between these two times, with unit.
+            /// Uniform distribution between these two times, the shorter first. Example: ["1s",
+            /// "2s"].
             uniform: Vec<Span>,
         }
     }
@@ -32,15 +33,16 @@ sections! {
     pub struct WriteTable {
         required {}
         optional {
-            /// Rate at which it writes payload, with unit; without it, as fast as the transport
-            /// sends.
+            /// Rate at which the application writes payload. Without it, as fast as the transport
+            /// sends. Example: "5Mbit/s".
             rate: Rate,
-            /// Bytes that it writes at once under a rate: a number, or a string with unit; default
-            /// a full-sized packet.
+            /// Bytes per write under `rate`. Range: 1 to 16777215. Default: a full-sized packet.
+            /// Example: "64kB".
             chunk_bytes: Bytes,
-            /// How long it writes, with unit or as a law; it begins with that.
+            /// Length of the periods in which the application writes, of which the first begins at
+            /// once; or a distribution. Example: "1s".
             on: LawOf,
-            /// How long it then writes nothing, with unit or as a law.
+            /// Length of the periods without writes between them, or a distribution. Example: "2s".
             off: LawOf,
         }
     }

@@ -8,21 +8,23 @@ use forebay_net::LossModel;
 use serde_json::{Value as Json, json};
 
 sections! {
-    /// Losses that are not independent: of a channel of two states (Gilbert and Elliott), or of
-    /// packets by their numbers.
+    /// Losses that are not independent: a channel of two states (Gilbert and Elliott), or packets
+    /// by their numbers.
     pub struct LossTable {
         required {}
         optional {
-            /// Probability of a change from the good to the bad state after a packet, above 0.
+            /// Probability of a change from the good to the bad state after a packet. Range: more
+            /// than 0, at most 1. Example: 0.01.
             enter: Probability,
-            /// Probability of a change back after a packet, above 0: the bad state lasts 1 / leave
-            /// packets on average.
+            /// Probability of a change from the bad to the good state after a packet: the bad state
+            /// lasts 1 / leave packets on average. Range: more than 0, at most 1. Example: 0.3.
             leave: Probability,
-            /// Probability of a loss in the good state; default 0.
+            /// Probability of a loss in the good state. Default: 0.
             good: Probability,
-            /// Probability of a loss in the bad state; default 1.
+            /// Probability of a loss in the bad state. Default: 1.
             bad: Probability,
-            /// The packets that are lost, by their numbers: the first that the link transmits is 1.
+            /// Numbers of the packets that are lost, in ascending order: the first packet that the
+            /// link transmits is 1. Range: 1 or more. Example: [3, 10].
             packets: Vec<u32>,
         }
     }

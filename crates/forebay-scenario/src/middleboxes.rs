@@ -13,19 +13,19 @@ names! {
 }
 
 sections! {
-    /// A middlebox: what it changes in packets, and which it does not pass.
+    /// A middlebox: what it changes in packets, and which packets it drops.
     pub struct MiddleboxTable {
         required {}
         optional {
-            /// TCP options that it overwrites with NOP: a list of kinds from 2 to 254, timestamps
-            /// (8) not among them; or "unknown": all but those of kinds 0 to 5 and 8. Default:
-            /// none.
+            /// TCP options that it overwrites with NOP: a list of kinds, or "unknown": all but
+            /// those of kinds 0 to 5 and 8. Range: kinds 2 to 254 without 8, timestamps. Default:
+            /// none. Example: "unknown".
             strip_options: StripKey,
-            /// True: it sets DF in TCP packets that come whole; default false.
+            /// If true, it sets DF in unfragmented TCP packets. Default: false.
             set_df: bool,
-            /// What becomes of fragments: "pass" (default), "drop", "whole" (datagrams are
-            /// put together and sent on whole), or "pieces" (they wait until all of a datagram are
-            /// there, and are sent on as they came).
+            /// What becomes of fragments: "pass", "drop", "whole" (it forwards reassembled
+            /// datagrams), or "pieces" (it holds fragments until all of a datagram are there, and
+            /// then forwards them as they came). Default: "pass".
             fragments: Fragments,
         }
     }

@@ -66,7 +66,7 @@ impl<K: Kind> Field for Named<K> {
         let names: Vec<&str> = lines::<K>().iter().map(|line| line.name).collect();
         let own = json!({
             "type": "object",
-            "properties": { K::KEY: {} },
+            "properties": { K::KEY: { "description": format!("Name of the {}.", K::WORD) } },
             "required": [K::KEY],
             "additionalProperties": false,
         });

@@ -115,15 +115,17 @@ sections! {
     pub struct RateKeys {
         required {}
         optional {
-            /// Gain on the spare rate, above 0, instead of that of the pair.
+            /// Gain on the spare rate. Range: more than 0. Default: that of `pair`. Example: 0.4.
             alpha: Number,
-            /// Gain on the queue, 0 or more, instead of that of the pair.
+            /// Gain on the queue. Range: 0 or more. Default: that of `pair`. Example: 0.4.
             beta: Number,
-            /// Share of the link to fill, above 0 and at most 2; default 1.
+            /// Share of the link to fill. Range: more than 0, at most 2. Default: 1.
             gamma: Number,
-            /// Longest interval between two rates, with unit, 1us or more; default "10ms".
+            /// Longest interval between two updates of the rate. Range: 1us or more. Default:
+            /// "10ms".
             max_interval: Span,
-            /// First rate as a share of the link, above 0 and at most 1; default 0.05.
+            /// First rate as a share of the link's rate. Range: more than 0, at most 1. Default:
+            /// 0.05.
             initial_share: Number,
         }
     }

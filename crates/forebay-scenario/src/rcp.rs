@@ -29,11 +29,10 @@ sections! {
     pub struct RcpTable {
         required {}
         optional {
-            /// Gains by name: "published" (alpha 0.1, beta 1; default, as in the papers), "ns2"
-            /// (0.4, 0.4) or "stable" (0.4, 0.08).
+            /// Gains by name: "published" (alpha 0.1, beta 1, as in the papers), "ns2" (0.4, 0.4)
+            /// or "stable" (0.4, 0.08). Default: "published".
             pair: Pair,
-            /// Mean round-trip time before the first sample, with unit, 1us or more; default
-            /// "200ms".
+            /// Mean round-trip time before the first sample. Range: 1us or more. Default: "200ms".
             initial_rtt: Span,
         }
         flatten rate: RateKeys,

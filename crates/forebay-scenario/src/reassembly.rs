@@ -11,20 +11,20 @@ use forebay_base::Span;
 use forebay_net::ReassemblyLimits;
 
 sections! {
-    /// How a host puts pieces of datagrams together again; the defaults are those of Linux for the
+    /// How a host reassembles fragmented datagrams; the defaults are those of Linux for the
     /// `ip_version`.
     pub struct ReassemblyTable {
         required {}
         optional {
-            /// How long a datagram may stay incomplete, with unit, "1ms" to "1000s"; default "30s",
-            /// "60s" with IPv6 (RFC 8200 section 4.5).
+            /// Longest time for which a datagram may stay incomplete. Range: 1ms to 1000s. Default:
+            /// "30s"; "60s" with IPv6 (RFC 8200 section 4.5).
             timeout: Span,
-            /// No piece is taken while those held take more memory than this, counted as Linux
-            /// does: bytes, or a string with unit; 1 or more; default "4MiB".
+            /// Memory limit of incomplete datagrams, counted as Linux does: above it no fragment is
+            /// accepted. Range: 1 byte or more. Default: "4MiB".
             memory: Bytes,
-            /// What is held of a datagram is dropped when its next piece comes, if that is more
-            /// than so many pieces of its source behind its last one; default 64, 0 turns it off.
-            /// Nothing of this with IPv6.
+            /// An incomplete datagram is dropped when its next fragment arrives after more than
+            /// this number of fragments from the same source since its last one; 0 turns this off.
+            /// IPv6 has no such limit. Default: 64.
             max_distance: u32,
         }
     }

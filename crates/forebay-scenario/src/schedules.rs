@@ -18,18 +18,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 sections! {
-    /// A step of a schedule: what holds from then on. What it does not say stays.
+    /// A step of a schedule: values that hold from its time on. Values that it does not set stay.
     pub struct StepEntry {
         required {
-            /// When, with unit.
+            /// Time of the step. Example: "10s".
             at: Span,
         }
         optional {
-            /// New rate, with unit.
+            /// New rate. Range: 1kbit/s to 400Gbit/s. Example: "5Mbit/s".
             rate: Rate,
-            /// New propagation delay, with unit; at most "1000s".
+            /// New propagation delay. Range: 0s to 1000s. Example: "20ms".
             delay: Span,
-            /// New loss probability, 0.0 to 1.0.
+            /// New loss probability.
             loss: Probability,
         }
     }

@@ -91,21 +91,23 @@ impl SizeClasses {
 }
 
 sections! {
-    /// A law of sizes: one of `pareto`, `lomax` and `exponential`.
+    /// A distribution of sizes: one of `pareto`, `lomax` and `exponential`.
     pub struct SizeTable {
         required {}
         optional {
-            /// Pareto (type I) with this shape; `mean` or `least` says how large.
+            /// Pareto distribution (type I) with this shape; `mean` or `least` sets its scale.
+            /// Example: 1.8.
             pareto: Number,
-            /// Lomax (Pareto type II, from 0 on) with this shape; `mean` says how large.
+            /// Lomax distribution (Pareto type II, from 0 on) with this shape; `mean` sets its
+            /// scale. Example: 1.8.
             lomax: Number,
-            /// Exponential with this mean.
+            /// Exponential distribution with this mean. Example: "1MB".
             exponential: Amount,
-            /// Mean of the law without its largest size.
+            /// Mean of the distribution before `most` limits it. Example: "100kB".
             mean: Amount,
-            /// Least size of `pareto`.
+            /// Minimum of `pareto`. Example: "10kB".
             least: Amount,
-            /// Largest size: what would be larger has this size.
+            /// Maximum: larger samples become this size. Example: "20MB".
             most: Amount,
         }
     }

@@ -216,7 +216,7 @@ impl Field for Rate {
     }
     fn schema() -> Json {
         json!({
-            "type": "string", "pattern": pattern(RATE_UNITS),
+            "title": "rate", "type": "string", "pattern": pattern(RATE_UNITS),
             "examples": ["10Mbit/s", "1Gbps"]
         })
     }
@@ -246,7 +246,10 @@ impl Field for Span {
         toml::Value::String(text)
     }
     fn schema() -> Json {
-        json!({ "type": "string", "pattern": pattern(TIME_UNITS), "examples": ["5ms", "1.5s"] })
+        json!({
+            "title": "time", "type": "string", "pattern": pattern(TIME_UNITS),
+            "examples": ["5ms", "1.5s"]
+        })
     }
     fn stand_in() -> Option<Self> {
         Some(Span::from_millis(1))
@@ -291,7 +294,10 @@ impl Field for Seconds {
         }
     }
     fn schema() -> Json {
-        json!({ "type": "number", "minimum": 0, "maximum": 3_155_760_000u64 })
+        json!({
+            "title": "number of seconds", "type": "number", "minimum": 0,
+            "maximum": 3_155_760_000u64
+        })
     }
 }
 
@@ -320,7 +326,7 @@ impl Field for Bytes {
     fn schema() -> Json {
         json!({ "anyOf": [
             { "type": "integer", "minimum": 0 },
-            { "type": "string", "pattern": pattern(SIZE_UNITS) }
+            { "title": "size", "type": "string", "pattern": pattern(SIZE_UNITS) }
         ] })
     }
     fn stand_in() -> Option<Self> {
@@ -385,7 +391,10 @@ impl Field for GivenLimit {
         }
     }
     fn schema() -> Json {
-        json!({ "type": "string", "examples": ["62500B", "100packets", "50ms", "1.5BDP"] })
+        json!({
+            "title": "queue limit", "type": "string",
+            "examples": ["62500B", "100packets", "50ms", "1.5BDP"]
+        })
     }
     fn stand_in() -> Option<Self> {
         Some(GivenLimit::Bytes(1 << 40))
@@ -474,7 +483,7 @@ impl Field for Probability {
         toml::Value::Float(self.0)
     }
     fn schema() -> Json {
-        json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 })
+        json!({ "title": "probability", "type": "number", "minimum": 0.0, "maximum": 1.0 })
     }
     fn stand_in() -> Option<Self> {
         Some(Probability(0.5)) // some have to be above 0

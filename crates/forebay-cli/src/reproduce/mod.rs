@@ -1,6 +1,8 @@
 //! `forebay reproduce`: published values beside ours.
 
 mod agreement;
+mod brief;
+mod folder;
 mod markdown;
 mod text;
 
@@ -11,7 +13,7 @@ use crate::terminal::{Estimate, Paint, Progress, Unit, row};
 use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, EXPERIMENTS, ExperimentHead, ExperimentText, ReproduceError,
     ReproduceOptions, ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit,
-    reproduce as compare,
+    reproduce_into as compare,
 };
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +22,9 @@ use std::thread::available_parallelism;
 /// Run, compare, show.
 pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
     let wanted = wanted(args.name.as_deref())?;
+    // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
+    let folder = args.out.as_ref().map(|path| folder::create(path)).transpose()?;
     let bar = Progress::start();
     let tell = |progress: &ReproduceProgress| {
         let ReproduceProgress { finished, runs, fraction } = *progress;
@@ -32,13 +36,15 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
         cancel: Some(&cancel),
         progress: Some(&tell),
     };
-    let compared = compare(&wanted, &options);
+    let compared = compare(&wanted, &options, folder.as_ref());
     bar.finish();
     let compared = compared.map_err(|error| match error {
         ReproduceError::Cancelled(..) => Failure::Interrupted(error.to_string()),
         ReproduceError::Experiment(error) => Failure::input(error),
         error => Failure::run(error),
     })?;
+    let target = folder.as_ref().map(|folder| folder.target().to_path_buf());
+    folder.map_or(Ok(()), |folder| folder::write(folder, &compared))?;
     if args.json {
         serde_json::to_writer(&mut *out, &compared).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -48,9 +54,21 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
         let rows = rows_of(&compared, experiment);
         let text = match args.markdown {
             true => markdown::of_experiment(experiment, &rows),
-            false => text::of_experiment(experiment, &rows, paint),
+            false if args.verbose => text::of_experiment(experiment, &rows, paint),
+            false => brief::of_experiment(experiment, &rows, paint),
         };
         out.write_all(text.as_bytes())?;
+    }
+    if args.markdown {
+        return Ok(());
+    }
+    match &target {
+        Some(folder) => writeln!(out, "\nResults: {}", folder.join(folder::TABLES).display())?,
+        None if !args.verbose => writeln!(
+            out,
+            "\n--verbose prints each row and its reason; --out DIR keeps all runs with their pages"
+        )?,
+        None => {}
     }
     Ok(())
 }
@@ -112,18 +130,22 @@ struct Cells {
     ours: String,
 }
 
-/// The cells of a row, in one unit and with the same digits.
-fn cells(of: &ComparedRow) -> Cells {
-    let whole = |value: f64| value.fract() == 0.0;
-    let counts = of.published.is_some_and(whole);
-    let (unit, scale) = match of.unit {
+/// The unit in which the values of a row are shown, and what they are multiplied by.
+fn unit_of(of: &ComparedRow) -> (Unit, f64) {
+    let counts = of.published.is_some_and(|value| value.fract() == 0.0);
+    match of.unit {
         RowUnit::Seconds => (Unit::Seconds, 1.0),
         RowUnit::Milliseconds => (Unit::Seconds, 1e-3),
         RowUnit::BitsPerSecond => (Unit::BitsPerSecond, 1.0),
         RowUnit::Bytes => (Unit::Bytes, 1.0),
         RowUnit::None if counts => (Unit::Count, 1.0),
         RowUnit::None => (Unit::Plain, 1.0),
-    };
+    }
+}
+
+/// The cells of a row, in one unit and with the same digits.
+fn cells(of: &ComparedRow) -> Cells {
+    let (unit, scale) = unit_of(of);
     let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
     let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
     let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });

@@ -1,4 +1,4 @@
-//! The comparison on a terminal.
+//! The comparison with every row and its reason, for a terminal.
 
 use super::agreement::Agreement;
 use super::{Cells, cells, command, of_setup, over_seeds, with_unit};
@@ -16,12 +16,7 @@ const RANGE: usize = 17;
 
 /// The experiment, set-up by set-up.
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
-    let title = format!("{}: {}", experiment.name, experiment.title);
-    let mut text = paint.bold(wrap(&title, 0).trim_end());
-    text.push('\n');
-    text.push_str(&wrap(&experiment.source, 0));
-    text.push_str(&over_seeds(rows));
-    text.push('\n');
+    let mut text = head(experiment, rows, paint);
     for setup in &experiment.setups {
         text.push_str(&of_one_setup(experiment, setup, rows, paint));
     }
@@ -29,6 +24,17 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: 
         text.push_str(&format!("\n{}", agreement(experiment, rows, paint)));
     }
     text.push_str(&format!("\n{}\n", tally(rows)));
+    text
+}
+
+/// What the experiment is.
+pub fn head(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
+    let title = format!("{}: {}", experiment.name, experiment.title);
+    let mut text = paint.bold(wrap(&title, 0).trim_end());
+    text.push('\n');
+    text.push_str(&wrap(&experiment.source, 0));
+    text.push_str(&over_seeds(rows));
+    text.push('\n');
     text
 }
 
@@ -63,7 +69,7 @@ fn of_one_setup(
     text
 }
 
-fn verdict(row: &ComparedRow, paint: Paint) -> String {
+pub fn verdict(row: &ComparedRow, paint: Paint) -> String {
     match row.verdict {
         Verdict::Reproduced => paint.green("reproduced"),
         Verdict::Better => paint.green("better"),
@@ -72,7 +78,7 @@ fn verdict(row: &ComparedRow, paint: Paint) -> String {
     }
 }
 
-fn right(cell: &str, width: usize) -> String {
+pub fn right(cell: &str, width: usize) -> String {
     format!("{:1$}{cell}", "", width.saturating_sub(cell.chars().count()))
 }
 
@@ -111,7 +117,7 @@ fn of_row(row: &ComparedRow, cells: &Cells, paint: Paint) -> String {
 }
 
 /// A line per quantity, over all cases.
-fn agreement(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
+pub fn agreement(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
     let ratio = format!("ours / {}, geometric mean", experiment.label);
     let mut table = Table::new(vec!["tolerance".into(), "within".into(), ratio]);
     for quantity in &experiment.quantities {
@@ -124,7 +130,7 @@ fn agreement(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -
 }
 
 /// How many rows have which verdict.
-fn tally(rows: &[&ComparedRow]) -> String {
+pub fn tally(rows: &[&ComparedRow]) -> String {
     let all = [Verdict::Reproduced, Verdict::Better, Verdict::Differs, Verdict::NotStated];
     let counted =
         all.map(|verdict| (rows.iter().filter(|r| r.verdict == verdict).count(), verdict));

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
+use forebay_lab::report::REPORT_NAME;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
@@ -237,7 +238,8 @@ fn conclude(
         let published = published::of(&args.scenario, &args.set, &scenario.protocols);
         let mut text = report::text(scenario, &summary, &published, paint);
         if let Some(folder) = &kept {
-            text.push_str(&format!("\nResults: {}\n", folder.display()));
+            let page = folder.join(REPORT_NAME);
+            text.push_str(&format!("\nResults: {}\n", page.display()));
         }
         match args.events.is_some() {
             true => io::stderr().write_all(text.as_bytes())?,

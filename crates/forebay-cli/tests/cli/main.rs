@@ -13,6 +13,7 @@ mod pages;
 mod pcap;
 mod progress;
 mod readme;
+mod reference;
 mod report;
 mod reproduce;
 mod results;

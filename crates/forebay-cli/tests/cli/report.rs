@@ -88,7 +88,7 @@ fn folders_that_cannot_be_compared_are_wrong_input() {
         (&["old", "mine.html"], "mine.html/summary.json"),
         (&["old", "new", "--out", "new/page.html"], "inside the folder of results `new`"),
         (&["old", "new", "--out", "mine.html"], "`mine.html` is there and is no page"),
-        (&["1", "2", "3", "4", "5", "6", "7"], "no more were expected"),
+        (&["old", "new", "3", "4", "5", "6", "7", "8"], "3/summary.json"),
         (&[], "<DIR>"),
     ] {
         let done = desk.forebay(&[&["report"], line].concat());

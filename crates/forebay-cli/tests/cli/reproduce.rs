@@ -145,7 +145,7 @@ fn an_experiment_of_a_file_is_compared() {
     assert_eq!(drops["published_range"], serde_json::json!([14.0, 52.0]));
     assert_eq!((&drops["verdict"], &drops["seeds"]), (&"differs".into(), &2.into()));
     assert_eq!((&timeouts["verdict"], &timeouts["why"]), (&"reproduced".into(), &"equal".into()));
-    let text = desk.forebay(&["reproduce", "mine.toml", "--quick"]).ok().stdout;
+    let text = desk.forebay(&["reproduce", "mine.toml", "--quick", "--verbose"]).ok().stdout;
     for words in
         ["15         14 to 52", "drops     a factor of 1.5  0 of 1", "2 rows: 1 reproduced"]
     {
@@ -183,4 +183,54 @@ fn a_wrong_experiment_says_file_line_key_and_what_was_expected() {
     let missing = Desk::new().forebay(&["reproduce", "mine.toml"]);
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("cannot read `mine.toml`: "), "{}", missing.stderr);
+}
+
+/// Rows by verdict, those that differ by name, and means of what nobody published.
+#[test]
+fn without_verbose_there_is_a_summary() {
+    let desk = desk_with(EXPERIMENT);
+    let text = desk.forebay(&["reproduce", "mine.toml", "--quick"]).ok().stdout;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "reproduced differs a 1 1",
+        "differs kernel ours a, newreno: drops 15 0",
+        "drops a factor of 1.5 0 of 1",
+        "2 rows: 1 reproduced, 1 differs",
+        "--verbose prints each row",
+    ] {
+        assert!(words.contains(part), "no `{part}` in:\n{text}");
+    }
+    let both = desk.forebay(&["reproduce", "mine.toml", "--json", "--verbose"]);
+    assert_eq!(both.code, 2, "{}", both.stderr);
+}
+
+#[test]
+fn a_folder_keeps_rows_tables_and_runs() {
+    let desk = desk_with(EXPERIMENT);
+    let args = ["reproduce", "mine.toml", "--out", "kept"];
+    let done = desk.forebay(&args).ok();
+    assert!(done.stdout.ends_with("\nResults: kept/comparison.md\n"), "{}", done.stdout);
+    let read = |name: &str| std::fs::read_to_string(desk.path("kept").join(name));
+    let rows: Value = serde_json::from_str(&read("rows.json").expect("rows")).expect("JSON");
+    let printed = desk.forebay(&["reproduce", "mine.toml", "--json"]).ok().json();
+    assert_eq!(rows, printed);
+    let tables = read("comparison.md").expect("tables");
+    // The page of the one set-up, where the link leads.
+    let (_, link) = tables.split_once("- [a](").expect("a link");
+    let page = read(link.split_once(')').expect("an end").0).expect("a page");
+    assert!(page.contains("NewReno") && page.contains("<h1>"));
+    let folder = link.rsplit_once("/report.html").expect("the page of a folder").0;
+    let summary: Value =
+        serde_json::from_str(&read(&format!("{folder}/summary.json")).expect("a summary")).unwrap();
+    let seeds: Vec<u64> =
+        summary["runs"].as_array().unwrap().iter().filter_map(|r| r["seed"].as_u64()).collect();
+    assert_eq!(seeds, [1, 2]);
+    assert_eq!(desk.names(), ["kept", "mine.toml", "small.toml"], "nothing is left beside it");
+    // It stays as it is.
+    let again = desk.forebay(&args);
+    assert_eq!((again.code, again.stdout.as_str()), (2, ""));
+    assert!(again.stderr.contains("--out: `kept` exists and holds"), "{}", again.stderr);
+    desk.file("taken", "");
+    let file = desk.forebay(&["reproduce", "mine.toml", "--out", "taken"]);
+    assert!(file.code == 2 && file.stderr.contains("is not a folder"), "{}", file.stderr);
 }

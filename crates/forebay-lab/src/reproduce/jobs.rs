@@ -3,11 +3,13 @@
 use super::ReproduceOptions;
 use super::evaluate::Measured;
 use super::file::{Experiment, ExperimentError, Row};
+use super::folder::{ReproductionFolder, SetupResults, SetupState};
 use super::measure::Measure;
 use super::paired::{PairedFlow, paired};
 use super::recording::{LOOK_EVERY, Recording};
-use crate::error::RunError;
+use crate::error::{RunError, StoreError};
 use crate::metrics::Capacity;
+use crate::result::RunResult;
 use crate::run::{Looks, Progress, RunOptions, run_one};
 use forebay_base::{FlowId, LinkId};
 use forebay_net::NetSpec;
@@ -28,6 +30,9 @@ pub enum ReproduceError {
     /// A run failed: which, and why.
     #[error("{0}: {1}")]
     Run(String, #[source] RunError),
+    /// The results of a set-up cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// It was stopped: runs that had finished, and all runs.
     #[error("{0} of {1} runs finished")]
     Cancelled(usize, usize),
@@ -49,6 +54,7 @@ struct Job<'a> {
     experiment: usize,
     scenario: &'a Scenario,
     setup: usize,
+    setup_name: &'a str,
     name: &'a str,
     protocol: &'a str,
     seed: u64,
@@ -64,6 +70,18 @@ pub(super) struct Jobs<'a> {
     rows: Vec<usize>,
     /// Per experiment and set-up the references that its runs share.
     known: Vec<Vec<Known>>,
+}
+
+/// A folder, and what has come of each set-up.
+type Wanted<'s, 'a> = (&'s ReproductionFolder, &'s [SetupResults<'a>]);
+
+/// Why a run has no values.
+#[derive(Debug, thiserror::Error)]
+enum JobError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The values of the rows of a run, by row.
@@ -108,10 +126,24 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Run them. Per experiment and row the values, in the order of the seeds.
+    /// Room for the results of each set-up, of experiments of these names.
+    pub fn results(&self, experiments: &[String]) -> Vec<SetupResults<'a>> {
+        let same = |a: &Job<'_>, b: &Job<'_>| (a.experiment, a.setup) == (b.experiment, b.setup);
+        let of = |jobs: &[Job<'a>]| SetupResults {
+            names: (experiments[jobs[0].experiment].clone(), jobs[0].setup_name),
+            name: jobs[0].name,
+            scenario: jobs[0].scenario,
+            state: Mutex::new(SetupState { left: jobs.len(), store: None, done: Vec::new() }),
+        };
+        self.jobs.chunk_by(same).map(of).collect()
+    }
+
+    /// Run them, with their results in a folder if one is given. Per experiment and row the values,
+    /// in the order of the seeds.
     pub fn run(
         &self,
         options: &ReproduceOptions<'_>,
+        folder: Option<Wanted<'_, 'a>>,
     ) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
         assert!(options.jobs > 0, "runs need a job");
         let state = JobsState {
@@ -123,14 +155,19 @@ impl<'a> Jobs<'a> {
         };
         std::thread::scope(|scope| {
             for _ in 0..options.jobs.min(self.jobs.len()) {
-                scope.spawn(|| self.work(&state, options));
+                scope.spawn(|| self.work(&state, options, folder));
             }
         });
         self.collect(state)
     }
 
     /// One thread: take the next run until there is none.
-    fn work(&self, state: &JobsState, options: &ReproduceOptions<'_>) {
+    fn work(
+        &self,
+        state: &JobsState,
+        options: &ReproduceOptions<'_>,
+        folder: Option<Wanted<'_, 'a>>,
+    ) {
         let cancelled = || options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
         while !state.stop.load(Ordering::Relaxed) && !cancelled() {
             let index = state.next.fetch_add(1, Ordering::Relaxed);
@@ -143,13 +180,33 @@ impl<'a> Jobs<'a> {
                 known: Some(&self.known[job.experiment][job.setup]),
                 ..RunOptions::default()
             };
-            let result = job.run(run);
+            let result = self.run_into(index, run, folder);
             state.stop.fetch_or(result.is_err(), Ordering::Relaxed);
             state.finished.fetch_add(usize::from(result.is_ok()), Ordering::Relaxed);
             state.tell(index, 1.0, options);
             let first = state.results[index].set(result).is_ok();
             assert!(first, "each run is taken once");
         }
+    }
+
+    /// Run one, and keep its results where they are wanted.
+    fn run_into(
+        &self,
+        index: usize,
+        run: RunOptions<'_>,
+        folder: Option<Wanted<'_, 'a>>,
+    ) -> Result<Output, JobError> {
+        let job = &self.jobs[index];
+        let Some((folder, results)) = folder else {
+            return Ok(job.run(run)?.0);
+        };
+        // Runs of a set-up stand together.
+        let of = |results: &&SetupResults<'_>| std::ptr::eq(results.scenario, job.scenario);
+        let results = results.iter().find(of).expect("each set-up has room for its results");
+        let store = results.store(folder)?;
+        let (output, result) = job.run(RunOptions { store: Some(&store), ..run })?;
+        results.finished(index, result, store)?;
+        Ok(output)
     }
 
     fn collect(&self, state: JobsState) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
@@ -160,8 +217,11 @@ impl<'a> Jobs<'a> {
         for (job, slot) in self.jobs.iter().zip(state.results) {
             match slot.into_inner() {
                 Some(Ok(output)) => outputs.push(output),
-                Some(Err(RunError::Cancelled)) | None => {}
-                Some(Err(error)) => return Err(ReproduceError::Run(job.words(), error)),
+                Some(Err(JobError::Run(RunError::Cancelled))) | None => {}
+                Some(Err(JobError::Run(error))) => {
+                    return Err(ReproduceError::Run(job.words(), error));
+                }
+                Some(Err(JobError::Store(error))) => return Err(error.into()),
             }
         }
         if outputs.len() < self.jobs.len() {
@@ -195,7 +255,7 @@ struct JobsState {
     next: AtomicUsize,
     finished: AtomicUsize,
     stop: AtomicBool,
-    results: Vec<OnceLock<Result<Output, RunError>>>,
+    results: Vec<OnceLock<Result<Output, JobError>>>,
     /// The share of each run that is done, in millionths.
     shares: Vec<AtomicUsize>,
 }
@@ -235,6 +295,7 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
                 experiment: index,
                 scenario,
                 setup,
+                setup_name: of.name.get_ref(),
                 name: of.scenario.get_ref(),
                 protocol: protocol.get_ref(),
                 seed,
@@ -247,7 +308,7 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
 }
 
 impl Job<'_> {
-    fn run(&self, options: RunOptions<'_>) -> Result<Output, RunError> {
+    fn run(&self, options: RunOptions<'_>) -> Result<(Output, RunResult), RunError> {
         let names = LinkNames::new(self.scenario);
         let recording = Mutex::new(self.recording(&names));
         let who = |simulation: &forebay_sim::Simulation| {
@@ -274,7 +335,8 @@ impl Job<'_> {
         let value = |(row, of): &(usize, &Row)| (*row, measured.value(of.measure.get_ref()));
         let values = self.rows.iter().map(value).collect();
         let flows = result.per_flow.iter().filter(|_| self.paired).map(PairedFlow::of).collect();
-        Ok(Output { values, flows, metrics: self.paired.then_some(result.metrics) })
+        let metrics = self.paired.then(|| result.metrics.clone());
+        Ok((Output { values, flows, metrics }, result))
     }
 
     fn measures(&self) -> impl Iterator<Item = &Measure> + Clone {

@@ -8,6 +8,7 @@
 mod builtin;
 mod evaluate;
 mod file;
+mod folder;
 mod jobs;
 mod measure;
 mod paired;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use builtin::{BuiltinExperiment, EXPERIMENTS, ExperimentText};
 pub use file::{ExperimentError, Unit};
+pub use folder::ReproductionFolder;
 pub use jobs::{ReproduceError, ReproduceProgress};
 pub use verdict::Verdict;
 
@@ -134,10 +136,21 @@ pub fn reproduce(
     wanted: &[ExperimentText],
     options: &ReproduceOptions<'_>,
 ) -> Result<Reproduction, ReproduceError> {
+    reproduce_into(wanted, options, None)
+}
+
+/// The same, with the results of the runs of each set-up in `folder`.
+pub fn reproduce_into(
+    wanted: &[ExperimentText],
+    options: &ReproduceOptions<'_>,
+    folder: Option<&ReproductionFolder>,
+) -> Result<Reproduction, ReproduceError> {
     let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file));
     let experiments = parsed.collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = wanted.iter().map(ExperimentText::name).collect();
     let jobs = Jobs::new(&experiments, options.quick);
-    let values = jobs.run(options)?;
+    let results = jobs.results(&names);
+    let values = jobs.run(options, folder.map(|folder| (folder, results.as_slice())))?;
     let mut rows = Vec::new();
     for ((place, experiment), mine) in wanted.iter().zip(&experiments).zip(values) {
         let compared = experiment.file.rows.iter().zip(mine);

@@ -155,6 +155,40 @@ impl Store {
     }
 }
 
+/// A folder that appears whole or not at all, with folders of results in it.
+#[derive(Debug)]
+pub(crate) struct NewFolder {
+    place: Place,
+}
+
+impl NewFolder {
+    /// Begin one that will be `target`. Errors as [`Store::create`].
+    pub fn create(target: &Path) -> Result<NewFolder, StoreError> {
+        Ok(NewFolder { place: Place::prepare(target, Existing::Keep)? })
+    }
+    /// Where it will be.
+    pub fn target(&self) -> &Path {
+        self.place.target()
+    }
+    /// The path of something in it for now.
+    pub fn file(&self, path: &Path) -> PathBuf {
+        self.place.folder().join(path)
+    }
+    /// Write a file of it.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let path = self.place.file(name);
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(StoreError::io("write", &path))
+    }
+    /// Put it in its place.
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.place.settle()
+    }
+}
+
 fn write_scenario(
     out: &mut BufWriter<File>,
     scenario: &Scenario,

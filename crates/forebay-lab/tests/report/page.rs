@@ -241,9 +241,38 @@ fn several_folders_are_one_page() {
     assert!(matches!(told, Err(ReportError::Inside { .. })));
     let told = write_comparison(&[a.clone(), top.path().join("./a")], &path);
     assert!(matches!(told, Err(ReportError::SameFolder { .. })));
-    let seven: Vec<_> = (0..7).map(|i| top.path().join(i.to_string())).collect();
-    let told = write_comparison(&seven, &path);
-    assert!(matches!(told, Err(ReportError::Folders { found: 7 })));
+    let told = write_comparison(&[], &path);
+    assert!(matches!(told, Err(ReportError::NoFolder)));
+}
+
+/// Each of many folders has its name, its row in the table and the settings that it differs in.
+#[test]
+fn many_folders_have_a_row_each() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = |n: u32| {
+        let path = top.path().join(format!("limit-{n}"));
+        let queue = format!("link_defaults.queue={n}0ms");
+        run("dumbbell", &[queue.as_str(), "until_s=1"], (&["cubic"], &[1]), &path);
+        path
+    };
+    let folders: Vec<_> = (1..=14).map(folder).collect();
+    let path = top.path().join("all.html");
+    write_comparison(&folders, &path).unwrap();
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.contains("<h1>14 folders: limit-1 to limit-14</h1>"), "the title");
+    let data = data_of(&page);
+    let titles: Vec<&str> =
+        data["protocols"].as_array().unwrap().iter().filter_map(|p| p["title"].as_str()).collect();
+    assert_eq!(titles.len(), 14);
+    assert_eq!((titles[0], titles[13]), ("limit-1: CUBIC", "limit-14: CUBIC"));
+    // Settings that differ, and no others: the links of the dumbbell take their queue from there.
+    assert!(page.contains("queue") && !page.contains("<code>until_s</code>"));
+    for words in ["first 12 of 14 folders", "<th scope=row>limit-14</th>"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // A row for each protocol, since 14 columns would not fit.
+    let rows = page.matches("limit-9: CUBIC</th><td>").count();
+    assert!(rows >= 1, "no row of limit-9");
 }
 
 /// Times in s and values of a line in the page.

@@ -8,6 +8,7 @@ mod expansion;
 mod expect;
 mod faults;
 mod files;
+mod keys;
 mod kickass;
 mod lives;
 mod mutations;

@@ -1,0 +1,46 @@
+//! `forebay completions SHELL`: a script that completes commands, options and names.
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::catalogue;
+use crate::failure::Failure;
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory};
+use clap_complete::generate;
+use forebay_lab::reproduce::EXPERIMENTS;
+use std::io::Write;
+
+/// Print the script.
+pub fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let mut command = with_names(Cli::command());
+    // Generating panics where its output cannot be written: it writes to memory.
+    let mut script = Vec::new();
+    generate(args.shell, &mut command, "forebay", &mut script);
+    out.write_all(&script)?;
+    Ok(())
+}
+
+/// The command line with the names that its arguments take, which are more than clap knows: a
+/// scenario may be a file as well.
+fn with_names(command: Command) -> Command {
+    let all = catalogue::all();
+    let of = |kind| {
+        let own = all.iter().filter(|entry| entry.kind == kind).map(|entry| entry.name);
+        own.collect::<Vec<_>>()
+    };
+    let scenarios = of(catalogue::Kind::Scenario);
+    let protocols = of(catalogue::Kind::Protocol);
+    let mut experiments: Vec<&str> = EXPERIMENTS.iter().flat_map(|e| [e.source, e.name]).collect();
+    experiments.sort_unstable();
+    experiments.dedup();
+    let mut names: Vec<&str> = all.iter().map(|entry| entry.name).chain(experiments.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let takes = |command: Command, argument: &str, names: Vec<&'static str>| {
+        let parser = PossibleValuesParser::new(names);
+        command.mut_arg(argument, |argument| argument.value_parser(parser))
+    };
+    command
+        .mut_subcommand("run", |run| takes(takes(run, "scenario", scenarios), "protocol", protocols))
+        .mut_subcommand("reproduce", |reproduce| takes(reproduce, "name", experiments))
+        .mut_subcommand("explain", |explain| takes(explain, "name", names))
+}
