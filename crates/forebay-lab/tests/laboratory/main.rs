@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod captures;
+mod delay_series;
 mod delays;
 mod general;
 mod hops;
