@@ -124,9 +124,9 @@ fn cells(of: &ComparedRow) -> Cells {
         RowUnit::None if counts => (Unit::Count, 1.0),
         RowUnit::None => (Unit::Plain, 1.0),
     };
-    let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
-    let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
-    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });
+    let exact = |mean: f64| Some(Estimate { mean: mean * scale, ci95: None });
+    let ci95 = of.ci95.map(|ends| ends.map(|end| end * scale));
+    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, ci95 });
     let [least, most] = of.published_range.map_or([None; 2], |ends| ends.map(exact));
     let (name, texts) = row(unit, &[of.published.and_then(exact), measured, least, most]);
     let [published, ours, least, most] = &texts[..] else { unreachable!("a text per value") };
