@@ -173,8 +173,8 @@ impl Histogram {
             }
         }
     }
-    /// What was counted since `earlier`, an older copy of this histogram. Its quantiles are bounded
-    /// by the range of all spans.
+    /// What was counted since `earlier`, an older copy of this histogram. The mean is exact;
+    /// smallest and largest span, and so all quantiles, are exact within a bucket.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut rest = self.clone();
         rest.zeros -= earlier.zeros;
@@ -184,7 +184,39 @@ impl Histogram {
         for (i, &count) in earlier.counts.iter().enumerate() {
             rest.counts[shift + i] -= count;
         }
+        if earlier.count > 0 {
+            rest.narrow();
+        }
         rest
+    }
+    /// Bound `min` and `max` by the buckets that hold spans, and by the sum of all spans.
+    fn narrow(&mut self) {
+        let zeros = self.zeros;
+        let Some(first) = self.counts.iter().position(|&count| count > 0) else {
+            *self = Histogram { zeros, ..Histogram::default() };
+            return;
+        };
+        let last = self.counts.iter().rposition(|&count| count > 0).unwrap_or(first);
+        let start = |place: usize| start_of(self.first_bucket + place as u32) as u64;
+        let (min, end) = (self.min.as_nanos().max(start(first)), start(last + 1) - 1);
+        let others = self.count as u128 - 1;
+        // The others are at least `min` each, and at most `max`.
+        let most = (self.sum_ns - others * min as u128).min(end as u128) as u64;
+        let max = self.max.as_nanos().min(most);
+        let least = self.sum_ns.saturating_sub(others * max as u128) as u64;
+        (self.min, self.max) = (Span::from_nanos(min.max(least)), Span::from_nanos(max));
+    }
+    /// The buckets that hold spans, in ascending order: where each begins and ends, both within the
+    /// range that was seen, and the number of spans in it. Spans of no length have a bucket of
+    /// their own.
+    pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
+        let zeros = (self.zeros > 0).then_some((Span::ZERO, Span::ZERO, self.zeros));
+        let others = (self.first_bucket..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        let others = others.map(|(bucket, &count)| {
+            let [from, end] = [bucket, bucket + 1].map(|b| Span::from_nanos(start_of(b) as u64));
+            (from.max(self.min), end.min(self.max), count)
+        });
+        zeros.into_iter().chain(others)
     }
 }
 
@@ -281,5 +313,40 @@ mod tests {
         assert_eq!((rest.count(), rest.mean()), (2, Some(Span::from_micros(4500))));
         assert_eq!(rest.quantile(0.5), Some(Span::ZERO));
         assert_eq!(h.since(&Histogram::default()), h);
+    }
+
+    /// The longest span came before: the quantiles of what came since do not reach it.
+    #[test]
+    fn what_came_before_does_not_bound_what_came_since() {
+        let mut h = Histogram::default();
+        h.record(Span::from_secs(3));
+        h.record(Span::from_micros(3));
+        let before = h.clone();
+        assert_eq!((h.since(&before).count(), h.since(&before).quantile(0.5)), (0, None));
+        h.record(Span::from_millis(20));
+        // The sum of one span is the span.
+        let one = h.since(&before);
+        assert_eq!([0.0, 0.95, 1.0].map(|q| one.quantile(q)), [Some(Span::from_millis(20)); 3]);
+        (0..9).for_each(|i| h.record(Span::from_millis(10 + i)));
+        let rest = h.since(&before);
+        for (q, expected) in [(0.1, 0.010), (0.95, 0.020), (1.0, 0.020)] {
+            let got = rest.quantile(q).unwrap().as_secs_f64();
+            assert!((got / expected - 1.0).abs() < 1.0 / 32.0, "{q}: {got}");
+        }
+    }
+
+    #[test]
+    fn buckets_hold_all_spans_in_order() {
+        let ns = [0, 0, 7, 31, 40, 1_000_000, 1_000_001, 1 << 40];
+        let mut h = Histogram::default();
+        ns.iter().for_each(|&ns| h.record(Span::from_nanos(ns)));
+        let buckets: Vec<_> =
+            h.buckets().map(|(a, b, n)| (a.as_nanos(), b.as_nanos(), n)).collect();
+        assert_eq!(buckets.iter().map(|bucket| bucket.2).collect::<Vec<_>>(), [2, 1, 1, 1, 2, 1]);
+        assert_eq!((buckets[0], buckets[1].0, buckets[5].1), ((0, 0, 2), 7, 1 << 40));
+        assert!(buckets.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{buckets:?}");
+        for &ns in &ns {
+            assert!(buckets.iter().any(|&(from, to, _)| (from..=to).contains(&ns)), "{ns}");
+        }
     }
 }

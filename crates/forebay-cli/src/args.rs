@@ -52,6 +52,7 @@ pub enum Command {
 #[command(after_help = "Examples:
   forebay run dumbbell --protocol cubic        one protocol
   forebay run s1 --seeds 1..20 --jobs 4        twenty seeds, four at a time
+  forebay run lossy --seeds 8 --baseline newreno
   forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
@@ -72,6 +73,10 @@ pub struct RunArgs {
     /// Seeds: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
     #[arg(long, short, default_value = "1", value_parser = seeds)]
     pub seeds: Seeds,
+    /// Show what each other protocol has more than this one, seed by seed: runs with the same seed
+    /// share channels, starts and losses
+    #[arg(long, value_name = "PROTOCOL")]
+    pub baseline: Option<String>,
     /// Change the scenario; may be given several times. Tables count from 0: the first of flows is
     /// flows.0
     #[arg(long, value_name = "KEY=VALUE")]
@@ -167,6 +172,7 @@ pub struct ReproduceArgs {
   forebay report old new                 both in one page, compare.html
   forebay report old new --out page.html
   forebay report sweep/*                 a row for each folder of many
+  forebay report results --baseline cubic
 
 The page needs no network and no other file: open it in any browser.")]
 pub struct ReportArgs {
@@ -177,6 +183,10 @@ pub struct ReportArgs {
     /// compare.html here]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// The protocol from which the page shows differences [default: that of the run; of several
+    /// folders the same protocol in the first]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub baseline: Option<String>,
 }
 
 #[derive(Debug, Args)]

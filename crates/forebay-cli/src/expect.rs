@@ -118,7 +118,7 @@ fn value(metric: &MetricDoc, value: f64, ends: &[f64]) -> String {
     if ends.iter().any(close) {
         return exact(metric.shown, shown);
     }
-    let (unit, cells) = row(metric.shown, &[Some(Estimate { mean: shown, half: None })]);
+    let (unit, cells) = row(metric.shown, &[Some(Estimate { mean: shown, ci95: None })]);
     format!("{} {unit}", trimmed(&cells[0])).trim_end().to_string()
 }
 

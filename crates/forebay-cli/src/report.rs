@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use forebay_lab::report::{ReportError, write_comparison, write_report};
+use forebay_lab::report::{ReportError, write_comparison_against, write_report_against};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,34 @@ const COMPARISON: &str = "compare.html";
 
 /// Make the page and say where it is.
 pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let path = written(&args.folders, args.out.as_deref()).map_err(|error| match error {
-        ReportError::NotResults { .. }
-        | ReportError::SameFolder { .. }
-        | ReportError::NoFolder
-        | ReportError::Inside { .. }
-        | ReportError::Foreign { .. } => Failure::input(error),
-        ReportError::Io { what: "read", .. } | ReportError::Parquet { .. } => Failure::input(
-            format!("{error}\nhint: expected a folder that `forebay run --out` wrote"),
-        ),
-        _ => Failure::run(error),
-    })?;
+    let baseline = args.baseline.as_deref();
+    let path =
+        written(&args.folders, args.out.as_deref(), baseline).map_err(|error| match error {
+            ReportError::NotResults { .. }
+            | ReportError::SameFolder { .. }
+            | ReportError::NoFolder
+            | ReportError::Inside { .. }
+            | ReportError::Foreign { .. } => Failure::input(error),
+            ReportError::Baseline { .. } => Failure::input(format!("--baseline: {error}")),
+            ReportError::Io { what: "read", .. } | ReportError::Parquet { .. } => Failure::input(
+                format!("{error}\nhint: expected a folder that `forebay run --out` wrote"),
+            ),
+            _ => Failure::run(error),
+        })?;
     writeln!(out, "{}", path.display())?;
     Ok(())
 }
 
-fn written(folders: &[PathBuf], out: Option<&Path>) -> Result<PathBuf, ReportError> {
+fn written(
+    folders: &[PathBuf],
+    out: Option<&Path>,
+    baseline: Option<&str>,
+) -> Result<PathBuf, ReportError> {
     match (folders, out) {
-        ([folder], None) => write_report(folder),
+        ([folder], None) => write_report_against(folder, baseline),
         (several, out) => {
             let path = out.unwrap_or(Path::new(COMPARISON)).to_path_buf();
-            write_comparison(several, &path)?;
+            write_comparison_against(several, &path, baseline)?;
             Ok(path)
         }
     }

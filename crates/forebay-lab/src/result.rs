@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use crate::metrics::{FlowResult, InterfaceResult};
+use forebay_base::Histogram;
 use forebay_reference::Reference;
 use forebay_report::Metrics;
 use forebay_scenario::memory_estimate::{Admission, RunMemory, mib};
@@ -46,6 +47,9 @@ pub struct RunResult {
     /// none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceResult>,
+    /// One-way delays of data packets in the window of the metrics, by class: `delays.parquet`.
+    #[serde(skip)]
+    pub one_way: BTreeMap<String, Histogram>,
     /// What a fluid model with max-min fair sharing would have done.
     pub reference: Reference,
 }
@@ -71,6 +75,7 @@ impl RunResult {
             metrics: Metrics::default(),
             per_flow: Vec::new(),
             interfaces: Vec::new(),
+            one_way: BTreeMap::new(),
             reference: Reference::none(""),
         }
     }

@@ -5,11 +5,9 @@ use crate::expectations::{self, ExpectationResult};
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
-use forebay_report::Means;
+use forebay_report::{Means, Paired, RunValues};
 use forebay_scenario::Scenario;
-use forebay_scenario::statistics::{Interval, mean_and_interval};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The object that `run --json` prints and `summary.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +20,8 @@ pub struct Summary {
     pub runs: Vec<RunResult>,
     /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
+    /// What each other protocol has more than the baseline, seed by seed; empty with one seed.
+    pub paired: Vec<Paired<&'static str>>,
     /// What the scenario expects, each expectation under each protocol that it is about.
     pub expectations: Vec<ExpectationResult>,
     /// Memory that they took together.
@@ -55,8 +55,20 @@ pub struct Aggregate {
 }
 
 impl Summary {
-    /// Put the runs of a sweep together. `name` is the scenario's, as the user gave it.
+    /// Put the runs of a sweep together. `name` is the scenario's, as the user gave it. Differences
+    /// are those from the first protocol.
     pub fn new(name: &str, scenario: &Scenario, sweep: Sweep) -> Summary {
+        Summary::against(name, scenario, sweep, None)
+    }
+
+    /// The same with the differences from `baseline`, if it is given; a note says why there are
+    /// none.
+    pub fn against(
+        name: &str,
+        scenario: &Scenario,
+        sweep: Sweep,
+        baseline: Option<&str>,
+    ) -> Summary {
         let Sweep { runs, missing, memory, .. } = sweep;
         let mut protocols: Vec<&str> = Vec::new();
         for run in &runs {
@@ -64,16 +76,25 @@ impl Summary {
                 protocols.push(&run.protocol);
             }
         }
-        let of = |protocol: &&str| {
-            let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
-            Aggregate::of((protocol, &scenario.title(protocol)), &runs)
+        let of = |protocol: &str| runs.iter().filter(move |run| run.protocol == protocol);
+        let values: Vec<(&str, Vec<_>)> =
+            protocols.iter().map(|name| (*name, of(name).map(values_of).collect())).collect();
+        let aggregate = |(protocol, values): &(&str, Vec<_>)| {
+            let runs: Vec<&RunResult> = of(protocol).collect();
+            Aggregate::of((protocol, &scenario.title(protocol)), &runs, values)
         };
-        let mut aggregate: Vec<Aggregate> = protocols.iter().map(of).collect();
+        let mut aggregate: Vec<Aggregate> = values.iter().map(aggregate).collect();
+        let first = baseline.or(protocols.first().copied());
+        let mut paired = first.map_or_else(Vec::new, |baseline| paired(baseline, &values));
         let same = !scenario.is_random() && seeds_agree(&runs);
         if same {
-            aggregate.iter_mut().for_each(Aggregate::drop_intervals);
+            aggregate.iter_mut().for_each(|of| of.means.drop_intervals());
+            paired.iter_mut().for_each(|of| of.means.drop_intervals());
         }
         let mut notes = notes(scenario, same, (&aggregate, &runs), &missing);
+        let seeds = aggregate.iter().map(|of| of.seeds.len()).max().unwrap_or(0);
+        let unpaired = baseline.filter(|_| paired.is_empty() && !runs.is_empty());
+        notes.extend(unpaired.and_then(|name| not_paired(name, protocols.len(), seeds)));
         notes.extend(memory.fewer_jobs.clone());
         let expectations = expectations::check(scenario, &runs, &missing);
         Summary {
@@ -81,6 +102,7 @@ impl Summary {
             scenario: name.to_string(),
             runs,
             aggregate,
+            paired,
             expectations,
             memory,
             missing,
@@ -91,45 +113,11 @@ impl Summary {
 
 impl Aggregate {
     /// Means over `runs`, all of one protocol.
-    fn of((protocol, title): (&str, &str), runs: &[&RunResult]) -> Aggregate {
-        let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
-        let mut utilisation: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let mut of_traces: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let mut reference: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
-        let mut classes: BTreeMap<String, BTreeMap<&'static str, Vec<f64>>> = BTreeMap::new();
-        for run in runs {
-            for (name, value) in run.metrics.numbers() {
-                values.entry(name).or_default().extend(value);
-            }
-            for (class, metrics) in &run.metrics.by_class {
-                let values = classes.entry(class.clone()).or_default();
-                for (name, value) in metrics.numbers() {
-                    values.entry(name).or_default().extend(value);
-                }
-            }
-            for (name, value) in run.reference.numbers() {
-                reference.entry(name).or_default().extend(value);
-            }
-            for (link, &share) in &run.metrics.utilisation {
-                utilisation.entry(link.clone()).or_default().push(share);
-            }
-            for (link, &share) in &run.metrics.trace_utilisation {
-                of_traces.entry(link.clone()).or_default().push(share);
-            }
-        }
-        // A link that a run does not list marked nothing in it.
-        let marking = runs.iter().flat_map(|run| run.metrics.ce_marks_by_link.keys());
-        let marks = marking.collect::<std::collections::BTreeSet<_>>().into_iter().map(|link| {
-            let of =
-                |run: &&RunResult| run.metrics.ce_marks_by_link.get(link).copied().unwrap_or(0);
-            (link.clone(), runs.iter().map(|run| of(run) as f64).collect())
-        });
-        // A reason that a run does not list dropped nothing in it.
-        let reasons = runs.iter().flat_map(|run| run.drops.keys()).copied();
-        let drops = reasons.collect::<std::collections::BTreeSet<_>>().into_iter().map(|reason| {
-            let counts = runs.iter().map(|run| run.drops.get(reason).copied().unwrap_or(0) as f64);
-            (reason, counts.collect())
-        });
+    fn of(
+        (protocol, title): (&str, &str),
+        runs: &[&RunResult],
+        values: &[(u64, RunValues<&'static str>)],
+    ) -> Aggregate {
         Aggregate {
             protocol: protocol.to_string(),
             title: title.to_string(),
@@ -137,34 +125,39 @@ impl Aggregate {
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),
             skipped: runs.iter().map(|run| skipped(run)).sum(),
-            means: Means {
-                drops: intervals(drops),
-                metrics: intervals(values),
-                by_class: classes.into_iter().map(|(c, values)| (c, intervals(values))).collect(),
-                utilisation: intervals(utilisation),
-                trace_utilisation: intervals(of_traces),
-                ce_marks_by_link: intervals(marks),
-                reference: intervals(reference),
-            },
+            means: Means::over(&values.iter().map(|(_, values)| values).collect::<Vec<_>>()),
         }
     }
-    /// The same run again and again is no sample: its spread says nothing.
-    fn drop_intervals(&mut self) {
-        let Means {
-            drops,
-            metrics,
-            by_class,
-            utilisation,
-            trace_utilisation,
-            ce_marks_by_link,
-            reference,
-        } = &mut self.means;
-        let named = [drops, metrics, reference].into_iter().chain(by_class.values_mut());
-        let of_links = [utilisation, trace_utilisation, ce_marks_by_link].into_iter();
-        let of_links = of_links.flat_map(BTreeMap::values_mut);
-        let values = named.flat_map(BTreeMap::values_mut).chain(of_links);
-        values.for_each(|interval| interval.ci95 = None);
-    }
+}
+
+/// The numbers of a run, by its seed.
+fn values_of(run: &RunResult) -> (u64, RunValues<&'static str>) {
+    let drops = run.drops.iter().map(|(&reason, &count)| (reason, count));
+    (run.seed, RunValues::of_run(&run.metrics, drops, run.reference.numbers()))
+}
+
+/// The differences of all protocols from `baseline`, which is one of them; none if no seed has two
+/// runs, or no protocol two seeds.
+fn paired(
+    baseline: &str,
+    protocols: &[(&str, Vec<(u64, RunValues<&'static str>)>)],
+) -> Vec<Paired<&'static str>> {
+    let others = protocols.iter().find(|(name, _)| *name == baseline);
+    let Some((_, others)) = others.filter(|_| protocols.iter().any(|of| of.1.len() > 1)) else {
+        return Vec::new();
+    };
+    let own = protocols.iter().filter(|(name, _)| *name != baseline);
+    own.filter_map(|(name, own)| Paired::of((name, own), (baseline, others))).collect()
+}
+
+/// Why there are no differences from the protocol that the user named.
+fn not_paired(baseline: &str, protocols: usize, seeds: usize) -> Option<String> {
+    let why = match (protocols, seeds) {
+        (0 | 1, _) => "no other protocol was run",
+        (_, 0 | 1) => "they need two seeds or more, such as --seeds 8",
+        _ => "no seed has a run of both",
+    };
+    Some(format!("no differences from {baseline}: {why}"))
 }
 
 /// Flows of a run that did not start, and never do.
@@ -188,11 +181,6 @@ fn is_zero(count: &usize) -> bool {
 fn seeds_agree(runs: &[RunResult]) -> bool {
     let mut pairs = runs.windows(2);
     pairs.all(|pair| pair[0].protocol != pair[1].protocol || pair[0].metrics == pair[1].metrics)
-}
-
-fn intervals<K: Ord>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> BTreeMap<K, Interval> {
-    let values = values.into_iter();
-    values.filter_map(|(key, values)| Some((key, mean_and_interval(&values)?))).collect()
 }
 
 fn notes(
@@ -333,11 +321,16 @@ mod tests {
         let sweep = Sweep { runs, ..Sweep::default() };
         let summary = Summary::new("x", &scenario("start_jitter=1ms"), sweep);
         let [a, b] = &summary.aggregate[..] else { panic!("two protocols") };
-        // Mean 21, s = √2, t(1) = 12.7062: half width 12.7062 · √2 / √2.
+        // Mean 21, s = √2, t(1) = 12.7062: half width 12.7062 · √2 / √2. On the scale of the
+        // logarithm 12.7062 / 21, whose exponential is 1.831325.
         let afct = a.means.metrics["afct_s"];
         assert_eq!((afct.mean, afct.n), (21.0, 2));
         let [low, high] = afct.ci95.unwrap();
-        assert!((low - 8.2938).abs() < 1e-4 && (high - 33.7062).abs() < 1e-4, "{low} {high}");
+        let expected = [21.0 / 1.831_325, 21.0 * 1.831_325];
+        assert!(
+            (low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3,
+            "{low} {high}"
+        );
         assert_eq!(a.means.utilisation["0-2"].mean, 0.75);
         assert_eq!((a.means.drops["full"].mean, a.means.drops["loss"].mean), (5.0, 3.5));
         assert_eq!((a.seeds.as_slice(), a.flows, a.completed), (&[1, 2][..], 6, 6));
@@ -345,6 +338,56 @@ mod tests {
         assert_eq!(b.means.drops["full"].ci95, None);
         assert_eq!(summary.notes.len(), 1);
         assert!(summary.notes[0].starts_with("b: 0 of 3 flows completed"), "{:?}", summary.notes);
+    }
+
+    /// 20, 22 and 30 s beside 19, 22.5 and 27 s with the same seeds; a has no run of seed 4.
+    #[test]
+    fn differences_are_those_of_runs_with_the_same_seed() {
+        let runs = |names: &[&str]| -> Vec<RunResult> {
+            let of = |name: &str, seed, afct| run(name, seed, Some(afct), 0);
+            let all = [
+                of("a", 1, 20.0),
+                of("a", 2, 22.0),
+                of("a", 3, 30.0),
+                of("b", 4, 99.0),
+                of("b", 3, 27.0),
+                of("b", 2, 22.5),
+                of("b", 1, 19.0),
+            ];
+            let wanted = |run: &RunResult| names.contains(&run.protocol.as_str());
+            all.into_iter().filter(wanted).collect()
+        };
+        let of = |runs, baseline| {
+            let sweep = Sweep { runs, ..Sweep::default() };
+            Summary::against("x", &scenario("start_jitter=1ms"), sweep, baseline)
+        };
+        let summary = of(runs(&["a", "b"]), Some("b"));
+        let [paired] = &summary.paired[..] else { panic!("a minus b") };
+        assert_eq!((paired.protocol.as_str(), paired.baseline.as_str()), ("a", "b"));
+        assert_eq!(paired.seeds, [1, 2, 3]);
+        // 1, -0.5 and 3: mean 7/6, s = 1.755942, t(2) = 4.30265, half width 4.362024.
+        let afct = paired.means.metrics["afct_s"];
+        let [low, high] = afct.ci95.unwrap();
+        assert!((afct.mean - 7.0 / 6.0).abs() < 1e-9 && afct.n == 3);
+        assert!(
+            (afct.mean - low - 4.362_024).abs() < 1e-4 && (low + high - 7.0 / 3.0).abs() < 1e-9
+        );
+        // The first protocol where none is named.
+        let first = of(runs(&["a", "b"]), None);
+        assert_eq!(first.paired[0].baseline, "a");
+        assert_eq!(first.paired[0].means.metrics["afct_s"].mean, -afct.mean);
+        let json = serde_json::to_value(&summary).unwrap();
+        assert!(json["paired"][0]["metrics"]["afct_s"]["ci95"][0].as_f64() == Some(low), "{json}");
+        // Why there is none.
+        let alone = of(runs(&["b"]), Some("b"));
+        let once = of(vec![run("a", 1, None, 0), run("b", 1, None, 0)], Some("b"));
+        let told = |summary: &Summary, why: &str| {
+            assert!(summary.paired.is_empty());
+            let text = format!("no differences from b: {why}");
+            assert!(summary.notes.contains(&text), "{:?}", summary.notes);
+        };
+        told(&alone, "no other protocol was run");
+        told(&once, "they need two seeds or more, such as --seeds 8");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod metrics;
 pub mod statistics;
 
 pub use metrics::{
-    ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
-    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
+    ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
+    OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
+    difference_rows, labels, rows,
 };

@@ -576,15 +576,16 @@
     const [from, to] = log ? [low / scale / 1.3, high / scale * 1.3] : [Math.max(0, low / scale - margin), high / scale + margin];
     const looks = curve.lines.map((line) => data.protocols[line.protocol]);
     const tables = curve.lines.map(({ x, y }) => [[from, ...x.map((v) => v / scale), to], [0, ...y, 1]]);
+    const paths = curve.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
     const dashes = (look) => DASHES[look.dash % DASHES.length];
     const saved = () => ({
       title: `${data.scenario}: ${curve.title}`, file: fileName(data.scenario, curve.id), bands: [], marks: [],
       x: { label: curve.x ? `${curve.title.replace(/ [(].*[)]$/, "")} (${unit})` : curve.title, column: curve.x ? `at most (${curve.x})` : "at most", scale, log, from, to },
-      y: { label: "share of flows", unit: "", scale: 1, from: 0, to: 1.04 },
-      lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, dash: dashes(look), stepped: true, xs: tables[i][0], ys: tables[i][1] }))
+      y: { label: `share of ${curve.of}`, unit: "", scale: 1, from: 0, to: 1.04 },
+      lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, dash: dashes(look), stepped: curve.stepped, xs: tables[i][0], ys: tables[i][1] }))
         .filter((line, i) => u.series[i + 1].show),
     });
-    const canvas = container({ id: curve.id, title: curve.x ? "share of flows within" : "share of flows with a ratio of at most", unit }, section, saved);
+    const canvas = container({ id: curve.id, title: `share of ${curve.of} ${curve.x ? "within" : "with a ratio of at most"}`, unit }, section, saved);
     const mark = (u) => {
       u.ctx.save();
       curve.lines.forEach((line, s) => {
@@ -608,7 +609,7 @@
         { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },
         ...looks.map((look) => ({
           label: look.title, stroke: colour(look.colour), dash: dashes(look), width: 1.4, points: { show: false },
-          paths: uPlot.paths.stepped({ align: 1 }), value: (u, value) => (value == null ? "–" : `${(100 * value).toFixed(0)} %`),
+          ...paths, value: (u, value) => (value == null ? "–" : `${(100 * value).toFixed(0)} %`),
         })),
       ],
       axes: axes((u, splits) => splits.map((x) => (x == null ? "" : String(+x.toPrecision(6))))),

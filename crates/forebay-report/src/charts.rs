@@ -3,7 +3,7 @@
 
 use super::data::Protocol;
 use super::escape::html;
-use super::figures::{figure, four_digits, prefix, second_prefix};
+use super::figures::{four_digits, intervals, prefix, second_prefix};
 use super::look::Looks;
 use super::results::{Aggregate, Results, Run};
 use forebay_metrics::statistics::Interval;
@@ -60,9 +60,9 @@ struct Row {
     #[serde(flatten)]
     look: Option<Look>,
     values: Vec<Option<f64>>,
-    /// Half of the confidence interval of each value.
+    /// The values with their confidence intervals, where they have one.
     #[serde(skip)]
-    halves: Vec<Option<f64>>,
+    intervals: Vec<Option<Interval>>,
 }
 
 /// A horizontal axis.
@@ -144,7 +144,7 @@ fn utilisation(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
             more: String::new(),
             look: None,
             values: shares().map(|share| Some(share?.mean * 100.0)).collect(),
-            halves: shares().map(|share| Some(share?.half()? * 100.0)).collect(),
+            intervals: shares().map(|share| Some(share?.times(100.0))).collect(),
         }
     };
     let rows: Vec<Row> = links.iter().map(of).collect();
@@ -205,7 +205,7 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
             more: format!("{} → {}, {size}", flow.src, flow.dst),
             look: None,
             values: ticks.chain(results.aggregate.iter().map(own)).collect(),
-            halves: Vec::new(),
+            intervals: Vec::new(),
         }
     };
     let mut rows: Vec<Row> = first.per_flow.iter().enumerate().map(row).collect();
@@ -267,7 +267,7 @@ fn delay(
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let mut push = |label: String, more: String, look: Look, values: Vec<Option<f64>>| {
             if values.iter().any(Option::is_some) {
-                rows.push(Row { label, more, look: Some(look), values, halves: Vec::new() });
+                rows.push(Row { label, more, look: Some(look), values, intervals: Vec::new() });
             }
         };
         if !mixed || aggregate.means.by_class.is_empty() {
@@ -388,7 +388,7 @@ impl Chart {
         for (place, series) in self.series.iter().enumerate() {
             let (Some(percent), Some(look)) = (row.values[place], &series.look) else { continue };
             let (colour, title) = (html(&look.colour), html(&series.label));
-            let text = figure(percent, row.halves.get(place).copied().flatten());
+            let text = intervals(&row.intervals[place..=place], 1.0, false).concat();
             // Writing to a string cannot fail.
             let _ = write!(
                 bars,
@@ -514,7 +514,7 @@ mod tests {
             more: String::new(),
             look: None,
             values: vec![None, Some(value)],
-            halves: Vec::new(),
+            intervals: Vec::new(),
         };
         let axis = Axis::of(&[row(0.0213), row(0.004)]).unwrap();
         assert_eq!((axis.prefix, axis.scale, axis.log), ("m", 1e-3, false));

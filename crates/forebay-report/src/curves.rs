@@ -10,11 +10,15 @@ const STEPS: usize = 500;
 /// A plot with a line per protocol that is not over time.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    pub id: &'static str,
-    pub title: &'static str,
+    pub id: String,
+    pub title: String,
     pub about: String,
     /// Unit of x: "s", or empty for a ratio.
     pub x: &'static str,
+    /// What shares are of: "flows" or "packets".
+    pub of: &'static str,
+    /// True if the share holds from point to point, else straight lines join them.
+    pub stepped: bool,
     /// Number of the protocol, and points.
     pub lines: Vec<(usize, Vec<(f64, f64)>)>,
 }
@@ -33,8 +37,8 @@ pub(super) fn curves(results: &Results) -> Vec<Curve> {
 
 fn curve(
     results: &Results,
-    id: &'static str,
-    title: &'static str,
+    id: &str,
+    title: &str,
     x: &'static str,
     values: impl Fn(&Run) -> Vec<f64>,
 ) -> Option<Curve> {
@@ -53,7 +57,8 @@ fn curve(
     let about = format!(
         "Share of the completed flows of all seeds that took at most so long.{downsampled}"
     );
-    (!lines.is_empty()).then_some(Curve { id, title, about, x, lines })
+    let (id, title) = (id.to_string(), title.to_string());
+    (!lines.is_empty()).then_some(Curve { id, title, about, x, of: "flows", stepped: true, lines })
 }
 
 /// The empirical distribution of values in ascending order: at each value the share of values up to

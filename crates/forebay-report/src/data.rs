@@ -104,10 +104,12 @@ struct Samples {
 
 #[derive(Serialize)]
 struct CurveData {
-    id: &'static str,
-    title: &'static str,
+    id: String,
+    title: String,
     about: String,
     x: &'static str,
+    of: &'static str,
+    stepped: bool,
     lines: Vec<CurveLine>,
 }
 
@@ -217,10 +219,12 @@ fn curve(curve: &Curve) -> CurveData {
         CurveLine { protocol: line.0, x, y }
     };
     CurveData {
-        id: curve.id,
-        title: curve.title,
+        id: curve.id.clone(),
+        title: curve.title.clone(),
         about: curve.about.clone(),
         x: curve.x,
+        of: curve.of,
+        stepped: curve.stepped,
         lines: curve.lines.iter().map(line).collect(),
     }
 }

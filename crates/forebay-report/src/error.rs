@@ -58,6 +58,14 @@ pub enum ReportError {
         /// The file.
         path: PathBuf,
     },
+    /// Differences are wanted from a protocol that the results do not have.
+    #[error("there is no protocol `{name}` in these results\nhint: one of: {}", known.join(", "))]
+    Baseline {
+        /// What was asked for.
+        name: String,
+        /// The protocols that there are; of several folders with the name of each.
+        known: Vec<String>,
+    },
     /// A Parquet file cannot be read.
     #[error("cannot read `{}`: {why}", path.display())]
     Parquet {

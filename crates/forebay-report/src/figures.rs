@@ -1,5 +1,7 @@
 //! Numbers as a person reads them.
 
+use forebay_metrics::statistics::Interval;
+
 /// An SI prefix and what it stands for; the one in which `value` is at least 1.
 pub(super) fn prefix(value: f64) -> (&'static str, f64) {
     let value = value.abs();
@@ -26,6 +28,26 @@ pub(super) fn figure(mean: f64, half: Option<f64>) -> String {
         }
         _ => four_digits(mean),
     }
+}
+
+/// Means with their intervals, over `scale`: "mean ± half" if all intervals are nearly symmetric,
+/// else "mean [low, high]". Differences have a sign.
+pub(super) fn intervals(values: &[Option<Interval>], scale: f64, signed: bool) -> Vec<String> {
+    let wide = |of: &Interval| of.half().is_some_and(|half| half > 0.0);
+    let mut all = values.iter().flatten().filter(|of| wide(of));
+    let symmetric = all.all(|of| of.symmetric_half().is_some());
+    let text = |of: &Interval| {
+        let sign = if signed && of.mean > 0.0 { "+" } else { "" };
+        let of = of.times(1.0 / scale);
+        match of.ci95.filter(|_| !symmetric && wide(&of)) {
+            None => format!("{sign}{}", figure(of.mean, of.half())),
+            Some([low, high]) => {
+                let digits = |value: f64| format!("{value:.*}", decimals(value, 3));
+                format!("{sign}{} [{}, {}]", digits(of.mean), digits(low), digits(high))
+            }
+        }
+    };
+    values.iter().map(|value| value.as_ref().map_or("–".to_string(), text)).collect()
 }
 
 /// Four digits, or as many as the whole part has.
@@ -61,6 +83,16 @@ mod tests {
             (four_digits(12.3456), four_digits(0.0), four_digits(87_654.3)),
             ("12.35".into(), "0".into(), "87654".into())
         );
+    }
+
+    #[test]
+    fn intervals_show_their_ends_where_they_reach_further_up() {
+        let of = |mean, low, high| Some(Interval { mean, ci95: Some([low, high]), n: 5 });
+        let alike = [of(0.02, 0.019, 0.021), None, of(0.01, 0.01, 0.01)];
+        assert_eq!(intervals(&alike, 1e-3, false), ["20.0 ± 1.0", "–", "10"]);
+        assert_eq!(intervals(&alike[..1], 1e-3, true), ["+20.0 ± 1.0"]);
+        let wide = [of(0.089, 0.012, 0.664), of(0.02, 0.019, 0.021)];
+        assert_eq!(intervals(&wide, 1e-3, false), ["89.0 [12.0, 664]", "20.0 [19.0, 21.0]"]);
     }
 
     #[test]

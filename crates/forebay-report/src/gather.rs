@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub(super) enum Entity {
     /// A path of a flow; both count from 1.
     Flow(u32, u32),
+    /// The flows of the class of this name.
+    Class(String),
     /// The port that feeds the directed link of this name.
     Port(String),
     /// A flow at such a port.
@@ -17,13 +19,16 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// Read `flow/N`, `flow/N/P`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold
+    /// Read `flow/N`, `flow/N/P`, `class/NAME`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold
     /// anything.
     fn parse(name: &[u8]) -> Option<Entity> {
         let name = std::str::from_utf8(name).ok()?;
         if let Some(flow) = name.strip_prefix("flow/") {
             let (flow, path) = flow.split_once('/').unwrap_or((flow, "1"));
             return Some(Entity::Flow(flow.parse().ok()?, path.parse().ok()?));
+        }
+        if let Some(class) = name.strip_prefix("class/") {
+            return Some(Entity::Class(class.to_string()));
         }
         let port = name.strip_prefix("port/")?;
         let at_port = port.rsplit_once("/flow/");
@@ -36,7 +41,7 @@ impl Entity {
     fn flow(&self) -> Option<u32> {
         match self {
             Entity::Flow(flow, _) | Entity::PortFlow(_, flow) => Some(*flow),
-            Entity::Port(_) => None,
+            Entity::Class(_) | Entity::Port(_) => None,
         }
     }
 }
@@ -269,6 +274,7 @@ mod tests {
         let parse = |name: &str| Entity::parse(name.as_bytes());
         assert_eq!(parse("flow/3"), Some(Entity::Flow(3, 1)));
         assert_eq!(parse("flow/3/2"), Some(Entity::Flow(3, 2)));
+        assert_eq!(parse("class/web-1"), Some(Entity::Class("web-1".into())));
         assert_eq!(parse("port/a-b"), Some(Entity::Port("a-b".into())));
         assert_eq!(
             parse("port/x/flow/y-b/flow/12"),

@@ -15,6 +15,7 @@ mod charts;
 mod compare;
 mod curves;
 mod data;
+mod delays;
 mod downsample;
 mod error;
 mod escape;
@@ -23,6 +24,7 @@ mod figures;
 mod gather;
 mod look;
 mod page;
+mod paired;
 mod panels;
 mod parquet_rows;
 mod published;
@@ -35,8 +37,9 @@ mod tables;
 
 pub use error::ReportError;
 pub use forebay_metrics::{
-    ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
-    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
+    ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
+    OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
+    difference_rows, labels, rows,
 };
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
@@ -83,7 +86,13 @@ const WINDOW_NS: i64 = 100_000_000;
 /// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a
 /// folder of results.
 pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
-    let text = report(vec![Folder::read(folder)?])?;
+    write_report_against(folder, None)
+}
+
+/// The same, with differences from the protocol `baseline`; without one from that of the run.
+/// [`ReportError::Baseline`] if the results do not have it.
+pub fn write_report_against(folder: &Path, baseline: Option<&str>) -> Result<PathBuf, ReportError> {
+    let text = report(vec![Folder::read(folder)?], baseline)?;
     let path = folder.join(REPORT_NAME);
     put(&path, text)?;
     Ok(path)
@@ -94,12 +103,23 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
 /// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
 /// if `path` is inside one of them, or if something else is there.
 pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
+    write_comparison_against(folders, path, None)
+}
+
+/// The same, with differences from the protocol `baseline`, of the first folder that has it;
+/// without one those of each protocol from the same protocol in the first folder.
+/// [`ReportError::Baseline`] if no folder has it.
+pub fn write_comparison_against(
+    folders: &[PathBuf],
+    path: &Path,
+    baseline: Option<&str>,
+) -> Result<(), ReportError> {
     if folders.is_empty() {
         return Err(ReportError::NoFolder);
     }
     compare::check(folders, path)?;
     let read: Result<Vec<Folder>, ReportError> = folders.iter().map(|f| Folder::read(f)).collect();
-    put(path, report(read?)?)
+    put(path, report(read?, baseline)?)
 }
 
 fn put(path: &Path, text: String) -> Result<(), ReportError> {
@@ -119,7 +139,7 @@ impl Folder {
     }
 }
 
-fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
+fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, ReportError> {
     let heading = match folders.as_mut_slice() {
         [one] => page::heading(&one.results),
         several => compare::label(several)?,
@@ -135,6 +155,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     }
     let shown = folders.iter().flat_map(|folder| &folder.results.aggregate);
     let looks = look::Looks::new(shown.map(|a| a.name.as_str()));
+    let mut delays = delays::Distributions::default();
     for (number, Folder { path, results }) in folders.iter().enumerate() {
         let choice = Choice::of(results, many);
         let before = protocols.len();
@@ -145,13 +166,16 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
         for note in choice.notes(results) {
             left_out.push(compare::noted(heading.labels.get(number), note));
         }
+        delays.read(&path.join("delays.parquet"), results, before)?;
         let mut read = choice.read(&path.join("series.parquet"), results)?;
         read.iter_mut().for_each(|run| run.protocol += before);
         runs.extend(read);
     }
     look::tell_apart(&mut protocols);
     let results = compare::together(folders, &heading);
-    let curves = curves::curves(&results);
+    let mut curves = curves::curves(&results);
+    curves.extend(delays.curves());
+    let paired = paired::section(&results, &protocols, baseline)?;
     let charts = charts::charts(&results, &protocols);
     let scatters = scatter::scatters(&results, &protocols);
     let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
@@ -159,7 +183,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     left_out.extend(downsampled);
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
-    let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters };
+    let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters, paired };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 

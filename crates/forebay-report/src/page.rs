@@ -35,6 +35,8 @@ pub(super) struct Plots {
     pub charts: Vec<Chart>,
     /// Throughput over delay.
     pub scatters: Vec<Scatter>,
+    /// Differences from a baseline, as HTML.
+    pub paired: String,
 }
 
 /// What the page is called, and what it says of where its numbers come from.
@@ -76,6 +78,7 @@ pub(super) fn page(
     };
     let expected = expectations::section(results, protocols);
     let scatter = scatter::section(&plots.scatters);
+    let paired = &plots.paired;
     let left_out = list(&plots.notes);
     let without = match plots.drawn {
         true => "",
@@ -95,7 +98,7 @@ pub(super) fn page(
          <header><h1>{title}</h1>{header}</header>\n<main>\n\
          <div class=top><section id=results>{table}{notes}</section>\
          <div class=side><div id=curves></div>{beside}</div></div>\n\
-         {expected}{scatter}\n<div class=pair>{below}</div>\n\
+         {paired}{expected}{scatter}\n<div class=pair>{below}</div>\n\
          <div id=toolbar hidden></div>\n<div id=plots>{without}</div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"
@@ -111,7 +114,7 @@ fn header(results: &Results) -> String {
     let seeds = results.aggregate.iter().map(|a| &a.seeds).max_by_key(|seeds| seeds.len());
     let seeds = seeds.map_or(String::new(), |seeds| ranges(seeds));
     let many = results.aggregate.iter().any(|a| a.seeds.len() > 1);
-    let mean = if many { "; means ± 95 % confidence intervals" } else { "" };
+    let mean = if many { "; means with 95 % confidence intervals" } else { "" };
     let word = if many { "seeds" } else { "seed" };
     let version = html(&results.forebay);
     let argument = if seeds.contains(',') || seeds.contains("..") {

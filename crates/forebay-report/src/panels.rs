@@ -1,5 +1,6 @@
 //! The plots over time of one run: which lines stand together, and what a reader must know of them.
 
+use super::delays::{mean, median, p95};
 use super::downsample::Trace;
 use super::gather::{Entity, Key, Lines, Metric};
 use super::published::published;
@@ -93,7 +94,7 @@ pub(super) struct Panel {
 }
 
 /// A group of plots: id, heading, and what they show.
-pub(super) const GROUPS: [(&str, &str, &str); 9] = [
+pub(super) const GROUPS: [(&str, &str, &str); 10] = [
     (
         "throughput",
         "Throughput on the wire",
@@ -106,6 +107,13 @@ pub(super) const GROUPS: [(&str, &str, &str); 9] = [
         "Goodput",
         "What receivers could read: payload in order. When a hole is filled, what had arrived \
          beyond it counts at once, so that this may exceed the capacity for a moment.",
+    ),
+    (
+        "delay",
+        "One-way delay",
+        "Of the data packets that arrived since the sample before, from the transport of the sender \
+         to that of the receiver: waiting at the sender's interface, queues and caches included; \
+         retransmissions count with their own time, lost packets do not. Percentiles within 3 %.",
     ),
     ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
     (
@@ -143,7 +151,7 @@ pub(super) struct Plot {
     /// What the vertical axis shows.
     quantity: &'static str,
     /// Of what; a rate is followed by the length of its windows.
-    title: &'static str,
+    pub title: &'static str,
     unit: &'static str,
     draw: Draw,
 }
@@ -215,6 +223,9 @@ const PLOTS: &[Plot] = &[
         "bit/s",
         Draw::FlowRates(Series::Delivered),
     ),
+    plot(("delay", "delay-mean"), ("one-way delay", "mean"), "s", Draw::Own(mean)),
+    plot(("delay", "delay-p50"), ("one-way delay", "median"), "s", Draw::Own(median)),
+    plot(("delay", "delay-p95"), ("one-way delay", "95th percentile"), "s", Draw::Own(p95)),
     plot(
         ("senders", "cwnd"),
         ("congestion window", "congestion window"),
@@ -287,7 +298,7 @@ pub(super) struct Sorter<'a> {
 
 impl Line {
     /// From milliseconds to seconds.
-    fn milliseconds(&mut self) {
+    pub fn milliseconds(&mut self) {
         self.trace = self.trace.scaled(1e-3);
         self.step = step_of("s", self.trace.highest());
     }

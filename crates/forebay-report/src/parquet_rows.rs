@@ -1,5 +1,6 @@
-//! Rows of `series.parquet`, in the order of the file.
+//! Rows of `series.parquet` and `delays.parquet`, in the order of the file.
 
+use super::delays::Bucket;
 use super::error::ReportError;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -35,6 +36,41 @@ pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), Re
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(&wrong)?;
         read_group(&*group, (columns, unit), &mut each).map_err(&wrong)?;
+    }
+    Ok(())
+}
+
+/// The columns of `delays.parquet` that a report needs.
+const BUCKET_COLUMNS: [&str; 5] = ["run_protocol", "class", "from_ms", "to_ms", "packets"];
+
+/// Tell `each` of every bucket of `delays.parquet`, with the names of its protocol and its class.
+pub(super) fn delay_buckets(
+    path: &Path,
+    mut each: impl FnMut(&[u8], &[u8], Bucket),
+) -> Result<(), ReportError> {
+    let file = File::open(path).map_err(ReportError::io("read", path))?;
+    let wrong = ReportError::parquet(path);
+    let reader = SerializedFileReader::new(file).map_err(&wrong)?;
+    let places: Option<Vec<usize>> =
+        BUCKET_COLUMNS.map(|name| place(&reader, name)).into_iter().collect();
+    let [protocol, class, from, to, packets] = places.as_deref().unwrap_or_default() else {
+        return Err(ReportError::NotResults {
+            path: path.to_path_buf(),
+            why: format!("does not have the columns {}", BUCKET_COLUMNS.join(", ")),
+        });
+    };
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group).map_err(&wrong)?;
+        let names = |place| column::<ByteArrayType>(&*group, place).map_err(&wrong);
+        let ends_ms = |place| column::<DoubleType>(&*group, place).map_err(&wrong);
+        let (protocols, classes) = (names(*protocol)?, names(*class)?);
+        let (from_ms, to_ms) = (ends_ms(*from)?, ends_ms(*to)?);
+        let packets = column::<Int64Type>(&*group, *packets).map_err(&wrong)?;
+        for i in 0..packets.len() {
+            let [from_s, to_s] = [from_ms[i], to_ms[i]].map(|ms| ms / 1e3);
+            let bucket = Bucket { from_s, to_s, packets: packets[i] as f64 };
+            each(protocols[i].data(), classes[i].data(), bucket);
+        }
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! What a folder of results says in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
-use forebay_metrics::Means;
+use forebay_metrics::{Means, Metrics, RunValues};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -15,6 +16,9 @@ pub(super) struct Results {
     pub scenario: String,
     pub runs: Vec<Run>,
     pub aggregate: Vec<Aggregate>,
+    /// What was compared with what, seed by seed.
+    #[serde(default)]
+    pub paired: Vec<PairedWith>,
     #[serde(default)]
     pub notes: Vec<String>,
     #[serde(default)]
@@ -22,6 +26,12 @@ pub(super) struct Results {
     /// Of `scenario.toml`.
     #[serde(skip)]
     pub description: String,
+}
+
+/// Of an entry of `paired`.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct PairedWith {
+    pub baseline: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -36,9 +46,10 @@ pub(super) struct Run {
     pub per_flow: Vec<Flow>,
     #[serde(default)]
     pub reference: Reference,
-    /// Of all flows together.
     #[serde(default)]
-    pub metrics: Delays,
+    pub metrics: Metrics,
+    #[serde(default)]
+    pub drops: BTreeMap<String, u64>,
 }
 
 /// What flows got and how long it took, of one or of all together; absent in results of older
@@ -113,6 +124,10 @@ pub(super) struct Reference {
     /// In the order of `per_flow` of the run.
     #[serde(default)]
     pub per_flow_fct_s: Option<Vec<Option<f64>>>,
+    #[serde(default)]
+    pub afct_s: Option<f64>,
+    #[serde(default)]
+    pub afct_ratio: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -157,6 +172,22 @@ impl Run {
     /// Simulated time, in whole nanoseconds, at least one.
     pub fn span_ns(&self) -> i64 {
         ((self.ended_s * 1e9).round() as i64).max(1)
+    }
+    /// What all flows together got, and how long it took.
+    pub fn delays(&self) -> Delays {
+        let of = &self.metrics.of_flows;
+        Delays {
+            goodput_bps: of.goodput_bps,
+            one_way_delay_mean_ms: of.one_way_delay_mean_ms,
+            one_way_delay_p95_ms: of.one_way_delay_p95_ms,
+        }
+    }
+    /// Its numbers, by name.
+    pub fn values(&self) -> RunValues<String> {
+        let Reference { afct_s, afct_ratio, .. } = self.reference;
+        let named = [("afct_s", afct_s), ("afct_ratio", afct_ratio)];
+        let reference = named.map(|(name, value)| (name.to_string(), value));
+        RunValues::of_run(&self.metrics, self.drops.clone(), reference)
     }
     /// Flow and its time in the reference, of flows that have both times.
     pub fn against_reference(&self) -> impl Iterator<Item = (&Flow, f64, f64)> {

@@ -135,7 +135,7 @@ fn by_class<'a>(
     for run in runs {
         // Runs of many flows have no delays of each.
         if run.per_flow.iter().all(|flow| delay(&flow.delays).is_none()) {
-            push("", &run.metrics, (None, run.seed));
+            push("", &run.delays(), (None, run.seed));
         }
         for flow in &run.per_flow {
             push(&flow.class, &flow.delays, (Some(flow.id), run.seed));

@@ -66,6 +66,10 @@ series! {
     Sent "sent_bytes" "B" RateOfPorts "Of a flow: bytes sent once. Of an interface: bytes sent.";
     Received "received_bytes" "B" Both "Of a flow: bytes in order at the receiver.";
     Arrived "arrived_bytes" "B" Rate "Of a flow: those, and bytes that arrived beyond a hole.";
+    OneWayMean "one_way_delay_mean_ms" "ms" Values
+        "Of a class: mean one-way delay of data packets that arrived since the sample before.";
+    OneWayP50 "one_way_delay_p50_ms" "ms" Values "Of a class: the median of those delays.";
+    OneWayP95 "one_way_delay_p95_ms" "ms" Values "Of a class: the 95th percentile of those delays.";
     Queue "queue_bytes" "B" Values "Of a port: what waits there.";
     RcpRate "rcp_rate_bps" "bit/s" Values "Of a port: the rate that RCP stamps.";
     KickAssRate "kickass_rate_bps" "bit/s" Values "Of a port: the rate that Kick-Ass says.";

@@ -3,7 +3,7 @@
 use super::charts::marker;
 use super::data::Protocol;
 use super::escape::html;
-use super::figures::{figure, prefix, second_prefix};
+use super::figures::{intervals, prefix, second_prefix};
 use super::results::Results;
 use forebay_metrics::statistics::Interval;
 use forebay_metrics::{Shown, Unit, labels};
@@ -14,13 +14,8 @@ const MAX_COLUMNS: usize = 12;
 /// A column per protocol, a row per metric that any protocol has.
 pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let mut rows = Vec::new();
-    let shown = Shown {
-        flows: results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0),
-        delivered_is_known: results.aggregate.iter().all(|a| a.completed == a.flows),
-        one_link: false,
-    };
     let means: Vec<_> = results.aggregate.iter().map(|of| &of.means).collect();
-    for of in forebay_metrics::rows(&means, shown) {
+    for of in forebay_metrics::rows(&means, shown(results)) {
         row(&mut rows, &html(&of.label), of.unit, &of.values);
     }
     // Flows that did not start are said apart.
@@ -64,10 +59,24 @@ fn turned(heads: &[String], rows: &[Row]) -> String {
     table(&metrics, &rows)
 }
 
+/// What decides which rows are shown.
+pub(super) fn shown(results: &Results) -> Shown {
+    Shown {
+        flows: results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0),
+        delivered_is_known: results.aggregate.iter().all(|a| a.completed == a.flows),
+        one_link: false,
+    }
+}
+
 fn row(rows: &mut Vec<Row>, words: &str, unit: Unit, values: &[Option<Interval>]) {
-    let Some(highest) = values.iter().flatten().map(|e| e.mean).max_by(f64::total_cmp) else {
-        return;
-    };
+    let Some((name, scale)) = unit_of(unit, values) else { return };
+    push_row(rows, words, &name, intervals(values, scale, false).into_iter());
+}
+
+/// The unit in which the values of a row are shown, and what they are divided by; None without a
+/// value.
+pub(super) fn unit_of(unit: Unit, values: &[Option<Interval>]) -> Option<(String, f64)> {
+    let highest = values.iter().flatten().map(|e| e.mean.abs()).max_by(f64::total_cmp)?;
     let ((letter, scale), name) = match unit {
         Unit::Seconds => (second_prefix(highest), "s"),
         Unit::BitsPerSecond => (prefix(highest), "bit/s"),
@@ -75,11 +84,7 @@ fn row(rows: &mut Vec<Row>, words: &str, unit: Unit, values: &[Option<Interval>]
         Unit::Share => (("", 0.01), "%"),
         Unit::Plain | Unit::Count => (("", 1.0), ""),
     };
-    let cells = values.iter().map(|value| match value {
-        Some(e) => figure(e.mean / scale, e.half().map(|half| half / scale)),
-        None => "–".to_string(),
-    });
-    push_row(rows, words, &format!("{letter}{name}"), cells);
+    Some((format!("{letter}{name}"), scale))
 }
 
 fn push_row(rows: &mut Vec<Row>, words: &str, unit: &str, cells: impl Iterator<Item = String>) {

@@ -260,7 +260,7 @@ fn span(span: Span) -> String {
 
 /// One value with its unit, without trailing zeros.
 fn one(unit: Unit, value: f64) -> String {
-    let (name, cells) = row(unit, &[Some(Estimate { mean: value, half: None })]);
+    let (name, cells) = row(unit, &[Some(Estimate { mean: value, ci95: None })]);
     let digits = trimmed(&cells[0]);
     format!("{digits} {name}")
 }

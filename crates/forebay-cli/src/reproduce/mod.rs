@@ -146,9 +146,9 @@ fn unit_of(of: &ComparedRow) -> (Unit, f64) {
 /// The cells of a row, in one unit and with the same digits.
 fn cells(of: &ComparedRow) -> Cells {
     let (unit, scale) = unit_of(of);
-    let exact = |mean: f64| Some(Estimate { mean: mean * scale, half: None });
-    let half = of.ci95.map(|[low, high]| (high - low) / 2.0 * scale);
-    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, half });
+    let exact = |mean: f64| Some(Estimate { mean: mean * scale, ci95: None });
+    let ci95 = of.ci95.map(|ends| ends.map(|end| end * scale));
+    let measured = of.measured.map(|mean| Estimate { mean: mean * scale, ci95 });
     let [least, most] = of.published_range.map_or([None; 2], |ends| ends.map(exact));
     let (name, texts) = row(unit, &[of.published.and_then(exact), measured, least, most]);
     let [published, ours, least, most] = &texts[..] else { unreachable!("a text per value") };

@@ -1,6 +1,7 @@
 //! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of
 //! it.
 
+mod differences;
 mod junit;
 mod published;
 mod report;
@@ -126,7 +127,18 @@ fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failur
     if !args.protocol.is_empty() {
         scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;
     }
+    args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &scenario.protocols))?;
     Ok(scenario)
+}
+
+/// Errors if no such protocol is compared.
+fn check_baseline(name: &str, compared: &[&'static str]) -> Result<(), Failure> {
+    if compared.contains(&name) {
+        return Ok(());
+    }
+    let compared = compared.join(", ");
+    let what = format!("`{name}` is not among the protocols of this run");
+    Err(at("--baseline", format!("{what}\nhint: one of: {compared}")))
 }
 
 /// The protocols of `--protocol`, out of those that the scenario can run.
@@ -221,7 +233,7 @@ fn conclude(
     if matches!(&error, Some((_, RunError::Events(cause))) if gone(cause)) {
         return Err(Failure::Unread);
     }
-    let summary = Summary::new(&args.scenario, scenario, done);
+    let summary = Summary::against(&args.scenario, scenario, done, args.baseline.as_deref());
     let kept = match store {
         // A failed run leaves no folder: half of a comparison is easily taken for all of it.
         Some(store) if error.is_none() && !summary.runs.is_empty() => {
@@ -237,6 +249,9 @@ fn conclude(
     } else if !summary.runs.is_empty() {
         let published = published::of(&args.scenario, &args.set, &scenario.protocols);
         let mut text = report::text(scenario, &summary, &published, paint);
+        if args.baseline.is_some() {
+            text.push_str(&differences::text(scenario, &summary, paint));
+        }
         if let Some(folder) = &kept {
             let page = folder.join(REPORT_NAME);
             text.push_str(&format!("\nResults: {}\n", page.display()));

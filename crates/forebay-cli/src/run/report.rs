@@ -23,7 +23,7 @@ pub fn text(
     let mut text = paint.bold(wrap(&head, 0).trim_end()) + "\n";
     let seeds = summary.aggregate.iter().map(|a| a.seeds.len()).max().unwrap_or(0);
     if seeds > 1 {
-        let _ = writeln!(text, "mean ± 95 % confidence interval over {seeds} seeds");
+        let _ = writeln!(text, "mean and 95 % confidence interval over {seeds} seeds");
     }
     let table = results(scenario, &summary.aggregate, published);
     let _ = write!(text, "\n{}", table.render(paint));
@@ -50,16 +50,12 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
     let mut table = Table::new(columns);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
-    // What flows that stop deliver is not known before.
-    let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
-        && aggregates.iter().all(|a| a.completed == a.flows);
-    let shown = Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true };
     let means: Vec<_> = aggregates.iter().map(|of| &of.means).collect();
-    for of in rows(&means, shown) {
+    for of in rows(&means, shown(scenario, aggregates)) {
         let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
-            Some(Estimate { mean: value * of.scale, half: None })
+            Some(Estimate { mean: value * of.scale, ci95: None })
         });
         let (unit, cells) = row(of.unit, &ours.chain(theirs).collect::<Vec<_>>());
         let comma = if unit.is_empty() { "" } else { ", " };
@@ -73,6 +69,14 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         table.push(labels::COMPLETED, completed.chain(nothing).collect());
     }
     table
+}
+
+/// What decides which rows are shown.
+pub fn shown(scenario: &Scenario, aggregates: &[Aggregate]) -> Shown {
+    // What flows that stop deliver is not known before.
+    let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
+        && aggregates.iter().all(|a| a.completed == a.flows);
+    Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true }
 }
 
 /// A line for each expectation under each protocol.

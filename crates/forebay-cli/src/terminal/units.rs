@@ -7,40 +7,79 @@ pub use forebay_lab::report::Unit;
 
 use forebay_lab::scenario::statistics::Interval;
 
-/// A value, and half the width of its confidence interval if there is one.
+/// A value, and its confidence interval if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub mean: f64,
-    pub half: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
 }
 
 impl From<Interval> for Estimate {
     fn from(of: Interval) -> Estimate {
-        Estimate { mean: of.mean, half: of.half() }
+        Estimate { mean: of.mean, ci95: of.ci95 }
     }
 }
 
-/// The unit's name and each value in it; None is a value that is not there.
+impl Estimate {
+    /// Its interval, if that has a width: where all runs are alike it says less than none.
+    fn wide(&self) -> Option<Interval> {
+        let Estimate { mean, ci95 } = *self;
+        Some(Interval { mean, ci95, n: 0 }).filter(|of| of.half().is_some_and(|half| half > 0.0))
+    }
+    /// The shorter of the two parts of its interval.
+    fn part(&self) -> Option<f64> {
+        let [low, high] = self.wide()?.ci95?;
+        Some((self.mean - low).min(high - self.mean))
+    }
+}
+
+/// The unit's name and each value in it; None is a value that is not there. Intervals are
+/// "mean ± half" if all are nearly symmetric, else "mean [low, high]".
 pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
-    let largest = values.iter().flatten().fold(0.0f64, |m, e| m.max(e.mean.abs()));
-    let nonzero = values.iter().flatten().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
+    signed_row(unit, values, false)
+}
+
+/// The same of differences: those above 0 have a sign as well.
+pub fn differences(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
+    signed_row(unit, values, true)
+}
+
+fn signed_row(
+    unit: Unit,
+    values: &[Option<Estimate>],
+    signed: bool,
+) -> (&'static str, Vec<String>) {
+    let all = || values.iter().flatten();
+    let largest = all().fold(0.0f64, |m, e| m.max(e.mean.abs()));
+    let nonzero = all().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
     let smallest = nonzero.fold(largest, f64::min);
     let (name, scale) = scale(unit, largest, smallest);
-    let halves = || values.iter().flatten().filter_map(|e| e.half).filter(|&h| h > 0.0);
-    let whole = unit == Unit::Count
-        && halves().next().is_none()
-        && values.iter().flatten().all(|e| e.mean.fract() == 0.0);
+    let parts = || all().filter_map(Estimate::part).filter(|&part| part > 0.0);
+    let whole =
+        unit == Unit::Count && parts().next().is_none() && all().all(|e| e.mean.fract() == 0.0);
     let decimals = if whole {
         0
     } else {
-        decimals(unit, [largest, smallest].map(|v| v * scale), halves().map(|h| h * scale))
+        decimals(unit, [largest, smallest].map(|v| v * scale), parts().map(|h| h * scale))
     };
-    let cell = |value: &Option<Estimate>| match value {
-        None => "-".to_string(),
-        // All runs alike: an interval of no width says less than none.
-        Some(Estimate { mean, half: None | Some(0.0) }) => format!("{:.decimals$}", mean * scale),
-        Some(Estimate { mean, half: Some(half) }) => {
-            format!("{:.decimals$} ± {:.decimals$}", mean * scale, half * scale)
+    let symmetric = all().filter_map(Estimate::wide).all(|of| of.symmetric_half().is_some());
+    let number = |value: f64| match signed {
+        true if value > 0.0 => format!("+{:.decimals$}", value * scale),
+        _ => format!("{:.decimals$}", value * scale),
+    };
+    let cell = |value: &Option<Estimate>| {
+        let Some(value) = value else { return "-".to_string() };
+        let mean = number(value.mean);
+        match value.wide() {
+            None => mean,
+            Some(of) if symmetric => {
+                let half = of.half().unwrap_or_default() * scale;
+                format!("{mean} ± {half:.decimals$}")
+            }
+            Some(of) => {
+                let [low, high] = of.ci95.unwrap_or_default().map(number);
+                format!("{mean} [{low}, {high}]")
+            }
         }
     };
     (name, values.iter().map(cell).collect())
@@ -124,7 +163,9 @@ mod tests {
     use super::*;
 
     fn cells(unit: Unit, values: &[(f64, Option<f64>)]) -> (&'static str, Vec<String>) {
-        let values = values.iter().map(|&(mean, half)| Some(Estimate { mean, half }));
+        let values = values.iter().map(|&(mean, half)| {
+            Some(Estimate { mean, ci95: half.map(|half| [mean - half, mean + half]) })
+        });
         row(unit, &values.collect::<Vec<_>>())
     }
 
@@ -159,6 +200,18 @@ mod tests {
         assert_eq!(cells(Unit::Count, &[(312.25, Some(8.5))]), ("", texts(&["312.2 ± 8.5"])));
         assert_eq!(cells(Unit::Seconds, &[(0.0, None)]), ("ms", texts(&["0"])));
         assert_eq!(row(Unit::Plain, &[None]), ("", texts(&["-"])));
+    }
+
+    #[test]
+    fn an_interval_that_reaches_further_up_shows_its_ends() {
+        let of = |mean, ends| Some(Estimate { mean, ci95: Some(ends) });
+        // 89 ms and 179 ms on the scale of the logarithm, beside one that is narrow.
+        let wide = [of(0.089, [0.012, 0.664]), of(0.08, [0.079, 0.081]), of(0.07, [0.07, 0.07])];
+        let (unit, cells) = row(Unit::Seconds, &wide);
+        assert_eq!(unit, "ms");
+        assert_eq!(cells, ["89.0 [12.0, 664.0]", "80.0 [79.0, 81.0]", "70.0"]);
+        let (_, cells) = differences(Unit::Seconds, &[of(0.5, [0.4, 0.6]), of(-0.5, [-1.0, 0.0])]);
+        assert_eq!(cells, ["+500 ± 100", "-500 ± 500"]);
     }
 
     #[test]

@@ -22,6 +22,46 @@ pub(crate) fn split_transports(spec: &mut NetSpec) {
     }
 }
 
+/// The one-way delays of the classes of flows, from sample to sample.
+pub(crate) struct DelaySamples {
+    classes: BTreeMap<String, Sampled>,
+}
+
+/// Of one class.
+#[derive(Default)]
+struct Sampled {
+    transports: Vec<usize>,
+    /// Counted up to the latest sample.
+    before: Histogram,
+}
+
+impl DelaySamples {
+    pub fn new(spec: &NetSpec) -> DelaySamples {
+        let mut classes: BTreeMap<String, Sampled> = BTreeMap::new();
+        for (number, transport) in spec.transports.iter().enumerate() {
+            if spec.flows.iter().any(|flow| flow.transport == number) {
+                let class = classes.entry(transport.class.clone()).or_default();
+                class.transports.push(number);
+            }
+        }
+        DelaySamples { classes }
+    }
+
+    /// Tell `each` of the delays of each class of which a packet arrived since the call before.
+    pub fn sample(&mut self, simulation: &Simulation, mut each: impl FnMut(&str, &Histogram)) {
+        for (name, class) in &mut self.classes {
+            let mut all = Histogram::default();
+            for &transport in &class.transports {
+                all.add(&simulation.one_way(transport));
+            }
+            if all.count() > class.before.count() {
+                each(name, &all.since(&class.before));
+                class.before = all;
+            }
+        }
+    }
+}
+
 /// One-way delays, and round-trip times.
 #[derive(Clone, Default)]
 struct Counted {
@@ -70,6 +110,15 @@ impl DelayMark {
             by_class.insert(name.clone(), window.delays());
         }
         (all.delays(), by_class)
+    }
+
+    /// The one-way delays from `earlier` to this, by class; classes without a packet left out.
+    pub fn one_way_since(&self, earlier: &DelayMark) -> BTreeMap<String, Histogram> {
+        let of = |(name, counted): (&String, &Counted)| {
+            let one_way = counted.since(earlier.classes.get(name)).one_way;
+            (one_way.count() > 0).then(|| (name.clone(), one_way))
+        };
+        self.classes.iter().filter_map(of).collect()
     }
 
     /// The delays from `earlier` to this of the only flow of a transport; None if it has several.

@@ -4,7 +4,7 @@ use super::FlowResult;
 use super::bins::{BinCounter, Bins, Throughput};
 use super::capacity::Capacity;
 use super::delays::DelayMark;
-use forebay_base::{FlowId, LinkId, Span, Time};
+use forebay_base::{FlowId, Histogram, LinkId, Span, Time};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
 use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
 use forebay_scenario::FctClock;
@@ -217,6 +217,15 @@ pub(crate) fn metrics_of(
     debug_assert!(flows.is_empty() || first == Some(bounds.first_start));
     put_links(&mut metrics, simulation, spec, names, mark);
     metrics
+}
+
+/// The one-way delays that the metrics of a run count, by class.
+pub(crate) fn one_way_of(
+    simulation: &Simulation,
+    spec: &NetSpec,
+    mark: &Mark,
+) -> BTreeMap<String, Histogram> {
+    DelayMark::of(simulation, spec).one_way_since(&mark.delays)
 }
 
 /// When the first of these flows started. One that follows another starts when it opens.

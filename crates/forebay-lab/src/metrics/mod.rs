@@ -8,10 +8,10 @@ mod measure;
 
 pub(crate) use bins::{Bins, Life, arrived_bytes};
 pub(crate) use capacity::Capacity;
-pub(crate) use delays::split_transports;
+pub(crate) use delays::{DelaySamples, split_transports};
 pub use interfaces::InterfaceResult;
 pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
-pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of};
+pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of, one_way_of};
 
 use serde::Serialize;
 

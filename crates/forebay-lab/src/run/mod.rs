@@ -6,7 +6,7 @@ mod parallel;
 
 use crate::error::RunError;
 use crate::metrics::{
-    Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of, split_transports,
+    Bounds, Mark, clock_seconds, flows_of, interfaces_of, metrics_of, one_way_of, split_transports,
 };
 use crate::observe::{CaptureFilter, CaptureLimit, EventFilter, EventWriter, RunObserver};
 use crate::result::{Parallel, RunResult};
@@ -253,6 +253,7 @@ impl Measured<'_> {
             metrics,
             per_flow,
             interfaces: interfaces_of(simulation, self.names),
+            one_way: one_way_of(simulation, self.spec, self.mark),
             reference: Reference::default(),
         }
     }

@@ -5,6 +5,7 @@
 //! | `scenario.toml` | the scenario with all groups, files, presets and defaults written out |
 //! | `summary.json` | what `run --json` prints: see [`crate::Summary`] |
 //! | `flows.parquet` | one row per flow of each run: the keys of [`crate::FlowResult`] |
+//! | `delays.parquet` | the distribution of one-way delays of each class of each run |
 //! | `series.parquet` | one row per sample of each run: `t_ns, entity, metric, value, unit` |
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `channel-N.trace` | the delivery traces of files that links follow, for `scenario.toml` |
@@ -19,6 +20,7 @@
 //! `missing`.
 
 mod background;
+mod delays;
 mod flows;
 mod leftovers;
 mod place;
@@ -30,10 +32,10 @@ pub(crate) use series::SeriesWriter;
 use crate::error::StoreError;
 use crate::summary::Summary;
 use forebay_net::NetSpec;
-use forebay_report::{REPORT_NAME, write_report};
+use forebay_report::write_report;
 use forebay_scenario::traces::write_trace;
 use forebay_scenario::{LinkNames, Scenario, TraceFile};
-use place::{Existing, Place};
+use place::{Existing, OWN_FILES, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -114,6 +116,7 @@ impl Store {
             out.write_all(b"\n")
         })?;
         flows::write(self.place.file("flows.parquet"), &summary.runs)?;
+        delays::write(self.place.file("delays.parquet"), &summary.runs)?;
         let parts = summary.runs.iter().map(|run| series_part(&run.protocol, run.seed));
         let parts: Vec<PathBuf> = parts.map(|name| self.place.file(&name)).collect();
         let parts: Vec<PathBuf> = parts.into_iter().filter(|path| path.exists()).collect();
@@ -121,10 +124,8 @@ impl Store {
         write_report(self.place.folder())?;
         let captures = summary.runs.iter().map(|run| capture_name(&run.protocol, run.seed));
         let captures: Vec<String> = captures.collect();
-        let whole =
-            ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
         self.place.remove_others(|name| {
-            whole.contains(&name)
+            OWN_FILES.contains(&name)
                 || is_trace(name)
                 || captures.iter().any(|capture| capture == name)
         })?;

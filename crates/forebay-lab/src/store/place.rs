@@ -10,8 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Files that a folder of results may hold.
-const OWN_FILES: [&str; 5] =
-    ["scenario.toml", "summary.json", "flows.parquet", "series.parquet", REPORT_NAME];
+pub(super) const OWN_FILES: [&str; 6] = [
+    "scenario.toml",
+    "summary.json",
+    "flows.parquet",
+    "delays.parquet",
+    "series.parquet",
+    REPORT_NAME,
+];
 const CAPTURE_SUFFIX: &str = ".pcapng";
 
 /// What may happen to results that are at the place already.

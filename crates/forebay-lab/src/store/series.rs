@@ -9,6 +9,10 @@
 //!   not paced). Of the flow as a whole `sent_bytes`, sent at least once, `received_bytes`, in
 //!   order at the receiver, and `arrived_bytes`, those and what has arrived beyond a hole;
 //!   Of each path `cc.NAME`, whatever its controller publishes, in the unit that it gives;
+//! * `class/NAME`, the flows of a class, at each sample before which a data packet of theirs had
+//!   arrived: `one_way_delay_mean_ms`, `one_way_delay_p50_ms` and `one_way_delay_p95_ms` of the
+//!   packets that arrived since the sample before. They count what the metrics of these names
+//!   count; percentiles are exact within a bucket (3 %);
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
 //!   waits there: `queue_bytes`. From the first packet on what the scheme and the discipline of the
 //!   port publish, as RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row
@@ -29,8 +33,8 @@
 use super::background::BackgroundTable;
 use super::table::{Column, TableFile, count};
 use crate::error::StoreError;
-use crate::metrics::{Capacity, has_left_push, interface};
-use forebay_base::{Endpoint, FlowId, LinkId, Rate, Time};
+use crate::metrics::{Capacity, DelaySamples, has_left_push, interface};
+use forebay_base::{Endpoint, FlowId, LinkId, Rate, Span, Time};
 use forebay_cc::Observed;
 use forebay_net::NetSpec;
 use forebay_queue::Limit;
@@ -61,6 +65,7 @@ pub(crate) struct SeriesWriter {
     flows: Vec<Option<ByteArray>>,
     /// By its endpoints, where interfaces have rows for each flow.
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
+    delays: DelaySamples,
     names_of_series: Names,
     rows: Rows,
     /// What scheme and discipline of a port publish at a sample, kept for its memory.
@@ -221,6 +226,7 @@ impl SeriesWriter {
             names,
             flows: Vec::new(),
             flow_ids: BTreeMap::new(),
+            delays: DelaySamples::new(spec),
             names_of_series: Names::new(),
             rows: Rows::default(),
             published: Vec::new(),
@@ -236,10 +242,27 @@ impl SeriesWriter {
         for flow in (0..flows as u32).map(FlowId) {
             self.sample_flow(simulation, flow);
         }
+        self.sample_delays(simulation);
         for link in (0..self.ports.len() as u32).map(LinkId) {
             self.sample_port(simulation, link);
         }
         if self.rows.value.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    fn sample_delays(&mut self, simulation: &Simulation) {
+        let (now, rows) = (simulation.now(), &mut self.rows);
+        self.delays.sample(simulation, |class, delays| {
+            let entity = ByteArray::from(format!("class/{class}").as_str());
+            let values = [
+                (Series::OneWayMean, delays.mean()),
+                (Series::OneWayP50, delays.quantile(0.5)),
+                (Series::OneWayP95, delays.quantile(0.95)),
+            ];
+            for (series, delay) in values {
+                let ms = delay.unwrap_or(Span::ZERO).as_nanos() as f64 / 1e6;
+                rows.push(now, &entity, series, ms);
+            }
+        });
     }
 
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {

@@ -21,6 +21,7 @@ fn captured() -> (RunResult, Vec<String>, Vec<Record>) {
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();
     let expected = [
+        "delays.parquet",
         "flows.parquet",
         "packets.pcapng",
         "report.html",

@@ -63,8 +63,9 @@ fn time_ns(text: &str) -> u64 {
     s.parse::<u64>().unwrap() * 1_000_000_000 + ns.parse::<u64>().unwrap()
 }
 
-/// One-way delays of the data packets of a flow, in ms, from the lines of `--events`.
-fn from_event_lines(lines: &str, dst: &str) -> Vec<f64> {
+/// Of the data packets of a flow, when each arrived, in ns, and its one-way delay in ms, from the
+/// lines of `--events`.
+fn from_event_lines(lines: &str, dst: &str) -> Vec<(u64, f64)> {
     let mut sent: BTreeMap<String, VecDeque<u64>> = BTreeMap::new();
     let mut delays_ms = Vec::new();
     for line in lines.lines() {
@@ -78,7 +79,7 @@ fn from_event_lines(lines: &str, dst: &str) -> Vec<f64> {
             "sent" => sent.entry(packet.to_string()).or_default().push_back(at_ns),
             "arrived" if place.ends_with(&format!("->{dst}")) => {
                 let sent_ns = sent.get_mut(packet).unwrap().pop_front().unwrap();
-                delays_ms.push((at_ns - sent_ns) as f64 * 1e-6);
+                delays_ms.push((at_ns, (at_ns - sent_ns) as f64 * 1e-6));
             }
             _ => {}
         }
@@ -86,7 +87,8 @@ fn from_event_lines(lines: &str, dst: &str) -> Vec<f64> {
     delays_ms
 }
 
-fn by_event_lines(scenario: &Scenario, protocol: &str) -> (RunResult, Vec<Vec<f64>>) {
+/// A run, and the delays of each flow with the times of arrival.
+pub fn by_event_lines(scenario: &Scenario, protocol: &str) -> (RunResult, Vec<Vec<(u64, f64)>>) {
     let mut of_flows = Vec::new();
     let mut result = None;
     for (i, flow) in scenario.flows.iter().enumerate() {
@@ -103,7 +105,7 @@ fn by_event_lines(scenario: &Scenario, protocol: &str) -> (RunResult, Vec<Vec<f6
 
 fn assert_as_by_event_lines(scenario: &Scenario, protocol: &str) -> RunResult {
     let (result, of_flows) = by_event_lines(scenario, protocol);
-    let mut all: Vec<f64> = of_flows.concat();
+    let mut all: Vec<f64> = of_flows.concat().into_iter().map(|(_, ms)| ms).collect();
     all.sort_by(f64::total_cmp);
     let delays = result.metrics.of_flows;
     close(delays.one_way_delay_mean_ms, all.iter().sum::<f64>() / all.len() as f64, 1e-5);

@@ -4,6 +4,7 @@
 mod benchmark;
 mod captures;
 mod controllers;
+mod delay_series;
 mod delays;
 mod general;
 mod hops;

@@ -62,7 +62,7 @@ fn one_job_and_four_give_the_same_files_in_the_same_order() {
         [("newreno", 3), ("newreno", 1), ("newreno", 2), ("cubic", 3), ("cubic", 1), ("cubic", 2)];
     assert_eq!(order, expected);
     assert_eq!(summaries[0].aggregate, summaries[1].aggregate);
-    for name in ["scenario.toml", "flows.parquet", "series.parquet"] {
+    for name in ["scenario.toml", "flows.parquet", "delays.parquet", "series.parquet"] {
         let read = |folder: &Path| std::fs::read(folder.join(name)).unwrap();
         assert!(read(&one) == read(&four), "{name} differs");
     }

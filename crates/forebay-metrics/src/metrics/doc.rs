@@ -1,6 +1,7 @@
 //! What people read of a metric.
 
 use super::{ClassMetrics, Metrics};
+use crate::statistics::Range;
 use std::collections::BTreeMap;
 
 /// What a number counts. Whoever shows it chooses prefix and digits.
@@ -177,6 +178,15 @@ impl MetricDoc {
     pub fn of_class(&self, metrics: &Metrics, class: &str) -> Option<f64> {
         let ClassMetrics { of_flows, .. } = *metrics.by_class.get(class)?;
         if self.by_class { self.of(&Metrics { of_flows, ..Metrics::default() }) } else { None }
+    }
+
+    /// The values that it can have.
+    pub fn range(&self) -> Range {
+        match self.shown {
+            // What has no unit is an index of fairness.
+            Unit::Share | Unit::Plain => Range::Within(0.0, 1.0),
+            Unit::Seconds | Unit::BitsPerSecond | Unit::Bytes | Unit::Count => Range::NonNegative,
+        }
     }
 
     /// True if it can be compared with a value: it is one number, or one for each link.

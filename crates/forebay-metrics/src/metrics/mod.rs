@@ -8,8 +8,10 @@ mod doc;
 mod others;
 mod rows;
 mod table;
+mod values;
 
 pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
-pub use rows::{Means, Row, Shown, rows};
+pub use rows::{DifferenceRow, Row, Shown, difference_rows, rows};
 pub use table::{ClassMetrics, FlowMetrics, METRICS, Metrics};
+pub use values::{Means, Paired, RunValues, Runs};

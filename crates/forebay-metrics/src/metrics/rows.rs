@@ -4,34 +4,10 @@
 use super::doc::{Hidden, MetricDoc, Unit};
 use super::others::labels;
 use super::table::METRICS;
+use super::values::{Means, Paired};
 use crate::statistics::Interval;
-use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The means over the runs of one protocol, by name. Names are `&'static str` where runs are
-/// summed up, and `String` where results are read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Means<Name: Ord> {
-    /// Number of drops, by reason.
-    pub drops: BTreeMap<Name, Interval>,
-    /// Metrics that are one number; one that no run has is absent.
-    pub metrics: BTreeMap<Name, Interval>,
-    /// The metrics that classes of flows have, by class and name.
-    #[serde(default)]
-    pub by_class: BTreeMap<String, BTreeMap<Name, Interval>>,
-    /// Utilisation by directed link.
-    pub utilisation: BTreeMap<String, Interval>,
-    /// Of directed links that follow a trace, what they took by what their opportunities carried.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub trace_utilisation: BTreeMap<String, Interval>,
-    /// Packets marked with CE, by directed link; links with none left out.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ce_marks_by_link: BTreeMap<String, Interval>,
-    /// Numbers of the reference: afct_s, afct_ratio, jain_goodput, goodput_bps.
-    #[serde(default)]
-    pub reference: BTreeMap<Name, Interval>,
-}
+use std::collections::BTreeSet;
 
 /// What decides which rows say anything.
 #[derive(Clone, Copy, Debug)]
@@ -60,36 +36,143 @@ pub struct Row {
     pub values: Vec<Option<Interval>>,
 }
 
+/// A row of the differences between protocols and a baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DifferenceRow {
+    /// A value for each protocol.
+    pub row: Row,
+    /// For each protocol the difference with each seed of its pairs, in the unit of `row`.
+    pub seeds: Vec<Vec<Option<f64>>>,
+}
+
 /// The rows of protocols with these means.
 pub fn rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>], shown: Shown) -> Vec<Row> {
-    let mut rows = Vec::new();
+    let keys = keys(means, shown);
+    let row = |key: Key<'_>| {
+        let values = means.iter().map(|of| match key.place {
+            Place::Busiest(None) => of.utilisation.iter().reduce(busier).map(|(_, share)| *share),
+            _ => key.value(of),
+        });
+        key.row(values.collect())
+    };
+    let mut rows: Vec<Row> = keys.into_iter().map(row).collect();
+    rows.retain(|row| row.values.iter().any(Option::is_some));
+    rows
+}
+
+/// The rows of differences between protocols, in the order of [`rows`] of the protocols with these
+/// means. Those in which nothing differs are left out.
+pub fn difference_rows<Name: Ord + Borrow<str>>(
+    means: &[&Means<Name>],
+    paired: &[Paired<Name>],
+    shown: Shown,
+) -> Vec<DifferenceRow> {
+    // The busiest link of each would be another one on either side.
+    let keys = keys(means, Shown { one_link: true, ..shown });
+    let row = |key: Key<'_>| {
+        let row = key.row(paired.iter().map(|of| key.value(&of.means)).collect());
+        let seeds = |of: &Paired<Name>| {
+            of.runs.iter().map(|run| Some(key.value(run)? * row.scale)).collect()
+        };
+        let seeds = paired.iter().map(seeds).collect();
+        DifferenceRow { row, seeds }
+    };
+    let mut rows: Vec<DifferenceRow> = keys.into_iter().map(row).collect();
+    let differs = |of: &Interval| of.mean != 0.0 || of.ci95.is_some_and(|[low, high]| low < high);
+    rows.retain(|of| of.row.values.iter().flatten().any(differs));
+    rows
+}
+
+/// Where the values of a row are.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Metric(&'static str),
+    Reference(&'static str),
+    Class(&'a str, &'static str),
+    /// Utilisation of one link; of the busiest of each protocol where none is named.
+    Busiest(Option<&'a str>),
+    Trace(&'a str),
+    Marks(&'a str),
+    Drops(&'a str),
+}
+
+/// What a row is of.
+struct Key<'a> {
+    label: String,
+    unit: Unit,
+    /// What values are multiplied by.
+    scale: f64,
+    place: Place<'a>,
+}
+
+impl<'a> Key<'a> {
+    fn new(label: impl Into<String>, unit: Unit, place: Place<'a>) -> Key<'a> {
+        Key { label: label.into(), unit, scale: 1.0, place }
+    }
+
+    fn of(metric: &MetricDoc, label: String, place: Place<'a>) -> Key<'a> {
+        Key { label, unit: metric.shown, scale: metric.scale, place }
+    }
+
+    /// Its value; None of [`Place::Busiest`] without a name.
+    fn value<Name: Ord + Borrow<str>, Value: Copy>(
+        &self,
+        of: &Means<Name, Value>,
+    ) -> Option<Value> {
+        let found = match self.place {
+            Place::Metric(name) => of.metrics.get(name),
+            Place::Reference(name) => of.reference.get(name),
+            Place::Class(class, name) => of.by_class.get(class)?.get(name),
+            Place::Busiest(link) => of.utilisation.get(link?),
+            Place::Trace(link) => of.trace_utilisation.get(link),
+            Place::Marks(link) => of.ce_marks_by_link.get(link),
+            Place::Drops(reason) => of.drops.get(reason),
+        };
+        found.copied()
+    }
+
+    fn row(&self, values: Vec<Option<Interval>>) -> Row {
+        let name = if let Place::Metric(name) = self.place { name } else { "" };
+        let (label, unit, scale) = (self.label.clone(), self.unit, self.scale);
+        let values = values.into_iter().map(|value| Some(value?.times(scale))).collect();
+        Row { label, name, unit, scale, values }
+    }
+}
+
+/// What protocols with these means have rows of.
+fn keys<'a, Name: Ord + Borrow<str>>(means: &[&'a Means<Name>], shown: Shown) -> Vec<Key<'a>> {
+    let mut keys = Vec::new();
     let traced = means.iter().any(|of| !of.trace_utilisation.is_empty());
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
         let values: Vec<_> = means.iter().map(|of| of.metrics.get(metric.name).copied()).collect();
         if says_nothing(metric, &values, (shown, traced)) {
             continue;
         }
-        rows.push(Row::of(metric, metric.label.to_string(), values));
+        keys.push(Key::of(metric, metric.label.to_string(), Place::Metric(metric.name)));
         if metric.name == "afct_s" {
-            let of = |name: &str| means.iter().map(|of| of.reference.get(name).copied()).collect();
-            rows.push(Row::new(labels::REFERENCE_AFCT, Unit::Seconds, of("afct_s")));
-            rows.push(Row::new(labels::AFCT_RATIO, Unit::Plain, of("afct_ratio")));
+            let (afct, ratio) = (Place::Reference("afct_s"), Place::Reference("afct_ratio"));
+            keys.push(Key::new(labels::REFERENCE_AFCT, Unit::Seconds, afct));
+            keys.push(Key::new(labels::AFCT_RATIO, Unit::Plain, ratio));
         }
     }
-    rows.extend(class_rows(means));
-    rows.push(busiest(means, shown.one_link));
-    rows.push(fullest_trace(means));
+    keys.extend(class_keys(means));
+    let busiest = means.iter().flat_map(|of| &of.utilisation).reduce(busier);
+    let busiest = busiest.map(|(name, _)| name.as_str()).filter(|_| shown.one_link);
+    keys.push(Key::new(labels::busiest_link(busiest), Unit::Share, Place::Busiest(busiest)));
+    let fullest = means.iter().flat_map(|of| &of.trace_utilisation).reduce(busier);
+    keys.extend(
+        fullest.map(|(name, _)| {
+            Key::new(labels::fullest_trace(name), Unit::Share, Place::Trace(name))
+        }),
+    );
     for link in means.iter().flat_map(|of| of.ce_marks_by_link.keys()).collect::<BTreeSet<_>>() {
-        let values = means.iter().map(|of| of.ce_marks_by_link.get(link).copied()).collect();
-        rows.push(Row::new(&labels::marks(link), Unit::Count, values));
+        keys.push(Key::new(labels::marks(link), Unit::Count, Place::Marks(link)));
     }
     let dropped = means.iter().flat_map(|of| &of.drops).filter(|(_, drops)| drops.mean > 0.0);
     for reason in dropped.map(|(reason, _)| reason.borrow()).collect::<BTreeSet<_>>() {
-        let values = means.iter().map(|of| of.drops.get(reason).copied()).collect();
-        rows.push(Row::new(&labels::drops(reason), Unit::Count, values));
+        keys.push(Key::new(labels::drops(reason), Unit::Count, Place::Drops(reason)));
     }
-    rows.retain(|row| row.values.iter().any(Option::is_some));
-    rows
+    keys
 }
 
 fn says_nothing(
@@ -108,43 +191,19 @@ fn says_nothing(
 }
 
 /// Of each class of flows, one class after the other; none where no run has more than one class.
-fn class_rows<Name: Ord + Borrow<str>>(means: &[&Means<Name>]) -> Vec<Row> {
+fn class_keys<'a, Name: Ord + Borrow<str>>(means: &[&'a Means<Name>]) -> Vec<Key<'a>> {
     if means.iter().all(|of| of.by_class.len() < 2) {
         return Vec::new();
     }
-    let classes: BTreeSet<&String> = means.iter().flat_map(|of| of.by_class.keys()).collect();
+    let classes: BTreeSet<&'a String> = means.iter().flat_map(|of| of.by_class.keys()).collect();
     let traced = means.iter().any(|of| !of.trace_utilisation.is_empty());
     let says = |metric: &&MetricDoc| traced || metric.hidden != Hidden::NoTrace;
     let shown = || METRICS.iter().filter(|metric| metric.class_row).filter(says);
-    let row = |class: &str, metric: &MetricDoc| {
-        let values =
-            means.iter().map(|of| of.by_class.get(class)?.get(metric.name).copied()).collect();
-        let label = labels::of_class(metric.label, class);
-        Row { name: "", ..Row::of(metric, label, values) }
+    let key = |class: &'a str, metric: &MetricDoc| {
+        Key::of(metric, labels::of_class(metric.label, class), Place::Class(class, metric.name))
     };
-    let rows = classes.into_iter().flat_map(|class| shown().map(move |metric| row(class, metric)));
-    rows.collect()
-}
-
-/// The utilisation of the busiest link. Of equals the first in the order of protocols and names.
-fn busiest<Name: Ord>(means: &[&Means<Name>], one_link: bool) -> Row {
-    let all = || means.iter().flat_map(|of| &of.utilisation);
-    let link = if one_link { all().reduce(busier).map(|(name, _)| name) } else { None };
-    let value = |of: &&Means<Name>| match link {
-        Some(link) => of.utilisation.get(link).copied(),
-        None => of.utilisation.iter().reduce(busier).map(|(_, share)| *share),
-    };
-    let values = means.iter().map(value).collect();
-    Row::new(&labels::busiest_link(link.map(String::as_str)), Unit::Share, values)
-}
-
-/// The utilisation of the link with a trace that has the highest under any protocol.
-fn fullest_trace<Name: Ord>(means: &[&Means<Name>]) -> Row {
-    let all = means.iter().flat_map(|of| &of.trace_utilisation);
-    let link = all.reduce(busier).map(|(name, _)| name.as_str());
-    let value = |of: &&Means<Name>| of.trace_utilisation.get(link?).copied();
-    let values = means.iter().map(value).collect();
-    Row::new(&labels::fullest_trace(link.unwrap_or_default()), Unit::Share, values)
+    let keys = classes.into_iter().flat_map(|class| shown().map(move |metric| key(class, metric)));
+    keys.collect()
 }
 
 /// The name and the utilisation of a link.
@@ -152,16 +211,4 @@ type Link<'a> = (&'a String, &'a Interval);
 
 fn busier<'a>(first: Link<'a>, second: Link<'a>) -> Link<'a> {
     if second.1.mean > first.1.mean { second } else { first }
-}
-
-impl Row {
-    fn new(label: &str, unit: Unit, values: Vec<Option<Interval>>) -> Row {
-        Row { label: label.to_string(), name: "", unit, scale: 1.0, values }
-    }
-
-    fn of(metric: &MetricDoc, label: String, values: Vec<Option<Interval>>) -> Row {
-        let MetricDoc { name, shown: unit, scale, .. } = *metric;
-        let scaled = values.into_iter().map(|value| Some(value?.times(scale)));
-        Row { label, name, unit, scale, values: scaled.collect() }
-    }
 }

@@ -49,11 +49,13 @@ macro_rules! metrics {
     (@structs [$($flows:tt)*] [$($run:tt)*]) => {
         /// The metrics of all flows of a run, or of those of one class, together.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct FlowMetrics { $($flows)* }
 
         /// The metrics of one run. What cannot be said is None (JSON null), never a number that
         /// looks like one.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Metrics {
             /// Of all flows.
             #[serde(flatten)]
@@ -395,6 +397,12 @@ mod tests {
             assert_eq!(metric.by_link != OfLinks::No, of_link, "{}", metric.name);
             assert!(!(of_link && metric.in_table), "{}", metric.name);
         }
+    }
+
+    #[test]
+    fn what_has_no_unit_is_an_index_of_fairness() {
+        let plain = METRICS.iter().filter(|m| m.in_table && m.shown == Unit::Plain);
+        assert!(plain.clone().count() == 2 && plain.clone().all(|m| m.name.starts_with("jain")));
     }
 
     #[test]
