@@ -118,7 +118,7 @@ impl Path {
         if summary.advanced() {
             recovery.on_advance(sender, summary);
         }
-        recovery.check_spurious(cx.now, sender, summary);
+        let undone = recovery.check_spurious(cx.now, sender, summary);
         let ends = recovery.is_ended_by(summary);
         let found = recovery.find_losses(sender, cx, summary, ends);
         recovery.check_probe(sender, cx, summary, ends);
@@ -134,7 +134,9 @@ impl Path {
         } else {
             recovery.advance_recovery(sender, summary, found);
         }
-        recovery.pass_recovery_point(summary);
+        if !undone {
+            recovery.pass_recovery_point(summary);
+        }
         recovery.rearm_after_ack(cx.now, sender, receiver, summary);
         debug_assert!(sender.board().len() > 64 || sender.board().is_consistent());
     }

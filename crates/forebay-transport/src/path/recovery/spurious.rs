@@ -52,21 +52,19 @@ impl LossRecovery {
         self.spurious = if timestamps { SpuriousCheck::Echo(now_ms) } else { SpuriousCheck::None };
     }
 
-    /// See what an ACK says of the retransmission that is in question, if one is.
+    /// See what an ACK says of the retransmission that is in question, if one is. True if it was
+    /// not needed, so that the window was given back.
     pub(in crate::path) fn check_spurious(
         &mut self,
         now: Time,
         sender: &mut Sender,
         summary: &AckSummary,
-    ) {
-        match self.spurious {
-            SpuriousCheck::None => {}
+    ) -> bool {
+        let needless = match self.spurious {
             SpuriousCheck::Echo(repeat_ms) if summary.advanced() => {
                 self.spurious = SpuriousCheck::None;
                 let older = |echo: u32| (echo.wrapping_sub(repeat_ms) as i32) < 0;
-                if summary.echo_ms.is_some_and(older) {
-                    self.undo(now, sender);
-                }
+                summary.echo_ms.is_some_and(older)
             }
             SpuriousCheck::FirstAck { nxt } if summary.advanced() || summary.duplicate => {
                 let goes_on = summary.advanced() && summary.una < nxt && sender.has_new_data();
@@ -74,20 +72,20 @@ impl LossRecovery {
                 if goes_on {
                     self.spurious = SpuriousCheck::SecondAck { nxt, new_segments: 2 };
                 }
+                false
             }
             SpuriousCheck::SecondAck { nxt, .. } if summary.advanced() || summary.duplicate => {
                 // What was sent once only, before the timeout, has arrived: the others are on their
                 // way too.
-                let original = summary.lowest_original.is_some_and(|end| end <= nxt);
                 self.spurious = SpuriousCheck::None;
-                if original {
-                    self.undo(now, sender);
-                }
+                summary.lowest_original.is_some_and(|end| end <= nxt)
             }
-            SpuriousCheck::Echo(_)
-            | SpuriousCheck::FirstAck { .. }
-            | SpuriousCheck::SecondAck { .. } => {}
+            _ => false,
+        };
+        if needless {
+            self.undo(now, sender);
         }
+        needless
     }
 
     /// The response of RFC 4015: nothing was lost.
