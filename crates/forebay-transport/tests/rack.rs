@@ -65,7 +65,10 @@ fn without_reordering_and_with_one_sack_the_timer_waits_a_quarter_of_min_rtt() {
 
 /// As [`spaced`], but segment 2 arrived before segment 1, so that reordering was seen.
 fn reordered() -> (Bench, Time) {
-    let mut bench = connected(Lab { config: config(), ..Lab::default() });
+    reordered_with(config())
+}
+fn reordered_with(config: TcpConfig) -> (Bench, Time) {
+    let mut bench = connected(Lab { config, ..Lab::default() });
     let start = bench.now;
     let mut sent = bench.sack(0, &[(2, 2)]);
     sent.extend(bench.ack(2));
@@ -94,6 +97,19 @@ fn with_reordering_seen_the_third_sack_is_not_enough() {
     }
     let sent = bench.advance_to(start + ms(150));
     assert_eq!(when(&sent, "R21", start), Some(125_000), "lost at 125 ms");
+}
+
+#[test]
+fn the_rtt_is_that_of_what_arrived_last() {
+    // RFC 8985 section 6.2 step 2: RACK.rtt follows every arrival, RACK.xmit_ts the one that was
+    // sent last. 23 comes 20 ms late, after 24: 21 is lost 120 + 25 ms after it was sent.
+    let (mut bench, start) = reordered();
+    for (at, blocks) in [(101, &[(22, 22)][..]), (103, &[(24, 24), (22, 22)]), (122, &[(22, 24)])] {
+        bench.advance_to(start + ms(at));
+        bench.sack(20, blocks);
+    }
+    let sent = bench.advance_to(start + ms(180));
+    assert_eq!(when(&sent, "R21", start), Some(145_000));
 }
 
 #[test]
@@ -373,6 +389,28 @@ fn a_dsack_widens_the_reordering_window() {
     bench.sack(una, &[(una + 2, una + 2)]);
     let sent = bench.advance(ms(80));
     assert_eq!(when(&sent, &format!("R{}", una + 1), sent_at), Some(150_000));
+}
+
+#[test]
+fn recoveries_that_were_undone_leave_the_reordering_window() {
+    // RFC 8985 section 6.2 step 4: after 16 recoveries without a DSACK a widened window is what it
+    // was. Linux (tcp_try_undo_recovery) does not count those that timestamps undo.
+    let (mut bench, start) = reordered_with(TcpConfig { timestamps: true, ..config() });
+    bench.advance_to(start + ms(109));
+    bench.ack(30);
+    bench.sack(30, &[(21, 21)]); // a DSACK: two quarters of min_RTT from now on
+    for round in 0..20 {
+        bench.advance(ms(200));
+        let una = bench.sent_end / MSS;
+        assert!(data(&bench.ack(una)).split(' ').count() > 2);
+        let sent_at = bench.now;
+        bench.advance(ms(100));
+        bench.sack(una, &[(una + 2, una + 2)]);
+        let sent = bench.advance(ms(60));
+        assert_eq!(when(&sent, &format!("R{}", una + 1), sent_at), Some(150_000), "{round}");
+        bench.ack(una + 2); // 10 ms after the repeat: the original
+    }
+    assert_eq!(bench.conn.counters().recoveries, 20);
 }
 
 /// Segment 11 of [`spaced`] is lost and sent again at 103 ms, 12 to 15 arrive on time, `last` is

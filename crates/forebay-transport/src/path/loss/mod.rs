@@ -80,19 +80,20 @@ impl Detector {
     pub(crate) fn wants_arrivals(&self) -> bool {
         matches!(self, Detector::Rack(_) | Detector::Patient(_))
     }
-    /// `s` has arrived: see [`Rack::on_arrival`]. `echo_is_older`: the timestamp echo is that of an
-    /// earlier copy.
+    /// `s` has arrived: see [`Rack::on_arrival`]. `in_order`: a cumulative ACK says so.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
         s: &Segment,
         sent_below: Option<u64>,
-        echo_is_older: bool,
+        (echo_is_older, in_order): (bool, bool),
         min_rtt: Span,
     ) {
         match self {
-            Detector::Rack(rack) => rack.on_arrival(now, s, sent_below, min_rtt),
+            Detector::Rack(rack) => {
+                rack.on_arrival(now, s, sent_below, echo_is_older && in_order, min_rtt);
+            }
             Detector::Patient(patient) => {
                 patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
             }

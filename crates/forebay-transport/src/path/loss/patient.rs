@@ -76,9 +76,9 @@ impl Patient {
         Patient { reached: rack.fack(), rtt: rack.rtt(), rack, ..Patient::default() }
     }
 
-    /// `s` has arrived; the arguments are those of [`Rack::on_arrival`]. `echo_is_older`: the
-    /// timestamp echo is that of an earlier copy, which a path that stores packets may bring long
-    /// after the repeat has left.
+    /// `s` has arrived; the arguments are those of [`Rack::on_arrival`]. `echo_is_older` counts
+    /// beyond holes too: a path that stores packets may bring an earlier copy long after a repeat
+    /// has left.
     pub(super) fn on_arrival(
         &mut self,
         now: Time,
@@ -104,11 +104,7 @@ impl Patient {
                 self.late = self.late.max(rtt.saturating_sub(self.rtt));
             }
         }
-        if s.is(REPEATED) && echo_is_older {
-            self.rack.note_order(s);
-        } else {
-            self.rack.on_arrival(now, s, sent_below, min_rtt);
-        }
+        self.rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
     }
     /// See [`Rack::on_run`].
     #[inline]

@@ -2,9 +2,10 @@
 //!
 //! Differs from RFC 8985 in: section 6.2 step 2 ignores the arrival of a repeat where TSecr is older
 //! than the repeat. TSecr is the timestamp of the last segment in order (RFC 7323 section 4.3), so
-//! that it is older for every repeat beyond a hole: a tail loss probe, or what follows a
-//! lost repeat, would say nothing, and only the retransmission timer could go on. As in Linux
-//! (`tcp_rack_advance`) the only test is that of the RTT.
+//! that it is older for every repeat beyond a hole: a tail loss probe, or what follows a lost
+//! repeat, would say nothing, and only the retransmission timer could go on. As in Linux this test
+//! is for what is acknowledged in order (`tcp_skb_spurious_retrans`); for what is SACKed there is
+//! that of the RTT alone (`tcp_rack_advance`).
 //!
 //! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in
 //! stream order, which is the order of their transmission; those sent again in the order of theirs.
@@ -25,11 +26,14 @@ pub(crate) struct Rack {
     newest: Option<(u64, Time)>,
     /// Everything below this offset was sent before it.
     horizon: u64,
+    /// RTT of what has arrived last: of several that one ACK shows, of the one that was sent last.
     rtt: Span,
+    /// The number after that one's, until the ACK is taken in; then 0.
+    shown: u64,
     /// Highest offset known to have arrived.
     fack: u64,
     reordering_seen: bool,
-    reo_wnd_mult: u64,
+    reo_wnd_mult: u8,
     reo_wnd_persist: u8,
     /// SND.NXT at the DSACK that widened the window: one step a round trip.
     dsack_round: Option<u64>,
@@ -41,6 +45,7 @@ impl Default for Rack {
             newest: None,
             horizon: 0,
             rtt: Span::ZERO,
+            shown: 0,
             fack: 0,
             reordering_seen: false,
             reo_wnd_mult: 1,
@@ -73,50 +78,49 @@ impl Rack {
     }
 
     /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it
-    /// was sent again.
+    /// was sent again. `echo_is_older`: the timestamp echo is that of an earlier copy.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
         s: &Segment,
         sent_below: Option<u64>,
+        echo_is_older: bool,
         min_rtt: Span,
     ) {
-        self.note_order(s);
         let (repeated, end, rtt) = (s.is(REPEATED), s.end(), now.since(s.sent_at));
-        if repeated && rtt < min_rtt {
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !repeated {
+            self.reordering_seen = true;
+        }
+        if repeated && (echo_is_older || rtt < min_rtt) {
             return; // most likely the earlier copy
+        }
+        if s.number >= self.shown {
+            (self.shown, self.rtt) = (s.number + 1, rtt);
         }
         if self.newest.is_none_or(|(number, _)| s.number > number) {
             self.newest = Some((s.number, s.sent_at));
-            self.rtt = rtt;
             self.horizon = sent_below.unwrap_or(end);
         }
     }
 
-    /// Step 3: `s`, some copy of it, has arrived.
-    #[inline]
-    pub(super) fn note_order(&mut self, s: &Segment) {
-        let end = s.end();
-        if end > self.fack {
-            self.fack = end;
-        } else if end < self.fack && !s.is(REPEATED) {
-            self.reordering_seen = true;
-        }
-    }
-
-    /// A DSACK came, or a round has passed since the last one (step 4).
-    pub(crate) fn on_dsack(&mut self, dsack: bool, una: u64, nxt: u64) {
+    /// All that an ACK shows has been taken in. Step 4: it brought a DSACK, or a round has passed
+    /// since the last one.
+    pub(crate) fn end_ack(&mut self, dsack: bool, una: u64, nxt: u64) {
+        self.shown = 0;
         if self.dsack_round.is_some_and(|round| una >= round) {
             self.dsack_round = None;
         }
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(nxt);
-            self.reo_wnd_mult += 1;
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
             self.reo_wnd_persist = PERSIST;
         }
     }
-    /// Recovery from loss or timeout is over (step 4).
+    /// Recovery from loss or timeout is over, and was not undone (step 4; Linux,
+    /// `tcp_try_undo_recovery`).
     pub(crate) fn on_recovered(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -128,10 +132,10 @@ impl Rack {
         if (!self.reordering_seen && strict) || evidence.min_rtt == Span::MAX {
             return Span::ZERO;
         }
-        let wnd = evidence.min_rtt.mul_div(self.reo_wnd_mult, 4);
+        let wnd = evidence.min_rtt.mul_div(self.reo_wnd_mult.into(), 4);
         evidence.srtt.map_or(wnd, |srtt| wnd.min(srtt))
     }
-    /// RTT of the newest arrival.
+    /// RTT of what has arrived last.
     pub(super) fn rtt(&self) -> Span {
         self.rtt
     }
@@ -145,7 +149,7 @@ impl Rack {
     }
     /// A window as DSACKs have widened it.
     pub(super) fn widened(&self, window: Span) -> Span {
-        window * self.reo_wnd_mult
+        window * u64::from(self.reo_wnd_mult)
     }
     /// A segment older than this is lost when the timer expires (section 6.3).
     pub(crate) fn loss_delay(&self, evidence: &Evidence, board: &Scoreboard) -> Span {
@@ -217,8 +221,9 @@ mod tests {
             let now = Time::from_millis(100 + number);
             assert!(run.ack_cannot_lose(1 + 100 * number));
             for n in number..number + batch {
-                single.on_arrival(now, &segment(n), None, Span::from_millis(100));
+                single.on_arrival(now, &segment(n), None, false, Span::from_millis(100));
             }
+            single.end_ack(false, 1, 1000);
             let last = segment(number + batch - 1);
             run.on_run(now.since(last.sent_at), (last.number, last.sent_at), last.end());
             assert_eq!(format!("{single:?}"), format!("{run:?}"));

@@ -22,7 +22,7 @@ impl LossRecovery {
         ends: bool,
     ) -> bool {
         if let Some(rack) = self.detector.rack() {
-            rack.on_dsack(summary.dsack.is_some(), summary.una, sender.nxt());
+            rack.end_ack(summary.dsack.is_some(), summary.una, sender.nxt());
         }
         let partial = !ends && summary.advanced() && self.repairs_one_by_one();
         if !partial && !self.detector.is_due(sender.board(), self.dupacks) {
@@ -184,7 +184,8 @@ impl LossRecovery {
         let point = self.episode.as_ref().map(|e| e.point);
         point.is_some_and(|point| summary.advanced() && summary.una >= point)
     }
-    /// The repair of a loss or a timeout is over, if this ACK reaches the last recovery point.
+    /// The repair of a loss or a timeout is over, if this ACK reaches the last recovery point. Not
+    /// to be called if this ACK has shown that there was nothing to repair.
     pub(in crate::path) fn pass_recovery_point(&mut self, summary: &AckSummary) {
         let passed = summary.prior_una < self.recovery_point && self.recovery_point <= summary.una;
         if passed && let Some(rack) = self.detector.rack() {

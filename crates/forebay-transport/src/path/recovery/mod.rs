@@ -426,7 +426,8 @@ impl LossRecovery {
         summary: &AckSummary,
     ) {
         let older = summary.echo_ms.is_some() && !summary.echoes(s);
-        self.detector.on_arrival(now, s, sent_below, older, self.rtt.min());
+        let in_order = s.end() <= summary.una;
+        self.detector.on_arrival(now, s, sent_below, (older, in_order), self.rtt.min());
     }
     /// An ACK covers everything up to `una` in order, which was sent once; `newest` was sent last.
     /// Returns its RTT sample.
