@@ -30,6 +30,7 @@ use crate::controller::{
 };
 use crate::newreno::{self, NewReno};
 use crate::require::require;
+use alloc::boxed::Box;
 use forebay_base::Time;
 use serde::{Deserialize, Serialize};
 
@@ -79,10 +80,9 @@ impl Params {
     }
 }
 
-/// The window of one path.
+/// Equations 1 and 2.
 #[derive(Clone, Debug)]
-pub struct Dctcp {
-    reno: NewReno,
+struct Marks {
     gain: f64,
     alpha: f64,
     /// Of the window of data that is being observed.
@@ -90,6 +90,14 @@ pub struct Dctcp {
     marked_bytes: u64,
     /// Stream offset beyond which an ACK ends it.
     window_end: u64,
+}
+
+/// The window of one path.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    reno: NewReno,
+    // On the heap: other controllers are smaller.
+    marks: Box<Marks>,
     /// The first echo of a window came with the ACK that is told next.
     echoed: bool,
 }
@@ -99,17 +107,20 @@ impl Dctcp {
     pub fn new(params: &Params, init: Init) -> Dctcp {
         Dctcp {
             reno: NewReno::new(&params.reno(), init),
-            gain: params.gain,
-            alpha: params.initial_alpha,
-            acked_bytes: 0,
-            marked_bytes: 0,
-            window_end: 0,
+            marks: Box::new(Marks {
+                gain: params.gain,
+                alpha: params.initial_alpha,
+                acked_bytes: 0,
+                marked_bytes: 0,
+                window_end: 0,
+            }),
             echoed: false,
         }
     }
+}
 
-    /// Equations 1 and 2.
-    fn observe_marks(&mut self, ack: &Ack<'_>) {
+impl Marks {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
         self.acked_bytes += ack.acked_bytes;
         self.marked_bytes += if ack.ecn_echo { ack.acked_bytes } else { 0 };
         if ack.snd_una <= self.window_end || self.acked_bytes == 0 {
@@ -134,9 +145,9 @@ impl Controller for Dctcp {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        self.observe_marks(ack);
+        self.marks.on_ack(ack);
         if core::mem::take(&mut self.echoed) {
-            let kept = (1.0 - self.alpha / 2.0) * self.limits().cwnd_bytes as f64;
+            let kept = (1.0 - self.marks.alpha / 2.0) * self.limits().cwnd_bytes as f64;
             self.reno.reduce_to(kept as u64); // equation 3
         }
         self.reno.on_ack(now, ack);
@@ -189,7 +200,7 @@ impl Controller for Dctcp {
     }
 
     fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        visit(Observed { name: "alpha", unit: "", value: self.alpha });
+        visit(Observed { name: "alpha", unit: "", value: self.marks.alpha });
     }
 }
 
@@ -238,15 +249,15 @@ mod tests {
             una += MSS;
             // Windows of 100 ACKs: the one after SND.NXT ends it.
             let snd_nxt = una + 99 * MSS;
-            let before = dctcp.window_end;
+            let before = dctcp.marks.window_end;
             let ecn_echo = n % 100 < 25;
-            dctcp.observe_marks(&Ack { snd_una: una, snd_nxt, ecn_echo, ..ack(MSS) });
-            if n > 0 && dctcp.window_end > before {
+            dctcp.marks.on_ack(&Ack { snd_una: una, snd_nxt, ecn_echo, ..ack(MSS) });
+            if n > 0 && dctcp.marks.window_end > before {
                 windows += 1;
                 expected = 0.25 + 0.75 * (15.0_f64 / 16.0).powi(windows);
             }
             // The first window is one ACK, a marked one: alpha stays 1.
-            assert!((dctcp.alpha - expected).abs() < 1e-12, "{} at {n}", dctcp.alpha);
+            assert!((dctcp.marks.alpha - expected).abs() < 1e-12, "{} at {n}", dctcp.marks.alpha);
         }
         assert_eq!(windows, 199);
     }
@@ -257,7 +268,7 @@ mod tests {
         rounds.dctcp.reno.reduce_to(64 * MSS); // congestion avoidance
         rounds.round(64);
         assert_eq!(rounds.window(), 32, "alpha is 1: all was marked");
-        rounds.dctcp.alpha = 0.25;
+        rounds.dctcp.marks.alpha = 0.25;
         rounds.round(1);
         // 32 (1 - 0.25 / 2), then a segment of congestion avoidance.
         assert_eq!(rounds.window(), 29);
@@ -276,7 +287,7 @@ mod tests {
                 let above = rounds.window() > threshold;
                 rounds.round(if above { rounds.window() } else { 0 });
                 if n >= 3_000 {
-                    sum += rounds.dctcp.alpha;
+                    sum += rounds.dctcp.marks.alpha;
                     least = least.min(rounds.window());
                     count += 1;
                 }
@@ -303,7 +314,7 @@ mod tests {
     fn what_sack_reports_does_not_count() {
         let mut rounds = Rounds::new(&Params { initial_alpha: 0.0, ..Params::default() }, 10);
         let sacked = Ack { acked_bytes: 0, snd_una: 0, ecn_echo: true, ..ack(MSS) };
-        rounds.dctcp.observe_marks(&sacked);
-        assert_eq!((rounds.dctcp.marked_bytes, rounds.dctcp.acked_bytes), (0, 0));
+        rounds.dctcp.marks.on_ack(&sacked);
+        assert_eq!((rounds.dctcp.marks.marked_bytes, rounds.dctcp.marks.acked_bytes), (0, 0));
     }
 }

@@ -36,6 +36,7 @@ use crate::controller::{
 };
 use crate::idle_restart::IdleRestart;
 use crate::require::require;
+use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -125,8 +126,9 @@ pub struct Vegas {
     acked_bytes: u64,
     mss_bytes: u64,
     restart_bytes: u64,
-    idle_restart: IdleRestart,
-    params: Params,
+    // On the heap: other controllers are smaller.
+    idle_restart: Box<IdleRestart>,
+    params: Box<Params>,
     base: Span,
     round: Round,
     /// The last `diff`, in segments.
@@ -142,11 +144,11 @@ impl Vegas {
         Vegas {
             cwnd_bytes: initial,
             restart_bytes: initial,
-            idle_restart: IdleRestart::new(params.idle_restart_ms),
+            idle_restart: Box::new(IdleRestart::new(params.idle_restart_ms)),
             ssthresh_bytes: init.initial_ssthresh_bytes,
             acked_bytes: 0,
             mss_bytes,
-            params: params.clone(),
+            params: Box::new(params.clone()),
             base: Span::MAX,
             round: Round::NONE,
             diff: 0.0,

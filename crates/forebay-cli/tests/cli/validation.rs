@@ -35,7 +35,6 @@ fn the_tables_beside_the_kernel_are_those_of_the_command() {
 }
 
 #[test]
-#[ignore = "minutes"]
 fn the_tables_of_controllers_are_those_of_the_commands() {
     assert_current("controllers.md");
 }

@@ -62,6 +62,7 @@ experiments![
     "controllers" / "beside-cubic",
     "controllers" / "bbr1",
     "controllers" / "copa",
+    "controllers" / "sprout",
     "controllers" / "marks",
 ];
 

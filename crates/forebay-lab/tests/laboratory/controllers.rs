@@ -24,15 +24,15 @@ fn a_sweep_of_k_finds_the_queue_of_the_closed_form_and_the_knee() {
         let found = rows.iter().find(|row| row.setup == setup && row.quantity == quantity);
         found.and_then(|row| row.measured).unwrap_or_else(|| panic!("no {quantity} of {k}"))
     };
-    for k in [24, 48, 96] {
+    for k in [12, 24, 48, 96] {
         let swing = (4.0 * (path + f64::from(k))).sqrt() / 2.0;
         let mean_ms = (f64::from(k) + 2.0 - swing / 2.0) * 0.012;
         let ours_ms = of(k, "queue_mean") * 1e3;
-        assert!((ours_ms / mean_ms - 1.0).abs() < 0.2, "K = {k}: {ours_ms} ms, not {mean_ms}");
+        assert!((ours_ms / mean_ms - 1.0).abs() < 0.05, "K = {k}: {ours_ms} ms, not {mean_ms}");
         assert!(of(k, "utilisation") > 0.99, "K = {k}");
     }
     let busy = [2, 6, 12, 24].map(|k| of(k, "utilisation"));
-    assert!(busy.is_sorted() && busy[0] < 0.97, "K below C RTT / 7 = 11.9: {busy:?}");
+    assert!(busy.is_sorted() && busy[0] < 0.98, "K below C RTT / 7 = 11.9: {busy:?}");
     for k in [2, 6, 12, 24, 48, 96] {
         assert!(of(k, "jain") > 0.98, "K = {k}");
     }

@@ -38,7 +38,7 @@ pub(crate) enum State {
 pub(super) struct Negotiated {
     pub sack: bool,
     pub timestamps: bool,
-    /// None: marks are not used.
+    /// Before the peer's SYN came: what this end would use. None: marks are not used.
     pub ecn: Option<EcnPolicy>,
     /// Shift of the windows that the peer announces.
     pub peer_shift: u8,
@@ -69,8 +69,6 @@ pub(super) struct Handshake {
     role: Role,
     /// Number of the path in its connection.
     index: u8,
-    /// How this end would use ECN.
-    wanted_ecn: Option<EcnPolicy>,
     /// A SYN or SYN-ACK is to be sent for the first time.
     syn_due: bool,
     /// The ACK that ends the handshake is to be sent, alone.
@@ -92,10 +90,10 @@ impl Handshake {
         config: &TcpConfig,
     ) -> Handshake {
         let configured = config.ecn.then_some(EcnPolicy::Rfc3168);
+        let ecn = setup.controller.ecn_policy().or(configured);
         Handshake {
-            wanted_ecn: setup.controller.ecn_policy().or(configured),
             state: if role == Role::Server { State::Listen } else { State::Closed },
-            negotiated: Negotiated::default(),
+            negotiated: Negotiated { ecn, ..Negotiated::default() },
             version,
             role,
             index,
@@ -262,18 +260,16 @@ impl Handshake {
     pub(super) fn syn_flags(&self) -> TcpFlags {
         let reply = self.role == Role::Server;
         let flags = if reply { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
-        match (reply, self.wanted_ecn, self.negotiated.ecn) {
-            (false, Some(_), _) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
-            (true, _, Some(_)) => flags.with(TcpFlags::ECE),
-            _ => flags,
+        match (reply, self.negotiated.ecn) {
+            (_, None) => flags,
+            (false, Some(_)) => flags.with(TcpFlags::ECE).with(TcpFlags::CWR),
+            (true, Some(_)) => flags.with(TcpFlags::ECE),
         }
     }
     /// All packets are ECN-capable, the client's SYN before both ends agreed too.
     #[inline]
     pub(super) fn makes_all_ect(&self) -> bool {
-        let offers = self.state == State::SynSent;
-        let policy = if offers { self.wanted_ecn } else { self.negotiated.ecn };
-        policy == Some(EcnPolicy::Rfc8257)
+        self.negotiated.ecn == Some(EcnPolicy::Rfc8257)
     }
 
     /// The peer's SYN settles what is in force from now on. Returns the MSS that it announces.
@@ -288,7 +284,7 @@ impl Handshake {
         self.negotiated = Negotiated {
             sack: config.sack && peer.sack,
             timestamps: config.timestamps && segment.timestamps.is_some(),
-            ecn: self.wanted_ecn.filter(|_| peer_speaks_ecn(segment.flags)),
+            ecn: self.negotiated.ecn.filter(|_| peer_speaks_ecn(segment.flags)),
             peer_shift: peer.shift.filter(|_| scaled).unwrap_or(0),
             own_shift: if scaled { shift_for(config.receive_buffer_bytes) } else { 0 },
             scaled,

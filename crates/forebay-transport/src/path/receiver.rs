@@ -11,6 +11,7 @@ use super::input::Incoming;
 use crate::config::TcpConfig;
 use crate::recv::{AckSchedule, Arrival, InOrderData, Reassembly};
 use crate::surface::Counters;
+use core::num::NonZeroU64;
 use forebay_base::{Ecn, MAX_OPTION_BYTES, OptionList, Span, TcpFlags, Time, kind, narrow, seq_lt};
 use forebay_cc::{
     AckDemand, AnyController, AnyFeedback, Controller, DatagramView, EcnPolicy, Feedback, PieceView,
@@ -26,8 +27,9 @@ pub(super) struct Receiver {
     /// ECE on what leaves. RFC 3168: CE was received, and CWR not yet. RFC 8257: the last data had
     /// CE.
     echo_congestion: bool,
-    /// An ACK that leaves first, of what came before the echo changed (RFC 8257 section 3.2).
-    ack_before: Option<AckBefore>,
+    /// An ACK that leaves first, of what came before the echo changed to what it is (RFC 8257
+    /// section 3.2): bytes beyond `last_ack_sent` that it acknowledges; 0: there is none.
+    bytes_before: u32,
     /// The offered window as a header has it.
     scaled_window: u16,
     ts_recent: u32,
@@ -36,14 +38,7 @@ pub(super) struct Receiver {
     /// Last.ACK.sent (RFC 7323 section 4.3).
     last_ack_sent: u64,
     /// Offset of the peer's FIN.
-    fin_at: Option<u64>,
-}
-
-/// What the ACK acknowledges and echoes that is due before one for what came last.
-#[derive(Clone, Copy)]
-struct AckBefore {
-    nxt: u64,
-    echo_congestion: bool,
+    fin_at: Option<NonZeroU64>,
 }
 
 /// The controller's own policy, or the configured one.
@@ -68,7 +63,7 @@ impl Receiver {
             no_feedback: matches!(feedback, AnyFeedback::None),
             feedback,
             echo_congestion: false,
-            ack_before: None,
+            bytes_before: 0,
             scaled_window: 0,
             ts_recent: 0,
             window: 0,
@@ -121,16 +116,16 @@ impl Receiver {
     }
     /// Payload bytes received in order.
     pub(super) fn received_bytes(&self) -> u64 {
-        let nxt = self.fin_at.map_or(self.nxt(), |fin| self.nxt().min(fin));
+        let nxt = self.fin_at.map_or(self.nxt(), |fin| self.nxt().min(fin.get()));
         nxt.saturating_sub(1)
     }
     /// Payload bytes received in order or beyond a hole.
     pub(super) fn arrived_bytes(&self) -> u64 {
-        self.received_bytes() + self.ranges.held_bytes(self.fin_at)
+        self.received_bytes() + self.ranges.held_bytes(self.fin_at.map(NonZeroU64::get))
     }
     /// The peer's FIN is in order.
     pub(super) fn is_complete(&self) -> bool {
-        self.fin_at.is_some_and(|fin| self.nxt() > fin)
+        self.fin_at.is_some_and(|fin| self.nxt() > fin.get())
     }
 
     /// The peer's SYN came, with this timestamp.
@@ -179,7 +174,7 @@ impl Receiver {
         let fin = segment.is(TcpFlags::FIN);
         let end = start + segment.payload + u64::from(fin);
         if fin && self.fin_at.is_none() && end <= edge {
-            self.fin_at = Some(end - 1);
+            self.fin_at = NonZeroU64::new(end - 1); // offset 0 is the SYN
         }
         if let Some(policy) = ecn {
             self.note_mark(policy, segment);
@@ -207,9 +202,7 @@ impl Receiver {
         if policy == EcnPolicy::Rfc8257 && marked != before {
             // As in Linux (dctcp_ece_ack_update): an ACK that waits goes first, and tells of what
             // came before.
-            if self.nxt() > self.last_ack_sent {
-                self.ack_before = Some(AckBefore { nxt: self.nxt(), echo_congestion: before });
-            }
+            self.bytes_before = (self.nxt() - self.last_ack_sent) as u32;
             self.acks.demand();
         }
     }
@@ -268,21 +261,24 @@ impl Receiver {
     /// What has been received is acknowledged by a segment that leaves.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
-        if let Some(before) = self.ack_before.take() {
-            self.last_ack_sent = before.nxt;
-            return; // one for what came last is still due
-        }
-        self.last_ack_sent = self.nxt();
-        self.acks.on_sent();
+        let first = self.bytes_before > 0;
+        self.last_ack_sent = self.ack_number();
+        self.bytes_before = 0;
+        if !first {
+            self.acks.on_sent();
+        } // else one for what came last is still due
     }
     /// What a segment acknowledges that leaves now.
     #[inline]
     pub(super) fn ack_number(&self) -> u64 {
-        self.ack_before.map_or(self.nxt(), |before| before.nxt)
+        match self.bytes_before {
+            0 => self.nxt(),
+            bytes => self.last_ack_sent + u64::from(bytes),
+        }
     }
     /// A segment that leaves now echoes congestion (ECE).
     pub(super) fn echoes_congestion(&self) -> bool {
-        self.ack_before.map_or(self.echo_congestion, |before| before.echo_congestion)
+        self.echo_congestion != (self.bytes_before > 0)
     }
 
     /// When a delayed ACK is due.
