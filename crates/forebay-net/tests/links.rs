@@ -12,6 +12,9 @@ use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeli
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+#[path = "links/held.rs"]
+mod held;
+
 /// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written
 /// down.
 struct Bench {
