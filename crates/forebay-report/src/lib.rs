@@ -125,6 +125,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
         several => compare::label(several)?,
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut noted = Vec::new();
     let over_time = over_time(&folders);
     let many: usize = folders[..over_time].iter().map(|of| of.results.aggregate.len()).sum();
     if over_time < folders.len() {
@@ -143,12 +144,13 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
             continue;
         }
         for note in choice.notes(results) {
-            left_out.push(compare::noted(heading.labels.get(number), note));
+            noted.push((heading.labels.get(number).cloned(), note));
         }
         let mut read = choice.read(&path.join("series.parquet"), results)?;
         read.iter_mut().for_each(|run| run.protocol += before);
         runs.extend(read);
     }
+    left_out.extend(compare::noted(noted));
     look::tell_apart(&mut protocols);
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
