@@ -110,33 +110,68 @@ fn shade(colour: &str, folder: usize) -> String {
     format!("#{:02X}{:02X}{:02X}", mixed[0], mixed[1], mixed[2])
 }
 
-/// A note, and whose it is.
-pub(super) fn noted(label: Option<&String>, note: String) -> String {
-    label.map_or(note.clone(), |label| format!("{label}: {note}"))
+/// A note of the folder that is called so.
+pub(super) type Note = (Option<String>, String);
+
+/// Notes, each with its folder; what is noted of more than a few folders stands once.
+pub(super) fn noted(notes: Vec<Note>) -> Vec<String> {
+    let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+    let mut all = Vec::new();
+    for (label, text) in notes {
+        let Some(label) = label else {
+            all.push(text);
+            continue;
+        };
+        match texts.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, labels)) => labels.push(label),
+            None => texts.push((text, vec![label])),
+        }
+    }
+    for (text, labels) in texts {
+        match labels.len() {
+            0..=FEW => all.extend(labels.iter().map(|label| format!("{label}: {text}"))),
+            many => {
+                let few = labels[..FEW].join(", ");
+                all.push(format!("{few} and {} more folders: {text}", many - FEW));
+            }
+        }
+    }
+    all
 }
 
 /// The results of all folders as those of one.
 pub(super) fn together(folders: Vec<Folder>, heading: &Heading) -> Results {
     let mut all: Option<Results> = None;
+    let mut notes = Vec::new();
     for (number, Folder { mut results, .. }) in folders.into_iter().enumerate() {
         let label = heading.labels.get(number);
-        results.notes = results.notes.into_iter().map(|note| noted(label, note)).collect();
+        notes.extend(results.notes.drain(..).map(|note| (label.cloned(), note)));
         match &mut all {
             None => all = Some(results),
             Some(all) => {
                 all.runs.extend(results.runs);
                 all.aggregate.extend(results.aggregate);
-                all.notes.extend(results.notes);
                 all.expectations.extend(results.expectations);
             }
         }
     }
-    all.expect("there is a folder")
+    let all = all.expect("there is a folder");
+    Results { notes: noted(notes), ..all }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_of_many_folders_stands_once() {
+        let of = |label: &str, text: &str| (Some(label.to_string()), text.to_string());
+        let few = noted(vec![of("a", "x"), of("b", "x"), of("a", "y")]);
+        assert_eq!(few, ["a: x", "b: x", "a: y"]);
+        let many = noted(["a", "b", "c", "d", "e", "f"].map(|label| of(label, "x")).to_vec());
+        assert_eq!(many, ["a, b, c, d and 2 more folders: x"]);
+        assert_eq!(noted(vec![(None, "x".to_string())]), ["x"]);
+    }
 
     #[test]
     fn folders_have_shades() {

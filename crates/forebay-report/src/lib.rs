@@ -145,6 +145,7 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
         several => compare::label(several)?,
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut noted = Vec::new();
     let over_time = over_time(&folders);
     let many: usize = folders[..over_time].iter().map(|of| of.results.aggregate.len()).sum();
     if over_time < folders.len() {
@@ -164,13 +165,14 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
             continue;
         }
         for note in choice.notes(results) {
-            left_out.push(compare::noted(heading.labels.get(number), note));
+            noted.push((heading.labels.get(number).cloned(), note));
         }
         delays.read(&path.join("delays.parquet"), results, before)?;
         let mut read = choice.read(&path.join("series.parquet"), results)?;
         read.iter_mut().for_each(|run| run.protocol += before);
         runs.extend(read);
     }
+    left_out.extend(compare::noted(noted));
     look::tell_apart(&mut protocols);
     let results = compare::together(folders, &heading);
     let mut curves = curves::curves(&results);

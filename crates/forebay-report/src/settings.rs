@@ -13,6 +13,8 @@ pub(super) const FEW: usize = 4;
 const NAMED: usize = 6;
 /// Keys that have a column of the table.
 const COLUMNS: usize = 10;
+/// Values of keys that share a cell.
+const VALUES: usize = 3;
 
 /// Keys and values of a scenario.
 type Settings = BTreeMap<String, String>;
@@ -90,32 +92,60 @@ fn differing(all: &[&Settings]) -> Vec<String> {
     keys.into_iter().filter(differs).cloned().collect()
 }
 
-/// A row per folder, a column per key that differs.
+/// A row per folder, a column per key that differs; one for keys that differ in numbers only, such
+/// as those of all links.
 fn table(all: &[Settings], labels: &[String]) -> String {
     let all: Vec<&Settings> = all.iter().collect();
-    let keys = differing(&all);
-    let shown = &keys[..keys.len().min(COLUMNS)];
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for key in differing(&all) {
+        let name = without_numbers(&key);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, keys)) => keys.push(key),
+            None => groups.push((name, vec![key])),
+        }
+    }
+    let shown = &groups[..groups.len().min(COLUMNS)];
     if shown.is_empty() {
         return String::new();
     }
-    let heads: String =
-        shown.iter().map(|key| format!("<th scope=col><code>{}</code></th>", html(key))).collect();
+    let head = |(name, _): &(String, _)| format!("<th scope=col><code>{}</code></th>", html(name));
+    let heads: String = shown.iter().map(head).collect();
     let row = |(label, of): (&String, &&Settings)| {
-        let cell = |key: &String| of.get(key).map_or("–".to_string(), |value| html(value));
-        let cells: String = shown.iter().map(|key| format!("<td>{}</td>", cell(key))).collect();
+        let cell = |(_, keys): &(_, Vec<String>)| format!("<td>{}</td>", html(&values(of, keys)));
+        let cells: String = shown.iter().map(cell).collect();
         format!("<tr><th scope=row>{}</th>{cells}</tr>", html(label))
     };
     let rows: String = labels.iter().zip(&all).map(row).collect();
-    let more = match keys.len() - shown.len() {
+    let more = match groups.len() - shown.len() {
         0 => String::new(),
-        more => format!("<p class=about>{more} more keys differ: see the scenario.toml of each.</p>"),
+        more => {
+            format!("<p class=about>{more} more keys differ: see the scenario.toml of each.</p>")
+        }
     };
-    let columns = shown.len();
     format!(
-        "<p class=about>Keys of the scenario that differ:</p><div class=wide><table \
-         style=--n:{columns}><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>\
-         </div>{more}"
+        "<p class=about>Keys of the scenario that differ:</p><div class='wide settings'><table>\
+         <thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{more}"
     )
+}
+
+/// A key with `*` for each number in it.
+fn without_numbers(key: &str) -> String {
+    let part = |part: &str| if part.parse::<u32>().is_ok() { "*".into() } else { part.to_string() };
+    key.split('.').map(part).collect::<Vec<_>>().join(".")
+}
+
+/// The values of these keys, each once.
+fn values(of: &Settings, keys: &[String]) -> String {
+    let mut once: Vec<&str> = Vec::new();
+    for key in keys {
+        let value = of.get(key).map_or("–", |value| value.trim_matches('"'));
+        if !once.contains(&value) {
+            once.push(value);
+        }
+    }
+    let more = if once.len() > VALUES { ", …" } else { "" };
+    once.truncate(VALUES);
+    once.join(", ") + more
 }
 
 /// The keys of `scenario.toml` that say something of the network and its load, and their values.
@@ -177,5 +207,12 @@ mod tests {
             assert!(html.contains(cells), "{cells}: {html}");
         }
         assert_eq!(table(&all[..1], &labels[..1]), "");
+        // What is the same change of many links has one column.
+        let of = |n: u32| {
+            flat(&format!("[[l]]\nq = \"{n}B\"\n[[l]]\nq = \"{n}B\"\n[[l]]\nq = \"{}B\"", 2 * n))
+        };
+        let html = table(&[of(1), of(2), of(3)], &labels);
+        assert!(html.contains("<code>l.*.q</code>") && html.matches("<code>").count() == 1);
+        assert!(html.contains("z</th><td>3B, 6B</td>"), "{html}");
     }
 }

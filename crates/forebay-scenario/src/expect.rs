@@ -56,7 +56,7 @@ sections! {
             metric: String,
             /// Comparison: "<", "<=", ">", ">=", "==", or "within" for two values. Example: ">=".
             op: Op,
-            /// What the metric is compared with: a number in the unit at the end of its name, a
+            /// What the metric is compared with. A number in the unit at the end of its name, a
             /// string with a unit such as "50ms", or "90%" for a share; with "within" the lower and
             /// the upper end, [low, high]. Example: "5Mbit/s".
             value: Expected,

@@ -230,7 +230,7 @@ sections! {
             b: String,
         }
         optional {
-            /// Name in results and events. Default: "a-b", of the names of its endpoints. Example:
+            /// Name in results and events. Default: the names of its endpoints, "a-b". Example:
             /// "bottleneck".
             name: String,
             /// What differs in the direction from b to a.

@@ -329,17 +329,15 @@ fn complete(key: &mut Key, root: &Json) {
         ["tcp", name] if key.default.is_none() && !key.meaning.contains("Without this key") => {
             key.default = of_presets(name);
         }
-        ["protocol", algorithm, name] => {
+        ["protocol", algorithm, _] => {
             if let Some(algorithm) = Algorithm::by_name(algorithm) {
-                let check = |params: &toml::Table| algorithm.with(params).ok()?.check().err();
-                key.range = key.range.take().or_else(|| allowed(name, &key.schema, check));
+                check_values(key, |params| algorithm.with(params).ok()?.check().err());
             }
         }
-        [.., "queue", name] => {
+        [.., "queue", _] => {
             let discipline = place.when.as_ref().and_then(|(_, name)| line::<Disciplines>(name));
             if let Some(discipline) = discipline {
-                let check = |params: &toml::Table| (discipline.make)(params).ok()?.range.err();
-                key.range = key.range.take().or_else(|| allowed(name, &key.schema, check));
+                check_values(key, |params| (discipline.make)(params).ok()?.range.err());
             }
         }
         _ => {}
@@ -363,23 +361,33 @@ fn of_presets(name: &str) -> Option<String> {
     Some([default.trim().to_string()].into_iter().chain(others).collect::<Vec<_>>().join("; "))
 }
 
-/// The range of a parameter in the words of its check: that of the first value which it refuses.
-fn allowed(
-    name: &str,
-    schema: &Json,
-    check: impl Fn(&toml::Table) -> Option<ParamError>,
-) -> Option<String> {
-    let kind = |kind: &str| match &schema["type"] {
+/// What the check of a parameter says of values: a range in its words, that of the first value
+/// which it refuses; and, where a number has no default, an example that it accepts.
+fn check_values(key: &mut Key, check: impl Fn(&toml::Table) -> Option<ParamError>) {
+    let kind = |kind: &str| match &key.schema["type"] {
         Json::Array(kinds) => kinds.iter().any(|k| k == kind),
         of => of == kind,
     };
-    let values: Vec<toml::Value> = match (kind("number"), kind("integer")) {
-        (true, _) => [-1.0, 0.0, 1e300, 1.0].map(toml::Value::Float).to_vec(),
-        (_, true) => [0, 1, i64::from(u32::MAX), -1, 255].map(toml::Value::Integer).to_vec(),
-        _ => return None,
+    let (odd, usual): (Vec<toml::Value>, Vec<toml::Value>) = match (kind("number"), kind("integer"))
+    {
+        (true, _) => (
+            [-1.0, 0.0, 1e300, 1.0].map(toml::Value::Float).to_vec(),
+            [1.5, 0.5, 2.0, 10.0, 100.0, 1000.0].map(toml::Value::Float).to_vec(),
+        ),
+        (_, true) => (
+            [0, 1, i64::from(u32::MAX), -1, 255].map(toml::Value::Integer).to_vec(),
+            [10, 1, 100, 1000].map(toml::Value::Integer).to_vec(),
+        ),
+        _ => return,
     };
-    values.into_iter().find_map(|value| {
-        let params = toml::Table::from_iter([(name.to_string(), value)]);
-        check(&params).filter(|error| error.param == name).map(|error| error.allowed.to_string())
-    })
+    let fault = |value: &toml::Value| {
+        let params = toml::Table::from_iter([(key.name.clone(), value.clone())]);
+        check(&params).filter(|error| error.param == key.name)
+    };
+    let range = odd.iter().find_map(fault).map(|error| error.allowed.to_string());
+    let example = usual.into_iter().find(|value| fault(value).is_none()).map(|v| v.to_string());
+    key.range = key.range.take().or(range);
+    if key.default.is_none() {
+        key.example = key.example.take().or(example);
+    }
 }

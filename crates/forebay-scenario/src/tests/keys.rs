@@ -66,8 +66,8 @@ fn a_key_has_its_type_range_default_and_unit() {
     assert_eq!(beta.range.as_deref(), Some("above 0 and below 1"));
     let mss = only(&keys, "tcp.mss_bytes");
     assert_eq!((mss.unit, mss.range.as_deref()), ("bytes", Some("64 to 65535")));
-    let target = only(&keys, "queue.interval_ms").places[0].when.clone();
-    assert_eq!(target, Some(("discipline".into(), "codel".into())));
+    let batch = only(&keys, "queue.drop_batch").places[0].when.clone();
+    assert_eq!(batch, Some(("discipline".into(), "fq-codel".into())));
     let discipline = only(&keys, "queue.discipline");
     assert!(discipline.types.contains(&"\"fq-codel\"".to_string()), "{discipline:?}");
     assert!(only(&keys, "flows.src").required && !only(&keys, "flows.start").required);
