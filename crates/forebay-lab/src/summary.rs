@@ -76,11 +76,12 @@ impl Summary {
                 protocols.push(&run.protocol);
             }
         }
-        let of = |protocol: &str| runs.iter().filter(move |run| run.protocol == protocol);
-        let values: Vec<(&str, Vec<_>)> =
-            protocols.iter().map(|name| (*name, of(name).map(values_of).collect())).collect();
-        let aggregate = |(protocol, values): &(&str, Vec<_>)| {
-            let runs: Vec<&RunResult> = of(protocol).collect();
+        let values: Vec<ProtocolValues<'_>> = protocols
+            .iter()
+            .map(|name| (*name, runs_of(&runs, name).map(values_of).collect()))
+            .collect();
+        let aggregate = |(protocol, values): &ProtocolValues<'_>| {
+            let runs: Vec<&RunResult> = runs_of(&runs, protocol).collect();
             Aggregate::of((protocol, &scenario.title(protocol)), &runs, values)
         };
         let mut aggregate: Vec<Aggregate> = values.iter().map(aggregate).collect();
@@ -130,6 +131,13 @@ impl Aggregate {
     }
 }
 
+/// A protocol, and the numbers of its runs by seed.
+type ProtocolValues<'a> = (&'a str, Vec<(u64, RunValues<&'static str>)>);
+
+fn runs_of<'a>(runs: &'a [RunResult], protocol: &'a str) -> impl Iterator<Item = &'a RunResult> {
+    runs.iter().filter(move |run| run.protocol == protocol)
+}
+
 /// The numbers of a run, by its seed.
 fn values_of(run: &RunResult) -> (u64, RunValues<&'static str>) {
     let drops = run.drops.iter().map(|(&reason, &count)| (reason, count));
@@ -138,10 +146,7 @@ fn values_of(run: &RunResult) -> (u64, RunValues<&'static str>) {
 
 /// The differences of all protocols from `baseline`, which is one of them; none if no seed has two
 /// runs, or no protocol two seeds.
-fn paired(
-    baseline: &str,
-    protocols: &[(&str, Vec<(u64, RunValues<&'static str>)>)],
-) -> Vec<Paired<&'static str>> {
+fn paired(baseline: &str, protocols: &[ProtocolValues<'_>]) -> Vec<Paired<&'static str>> {
     let others = protocols.iter().find(|(name, _)| *name == baseline);
     let Some((_, others)) = others.filter(|_| protocols.iter().any(|of| of.1.len() > 1)) else {
         return Vec::new();

@@ -1,6 +1,7 @@
 //! The binary as a person or a script meets it: what it prints where, and with which exit code.
 
 mod bad_input;
+mod baseline;
 mod channel;
 mod expect;
 mod interrupt;
