@@ -11,5 +11,5 @@ pub mod statistics;
 
 pub use metrics::{
     ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
-    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
+    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows, typical_sizes,
 };

@@ -22,6 +22,7 @@ mod expectations;
 mod figures;
 mod gather;
 mod look;
+mod marker;
 mod page;
 mod panels;
 mod parquet_rows;
@@ -31,11 +32,12 @@ mod results;
 mod scatter;
 mod series;
 mod tables;
+mod ticks;
 
 pub use error::{MOST_FOLDERS, ReportError};
 pub use forebay_metrics::{
     ClassMetrics, Counted, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics, OfLinks,
-    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows,
+    RESULTS, ResultDoc, Row, Shown, Unit, comparable, labels, rows, typical_sizes,
 };
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
@@ -124,8 +126,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let many: usize = folders.iter().map(|folder| folder.results.aggregate.len()).sum();
-    let shown = folders.iter().flat_map(|folder| &folder.results.aggregate);
-    let looks = look::Looks::new(shown.map(|a| a.name.as_str()));
+    let looks = look::Looks::of_results(folders.iter().map(|folder| &folder.results));
     for (number, Folder { path, results }) in folders.iter().enumerate() {
         let choice = Choice::of(results, many);
         let before = protocols.len();
@@ -140,11 +141,12 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     look::tell_apart(&mut protocols);
     let results = compare::together(folders, &heading);
     let curves = curves::curves(&results);
-    let charts = charts::charts(&results, &protocols);
-    let scatters = scatter::scatters(&results, &protocols);
+    let charts = charts::charts(&results, &protocols, &looks);
+    let scatters = scatter::scatters(&results, &protocols, &looks);
     let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
     let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, over_all);
     left_out.extend(downsampled);
+    left_out.extend(look::Looks::note(protocols.len()));
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
     let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters };

@@ -2,8 +2,8 @@
 
 use super::published::Published;
 use crate::expect;
-use crate::terminal::{Estimate, Paint, Table, count, row, wrap};
-use forebay_lab::report::{Shown, labels, rows};
+use crate::terminal::{Estimate, Paint, Table, count, row_of_group, wrap};
+use forebay_lab::report::{Shown, labels, rows, typical_sizes};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};
 use forebay_lab::{Aggregate, ExpectationResult, RunResult, Status, Summary};
@@ -55,13 +55,15 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         && aggregates.iter().all(|a| a.completed == a.flows);
     let shown = Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true };
     let means: Vec<_> = aggregates.iter().map(|of| &of.means).collect();
-    for of in rows(&means, shown) {
+    let rows = rows(&means, shown);
+    for (of, typical) in rows.iter().zip(typical_sizes(&rows)) {
         let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
             Some(Estimate { mean: value * of.scale, half: None })
         });
-        let (unit, cells) = row(of.unit, &ours.chain(theirs).collect::<Vec<_>>());
+        let values: Vec<_> = ours.chain(theirs).collect();
+        let (unit, cells) = row_of_group(of.unit, typical, &values);
         let comma = if unit.is_empty() { "" } else { ", " };
         table.push(format!("{}{comma}{unit}", of.label), cells);
     }

@@ -25,7 +25,26 @@ pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String
     let largest = values.iter().flatten().fold(0.0f64, |m, e| m.max(e.mean.abs()));
     let nonzero = values.iter().flatten().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
     let smallest = nonzero.fold(largest, f64::min);
-    let (name, scale) = scale(unit, largest, smallest);
+    in_unit(unit, scale(unit, largest, smallest), values)
+}
+
+/// The same for a row of a group that has one unit, that of values of the size `typical`.
+pub fn row_of_group(
+    unit: Unit,
+    typical: f64,
+    values: &[Option<Estimate>],
+) -> (&'static str, Vec<String>) {
+    in_unit(unit, scale(unit, typical, typical), values)
+}
+
+fn in_unit(
+    unit: Unit,
+    (name, scale): (&'static str, f64),
+    values: &[Option<Estimate>],
+) -> (&'static str, Vec<String>) {
+    let largest = values.iter().flatten().fold(0.0f64, |m, e| m.max(e.mean.abs()));
+    let nonzero = values.iter().flatten().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
+    let smallest = nonzero.fold(largest, f64::min);
     let halves = || values.iter().flatten().filter_map(|e| e.half).filter(|&h| h > 0.0);
     let whole = unit == Unit::Count
         && halves().next().is_none()
@@ -159,6 +178,15 @@ mod tests {
         assert_eq!(cells(Unit::Count, &[(312.25, Some(8.5))]), ("", texts(&["312.2 ± 8.5"])));
         assert_eq!(cells(Unit::Seconds, &[(0.0, None)]), ("ms", texts(&["0"])));
         assert_eq!(row(Unit::Plain, &[None]), ("", texts(&["-"])));
+    }
+
+    #[test]
+    fn rows_of_a_group_have_one_unit() {
+        let one = |mean| [Some(Estimate { mean, half: None })];
+        // p50, p95 and p99 of a delay that is 90 ms in the middle.
+        let cells = [0.0005, 0.09, 1.4].map(|mean| row_of_group(Unit::Seconds, 0.09, &one(mean)));
+        assert_eq!(cells.clone().map(|(unit, _)| unit), ["ms"; 3]);
+        assert_eq!(cells.map(|(_, cells)| cells[0].clone()), ["0.5000", "90.00", "1400.0"]);
     }
 
     #[test]

@@ -11,5 +11,5 @@ mod table;
 
 pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
-pub use rows::{Means, Row, Shown, rows};
+pub use rows::{Means, Row, Shown, rows, typical_sizes};
 pub use table::{ClassMetrics, FlowMetrics, METRICS, Metrics};
