@@ -120,7 +120,7 @@ impl Folder {
 }
 
 fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
-    let heading = match folders.as_mut_slice() {
+    let mut heading = match folders.as_mut_slice() {
         [one] => page::heading(&one.results),
         several => compare::label(several)?,
     };
@@ -146,7 +146,7 @@ fn report(mut folders: Vec<Folder>) -> Result<String, ReportError> {
     let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
     let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, over_all);
     left_out.extend(downsampled);
-    left_out.extend(look::Looks::note(protocols.len()));
+    heading.notes.extend(look::Looks::note(protocols.len()));
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
     let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters };
