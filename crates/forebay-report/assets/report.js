@@ -16,6 +16,8 @@
   const BRIGHT = 8;
   const STATES = ["P", "S&D", "B", "DB"];
   const HEIGHT = 190;
+  // Most protocols in one plot, unless a reader wants more.
+  const TOGETHER = 8;
   // Height of the plots of one protocol each that stand in place of one of all.
   const SMALL = 110;
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
@@ -331,14 +333,15 @@
 
   // One spike does not rule an axis. A line that is above this many times the highest level that it
   // keeps for 1 % of its time is cut off, if it has enough samples to say so; the axis then reaches
-  // some way beyond that level, and what is cut off is written where it is.
-  const SPIKE = 2, BEYOND = 1.25, ENOUGH = 50, RARELY = 0.01, CLIPS = 3;
-  function reachOf([xs, ys]) {
+  // some way beyond that level, and what is cut off is written where it is. What is above the
+  // capacity of a link, as when a hole is filled, is a spike up to 5 % of the time.
+  const SPIKE = 2, BEYOND = 1.25, ENOUGH = 50, RARELY = 0.01, ABOVE_CAPACITY = 0.05, CLIPS = 3;
+  function reachOf([xs, ys], capacity = Infinity) {
     const most = highest(ys);
     if (ys.length < ENOUGH) return most;
     const last = xs.length - 1;
     const held = ys.map((y, i) => [y, (xs[Math.min(i + 1, last)] - xs[Math.max(i - 1, 0)]) / 2]).sort((a, b) => b[0] - a[0]);
-    let left = RARELY * (xs[last] - xs[0]);
+    let left = (most > capacity ? ABOVE_CAPACITY : RARELY) * (xs[last] - xs[0]);
     const usual = held.find(([, time]) => (left -= time) < 0)?.[0] ?? most;
     return usual > 0 && most > SPIKE * usual ? BEYOND * usual : most;
   }
@@ -347,7 +350,8 @@
     const [from, to, top] = [u.scales.x.min, u.scales.x.max, u.scales.y.max];
     const clips = [];
     lines.forEach((line, i) => {
-      if (!u.series[i + 1].show) return;
+      // Of a mean over time the samples say it.
+      if (!u.series[i + 1].show || (line.bold && lines.some((other) => other.faint))) return;
       let at = -1;
       line.xs.forEach((x, k) => {
         if (x >= from && x <= to && line.ys[k] > top && !(line.ys[k] <= line.ys[at])) at = k;
@@ -364,11 +368,11 @@
     const { ctx, bbox } = u, dpr = devicePixelRatio;
     ctx.save();
     ctx.font = `${10 * dpr}px ${theme.font.slice(5)}`;
-    ctx.textBaseline = "top";
+    [ctx.textBaseline, ctx.textAlign] = ["top", "left"];
     const taken = [];
     for (const { x, text, line } of clips) {
-      const wide = ctx.measureText(text).width, most = bbox.left + bbox.width - wide - 2 * dpr;
-      const left = Math.min(Math.max(u.valToPos(x, "x", true) - 4 * dpr, bbox.left), most);
+      const wide = ctx.measureText(text).width, at = u.valToPos(x, "x", true) + 4 * dpr;
+      const left = at + wide < bbox.left + bbox.width ? at : at - wide - 8 * dpr;
       let row = 0;
       while (taken.some((other) => other.row === row && other.left < left + wide + 4 * dpr && left < other.left + other.wide + 4 * dpr)) row++;
       taken.push({ row, left, wide });
@@ -473,16 +477,16 @@
     legendOf(u, canvas, rest, marks.filter((mark) => mark.above));
     fit(u, canvas, height);
   }
+  const peakOf = ([, steps]) => highest(steps.map((step) => step[1]));
   // How far the vertical axis reaches, its unit, and the thresholds in it.
   function axisOf(plot) {
-    const peak = ([, steps]) => highest(steps.map((step) => step[1]));
     // A threshold far above all lines would flatten them, where they are what the plot is about.
-    const fits = (mark) => plot.whole || peak(mark) <= 3 * plot.most;
-    const reach = Math.max(plot.most, ...plot.marks.filter(fits).map(peak));
+    const fits = (mark) => plot.whole || peakOf(mark) <= 3 * plot.most;
+    const reach = Math.max(plot.most, ...plot.marks.filter(fits).map(peakOf));
     const [letter, scale] = unitOf(plot.unit, reach);
     const marks = plot.marks.map((mark) => {
       const [label, steps] = mark;
-      const [own, by] = prefix(plot.unit, peak(mark));
+      const [own, by] = prefix(plot.unit, peakOf(mark));
       const last = +(steps[steps.length - 1][1] / by).toPrecision(4);
       const text = `${label}: ${last} ${own}${plot.unit}`;
       const [xs, ys] = [steps.map(([t]) => t), steps.map(([, v]) => v / scale)];
@@ -601,7 +605,12 @@
     draw(section, found, common);
   }
   const isSingle = (found) => found.every(([, panel]) => panel.lines.length === 1 && !panel.states);
-  const reachesOf = (panel) => (panel.area ? panel.lines.concat(panel.area) : panel.lines).map((line) => reachOf(decode(line)));
+  function reachesOf(panel) {
+    const areas = (panel.area ? [panel.area] : []).map((area) => reachOf(decode(area)));
+    const capacities = areas.concat(panel.whole ? (panel.marks ?? []).map(peakOf) : []);
+    const capacity = capacities.length ? highest(capacities) : Infinity;
+    return areas.concat(panel.lines.map((line) => reachOf(decode(line), capacity)));
+  }
   const marksOf = (list) => [...new Map(list.map((mark) => [JSON.stringify(mark), mark])).values()];
   // A line for each protocol, in one plot or, where the reader wants it or they would cover each
   // other, in a small one each.
@@ -625,11 +634,11 @@
       timePlot(row, { ...plot, id: `${first.id}-${look.name}`, title: nameOf(run), look, lines: own, small: true, buttons: [] });
     });
   }
-  // More protocols than there are colours are shown apart, too.
+  // So are more protocols than an eye follows in one plot.
   function isApart(id, found) {
     if (found.length < 2 || !isSingle(found)) return false;
     const chosen = state.apart.get(id);
-    return chosen ?? (found.length > data.looks || isCrowded(id, found));
+    return chosen ?? (found.length > TOGETHER || isCrowded(id, found));
   }
   const crowded = new Map();
   function isCrowded(id, found) {
@@ -641,7 +650,7 @@
     }
     return crowded.get(key);
   }
-  const isSmooth = (id, found) => state.smooth.get(id) ?? (isSingle(found) && isApart(id, found) && isCrowded(id, found));
+  const isSmooth = (id, found) => state.smooth.get(id) ?? (isApart(id, found) && isCrowded(id, found));
   function choice(name, id, words, title, press) {
     const button = element("button", { [`data-${name}`]: id, title }, words);
     button.onclick = () => { press(); draw(); };

@@ -278,7 +278,7 @@ const forebaySave = (() => {
     const taken = [];
     for (const { x, text, colour } of clips) {
       const wide = widthOf(text, 12);
-      const left = Math.min(Math.max(place(x) - 4, LEFT + 2), right - wide - 4);
+      const left = place(x) + 5 + wide < right ? place(x) + 5 : place(x) - 5 - wide;
       let row = 0;
       while (taken.some((other) => other.row === row && other.left < left + wide + 6 && left < other.left + other.wide + 6)) row++;
       taken.push({ row, left, wide });

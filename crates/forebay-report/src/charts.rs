@@ -118,10 +118,13 @@ pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -
     all.into_iter().flatten().chain(delays).collect()
 }
 
-/// Charts that stand beside each other have one unit: that of the highest end of their axes.
+/// Charts that stand beside each other have one unit, that of the geometric mean of their values:
+/// as in the table (see [`forebay_metrics::typical_sizes`]).
 fn share_unit(charts: &mut [Chart]) {
-    let ends = charts.iter().map(|chart| chart.axis.end);
-    let (prefix, scale) = second_prefix(ends.fold(0.0, f64::max));
+    let values = charts.iter().flat_map(|chart| &chart.rows).flat_map(|row| &row.values);
+    let logs = values.flatten().filter(|value| **value > 0.0).map(|value| value.ln());
+    let Some(typical) = mean(logs) else { return };
+    let (prefix, scale) = second_prefix(typical.exp());
     for axis in charts.iter_mut().map(|chart| &mut chart.axis) {
         *axis = Axis { prefix, scale, ..*axis };
     }
@@ -232,7 +235,7 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     let mut series: Vec<Series> = referred.chain(own).collect();
     without_empty(&mut series, &mut rows);
     let about = match series.iter().any(|series| series.mark == Mark::Tick) {
-        true => "Upright lines: what the reference, a fluid max-min network, would need.",
+        true => "Vertical lines: what the reference, a fluid max-min network, would need.",
         false => "",
     };
     let axis = Axis::of(&rows)?;
@@ -311,7 +314,7 @@ fn delay(
         axis,
         series: STATISTICS.iter().map(series).collect(),
         rows,
-        about: "Marker: mean. Upright lines: p50, p95 and p99. Means over seeds.".into(),
+        about: "Marker: mean. Vertical lines: p50, p95 and p99. Means over seeds.".into(),
     })
 }
 

@@ -6,7 +6,7 @@
 use super::charts::Chart;
 use super::curves::Curve;
 use super::downsample::Trace;
-use super::look::{DASHES, LOOKS};
+use super::look::DASHES;
 use super::marker::{MARKERS, Marker};
 use super::panels::{Area, Curves, GROUPS, Line, Panel};
 use super::scatter::Scatter;
@@ -24,8 +24,6 @@ pub(super) struct Data {
     scatters: Vec<Scatter>,
     markers: &'static [Marker],
     dashes: &'static [&'static [u8]],
-    /// Of so many protocols each has colour, marker and dashes of its own.
-    looks: usize,
 }
 
 /// A protocol and its look; of one of several folders, the protocol of that folder.
@@ -151,7 +149,6 @@ impl Data {
             scatters: scatters.to_vec(),
             markers: &MARKERS,
             dashes: &DASHES,
-            looks: LOOKS,
         }
     }
 }

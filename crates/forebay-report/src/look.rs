@@ -12,7 +12,7 @@ use super::results::Results;
 use forebay_scenario::Algorithm;
 
 /// Looks with colours of their own.
-pub(super) const LOOKS: usize = 16;
+const LOOKS: usize = 16;
 /// Of these the first have whole lines, the others dashed ones.
 const WHOLE: usize = 8;
 /// Steps from a marker to that of the next name with the same colour: 5 and 16 have no common
@@ -117,7 +117,7 @@ impl Looks {
         (protocols > LOOKS).then(|| {
             format!(
                 "{protocols} protocols share {LOOKS} colours: markers and dashes differ where \
-                 colours do not. Plots over time show each protocol in a panel of its own."
+                 colours do not."
             )
         })
     }

@@ -336,7 +336,8 @@ impl Scatter {
                 let title = html(&format!("{}, {whose}, seed {seed}: {values}", group.label));
                 let place = self.place([*delay_s; 2], *bps);
                 // Writing to a string cannot fail.
-                let _ = write!(field, "<i style='{place}' title='{title}'>{picture}</i>");
+                let class = if group.points.len() == 1 { "class=alone " } else { "" };
+                let _ = write!(field, "<i {class}style='{place}' title='{title}'>{picture}</i>");
             }
         }
         for (group, look) in self.groups.iter().zip(&self.looks) {

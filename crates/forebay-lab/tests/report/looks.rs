@@ -105,6 +105,7 @@ fn fourteen_protocols_look_different_in_the_table_in_the_plots_and_in_what_is_sa
             return real.call(URL, blob);
         };
         const of = (what) => `[data-${what}] [data-save=svg]`;
+        document.querySelector('[data-apart=queue]').click();
         setTimeout(() => ['plot=queue', 'chart=utilisation'].forEach((what) =>
             document.querySelector(of(what)).click()), 300);
         const colours = [...document.querySelectorAll('.choice svg.marker')];
