@@ -32,7 +32,8 @@ fn with_names(command: Command) -> Command {
     let mut experiments: Vec<&str> = EXPERIMENTS.iter().flat_map(|e| [e.source, e.name]).collect();
     experiments.sort_unstable();
     experiments.dedup();
-    let mut names: Vec<&str> = all.iter().map(|entry| entry.name).chain(experiments.clone()).collect();
+    let mut names: Vec<&str> =
+        all.iter().map(|entry| entry.name).chain(experiments.clone()).collect();
     names.sort_unstable();
     names.dedup();
     let takes = |command: Command, argument: &str, names: Vec<&'static str>| {
@@ -40,7 +41,9 @@ fn with_names(command: Command) -> Command {
         command.mut_arg(argument, |argument| argument.value_parser(parser))
     };
     command
-        .mut_subcommand("run", |run| takes(takes(run, "scenario", scenarios), "protocol", protocols))
+        .mut_subcommand("run", |run| {
+            takes(takes(run, "scenario", scenarios), "protocol", protocols)
+        })
         .mut_subcommand("reproduce", |reproduce| takes(reproduce, "name", experiments))
         .mut_subcommand("explain", |explain| takes(explain, "name", names))
 }

@@ -12,5 +12,5 @@ pub mod statistics;
 pub use metrics::{
     ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
     OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
-    difference_rows, labels, rows,
+    difference_rows, labels, rows, typical_sizes,
 };

@@ -352,6 +352,20 @@ fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
     }
 }
 
+/// Something waits from 4 ms on, for opportunities at 10, 20, 20 and 40 ms: at `t` the link has been
+/// busy for `t` - 4 ms, whatever it waits for, so that no window is shorter than what was busy in
+/// it.
+#[test]
+fn the_wait_for_an_opportunity_counts_as_it_passes() {
+    let mut bench = traced(Limit::Packets(9), None);
+    (0..4).for_each(|n| bench.put(Time::from_millis(4), n, 1504));
+    for at_ms in 4..=40 {
+        let at = Time::from_millis(at_ms);
+        bench.run_to(at);
+        assert_eq!(bench.link.busy(at), Span::from_millis(at_ms - 4), "at {at_ms} ms");
+    }
+}
+
 /// The same code by hand: of 1504 bytes 500 + 500 go to two packets and 504 to a third of 1000,
 /// which has the rest at 20 ms and leaves then. What is left of that, 1008 bytes, and the next
 /// opportunity at 20 ms are lost where nothing waits; a packet that comes at 30 ms is taken at 40

@@ -8,14 +8,21 @@
   // Viridis in nine steps (Smith and van der Walt, 2015): its lightness grows along it, whatever
   // colours an eye sees. Protocols have Okabe and Ito's colours; what is no protocol has these.
   const RAMP = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
-  const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+  const DASHES = data.dashes;
+  const dashOf = (look) => DASHES[look.dash % DASHES.length];
+  // Looks come with the data: the same in the page, its plots and what they save.
+  forebaySave.setMarkers(data.markers);
   // More lines than this are grey but for these many, spread over all.
   const BRIGHT = 8;
   const STATES = ["P", "S&D", "B", "DB"];
   const HEIGHT = 190;
+  // Most protocols in one plot, unless a reader wants more.
+  const TOGETHER = 8;
+  // Height of the plots of one protocol each that stand in place of one of all.
+  const SMALL = 110;
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
   const seeds = [...new Set(data.runs.map((run) => run.seed))];
-  const state = { off: new Set(), seed: seeds[0], view: null, hidden: new Set(), printing: false };
+  const state = { off: new Set(), seed: seeds[0], view: null, hidden: new Set(), printing: false, apart: new Map(), smooth: new Map() };
   let plots = [];
   let theme;
 
@@ -55,7 +62,12 @@
   }
 
   // Samples are differences of whole ticks and steps.
-  function decode({ tick_us, t, step, v }) {
+  const decoded = new WeakMap();
+  function decode(line) {
+    if (!decoded.has(line)) decoded.set(line, decodeSamples(line));
+    return decoded.get(line);
+  }
+  function decodeSamples({ tick_us, t, step, v }) {
     const xs = new Array(t.length), ys = new Array(t.length);
     let time = 0, value = 0;
     for (let i = 0; i < t.length; i++) {
@@ -66,6 +78,15 @@
   }
   const highest = (values) => values.reduce((most, value) => (value > most ? value : most), 0);
 
+  // All times of plots over time have one unit: that of the geometric mean of their peaks.
+  const ofSeconds = (() => {
+    const of = (panel) => (panel.curves ? panel.curves.lines.flatMap((line) => line.y) : panel.lines.flatMap((line) => decode(line)[1]));
+    const panels = data.runs.flatMap((run) => run.panels).filter((panel) => panel.unit === "s");
+    const peaks = panels.map((panel) => highest(of(panel))).filter((peak) => peak > 0);
+    if (peaks.length === 0) return null;
+    return prefix("s", Math.exp(peaks.reduce((sum, peak) => sum + Math.log(peak), 0) / peaks.length));
+  })();
+  const unitOf = (unit, most) => (unit === "s" && ofSeconds ? ofSeconds : prefix(unit, most));
   function prefix(unit, most) {
     if (unit === "s") return most >= 1 ? ["", 1] : most >= 1e-3 ? ["m", 1e-3] : ["µ", 1e-6];
     if (unit === "" || unit === "1/s") return ["", 1];
@@ -123,39 +144,52 @@
     }
   }
   function scatterButtons() {
-    const flip = document.querySelector(".flip input");
+    const [flip, zoomed] = [".flip input", ".zoom input"].map((of) => document.querySelector(of));
     for (const scatter of data.scatters) {
       const figure = document.querySelector(`[data-scatter="${scatter.id}"]`);
-      const saved = () => ({
-        title: `${data.scenario}: throughput over ${scatter.title}`, file: fileName(data.scenario, scatter.id),
-        scatter, ...axesOfScatter(scatter, flip.checked), bands: [], marks: [],
-        lines: scatter.groups.map((group) => ({ ...group, xs: group.ellipse.map(([x]) => x), ys: group.ellipse.map(([, y]) => y) })),
-      });
+      const saved = () => {
+        const axis = zoomed.checked ? 1 : 0;
+        const groups = scatter.groups.map((group) => ({ ...group, ...group.summaries[axis] }));
+        return {
+          title: `${data.scenario}: throughput over ${scatter.title}`, file: fileName(data.scenario, scatter.id),
+          scatter: { ...scatter, groups }, ...axesOfScatter(scatter, scatter.axes[axis], flip.checked), bands: [], marks: [],
+          lines: groups.map((group) => ({ ...group, xs: group.ellipse.map(([x]) => x), ys: group.ellipse.map(([, y]) => y) })),
+        };
+      };
       figure?.querySelector("figcaption").append(saveButtons("plot", saved));
     }
   }
-  function axesOfScatter({ from_s, to_s, log, end_bps, quantity }, reversed) {
-    const [second, by] = prefix("s", to_s), [letter, scale] = prefix("bit/s", end_bps);
+  function axesOfScatter({ unit_s, end_bps, quantity }, { from_s, to_s, log }, reversed) {
+    const [[second, by], [letter, scale]] = [unit_s, prefix("bit/s", end_bps)];
     return {
       x: { label: `${quantity} (${second}s)`, scale: by, log, from: from_s, to: to_s, reversed },
       y: { label: `throughput (${letter}bit/s)`, scale, from: 0, to: end_bps },
     };
   }
   // A figure with its buttons; `saved` says what they write.
-  function container({ id, title, unit, marker }, sections, saved) {
+  function container({ id, title, unit, look, small, buttons }, sections, saved) {
     const words = element("span", {}, title);
-    if (marker) words.prepend(swatch(marker));
-    if (unit) words.append(element("span", { class: "unit" }, unit));
-    const caption = element("figcaption", {}, words, saveButtons("plot", saved));
-    const box = element("div", { class: "canvas" });
+    if (look) words.prepend(picture(look));
+    if (unit && !small) words.append(element("span", { class: "unit" }, unit));
+    const all = saveButtons("plot", saved);
+    all.prepend(...(buttons ?? []));
+    const caption = element("figcaption", {}, words, all);
+    const box = element("div", { class: small ? "canvas small" : "canvas" });
     const made = element("figure", { "data-plot": id, "data-points": "0" }, caption, box);
     sections.append(made);
     return box;
   }
-  function swatch(hex) {
-    const made = element("i", { class: "swatch" });
-    made.style.setProperty("--c", hex);
-    return made;
+  // The marker of a protocol.
+  function picture(look) {
+    const { open, strokes } = forebaySave.markerOf(look.marker);
+    const path = strokes.map((points) => points.map(([x, y], i) => `${i ? "L" : "M"}${4.5 * x} ${4.5 * y}`).join("")).join("");
+    const [svg, shape] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+    for (const [key, value] of [["class", "marker"], ["viewBox", "-6 -6 12 12"], ["aria-hidden", "true"]]) svg.setAttribute(key, value);
+    shape.setAttribute("d", path);
+    if (open) shape.setAttribute("class", "open");
+    svg.style.setProperty("--c", look.colour);
+    svg.append(shape);
+    return svg;
   }
   const fileName = (...parts) => parts.join("-").replace(/[^A-Za-z0-9.-]+/g, "-").replace(/^-+|-+$/g, "") || "plot";
   // How many samples are on the screen: a plot that shows none is broken, and tests look here.
@@ -181,11 +215,11 @@
     }
     Object.assign(figure.dataset, { points, lines, from, to });
   }
-  function fit(u, box) {
+  function fit(u, box, height = HEIGHT) {
     // In a frame of its own: a size that is set while sizes are observed would be observed again.
     new ResizeObserver(() => requestAnimationFrame(() => {
       const width = box.clientWidth;
-      if (box.isConnected && width > 0 && width !== u.width) u.setSize({ width, height: HEIGHT });
+      if (box.isConnected && width > 0 && width !== u.width) u.setSize({ width, height });
     })).observe(box);
   }
 
@@ -297,9 +331,126 @@
     toggling = false;
   }
 
-  // What a plot shows: { id, title, quantity, unit, file, marker, lines, marks, most, whole, end,
-  // states }. Lines have label, samples, and a function from dark or light to their colour;
-  // thresholds have label and steps.
+  // One spike does not rule an axis. A line that is above this many times the highest level that it
+  // keeps for 1 % of its time is cut off, if it has enough samples to say so; the axis then reaches
+  // some way beyond that level, and what is cut off is written where it is. What is above the
+  // capacity of a link, as when a hole is filled, is a spike up to 5 % of the time.
+  const SPIKE = 2, BEYOND = 1.25, ENOUGH = 50, RARELY = 0.01, ABOVE_CAPACITY = 0.05, CLIPS = 3;
+  function reachOf([xs, ys], capacity = Infinity) {
+    const most = highest(ys);
+    if (ys.length < ENOUGH) return most;
+    const last = xs.length - 1;
+    const held = ys.map((y, i) => [y, (xs[Math.min(i + 1, last)] - xs[Math.max(i - 1, 0)]) / 2]).sort((a, b) => b[0] - a[0]);
+    let left = (most > capacity ? ABOVE_CAPACITY : RARELY) * (xs[last] - xs[0]);
+    const usual = held.find(([, time]) => (left -= time) < 0)?.[0] ?? most;
+    return usual > 0 && most > SPIKE * usual ? BEYOND * usual : most;
+  }
+  // The highest values of lines that are above the axis, where they are.
+  function clipsOf(u, lines) {
+    const [from, to, top] = [u.scales.x.min, u.scales.x.max, u.scales.y.max];
+    const clips = [];
+    lines.forEach((line, i) => {
+      // Of a mean over time the samples say it.
+      if (!u.series[i + 1].show || (line.bold && lines.some((other) => other.faint))) return;
+      let at = -1;
+      line.xs.forEach((x, k) => {
+        if (x >= from && x <= to && line.ys[k] > top && !(line.ys[k] <= line.ys[at])) at = k;
+      });
+      if (at >= 0) clips.push({ x: line.xs[at], y: line.ys[at], text: `▲ ${figure(line.ys[at])}`, line });
+    });
+    // Of many the highest: all of them would hide the plot.
+    clips.sort((a, b) => b.y - a.y);
+    const more = clips.length - CLIPS;
+    if (more > 0) clips[0].text += ` and ${more} more`;
+    return clips.slice(0, CLIPS).sort((a, b) => a.x - b.x);
+  }
+  function drawClips(u, clips) {
+    const { ctx, bbox } = u, dpr = devicePixelRatio;
+    ctx.save();
+    ctx.font = `${10 * dpr}px ${theme.font.slice(5)}`;
+    [ctx.textBaseline, ctx.textAlign] = ["top", "left"];
+    const taken = [];
+    for (const { x, text, line } of clips) {
+      const wide = ctx.measureText(text).width, at = u.valToPos(x, "x", true) + 4 * dpr;
+      const left = at + wide < bbox.left + bbox.width ? at : at - wide - 8 * dpr;
+      let row = 0;
+      while (taken.some((other) => other.row === row && other.left < left + wide + 4 * dpr && left < other.left + other.wide + 4 * dpr)) row++;
+      taken.push({ row, left, wide });
+      const top = bbox.top + (1 + 11 * row) * dpr;
+      ctx.lineWidth = 3 * dpr;
+      ctx.strokeStyle = theme.paper;
+      ctx.strokeText(text, left, top);
+      ctx.fillStyle = line.colour(theme.dark);
+      ctx.fillText(text, left, top);
+    }
+    ctx.restore();
+    return clips.map((clip) => clip.text);
+  }
+  // A centred mean over time of samples with straight lines between them.
+  function smoothed([xs, ys], width) {
+    const area = [0];
+    for (let i = 1; i < xs.length; i++) area.push(area[i - 1] + (xs[i] - xs[i - 1]) * (ys[i] + ys[i - 1]) / 2);
+    const last = xs.length - 1, [times, values] = [[], []];
+    let [low, high] = [0, 0];
+    const until = (t, from) => {
+      let i = from;
+      while (i < last && xs[i + 1] < t) i++;
+      const step = Math.min(i + 1, last) - i ? (t - xs[i]) / (xs[i + 1] - xs[i]) : 0;
+      return [i, area[i] + (step ? (t - xs[i]) * (ys[i] + (ys[i] + step * (ys[i + 1] - ys[i]))) / 2 : 0)];
+    };
+    const count = Math.max(2, Math.ceil((xs[last] - xs[0]) / width * 4));
+    for (let k = 0; k <= count; k++) {
+      const t = xs[0] + (xs[last] - xs[0]) * k / count;
+      const [a, b] = [Math.max(xs[0], t - width / 2), Math.min(xs[last], t + width / 2)];
+      let [before, after] = [0, 0];
+      [low, before] = until(a, low);
+      [high, after] = until(b, high);
+      times.push(t);
+      values.push(b > a ? (after - before) / (b - a) : ys[0]);
+    }
+    return [times, values];
+  }
+  // The width of that mean: 1, 2 or 5 times a power of ten, near a fiftieth of the run.
+  function widthOfMean(end) {
+    const decade = 10 ** Math.floor(Math.log10(end / 50));
+    return [5, 2, 1].map((k) => k * decade).find((width) => width <= end / 50 * 1.01) ?? decade;
+  }
+  // True if lines cover each other: in the columns of a plot, what they cover together is less than
+  // half of the sum of what each covers, and that is much.
+  function isCarpet(lines, most, end) {
+    if (lines.length < 4 || !(most > 0)) return false;
+    const columns = 200, thick = 1.5 / HEIGHT;
+    const spans = Array.from({ length: columns }, () => []);
+    let each = 0;
+    for (const { samples: [xs, ys] } of lines) {
+      const own = new Array(columns);
+      for (let i = 1; i < xs.length; i++) {
+        const [first, last] = [xs[i - 1], xs[i]].map((x) => Math.min(columns - 1, Math.floor(x / end * columns)));
+        for (let c = first; c <= last; c++) {
+          const [low, high] = own[c] ?? [Infinity, -Infinity];
+          own[c] = [Math.min(low, ys[i - 1], ys[i]), Math.max(high, ys[i - 1], ys[i])];
+        }
+      }
+      own.forEach(([low, high], c) => {
+        const span = [Math.min(low / most, 1), Math.min(high / most, 1) + thick];
+        each += span[1] - span[0];
+        spans[c].push(span);
+      });
+    }
+    let together = 0;
+    for (const column of spans) {
+      let reached = -1;
+      for (const [low, high] of column.sort((a, b) => a[0] - b[0])) {
+        together += Math.max(0, high - Math.max(low, reached));
+        reached = Math.max(reached, high);
+      }
+    }
+    return each > 2 * together && each / columns / lines.length > 6 / HEIGHT;
+  }
+
+  // What a plot shows: { id, title, quantity, unit, file, look, lines, marks, most, whole, end,
+  // states, small, buttons }. Lines have label, samples, and a function from dark or light to their
+  // colour; thresholds have label and steps.
   function timePlot(section, plot) {
     const whole = [0, plot.end];
     const { reach, scale, unit, marks } = axisOf(plot);
@@ -317,24 +468,25 @@
     let u;
     const saved = () => savedTimePlot(plot, { u, lines, marks, bands, scale, unit, top });
     const canvas = container({ ...plot, unit }, section, saved);
-    const options = timeOptions(canvas, { lines, marks, bands, top, whole });
+    const height = plot.small ? SMALL : HEIGHT;
+    const options = timeOptions(canvas, { lines, marks, bands, top, whole, height });
     const tables = lines.map((line) => [line.xs, line.ys]);
     u = new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], canvas);
     plots.push({ u, whole });
     const rest = lines.filter((line) => line.rest).length;
     legendOf(u, canvas, rest, marks.filter((mark) => mark.above));
-    fit(u, canvas);
+    fit(u, canvas, height);
   }
+  const peakOf = ([, steps]) => highest(steps.map((step) => step[1]));
   // How far the vertical axis reaches, its unit, and the thresholds in it.
   function axisOf(plot) {
-    const peak = ([, steps]) => highest(steps.map((step) => step[1]));
     // A threshold far above all lines would flatten them, where they are what the plot is about.
-    const fits = (mark) => plot.whole || peak(mark) <= 3 * plot.most;
-    const reach = Math.max(plot.most, ...plot.marks.filter(fits).map(peak));
-    const [letter, scale] = prefix(plot.unit, reach);
+    const fits = (mark) => plot.whole || peakOf(mark) <= 3 * plot.most;
+    const reach = Math.max(plot.most, ...plot.marks.filter(fits).map(peakOf));
+    const [letter, scale] = unitOf(plot.unit, reach);
     const marks = plot.marks.map((mark) => {
       const [label, steps] = mark;
-      const [own, by] = prefix(plot.unit, peak(mark));
+      const [own, by] = prefix(plot.unit, peakOf(mark));
       const last = +(steps[steps.length - 1][1] / by).toPrecision(4);
       const text = `${label}: ${last} ${own}${plot.unit}`;
       const [xs, ys] = [steps.map(([t]) => t), steps.map(([, v]) => v / scale)];
@@ -349,32 +501,38 @@
       return { ...band, name: STATES[band.state] ?? "", colour };
     });
     const shown = lines.filter((line) => !hidden(line));
+    const clips = clipsOf(u, lines).map(({ x, text, line }) => ({ x, text, colour: line.colour(false) }));
     return {
       title: `${data.scenario}: ${plot.title}`, file: fileName(data.scenario, plot.id),
-      bands: states, marks, lines: shown.map((line) => ({ ...line, colour: line.colour(false) })),
+      bands: states, marks, clips, lines: shown.map((line) => ({ ...line, colour: line.colour(false), label: line.bold ? `${line.label}, mean` : line.label })),
       x: { label: "time (s)", column: "time (s)", scale: 1, from, to },
-      y: { label: `${plot.quantity} (${unit})`, unit: plot.unit, scale, from: 0, to: top },
+      y: { label: `${plot.quantity} (${unit})`, unit: plot.unit, scale, from: 0, to: u.scales.y.max ?? top },
     };
   }
-  function timeOptions(canvas, { lines, marks, bands, top, whole }) {
+  function timeOptions(canvas, { lines, marks, bands, top, whole, height }) {
     const series = lines.map((line) => ({
       label: line.label, ...(line.rest ? { class: "rest" } : {}), show: !hidden(line),
-      stroke: line.colour(theme.dark), dash: line.dash, width: line.area ? 0 : line.rest ? 0.8 : 1.4,
+      stroke: line.colour(theme.dark), dash: line.dash, width: line.area ? 0 : line.rest || line.faint ? 0.8 : line.bold ? 2 : 1.4,
+      ...(line.faint ? { alpha: 0.4 } : {}),
       ...(line.area ? { fill: line.colour(theme.dark) } : {}),
-      points: { show: line.xs.length < 2, size: 5 }, value: (u, value) => figure(value),
+      points: { show: line.xs.length < 2, size: 5 }, value: atCursor(figure),
       rest: line.rest,
     }));
-    const time = { label: "t", value: (u, value) => (value == null ? "–" : `${value.toFixed(3)} s`) };
+    const time = { label: "t", value: atCursor((value) => `${value.toFixed(3)} s`) };
     const pub = (type) => type === "mousemove" || type === "mouseleave";
     const within = marks.filter((mark) => !mark.above);
     const drawn = (u) => {
-      canvas.parentElement.dataset.marks = drawMarks(u, within).join("; ");
+      const { dataset } = canvas.parentElement;
+      dataset.marks = drawMarks(u, within).join("; ");
+      dataset.clipped = drawClips(u, clipsOf(u, lines)).join("; ");
+      dataset.top = u.scales.y.max;
       count(u, canvas);
     };
     return {
-      width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
+      width: canvas.clientWidth, height, padding: [8, 12, 0, 0],
       legend: LEGEND,
-      scales: { x: { time: false, range: () => state.view ?? whole }, y: { range: [0, top] } },
+      // A zoom shows what the axis of the whole run cuts off.
+      scales: { x: { time: false, range: () => state.view ?? whole }, y: { range: (u, _, most) => [0, state.view ? Math.max(top, 1.06 * most) : top] } },
       series: [time, ...series],
       axes: axes(seconds),
       cursor: {
@@ -391,7 +549,9 @@
       },
     };
   }
-  const LEGEND = { markers: { dash: (u, i) => (u.series[i].dash?.length ? "dashed" : "solid") } };
+  // An entry of a legend has a value while the cursor is on the plot, else its name alone.
+  const atCursor = (text) => (u, value, series, place) => (place == null ? "" : value == null ? "–" : text(value));
+  const LEGEND = { markers: { dash: (u, i) => (u.series[i].dash?.length ? (u.series[i].dash[0] > 2 ? "dashed" : "dotted") : "solid") } };
   const hidden = (line) => state.hidden.has(line.rest ? REST : line.label);
   const REST = "\u0000rest";
   // Behind uPlot's own entries: the grey lines as one, and thresholds for which the axis has no
@@ -427,7 +587,7 @@
   function lineOfProtocol(run, line) {
     const look = data.protocols[run.protocol];
     const hue = (dark) => colour(look.colour, dark);
-    return { label: nameOf(run), samples: decode(line), dash: DASHES[look.dash % DASHES.length], colour: hue };
+    return { label: nameOf(run), samples: decode(line), dash: dashOf(look), colour: hue };
   }
   // What a link could have carried, behind the lines: the same under all protocols of a seed.
   function areasOf(found) {
@@ -438,20 +598,84 @@
   // One plot for all protocols where each has one line, else one for each, on the same axes.
   function drawPanels(section, found, end) {
     if (found[0][1].curves) return found.forEach(([run, panel]) => xyPlot(section, run, panel));
-    const of = (panel) => (panel.area ? panel.lines.concat(panel.area) : panel.lines);
-    const most = highest(found.flatMap(([, panel]) => of(panel).map((line) => highest(decode(line)[1]))));
-    const single = found.every(([, panel]) => panel.lines.length === 1 && !panel.states);
-    const marksOf = (list) => [...new Map(list.map((mark) => [JSON.stringify(mark), mark])).values()];
+    const most = highest(found.flatMap(([, panel]) => reachesOf(panel)));
     const [, first] = found[0];
     const common = { quantity: first.quantity, unit: first.unit, most, end, whole: found.some(([, panel]) => panel.whole) };
-    if (single) {
-      const marks = marksOf(found.flatMap(([, panel]) => panel.marks ?? []));
-      const lines = found.map(([run, panel]) => lineOfProtocol(run, panel.lines[0]));
-      const labels = [...new Set(found.map(([, panel]) => panel.lines[0].label))];
-      const what = labels.length === 1 && labels[0] !== "all flows" && labels[0] !== "cache" ? `, ${labels[0]}` : "";
-      timePlot(section, { ...common, id: first.id, title: first.title + what, lines, marks, areas: areasOf(found) });
-      return;
+    const draw = isSingle(found) ? drawTogether : drawEach;
+    draw(section, found, common);
+  }
+  const isSingle = (found) => found.every(([, panel]) => panel.lines.length === 1 && !panel.states);
+  function reachesOf(panel) {
+    const areas = (panel.area ? [panel.area] : []).map((area) => reachOf(decode(area)));
+    const capacities = areas.concat(panel.whole ? (panel.marks ?? []).map(peakOf) : []);
+    const capacity = capacities.length ? highest(capacities) : Infinity;
+    return areas.concat(panel.lines.map((line) => reachOf(decode(line), capacity)));
+  }
+  const marksOf = (list) => [...new Map(list.map((mark) => [JSON.stringify(mark), mark])).values()];
+  // A line for each protocol, in one plot or, where the reader wants it or they would cover each
+  // other, in a small one each.
+  function drawTogether(section, found, common) {
+    const [, first] = found[0];
+    const marks = marksOf(found.flatMap(([, panel]) => panel.marks ?? []));
+    const lines = found.map(([run, panel]) => lineOfProtocol(run, panel.lines[0]));
+    const labels = [...new Set(found.map(([, panel]) => panel.lines[0].label))];
+    const what = labels.length === 1 && labels[0] !== "all flows" && labels[0] !== "cache" ? `, ${labels[0]}` : "";
+    const buttons = [apartButton(first.id, found), smoothButton(first.id, found)].filter(Boolean);
+    const { drawn, mean } = smoothedLines(lines, common.end, isSmooth(first.id, found), isApart(first.id, found));
+    const plot = { ...common, id: first.id, title: first.title + what + mean, marks, areas: areasOf(found), buttons };
+    if (!isApart(first.id, found)) return timePlot(section, { ...plot, lines: drawn });
+    const { unit } = axisOf(plot);
+    const words = element("span", {}, `${plot.title}: each protocol, on the same axes`, element("span", { class: "unit" }, unit));
+    const row = element("div", { class: "multiples" });
+    section.append(element("p", { class: "caption", "data-multiples": first.id }, words, element("span", { class: "save" }, ...buttons)), row);
+    found.forEach(([run], i) => {
+      const look = data.protocols[run.protocol];
+      const own = drawn.filter((line) => line.label === lines[i].label).map((line) => ({ ...line, dash: [] }));
+      timePlot(row, { ...plot, id: `${first.id}-${look.name}`, title: nameOf(run), look, lines: own, small: true, buttons: [] });
+    });
+  }
+  // So are more protocols than an eye follows in one plot.
+  function isApart(id, found) {
+    if (found.length < 2 || !isSingle(found)) return false;
+    const chosen = state.apart.get(id);
+    return chosen ?? (found.length > TOGETHER || isCrowded(id, found));
+  }
+  const crowded = new Map();
+  function isCrowded(id, found) {
+    const key = `${id} ${found.map(([run]) => `${run.protocol}/${run.seed}`)}`;
+    if (!crowded.has(key)) {
+      const most = highest(found.flatMap(([, panel]) => reachesOf(panel)));
+      const end = highest(found.map(([run]) => run.end_s));
+      crowded.set(key, isCarpet(found.map(([, panel]) => ({ samples: decode(panel.lines[0]) })), most, end));
     }
+    return crowded.get(key);
+  }
+  const isSmooth = (id, found) => state.smooth.get(id) ?? (isApart(id, found) && isCrowded(id, found));
+  function choice(name, id, words, title, press) {
+    const button = element("button", { [`data-${name}`]: id, title }, words);
+    button.onclick = () => { press(); draw(); };
+    return button;
+  }
+  function apartButton(id, found) {
+    const apart = isApart(id, found);
+    const [words, title] = apart ? ["together", "One plot for all protocols"] : ["apart", "A small plot for each protocol, on the same axes"];
+    return found.length > 1 ? choice("apart", id, words, title, () => state.apart.set(id, !apart)) : null;
+  }
+  function smoothButton(id, found) {
+    const smooth = isSmooth(id, found);
+    const title = smooth ? "Show the samples" : "Show a mean over time";
+    return choice("smooth", id, smooth ? "samples" : "smooth", title, () => state.smooth.set(id, !smooth));
+  }
+  // Means over time in place of lines; where there is room, with the samples behind them.
+  function smoothedLines(lines, end, smooth, roomy) {
+    if (!smooth) return { drawn: lines, mean: "" };
+    const width = widthOfMean(end);
+    const meanOf = (line) => (line.rest || line.samples[0].length < 3 ? line : { ...line, samples: smoothed(line.samples, width), bold: true });
+    const faint = roomy ? lines.map((line) => ({ ...line, faint: true, dash: [] })) : [];
+    return { drawn: faint.concat(lines.map(meanOf)), mean: `, smoothed: mean over ${+width.toPrecision(2)} s` };
+  }
+  // A plot for each protocol, with a line for each flow or port.
+  function drawEach(section, found, common) {
     // Flows have the same look in all plots, other lines in those of one metric.
     const labels = [...new Set(found.flatMap(([, panel]) => panel.lines.map((line) => line.label)))];
     const flows = labels.every((label) => label.startsWith("flow "));
@@ -461,12 +685,13 @@
       const lines = panel.lines.map((line) => (line.look == null ? lineOfProtocol(run, line) : placed(line)));
       // The same axes for all, but where they would make a line of what happens under this
       // protocol.
-      const own = highest(of(panel).map((line) => highest(decode(line)[1])));
-      const axis = own < most / 6 ? { most: own } : {};
-      const title = `${nameOf(run)}: ${panel.title}${axis.most ? ", axis of its own" : ""}`;
+      const own = highest(reachesOf(panel));
+      const axis = own < common.most / 6 ? { most: own } : {};
+      const { drawn, mean } = smoothedLines(lines, common.end, isSmooth(panel.id, found), false);
+      const title = `${nameOf(run)}: ${panel.title}${mean}${axis.most ? ", axis of its own" : ""}`;
       timePlot(section, {
-        ...common, ...axis, id: `${panel.id}-${look.name}`, title, marker: look.colour,
-        lines, marks: marksOf(panel.marks ?? []), states: panel.states, areas: areasOf([[run, panel]]),
+        ...common, ...axis, id: `${panel.id}-${look.name}`, title, look, buttons: [smoothButton(panel.id, found)],
+        lines: drawn, marks: marksOf(panel.marks ?? []), states: panel.states, areas: areasOf([[run, panel]]),
       });
     }
   }
@@ -474,7 +699,7 @@
   function xyPlot(section, run, panel) {
     const { quantity, unit, lines } = panel.curves;
     const look = data.protocols[run.protocol];
-    const [letter, scale] = prefix(panel.unit, highest(lines.flatMap((line) => line.y)));
+    const [letter, scale] = unitOf(panel.unit, highest(lines.flatMap((line) => line.y)));
     const [reach, top] = [highest(lines.flatMap((line) => line.x)), highest(lines.flatMap((line) => line.y)) / scale * 1.06 || 1];
     const tables = lines.map(({ x, y }) => [x, y.map((value) => value / scale)]);
     const hue = (i, dark) => ramp(i, lines.length, dark);
@@ -488,13 +713,13 @@
       lines: lines.map((line, i) => ({ label: line.label, colour: hue(i, false), dash: [], xs: tables[i][0], ys: tables[i][1] }))
         .filter((line, i) => u.series[i + 1].show),
     });
-    const canvas = container({ id: `${panel.id}-${look.name}`, title: `${title}, over the ${xLabel}`, unit: yUnit, marker: look.colour }, section, saved);
+    const canvas = container({ id: `${panel.id}-${look.name}`, title: `${title}, over the ${xLabel}`, unit: yUnit, look }, section, saved);
     const options = {
       width: canvas.clientWidth, height: HEIGHT, padding: [8, 12, 0, 0],
       scales: { x: { time: false, range: [0, reach] }, y: { range: [0, top] } },
       series: [
-        { label: quantity, value: (u, value) => (value == null ? "–" : figure(value)) },
-        ...lines.map((line, i) => ({ label: line.label, stroke: hue(i), width: 1.4, points: { show: false }, value: (u, value) => figure(value) })),
+        { label: quantity, value: atCursor(figure) },
+        ...lines.map((line, i) => ({ label: line.label, stroke: hue(i), width: 1.4, points: { show: false }, value: atCursor(figure) })),
       ],
       axes: axes((u, splits) => splits.map((x) => (x == null ? "" : String(+x.toPrecision(6))))),
       cursor: { y: false, dataIdx: latest, points: { size: 5 }, drag: { x: false, y: false } },
@@ -525,7 +750,8 @@
       }
       const own = ids.map((id) => found.filter(([, panel]) => panel.id === id));
       // Plots of one protocol each stand in rows of their own, others beside each other.
-      const alone = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states || panel.curves);
+      const shares = (set) => set.length > 1 && set.some(([, panel]) => panel.lines.length > 1 || panel.states || panel.curves);
+      const alone = (set) => shares(set) || isApart(set[0][1].id, set);
       let grid = null;
       for (const set of own) {
         // All flows together are what the plot of the only flow shows.
@@ -533,7 +759,7 @@
         const one = ([, panel]) => panel.id !== of || panel.lines.length < 2;
         if (of !== set[0][1].id && found.every(one)) continue;
         if (!grid || alone(set)) {
-          grid = element("div", { class: `grid ${alone(set) ? `of-${Math.min(set.length, 4)}` : ""}` });
+          grid = element("div", { class: `grid ${shares(set) ? `of-${Math.min(set.length, 4)}` : ""}` });
           section.append(grid);
         }
         drawPanels(grid, set, longest);
@@ -558,12 +784,12 @@
   }
 
   function drawMarker(ctx, marker, x, y, r) {
-    const strokes = forebaySave.MARKERS[marker] ?? forebaySave.MARKERS.circle;
+    const { open, strokes } = forebaySave.markerOf(marker);
     ctx.beginPath();
     for (const points of strokes) {
       points.forEach(([dx, dy], i) => ctx[i ? "lineTo" : "moveTo"](x + dx * r, y + dy * r));
     }
-    ctx[strokes.length > 1 ? "stroke" : "fill"]();
+    ctx[open ? "stroke" : "fill"]();
   }
   // Distributions over all seeds: a step for each value, and the marker of the protocol on some.
   function curvePlot(section, curve) {
@@ -577,12 +803,11 @@
     const looks = curve.lines.map((line) => data.protocols[line.protocol]);
     const tables = curve.lines.map(({ x, y }) => [[from, ...x.map((v) => v / scale), to], [0, ...y, 1]]);
     const paths = curve.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
-    const dashes = (look) => DASHES[look.dash % DASHES.length];
     const saved = () => ({
       title: `${data.scenario}: ${curve.title}`, file: fileName(data.scenario, curve.id), bands: [], marks: [],
       x: { label: curve.x ? `${curve.title.replace(/ [(].*[)]$/, "")} (${unit})` : curve.title, column: curve.x ? `at most (${curve.x})` : "at most", scale, log, from, to },
       y: { label: `share of ${curve.of}`, unit: "", scale: 1, from: 0, to: 1.04 },
-      lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, dash: dashes(look), stepped: curve.stepped, xs: tables[i][0], ys: tables[i][1] }))
+      lines: looks.map((look, i) => ({ label: look.title, colour: look.colour, marker: look.marker, dash: dashOf(look), stepped: curve.stepped, xs: tables[i][0], ys: tables[i][1] }))
         .filter((line, i) => u.series[i + 1].show),
     });
     const canvas = container({ id: curve.id, title: `share of ${curve.of} ${curve.x ? "within" : "with a ratio of at most"}`, unit }, section, saved);
@@ -592,8 +817,7 @@
         if (!u.series[s + 1].show) return;
         u.ctx.fillStyle = u.ctx.strokeStyle = colour(looks[s].colour);
         u.ctx.lineWidth = 1.5 * devicePixelRatio;
-        const every = Math.ceil(line.x.length / 12);
-        for (let i = every - 1; i < line.x.length; i += every) {
+        for (const i of forebaySave.marked(line.x.length)) {
           const x = line.x[i] / scale;
           if (x < u.scales.x.min || x > u.scales.x.max) continue;
           drawMarker(u.ctx, looks[s].marker, u.valToPos(x, "x", true), u.valToPos(line.y[i], "y", true), 3.5 * devicePixelRatio);
@@ -606,10 +830,10 @@
       legend: LEGEND,
       scales: { x: { time: false, distr: log ? 3 : 1, range: [from, to] }, y: { range: [0, 1.04] } },
       series: [
-        { label: "at most", value: (u, value) => (value == null ? "–" : `${figure(value)} ${unit}`) },
+        { label: "at most", value: atCursor((value) => `${figure(value)} ${unit}`) },
         ...looks.map((look) => ({
-          label: look.title, stroke: colour(look.colour), dash: dashes(look), width: 1.4, points: { show: false },
-          ...paths, value: (u, value) => (value == null ? "–" : `${(100 * value).toFixed(0)} %`),
+          label: look.title, stroke: colour(look.colour), dash: dashOf(look), width: 1.4, points: { show: false },
+          ...paths, value: atCursor((value) => `${(100 * value).toFixed(0)} %`),
         })),
       ],
       axes: axes((u, splits) => splits.map((x) => (x == null ? "" : String(+x.toPrecision(6))))),
@@ -635,8 +859,7 @@
     const protocols = [...new Set(data.runs.map((run) => run.protocol))];
     const group = element("span", { class: "choice", role: "group", "aria-label": "protocol" });
     for (const number of protocols) {
-      const button = element("button", { "data-protocol": number, title: "Show or hide the plots over time of this protocol" }, data.protocols[number].title);
-      button.style.setProperty("--c", data.protocols[number].colour);
+      const button = element("button", { "data-protocol": number, title: "Show or hide the plots over time of this protocol" }, picture(data.protocols[number]), data.protocols[number].title);
       button.onclick = () => { state.off[state.off.has(number) ? "delete" : "add"](number); draw(); };
       group.append(button);
     }

@@ -89,25 +89,23 @@ const forebaySave = (() => {
     };
   }
 
-  // The strokes of a marker, in units of its radius: one that is filled, or some that are not.
-  const MARKERS = {
-    square: [[[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]]],
-    triangle: [[[0, -1.1], [1, 0.8], [-1, 0.8]]],
-    diamond: [[[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]]],
-    pentagon: [[[0, -1.1], [1.1, -0.25], [0.65, 1], [-0.65, 1], [-1.1, -0.25]]],
-    plus: [[[-1.1, 0], [1.1, 0]], [[0, -1.1], [0, 1.1]]],
-    cross: [[[-0.9, -0.9], [0.9, 0.9]], [[-0.9, 0.9], [0.9, -0.9]]],
-  };
-  MARKERS.star = [...MARKERS.plus, ...MARKERS.cross];
-  const turns = [...Array(32).keys()].map((i) => i * Math.PI / 16);
-  MARKERS.circle = [turns.map((turn) => [Math.cos(turn), Math.sin(turn)])];
+  // Markers by name: strokes in units of the radius, the only one filled or all open.
+  const MARKERS = new Map();
+  const setMarkers = (markers) => markers.forEach((marker) => MARKERS.set(marker.name, marker));
+  const markerOf = (name) => MARKERS.get(name) ?? MARKERS.get("circle");
   function marker(pen, name, [x, y], radius, colour) {
-    const strokes = MARKERS[name] ?? MARKERS.circle;
+    const { open, strokes } = markerOf(name);
     for (const stroke of strokes) {
       const points = stroke.map(([dx, dy]) => [x + dx * radius, y + dy * radius]);
-      if (strokes.length > 1) pen.line(points, colour, 1.8);
-      else pen.line([...points, points[0]], colour, 0.5, [], colour);
+      if (open) pen.line(points, colour, 1.8);
+      else pen.line(points, colour, 0.5, [], colour);
     }
+  }
+  // The points of a distribution that have a marker: a dozen of them.
+  function marked(points) {
+    const every = Math.ceil(points / 12), out = [];
+    for (let i = every - 1; i < points; i += every) out.push(i);
+    return out;
   }
 
   // Steps of 1, 2 or 5 times a power of ten.
@@ -142,8 +140,8 @@ const forebaySave = (() => {
   }
   // Entries of the legend in rows: thresholds that are drawn have their names beside them.
   function legend(plot) {
-    const shown = plot.lines.filter((line) => !line.rest);
-    const rest = plot.lines.length - shown.length;
+    const shown = plot.lines.filter((line) => !line.rest && !line.faint);
+    const rest = plot.lines.filter((line) => line.rest).length;
     const entries = shown.map((line) => ({ ...line, text: line.label }));
     if (rest > 0) entries.push({ colour: plot.lines.find((line) => line.rest).colour, width: 1, text: `${rest} more` });
     for (const mark of plot.marks.filter((mark) => mark.above)) {
@@ -275,6 +273,19 @@ const forebaySave = (() => {
     return [heads, ...rows].map((cells) => cells.map(cell).join(",")).join("\n") + "\n";
   }
 
+  // What the axis cuts off, where it is.
+  function writeClips(pen, { clips = [] }, place, right) {
+    const taken = [];
+    for (const { x, text, colour } of clips) {
+      const wide = widthOf(text, 12);
+      const left = place(x) + 5 + wide < right ? place(x) + 5 : place(x) - 5 - wide;
+      let row = 0;
+      while (taken.some((other) => other.row === row && other.left < left + wide + 6 && left < other.left + other.wide + 6)) row++;
+      taken.push({ row, left, wide });
+      pen.text(left, TOP + 13 + 13 * row, text, { size: 12, fill: colour, halo: true });
+    }
+  }
+
   function paint(plot, makePen) {
     if (plot.chart) return paintChart(plot, makePen);
     const rows = legend(plot);
@@ -310,7 +321,11 @@ const forebaySave = (() => {
         const points = (plot.scatter ? line.xs.map((v, i) => [v, line.ys[i]]) : seen(line, x)).map(place);
         if (line.area && points.length > 0) {
           pen.line([...points, [points[points.length - 1][0], bottom], [points[0][0], bottom]], line.colour, 0.1, [], line.colour);
-        } else pen.line(points, line.colour, line.rest ? 0.8 : 1.8, line.dash);
+        } else pen.line(points, line.colour, line.rest || line.faint ? 0.8 : 1.8, line.dash);
+        // The first and the last point are the ends of the axis.
+        if (line.marker && line.stepped) {
+          for (const i of marked(line.xs.length - 2)) marker(pen, line.marker, place([line.xs[i + 1], line.ys[i + 1]]), 4.5, line.colour);
+        }
       }
       for (const { points, centre, colour, marker: shape } of plot.scatter?.groups ?? []) {
         for (const { delay_s, bps } of points) marker(pen, shape, place([delay_s, bps]), 3, colour);
@@ -328,6 +343,7 @@ const forebaySave = (() => {
       const [, at] = place([x.from, value]);
       pen.text(right - 4, at < TOP + 18 ? at + 15 : at - 5, mark.text, { anchor: "end", size: 12, fill: SOFT, halo: true });
     }
+    writeClips(pen, plot, (v) => place([v, 0])[0], right);
     pen.line([[LEFT, TOP], [right, TOP], [right, bottom], [LEFT, bottom], [LEFT, TOP]], INK, 1);
     pen.text((LEFT + right) / 2, bottom + 41, x.label, { anchor: "middle" });
     pen.text(20, TOP + PLOT / 2, y.label, { anchor: "middle", turned: true });
@@ -335,7 +351,10 @@ const forebaySave = (() => {
       const from = LEFT + at, middle = bottom + BELOW + (i + 0.5) * ROW;
       if (entry.marker && plot.scatter) marker(pen, entry.marker, [from + 13, middle], 5.5, entry.colour);
       else if (entry.area) pen.rect(from, middle - 5, 26, 10, entry.colour);
-      else if (entry.colour) pen.line([[from, middle], [from + 26, middle]], entry.colour, 2.2, entry.dash);
+      else if (entry.colour) {
+        pen.line([[from, middle], [from + 26, middle]], entry.colour, 2.2, entry.dash);
+        if (entry.marker) marker(pen, entry.marker, [from + 13, middle], 4.5, entry.colour);
+      }
       pen.text(from + (entry.colour ? 32 : 0), middle + 5, entry.text);
     }));
     return pen.end();
@@ -391,5 +410,5 @@ const forebaySave = (() => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);
   }
-  return { save, MARKERS };
+  return { save, setMarkers, markerOf, marked };
 })();

@@ -5,7 +5,9 @@ use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, intervals, prefix, second_prefix};
 use super::look::Looks;
+use super::marker::picture;
 use super::results::{Aggregate, Results, Run};
+use super::ticks::log_steps;
 use forebay_metrics::statistics::Interval;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,8 @@ const BUSY: f64 = 0.005;
 const FLOWS: usize = 20;
 /// An axis is logarithmic if its highest value is more than this many times its lowest.
 const WIDE: f64 = 30.0;
+/// Most values at a logarithmic axis.
+const TICKS: usize = 6;
 /// What is shown of a delay: name in the legend, and in the keys of `summary.json`.
 const STATISTICS: [(&str, &str); 4] =
     [("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99")];
@@ -97,7 +101,7 @@ pub(super) struct Chart {
 }
 
 /// The charts that there are numbers for.
-pub(super) fn charts(results: &Results, protocols: &[Protocol]) -> Vec<Chart> {
+pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Chart> {
     let delays = [
         (
             "one-way-delay",
@@ -107,9 +111,23 @@ pub(super) fn charts(results: &Results, protocols: &[Protocol]) -> Vec<Chart> {
         ),
         ("rtt", "Round-trip time, the senders' samples", "round-trip time", "rtt"),
     ];
-    let delays = delays.into_iter().filter_map(|names| delay(results, protocols, names));
+    let delays = delays.into_iter().filter_map(|names| delay(results, (protocols, looks), names));
+    let mut delays: Vec<Chart> = delays.collect();
+    share_unit(&mut delays);
     let all = [completion(results, protocols), utilisation(results, protocols)];
     all.into_iter().flatten().chain(delays).collect()
+}
+
+/// Charts that stand beside each other have one unit, that of the geometric mean of their values:
+/// as in the table (see [`forebay_metrics::typical_sizes`]).
+fn share_unit(charts: &mut [Chart]) {
+    let values = charts.iter().flat_map(|chart| &chart.rows).flat_map(|row| &row.values);
+    let logs = values.flatten().filter(|value| **value > 0.0).map(|value| value.ln());
+    let Some(typical) = mean(logs) else { return };
+    let (prefix, scale) = second_prefix(typical.exp());
+    for axis in charts.iter_mut().map(|chart| &mut chart.axis) {
+        *axis = Axis { prefix, scale, ..*axis };
+    }
 }
 
 impl Look {
@@ -217,7 +235,7 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     let mut series: Vec<Series> = referred.chain(own).collect();
     without_empty(&mut series, &mut rows);
     let about = match series.iter().any(|series| series.mark == Mark::Tick) {
-        true => "Upright lines: what the reference, a fluid max-min network, would need.",
+        true => "Vertical lines: what the reference, a fluid max-min network, would need.",
         false => "",
     };
     let axis = Axis::of(&rows)?;
@@ -250,7 +268,7 @@ fn without_empty(series: &mut Vec<Series>, rows: &mut [Row]) {
 /// flows, a row for each of them.
 fn delay(
     results: &Results,
-    protocols: &[Protocol],
+    (protocols, looks): (&[Protocol], &Looks),
     (id, title, quantity, key): (&'static str, &str, &'static str, &str),
 ) -> Option<Chart> {
     let mut rows = Vec::new();
@@ -259,11 +277,6 @@ fn delay(
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
     let mixed = results.aggregate.iter().any(|a| a.means.by_class.len() > 1);
-    // A class that is a protocol of the page looks like it.
-    let names = results.aggregate.iter().map(|a| a.name.as_str());
-    let classes =
-        results.aggregate.iter().flat_map(|a| a.means.by_class.keys().map(String::as_str));
-    let looks = Looks::new(names.chain(classes));
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let mut push = |label: String, more: String, look: Look, values: Vec<Option<f64>>| {
             if values.iter().any(Option::is_some) {
@@ -276,11 +289,11 @@ fn delay(
             continue;
         }
         for (class, metrics) in &aggregate.means.by_class {
-            let known = results.aggregate.iter().find(|a| a.name == *class);
-            let class = looks.of(class, known.map_or("", |a| a.title.as_str()));
-            let of_run = match protocols.len() {
-                1 => String::new(),
-                _ => format!("run of {}", protocol.title),
+            let several = protocols.len() > 1;
+            let class = looks.of_class(protocol, (class, results.title_of(class)), several);
+            let of_run = match several {
+                false => String::new(),
+                true => format!("run of {}", protocol.title),
             };
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }
@@ -301,7 +314,7 @@ fn delay(
         axis,
         series: STATISTICS.iter().map(series).collect(),
         rows,
-        about: "Marker: mean. Upright lines: p50, p95 and p99. Means over seeds.".into(),
+        about: "Marker: mean. Vertical lines: p50, p95 and p99. Means over seeds.".into(),
     })
 }
 
@@ -334,9 +347,7 @@ impl Axis {
             return (0..=4).map(|i| self.end / self.scale * f64::from(i) / 4.0).collect();
         }
         let [from, end] = [self.from, self.end].map(|at| at / self.scale);
-        let decades = from.log10().floor() as i32..=end.log10().floor() as i32;
-        let powers = decades.map(|power| 10f64.powi(power));
-        powers.filter(|value| (from..=end).contains(value)).collect()
+        log_steps(from, end, TICKS)
     }
 }
 
@@ -378,7 +389,11 @@ impl Chart {
         let shown = self.series.iter().filter(|series| series.mark != Mark::Tick);
         let of = shown.filter_map(|series| {
             let look = series.look.as_ref().filter(|_| seen.insert(&series.label))?;
-            Some(format!("<span>{}{}</span>", picture(look), html(&series.label)))
+            Some(format!(
+                "<span>{}{}</span>",
+                picture(&look.colour, look.marker),
+                html(&series.label)
+            ))
         });
         let of: String = of.collect();
         if of.is_empty() { of } else { format!("<p class=key>{of}</p>") }
@@ -388,12 +403,13 @@ impl Chart {
         for (place, series) in self.series.iter().enumerate() {
             let (Some(percent), Some(look)) = (row.values[place], &series.look) else { continue };
             let (colour, title) = (html(&look.colour), html(&series.label));
+            let marker = picture(&look.colour, look.marker);
             let text = intervals(&row.intervals[place..=place], 1.0, false).concat();
             // Writing to a string cannot fail.
             let _ = write!(
                 bars,
-                "<div class=bar title='{title}: {text} %'>\
-                 <i style='width:{percent:.2}%;--c:{colour}'></i><b>{percent:.1}</b></div>"
+                "<div class=bar title='{title}: {text} %'>{marker}<span>\
+                 <i style='width:{percent:.2}%;--c:{colour}'></i><b>{percent:.1}</b></span></div>"
             );
         }
         format!("<div class=link>{}<div>{bars}</div></div>", row.head())
@@ -424,7 +440,7 @@ impl Chart {
                     write!(marks, "<s style='{};--c:{colour}' title='{title}'></s>", left(value))
                 }
                 _ => {
-                    let marker = picture(look);
+                    let marker = picture(&look.colour, look.marker);
                     write!(marks, "<i style='{}' title='{title}'>{marker}</i>", left(value))
                 }
             };
@@ -461,7 +477,8 @@ pub(super) fn tick(value: f64) -> String {
 
 impl Row {
     fn head(&self) -> String {
-        let marker = self.look.as_ref().map_or(String::new(), picture);
+        let marker =
+            self.look.as_ref().map_or(String::new(), |look| picture(&look.colour, look.marker));
         let (label, more) = (html(&self.label), html(&self.more));
         let more = if more.is_empty() { more } else { format!(" <em>{more}</em>") };
         format!("<span title='{label}{}'>{marker}{label}{more}</span>", html(&self.title_more()))
@@ -469,29 +486,6 @@ impl Row {
     fn title_more(&self) -> String {
         if self.more.is_empty() { String::new() } else { format!(" {}", self.more) }
     }
-}
-
-/// The marker of a protocol, as a picture as high as the text.
-pub(super) fn marker(protocol: &Protocol) -> String {
-    picture(&Look::of(protocol))
-}
-
-fn picture(look: &Look) -> String {
-    let shape = match look.marker {
-        "square" => "<rect x='-4' y='-4' width='8' height='8'/>",
-        "triangle" => "<path d='M0-5 5 4-5 4Z'/>",
-        "diamond" => "<path d='M0-5.5 5.5 0 0 5.5-5.5 0Z'/>",
-        "cross" => "<path class=open d='M-4-4 4 4M-4 4 4-4'/>",
-        "plus" => "<path class=open d='M-5 0H5M0-5V5'/>",
-        "star" => "<path class=open d='M-5 0H5M0-5V5M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5'/>",
-        "pentagon" => "<path d='M0-5 5-1.2 3 4.5H-3L-5-1.2Z'/>",
-        _ => "<circle r='4.5'/>",
-    };
-    let colour = html(&look.colour);
-    format!(
-        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{colour}' aria-hidden=true>\
-         {shape}</svg>"
-    )
 }
 
 #[cfg(test)]
@@ -523,7 +517,7 @@ mod tests {
         // 50 ms and 5 s: 1.3 below, 1.3 above, and the middle of the two in the middle.
         let axis = Axis::of(&[row(0.05), row(5.0)]).unwrap();
         assert!(axis.log && (axis.percent(0.5) - 50.0).abs() < 1e-9, "{axis:?}");
-        assert_eq!(axis.ticks(), [0.1, 1.0]);
+        assert_eq!(axis.ticks(), [0.1, 0.3, 1.0, 3.0]);
         assert_eq!([0.1, 1.0, 2.5, 100.0, 0.0].map(tick), ["0.1", "1", "2.5", "100", "0"]);
     }
 }

@@ -5,7 +5,7 @@ use super::Folder;
 use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
-use super::look::Looks;
+use super::look::{Looks, NEXT_DASHES};
 use super::page::{Heading, ranges};
 use super::results::{Aggregate, Results};
 use super::settings::{Differences, FEW};
@@ -86,7 +86,7 @@ fn labels(folders: &[Folder]) -> Vec<String> {
     labels.collect()
 }
 
-/// The look of a protocol of the folder with this number: the colour of the protocol, its shade and
+/// The look of a protocol of the folder with this number: that of the protocol, with shade and
 /// dashes of the folder.
 pub(super) fn look(looks: &Looks, of: &Aggregate, folder: usize) -> Protocol {
     let known = looks.of(&of.name, &of.title);
@@ -95,7 +95,8 @@ pub(super) fn look(looks: &Looks, of: &Aggregate, folder: usize) -> Protocol {
         None => known.title,
     };
     let colour = shade(&known.colour, folder);
-    Protocol { name: of.protocol.clone(), title, colour, marker: known.marker, dash: folder }
+    let dash = known.dash + folder * NEXT_DASHES;
+    Protocol { name: of.protocol.clone(), title, colour, dash, ..known }
 }
 
 /// Lighter or darker: folders have 0, 45 % of white, 45 % of black, and again.

@@ -6,6 +6,8 @@
 use super::charts::Chart;
 use super::curves::Curve;
 use super::downsample::Trace;
+use super::look::DASHES;
+use super::marker::{MARKERS, Marker};
 use super::panels::{Area, Curves, GROUPS, Line, Panel};
 use super::scatter::Scatter;
 use serde::Serialize;
@@ -20,6 +22,8 @@ pub(super) struct Data {
     curves: Vec<CurveData>,
     charts: Vec<Chart>,
     scatters: Vec<Scatter>,
+    markers: &'static [Marker],
+    dashes: &'static [&'static [u8]],
 }
 
 /// A protocol and its look; of one of several folders, the protocol of that folder.
@@ -145,6 +149,8 @@ impl Data {
             curves: curves.iter().map(curve).collect(),
             charts: charts.to_vec(),
             scatters: scatters.to_vec(),
+            markers: &MARKERS,
+            dashes: &DASHES,
         }
     }
 }

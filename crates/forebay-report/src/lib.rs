@@ -23,6 +23,7 @@ mod expectations;
 mod figures;
 mod gather;
 mod look;
+mod marker;
 mod page;
 mod paired;
 mod panels;
@@ -34,12 +35,13 @@ mod scatter;
 mod series;
 mod settings;
 mod tables;
+mod ticks;
 
 pub use error::ReportError;
 pub use forebay_metrics::{
     ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
     OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
-    difference_rows, labels, rows,
+    difference_rows, labels, rows, typical_sizes,
 };
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
@@ -140,7 +142,7 @@ impl Folder {
 }
 
 fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, ReportError> {
-    let heading = match folders.as_mut_slice() {
+    let mut heading = match folders.as_mut_slice() {
         [one] => page::heading(&one.results),
         several => compare::label(several)?,
     };
@@ -154,8 +156,7 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
             folders.len()
         ));
     }
-    let shown = folders.iter().flat_map(|folder| &folder.results.aggregate);
-    let looks = look::Looks::new(shown.map(|a| a.name.as_str()));
+    let looks = look::Looks::of_results(folders.iter().map(|folder| &folder.results));
     let mut delays = delays::Distributions::default();
     for (number, Folder { path, results }) in folders.iter().enumerate() {
         let choice = Choice::of(results, many);
@@ -178,11 +179,12 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
     let mut curves = curves::curves(&results);
     curves.extend(delays.curves());
     let paired = paired::section(&results, &protocols, baseline)?;
-    let charts = charts::charts(&results, &protocols);
-    let scatters = scatter::scatters(&results, &protocols);
+    let charts = charts::charts(&results, &protocols, &looks);
+    let scatters = scatter::scatters(&results, &protocols, &looks);
     let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
     let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, over_all);
     left_out.extend(downsampled);
+    heading.notes.extend(look::Looks::note(protocols.len()));
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
     let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters, paired };

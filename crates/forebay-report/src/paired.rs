@@ -1,11 +1,11 @@
 //! The differences between protocols and a baseline, run by run with the same seed: a table with a
 //! small plot in each cell.
 
-use super::charts::marker;
 use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
 use super::figures::intervals;
+use super::marker::picture_of;
 use super::results::{Aggregate, Results};
 use super::tables::{shown, unit_of};
 use forebay_metrics::statistics::Interval;
@@ -99,7 +99,7 @@ fn table(
     };
     let heads = places.iter().map(|&(own, other)| {
         let minus = if one { String::new() } else { format!(" − {}", titles(other)) };
-        format!("<th scope=col>{}{}{minus}</th>", marker(&protocols[own]), titles(own))
+        format!("<th scope=col>{}{}{minus}</th>", picture_of(&protocols[own]), titles(own))
     });
     let heads: String = heads.collect();
     let colours: Vec<String> =
@@ -120,7 +120,8 @@ fn table(
 
 fn row(of: &DifferenceRow, paired: &[Paired<String>], colours: &[String]) -> String {
     let DifferenceRow { row, seeds } = of;
-    let Some((unit, scale)) = unit_of(row.unit, &row.values) else { return String::new() };
+    let largest = row.values.iter().flatten().map(|of| of.mean.abs()).fold(0.0, f64::max);
+    let (unit, scale) = unit_of(row.unit, largest);
     let axis = Axis::of(of);
     let texts = intervals(&row.values, scale, true);
     let mut cells = String::new();

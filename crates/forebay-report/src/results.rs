@@ -162,6 +162,10 @@ impl Results {
         results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
         Ok(results)
     }
+    /// What the results call the protocol `name`; empty if they do not.
+    pub fn title_of(&self, name: &str) -> &str {
+        self.aggregate.iter().find(|of| of.name == name).map_or("", |of| of.title.as_str())
+    }
     /// The runs of a protocol.
     pub fn runs_of<'a>(&'a self, protocol: &'a str) -> impl Iterator<Item = &'a Run> + Clone {
         self.runs.iter().filter(move |run| run.protocol == protocol)

@@ -1,19 +1,22 @@
 //! Throughput over delay: a point for each flow and seed, and of each protocol its mean and the
 //! ellipse of one standard deviation. The page has it as HTML, which needs no script.
 
-use super::charts::{self, marker};
+use super::charts;
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, prefix, second_prefix};
 use super::look::Looks;
+use super::marker::picture_of as marker;
 use super::results::{Delays, Results, Run};
+use super::ticks::{log_steps, steps};
 use serde::Serialize;
 use std::f64::consts::TAU;
 use std::fmt::Write;
 
 /// Most points of a plot: of more, every second, third, ... run is left out.
 const POINTS: usize = 2_000;
-/// The axis of delays is logarithmic if the highest is more than this many times the lowest.
+/// The axis of delays around the points is logarithmic if the highest is more than this many times
+/// the lowest.
 const WIDE: f64 = 4.0;
 /// Most values at the axis of delays, and corners of an ellipse.
 const TICKS: usize = 6;
@@ -36,10 +39,25 @@ struct Group {
     colour: String,
     marker: &'static str,
     points: Vec<Point>,
+    /// Of the two axes, as [`Scatter`] has them.
+    summaries: [Summary; 2],
+}
+
+/// What is drawn of the points together.
+#[derive(Clone, Debug, Serialize)]
+struct Summary {
     /// The mean of both; of delays on a logarithmic axis the geometric one.
     centre: (f64, f64),
     /// A closed curve around it; empty of one point.
     ellipse: Vec<(f64, f64)>,
+}
+
+/// An axis of delays: its ends in s, and whether it is logarithmic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Axis {
+    from_s: f64,
+    to_s: f64,
+    log: bool,
 }
 
 /// A plot.
@@ -49,10 +67,11 @@ pub(super) struct Scatter {
     title: &'static str,
     /// What the horizontal axis shows.
     quantity: &'static str,
-    /// The ends of the axis of delays in s, and whether it is logarithmic.
-    from_s: f64,
-    to_s: f64,
-    log: bool,
+    /// The axis of delays from 0, and the one that reaches around the points alone: a reader
+    /// chooses.
+    axes: [Axis; 2],
+    /// The prefix of the seconds on both, and what it stands for: that of all plots.
+    unit_s: (&'static str, f64),
     /// The end of the axis of throughputs, in bit/s.
     end_bps: f64,
     groups: Vec<Group>,
@@ -69,12 +88,20 @@ const STATISTICS: [Statistic; 2] = [
 ];
 
 /// The plots that there are numbers for: a point alone is beside nothing.
-pub(super) fn scatters(results: &Results, protocols: &[Protocol]) -> Vec<Scatter> {
-    let of = |statistic: &Statistic| scatter(results, protocols, statistic);
-    STATISTICS.iter().filter_map(of).collect()
+pub(super) fn scatters(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Scatter> {
+    let of = |statistic: &Statistic| scatter(results, (protocols, looks), statistic);
+    let mut scatters: Vec<Scatter> = STATISTICS.iter().filter_map(of).collect();
+    let ends = scatters.iter().map(|scatter| scatter.axes[0].to_s);
+    let unit_s = second_prefix(ends.fold(0.0, f64::max));
+    scatters.iter_mut().for_each(|scatter| scatter.unit_s = unit_s);
+    scatters
 }
 
-fn scatter(results: &Results, protocols: &[Protocol], of: &Statistic) -> Option<Scatter> {
+fn scatter(
+    results: &Results,
+    (protocols, looks): (&[Protocol], &Looks),
+    of: &Statistic,
+) -> Option<Scatter> {
     let (id, title, quantity, delay) = *of;
     let mut found: Vec<(Protocol, Vec<Point>)> = Vec::new();
     let points: usize = results.runs.iter().map(|run| run.per_flow.len().max(1)).sum();
@@ -82,7 +109,8 @@ fn scatter(results: &Results, protocols: &[Protocol], of: &Statistic) -> Option<
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {
         let runs = results.runs_of(&aggregate.protocol).step_by(every);
         for (class, points) in by_class(runs, delay) {
-            let look = look(results, protocol, &class, protocols.len() > 1);
+            let several = protocols.len() > 1;
+            let look = look(results, looks, (protocol, &class), several);
             found.push((look, points));
         }
     }
@@ -93,29 +121,39 @@ fn scatter(results: &Results, protocols: &[Protocol], of: &Statistic) -> Option<
     let highest_s = all().map(|point| point.delay_s).max_by(f64::total_cmp)?;
     let lowest_s = all().map(|point| point.delay_s).min_by(f64::total_cmp)?;
     let log = lowest_s > 0.0 && highest_s / lowest_s > WIDE;
-    let groups: Vec<(Protocol, Group)> = found.into_iter().map(|f| group(f, log)).collect();
-    // Ellipses are within the axes, too.
-    let corners = || groups.iter().flat_map(|(_, group)| &group.ellipse);
-    let delays = || {
-        let of_points = groups.iter().flat_map(|(_, group)| &group.points);
-        of_points.map(|point| point.delay_s).chain(corners().map(|corner| corner.0))
-    };
-    let rates = || {
-        let of_points = groups.iter().flat_map(|(_, group)| &group.points);
-        of_points.map(|point| point.bps).chain(corners().map(|corner| corner.1))
-    };
-    let (least_s, most_s) = (delays().min_by(f64::total_cmp)?, delays().max_by(f64::total_cmp)?);
-    let (from_s, to_s) = match log {
-        true => (least_s / 1.15, most_s * 1.15),
-        false => {
-            let margin_s = ((most_s - least_s) * 0.08).max(most_s * 0.02).max(1e-6);
-            ((least_s - margin_s).max(0.0), most_s + margin_s)
-        }
-    };
-    let most_bps = rates().max_by(f64::total_cmp).filter(|bps| *bps > 0.0)?;
-    let (looks, groups) = groups.into_iter().unzip();
+    let (looks, groups): (Vec<_>, Vec<_>) = found.into_iter().map(|of| group(of, log)).unzip();
+    let axes = [whole_axis(&groups)?, axis_around(&groups, log)?];
+    let corners = groups.iter().flat_map(|group| &group.summaries).flat_map(|s| &s.ellipse);
+    let rates = groups.iter().flat_map(|group| &group.points).map(|point| point.bps);
+    let rates = rates.chain(corners.map(|corner| corner.1));
+    let most_bps = rates.max_by(f64::total_cmp).filter(|bps| *bps > 0.0)?;
     let end_bps = most_bps * 1.05;
-    Some(Scatter { id, title, quantity, from_s, to_s, log, end_bps, groups, looks })
+    let unit_s = second_prefix(axes[0].to_s);
+    Some(Scatter { id, title, quantity, axes, unit_s, end_bps, groups, looks })
+}
+
+/// The delays of points and of the ellipses on one of the two axes: these are within it, too.
+fn delays(groups: &[Group], axis: usize) -> impl Iterator<Item = f64> + Clone {
+    let points = groups.iter().flat_map(|group| &group.points).map(|point| point.delay_s);
+    let corners = groups.iter().flat_map(move |group| &group.summaries[axis].ellipse);
+    points.chain(corners.map(|corner| corner.0))
+}
+
+/// From 0.
+fn whole_axis(groups: &[Group]) -> Option<Axis> {
+    let most_s = delays(groups, 0).max_by(f64::total_cmp)?;
+    Some(Axis { from_s: 0.0, to_s: most_s.max(1e-6) * 1.05, log: false })
+}
+
+fn axis_around(groups: &[Group], log: bool) -> Option<Axis> {
+    let delays = delays(groups, 1);
+    let (least_s, most_s) =
+        (delays.clone().min_by(f64::total_cmp)?, delays.max_by(f64::total_cmp)?);
+    if log {
+        return Some(Axis { from_s: least_s / 1.15, to_s: most_s * 1.15, log });
+    }
+    let margin_s = ((most_s - least_s) * 0.08).max(most_s * 0.02).max(1e-6);
+    Some(Axis { from_s: (least_s - margin_s).max(0.0), to_s: most_s + margin_s, log })
 }
 
 /// The points of runs, by class of flows where they have several, else under no name.
@@ -148,34 +186,35 @@ fn by_class<'a>(
 }
 
 /// The look of a class of flows; of the only one that of its protocol.
-fn look(results: &Results, protocol: &Protocol, class: &str, several: bool) -> Protocol {
+fn look(
+    results: &Results,
+    looks: &Looks,
+    (protocol, class): (&Protocol, &str),
+    several: bool,
+) -> Protocol {
     if class.is_empty() {
         return protocol.clone();
     }
-    let names = results.aggregate.iter().map(|a| a.name.as_str());
-    let classes =
-        results.aggregate.iter().flat_map(|a| a.means.by_class.keys().map(String::as_str));
-    let known = results.aggregate.iter().find(|a| a.name == class);
-    let look = Looks::new(names.chain(classes)).of(class, known.map_or("", |a| a.title.as_str()));
+    let look = looks.of_class(protocol, (class, results.title_of(class)), several);
     match several {
-        // The colour says which run, the marker which class.
-        true => {
-            let title = format!("{} (run of {})", look.title, protocol.title);
-            Protocol { title, colour: protocol.colour.clone(), ..look }
-        }
+        true => Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look },
         false => look,
     }
 }
 
 fn group((look, points): (Protocol, Vec<Point>), log: bool) -> (Protocol, Group) {
+    let summaries = [summary(&points, false), summary(&points, log)];
+    let (label, colour, marker) = (look.title.clone(), look.colour.clone(), look.marker);
+    (look, Group { label, colour, marker, points, summaries })
+}
+
+fn summary(points: &[Point], log: bool) -> Summary {
     let on_axis = |delay_s: f64| if log { delay_s.ln() } else { delay_s };
     let off_axis = |x: f64| if log { x.exp() } else { x.max(0.0) };
     let pairs: Vec<(f64, f64)> = points.iter().map(|p| (on_axis(p.delay_s), p.bps)).collect();
     let (centre, corners) = ellipse(&pairs);
-    let (label, colour, marker) = (look.title.clone(), look.colour.clone(), look.marker);
     let ellipse = corners.into_iter().map(|(x, bps)| (off_axis(x), bps.max(0.0))).collect();
-    let centre = (off_axis(centre.0), centre.1);
-    (look, Group { label, colour, marker, points, centre, ellipse })
+    Summary { centre: (off_axis(centre.0), centre.1), ellipse }
 }
 
 /// The mean of pairs, and the curve around it at a distance of one standard deviation in each
@@ -202,9 +241,9 @@ fn ellipse(pairs: &[(f64, f64)]) -> ((f64, f64), Vec<(f64, f64)>) {
     ((x, y), (0..=CORNERS).map(corner).collect())
 }
 
-impl Scatter {
+impl Axis {
     /// Where a delay is, in percent of the width.
-    fn x(&self, delay_s: f64) -> f64 {
+    fn percent(&self, delay_s: f64) -> f64 {
         100.0
             * match self.log {
                 true => (delay_s / self.from_s).ln() / (self.to_s / self.from_s).ln(),
@@ -212,33 +251,77 @@ impl Scatter {
             }
     }
 
+    /// Round values on it, in `scale` seconds.
+    fn ticks(&self, scale: f64) -> Vec<f64> {
+        let (from, to) = (self.from_s / scale, self.to_s / scale);
+        if !self.log {
+            return steps(from, to, TICKS - 1);
+        }
+        log_steps(from, to, TICKS)
+    }
+}
+
+/// What there is of one axis alone; the page shows that of the axis that its reader chose.
+const OF_AXIS: [&str; 2] = ["whole", "near"];
+
+impl Scatter {
+    /// Where a delay is on both axes, and a throughput, in percent, as CSS.
+    fn place(&self, delays_s: [f64; 2], bps: f64) -> String {
+        let x = [0, 1].map(|axis| self.axes[axis].percent(delays_s[axis]));
+        format!("--w:{:.2};--n:{:.2};--y:{:.2}", x[0], x[1], self.y(bps))
+    }
+
     /// Where a throughput is, in percent of the height.
     fn y(&self, bps: f64) -> f64 {
         100.0 * bps / self.end_bps
     }
 
-    fn html(&self) -> String {
-        let (letter_s, scale_s) = second_prefix(self.to_s);
-        let (letter, scale) = prefix(self.end_bps);
-        let mut field = String::new();
-        for tick in self.ticks(scale_s) {
-            let at = self.x(tick * scale_s);
-            // Writing to a string cannot fail.
-            let _ = write!(field, "<u class=x style='--x:{at:.2}'>{}</u>", charts::tick(tick));
+    /// The ticks of both axes.
+    fn ticks(&self) -> String {
+        let mut ticks = String::new();
+        let (_, scale_s) = self.unit_s;
+        for (axis, class) in self.axes.iter().zip(OF_AXIS) {
+            for tick in axis.ticks(scale_s) {
+                let (at, text) = (axis.percent(tick * scale_s), charts::tick(tick));
+                // Writing to a string cannot fail.
+                let _ = write!(
+                    ticks,
+                    "<u class='x {class}' style='--w:{at:.2};--n:{at:.2}'>{text}</u>"
+                );
+            }
         }
+        let (_, scale) = prefix(self.end_bps);
         for tick in steps(0.0, self.end_bps / scale, 5) {
-            let at = self.y(tick * scale);
-            let _ = write!(field, "<u class=y style='--y:{at:.2}'>{}</u>", charts::tick(tick));
+            let (at, text) = (self.y(tick * scale), charts::tick(tick));
+            let _ = write!(ticks, "<u class=y style='--y:{at:.2}'>{text}</u>");
         }
+        ticks
+    }
+
+    /// The ellipses on one of the two axes.
+    fn curves(&self, axis: usize) -> String {
         let mut curves = String::new();
         for group in &self.groups {
             let mut path = String::new();
-            for (place, &(delay_s, bps)) in group.ellipse.iter().enumerate() {
+            for (place, &(delay_s, bps)) in group.summaries[axis].ellipse.iter().enumerate() {
                 let letter = if place == 0 { 'M' } else { 'L' };
-                let _ = write!(path, "{letter}{:.2} {:.2}", self.x(delay_s), 100.0 - self.y(bps));
+                let (x, y) = (self.axes[axis].percent(delay_s), 100.0 - self.y(bps));
+                // Writing to a string cannot fail.
+                let _ = write!(path, "{letter}{x:.2} {y:.2}");
             }
             let _ = write!(curves, "<path style='--c:{}' d='{path}'/>", html(&group.colour));
         }
+        format!(
+            "<svg class={} viewBox='0 0 100 100' preserveAspectRatio=none aria-hidden=true>\
+             {curves}</svg>",
+            OF_AXIS[axis]
+        )
+    }
+
+    fn html(&self) -> String {
+        let (letter_s, scale_s) = self.unit_s;
+        let (letter, scale) = prefix(self.end_bps);
+        let mut field = self.ticks();
         let mut points = 0;
         for (group, look) in self.groups.iter().zip(&self.looks) {
             let picture = marker(look);
@@ -251,67 +334,33 @@ impl Scatter {
                     four_digits(bps / scale)
                 );
                 let title = html(&format!("{}, {whose}, seed {seed}: {values}", group.label));
-                let (x, y) = (self.x(*delay_s), self.y(*bps));
-                let _ =
-                    write!(field, "<i style='--x:{x:.2};--y:{y:.2}' title='{title}'>{picture}</i>");
+                let place = self.place([*delay_s; 2], *bps);
+                // Writing to a string cannot fail.
+                let class = if group.points.len() == 1 { "class=alone " } else { "" };
+                let _ = write!(field, "<i {class}style='{place}' title='{title}'>{picture}</i>");
             }
         }
         for (group, look) in self.groups.iter().zip(&self.looks) {
-            let (x, y) = (self.x(group.centre.0), self.y(group.centre.1));
+            let [whole, near] = &group.summaries;
             if group.points.len() > 1 {
                 let (picture, title) = (marker(look), html(&group.label));
+                let place = self.place([whole.centre.0, near.centre.0], whole.centre.1);
                 let _ = write!(
                     field,
-                    "<i class=centre style='--x:{x:.2};--y:{y:.2}' title='{title}, mean'>\
-                     {picture}</i>"
+                    "<i class=centre style='{place}' title='{title}, mean'>{picture}</i>"
                 );
             }
         }
+        let curves = self.curves(0) + &self.curves(1);
         let Scatter { id, quantity, title, .. } = self;
         format!(
             "<figure class=scatter data-scatter={id} data-marks={points}>\
              <figcaption><span>throughput over {title}\
              <span class=unit>{letter}bit/s</span></span></figcaption>\
-             <div class=field><svg viewBox='0 0 100 100' preserveAspectRatio=none aria-hidden=true>\
-             {curves}</svg>{field}</div><p class=x-axis>{quantity}, {letter_s}s</p></figure>"
+             <div class=field>{curves}{field}</div>\
+             <p class=x-axis>{quantity}, {letter_s}s</p></figure>"
         )
     }
-
-    /// Round values at the axis of delays, in `scale` seconds.
-    fn ticks(&self, scale: f64) -> Vec<f64> {
-        let (from, to) = (self.from_s / scale, self.to_s / scale);
-        if !self.log {
-            return steps(from, to, TICKS - 1);
-        }
-        let decades = from.log10().floor() as i32..=to.log10().floor() as i32;
-        let of = |parts: &[f64]| -> Vec<f64> {
-            let all = decades.clone().flat_map(|power| {
-                parts.iter().map(move |part| decimal(*part, power)).collect::<Vec<_>>()
-            });
-            all.filter(|tick| (from..=to).contains(tick)).collect()
-        };
-        let finest = [&[1.0, 2.0, 3.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
-        let found = finest.into_iter().map(of).find(|ticks| ticks.len() <= TICKS);
-        found.unwrap_or_else(|| of(&[1.0]))
-    }
-}
-
-/// `part` times a power of ten, as the number that people would write.
-fn decimal(part: f64, power: i32) -> f64 {
-    if power < 0 { part / 10f64.powi(-power) } else { part * 10f64.powi(power) }
-}
-
-/// Multiples of 1, 2 or 5 times a power of ten between two values, so many at most.
-fn steps(from: f64, to: f64, most: usize) -> Vec<f64> {
-    let raw = (to - from) / most as f64;
-    let decade = 10f64.powi(raw.log10().floor() as i32);
-    let sizes = [1.0, 2.0, 5.0, 10.0].map(|part| part * decade);
-    let size = sizes.into_iter().find(|size| *size >= raw * (1.0 - 1e-9)).unwrap_or(10.0 * decade);
-    let first = (from / size - 1e-9).ceil() as i64;
-    let ticks = (first..).map(|number| number as f64 * size);
-    // What is a whole number of steps has rounding errors behind its last digit.
-    let round = |tick: f64| (tick / size).round() * size;
-    ticks.map(round).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
 }
 
 /// The section of the page; empty without plots.
@@ -331,7 +380,8 @@ pub(super) fn section(scatters: &[Scatter]) -> String {
          <p class=about>A small marker for each {what}: goodput in the window, and one-way delay \
          of its packets. Large markers: means. Curves: one standard deviation.</p>\
          <p class=key>{key}<label class=flip><input type=checkbox checked> delay from right to \
-         left: up and right is better</label></p><div class=pair>{plots}</div></section>"
+         left: up and right is better</label> <label class=zoom><input type=checkbox> zoom to the \
+         points</label></p><div class=pair>{plots}</div></section>"
     )
 }
 
@@ -364,23 +414,26 @@ mod tests {
         assert!(upright.iter().all(|&(x, y)| x == 1.0 && (y - 4.0).abs() <= 2f64.sqrt() + 1e-9));
     }
 
+    /// Delays of 40 and 42 ms: from 0 they are beside each other; zoomed they are not.
     #[test]
-    fn axes_have_few_round_values() {
-        assert_eq!(steps(0.0, 21.3, 5), [0.0, 5.0, 10.0, 15.0, 20.0]);
-        assert_eq!(steps(41.2, 58.0, 5), [45.0, 50.0, 55.0]);
-        let axis = |from_s, to_s| Scatter {
-            id: "x",
-            title: "",
-            quantity: "",
-            from_s,
-            to_s,
-            log: true,
-            end_bps: 1.0,
-            groups: Vec::new(),
-            looks: Vec::new(),
-        };
+    fn an_axis_of_delays_begins_at_zero_unless_it_is_zoomed() {
+        let point = |delay_s| Point { delay_s, bps: 1e6, flow: None, seed: "1".into() };
+        let summaries = [false, false].map(|log| summary(&[point(0.040), point(0.042)], log));
+        let (label, colour) = (String::new(), String::new());
+        let points = vec![point(0.040), point(0.042)];
+        let groups = [Group { label, colour, marker: "circle", points, summaries }];
+        let whole = whole_axis(&groups).unwrap();
+        close(whole.percent(0.0), 0.0);
+        assert!(whole.percent(0.042) > 90.0 && whole.percent(0.040) > 85.0, "{whole:?}");
+        let near = axis_around(&groups, false).unwrap();
+        assert!(near.percent(0.040) < 30.0 && near.percent(0.042) > 70.0, "{near:?}");
+    }
+
+    #[test]
+    fn logarithmic_axes_have_few_round_values() {
+        let axis = |from_s, to_s| Axis { from_s, to_s, log: true };
         assert_eq!(axis(0.041, 0.480).ticks(1e-3), [50.0, 70.0, 100.0, 200.0, 300.0]);
         assert_eq!(axis(0.02, 3.0).ticks(1.0), [0.03, 0.1, 0.3, 1.0, 3.0]);
-        close(axis(0.01, 1.0).x(0.1), 50.0);
+        close(axis(0.01, 1.0).percent(0.1), 50.0);
     }
 }

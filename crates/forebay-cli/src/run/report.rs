@@ -2,8 +2,8 @@
 
 use super::published::Published;
 use crate::expect;
-use crate::terminal::{Estimate, Paint, Table, count, row, wrap};
-use forebay_lab::report::{Shown, labels, rows};
+use crate::terminal::{Estimate, Paint, Table, count, row_of_group, wrap};
+use forebay_lab::report::{Shown, labels, rows, typical_sizes};
 use forebay_lab::scenario::memory_estimate::RunMemory;
 use forebay_lab::scenario::{Flow, Scenario};
 use forebay_lab::{Aggregate, ExpectationResult, RunResult, Status, Summary};
@@ -51,13 +51,15 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     let mut table = Table::new(columns);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
     let means: Vec<_> = aggregates.iter().map(|of| &of.means).collect();
-    for of in rows(&means, shown(scenario, aggregates)) {
+    let rows = rows(&means, shown(scenario, aggregates));
+    for (of, typical) in rows.iter().zip(typical_sizes(&rows)) {
         let ours = of.values.iter().map(|value| value.map(Estimate::from));
         let theirs = published.iter().map(|p| {
             let (_, value) = p.figures.iter().find(|(metric, _)| *metric == of.name)?;
             Some(Estimate { mean: value * of.scale, ci95: None })
         });
-        let (unit, cells) = row(of.unit, &ours.chain(theirs).collect::<Vec<_>>());
+        let values: Vec<_> = ours.chain(theirs).collect();
+        let (unit, cells) = row_of_group(of.unit, typical, &values);
         let comma = if unit.is_empty() { "" } else { ", " };
         table.push(format!("{}{comma}{unit}", of.label), cells);
     }

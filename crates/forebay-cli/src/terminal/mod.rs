@@ -8,4 +8,4 @@ mod units;
 pub use paint::Paint;
 pub use progress::Progress;
 pub use table::{Table, wrap};
-pub use units::{Estimate, Unit, count, differences, exact, row, trimmed};
+pub use units::{Estimate, Unit, count, differences, exact, row, row_of_group, trimmed};

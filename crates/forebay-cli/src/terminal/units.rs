@@ -36,24 +36,40 @@ impl Estimate {
 /// The unit's name and each value in it; None is a value that is not there. Intervals are
 /// "mean ± half" if all are nearly symmetric, else "mean [low, high]".
 pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
-    signed_row(unit, values, false)
+    let [largest, smallest] = extremes(values);
+    in_unit(unit, scale(unit, largest, smallest), values, false)
+}
+
+/// The same for a row of a group that has one unit, that of values of the size `typical`.
+pub fn row_of_group(
+    unit: Unit,
+    typical: f64,
+    values: &[Option<Estimate>],
+) -> (&'static str, Vec<String>) {
+    in_unit(unit, scale(unit, typical, typical), values, false)
 }
 
 /// The same of differences: those above 0 have a sign as well.
 pub fn differences(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
-    signed_row(unit, values, true)
+    let [largest, smallest] = extremes(values);
+    in_unit(unit, scale(unit, largest, smallest), values, true)
 }
 
-fn signed_row(
+/// The largest size of a value and the smallest that is not 0.
+fn extremes(values: &[Option<Estimate>]) -> [f64; 2] {
+    let sizes = || values.iter().flatten().map(|e| e.mean.abs());
+    let largest = sizes().fold(0.0, f64::max);
+    [largest, sizes().filter(|&size| size > 0.0).fold(largest, f64::min)]
+}
+
+fn in_unit(
     unit: Unit,
+    (name, scale): (&'static str, f64),
     values: &[Option<Estimate>],
     signed: bool,
 ) -> (&'static str, Vec<String>) {
     let all = || values.iter().flatten();
-    let largest = all().fold(0.0f64, |m, e| m.max(e.mean.abs()));
-    let nonzero = all().map(|e| e.mean.abs()).filter(|&mean| mean > 0.0);
-    let smallest = nonzero.fold(largest, f64::min);
-    let (name, scale) = scale(unit, largest, smallest);
+    let [largest, smallest] = extremes(values);
     let parts = || all().filter_map(Estimate::part).filter(|&part| part > 0.0);
     let whole =
         unit == Unit::Count && parts().next().is_none() && all().all(|e| e.mean.fract() == 0.0);
@@ -212,6 +228,15 @@ mod tests {
         assert_eq!(cells, ["89.0 [12.0, 664.0]", "80.0 [79.0, 81.0]", "70.0"]);
         let (_, cells) = differences(Unit::Seconds, &[of(0.5, [0.4, 0.6]), of(-0.5, [-1.0, 0.0])]);
         assert_eq!(cells, ["+500 ± 100", "-500 ± 500"]);
+    }
+
+    #[test]
+    fn rows_of_a_group_have_one_unit() {
+        let one = |mean| [Some(Estimate { mean, ci95: None })];
+        // p50, p95 and p99 of a delay that is 90 ms in the middle.
+        let cells = [0.0005, 0.09, 1.4].map(|mean| row_of_group(Unit::Seconds, 0.09, &one(mean)));
+        assert_eq!(cells.clone().map(|(unit, _)| unit), ["ms"; 3]);
+        assert_eq!(cells.map(|(_, cells)| cells[0].clone()), ["0.5000", "90.00", "1400.0"]);
     }
 
     #[test]

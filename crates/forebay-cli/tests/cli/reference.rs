@@ -62,7 +62,8 @@ fn an_unknown_key_has_the_nearest_suggested() {
         assert_eq!((done.code, done.stdout.as_str()), (2, ""));
         assert!(done.stderr.contains(&format!("did you mean {meant}?")), "{}", done.stderr);
     }
-    for wrong in [&["explain"][..], &["explain", "--all", "kies"], &["explain", "x", "--all", "keys"]]
+    for wrong in
+        [&["explain"][..], &["explain", "--all", "kies"], &["explain", "x", "--all", "keys"]]
     {
         assert_eq!(Desk::new().forebay(wrong).code, 2, "{wrong:?}");
     }

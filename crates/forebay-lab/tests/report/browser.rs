@@ -473,7 +473,7 @@ const LOOK: &str = "
     const clear = (a, b) => beside(a, b) || beside(b, a);
     let overlaps = 0, outside = 0, ticks = 0;
     for (const id of ['scatter-p95', 'scatter-mean']) {
-        const labels = boxes(`[data-scatter=${id}] u`);
+        const labels = boxes(`[data-scatter=${id}] u`).filter((label) => label.width > 0);
         ticks += labels.length;
         for (const [i, a] of labels.entries()) {
             overlaps += labels.slice(i + 1).filter((b) => !clear(a, b)).length;
@@ -488,7 +488,19 @@ const LOOK: &str = "
     const first = () => boxes('[data-scatter=scatter-p95] .field > i')[0].left;
     const before = first();
     inner.querySelector('.flip input').click();
-    root.flips = Math.abs(first() - before) > 5;";
+    root.flips = Math.abs(first() - before) > 5;
+    // From left to right now: the first value is 0, at the left end, and a zoom begins elsewhere.
+    const zero = () => {
+        const [label] = [...inner.querySelectorAll('[data-scatter=scatter-p95] u.x')]
+            .filter((u) => u.textContent === '0' && u.getClientRects().length);
+        const [field] = boxes('[data-scatter=scatter-p95] .field');
+        const place = label?.getBoundingClientRect();
+        return label && Math.abs((place.left + place.right) / 2 - field.left) < 2;
+    };
+    const from = first();
+    root.zero = zero() === true;
+    inner.querySelector('.zoom input').click();
+    root.zooms = zero() === undefined && Math.abs(first() - from) > 5;";
 
 #[test]
 fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
@@ -498,8 +510,9 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
         let page = scattered_page(folder.path(), &eight[..protocols], (flows, seeds));
         let Some(dom) = open_in_frame(&page, 400, LOOK) else { return };
         let of = |key: &str| dom.root(&format!("data-{key}")).expect("it ran").to_string();
-        let found = ["over", "overlaps", "outside", "flips"].map(of);
-        assert_eq!(found, ["0", "0", "0", "true"], "{protocols} protocols, {flows} flows");
+        let found = ["over", "overlaps", "outside", "flips", "zero", "zooms"].map(of);
+        let expected = ["0", "0", "0", "true", "true", "true"];
+        assert_eq!(found, expected, "{protocols} protocols, {flows} flows");
         assert!(of("ticks").parse::<u32>().unwrap() >= 8, "{}", of("ticks"));
         let text = std::fs::read_to_string(&page).unwrap();
         let points = protocols as u64 * flows * seeds;

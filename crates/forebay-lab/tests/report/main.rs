@@ -2,6 +2,7 @@
 
 mod browser;
 mod dom;
+mod looks;
 mod page;
 mod synthetic;
 

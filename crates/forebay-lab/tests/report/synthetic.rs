@@ -25,7 +25,7 @@ const SCHEMA: &str = "message forebay {
 
 /// Rows of one run.
 #[derive(Default)]
-struct Rows {
+pub struct Rows {
     t_ns: Vec<i64>,
     entity: Vec<ByteArray>,
     metric: Vec<ByteArray>,
@@ -33,7 +33,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, at_ms: i64, entity: &str, metric: &str, value: f64) {
+    pub fn push(&mut self, at_ms: i64, entity: &str, metric: &str, value: f64) {
         self.t_ns.push(at_ms * 1_000_000);
         self.entity.push(entity.into());
         self.metric.push(metric.into());
@@ -191,7 +191,7 @@ fn rcp() -> Rows {
     rows
 }
 
-fn write_series(path: &Path, runs: &[(&str, Rows)]) {
+pub fn write_series(path: &Path, runs: &[(&str, Rows)]) {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());
     let mut writer =

@@ -175,6 +175,21 @@ fn keys<'a, Name: Ord + Borrow<str>>(means: &[&'a Means<Name>], shown: Shown) ->
     keys
 }
 
+/// For each row the typical size of the values of its group, in results' unit times `scale`: their
+/// geometric mean without zeros, 0 if there is none. What has one unit and is of one kind
+/// (completion times, delays, rates, ...) is a group, and reads best in one unit: the one in which
+/// the typical value is not below 1.
+pub fn typical_sizes(rows: &[Row]) -> Vec<f64> {
+    let of_group = |row: &Row| {
+        // Results have delays in milliseconds and completion times in seconds.
+        let group = rows.iter().filter(|own| (own.unit, own.scale) == (row.unit, row.scale));
+        let means = group.flat_map(|row| &row.values).flatten().map(|value| value.mean.abs());
+        let logs: Vec<f64> = means.filter(|mean| *mean > 0.0).map(f64::ln).collect();
+        crate::statistics::mean(&logs).map_or(0.0, f64::exp)
+    };
+    rows.iter().map(of_group).collect()
+}
+
 fn says_nothing(
     metric: &MetricDoc,
     values: &[Option<Interval>],

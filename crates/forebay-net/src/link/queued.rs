@@ -481,7 +481,9 @@ impl QueuedLink {
     /// See [`crate::AnyLink::busy`].
     pub fn busy(&self, now: Time) -> Span {
         let rest = self.transmitting.as_ref().map_or(Span::ZERO, |t| t.end.since(now));
-        self.stats.busy.saturating_sub(rest)
+        // The wait for an opportunity is counted when that comes: what of it has passed counts now.
+        let waited = self.opening.map_or(Span::ZERO, |opening| now.since(opening.since));
+        self.stats.busy.saturating_sub(rest) + waited
     }
     /// See [`crate::AnyLink::transmitted_bytes`].
     pub fn transmitted_bytes(&self, now: Time) -> u64 {

@@ -248,9 +248,10 @@ impl Walk<'_> {
         let mut plain = resolve(self.root, schema).clone();
         let named = plain.as_object_mut().and_then(|plain| plain.remove("const"));
         let names = named.iter().map(|name| name.to_string());
-        let known = self.all.iter_mut().enumerate().find(|(_, key)| {
-            key.name == name && key.required == required && key.schema == plain
-        });
+        let known =
+            self.all.iter_mut().enumerate().find(|(_, key)| {
+                key.name == name && key.required == required && key.schema == plain
+            });
         if let Some((index, key)) = known {
             if !key.places.iter().any(|known| known.path == place.path) {
                 key.places.push(place);
