@@ -51,6 +51,7 @@ pub enum Command {
   forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
+  sed s/10Mbit/20Mbit/ mine.toml | forebay run -
   forebay run dumbbell --out results --pcap    with captures for Wireshark
   forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
 
@@ -60,7 +61,7 @@ one at a time is refused; --memory with more than there is runs it all the same.
 Exit codes: 0 done, 1 a run failed or an expectation of the scenario does not
 hold, 2 the input is wrong, 130 interrupted.")]
 pub struct RunArgs {
-    /// A built-in scenario (see `forebay list`) or a TOML file
+    /// A built-in scenario (see `forebay list scenarios`), a TOML file, or - for standard input
     pub scenario: String,
     /// Protocols to compare instead of the scenario's own, separated by commas
     #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]

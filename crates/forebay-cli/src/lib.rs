@@ -70,7 +70,7 @@ fn execute(command: Command) -> Result<(), Failure> {
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout);
     match command {
-        Command::Run(args) => run::run(&args, &mut out, paint),
+        Command::Run(args) => run::run(args, &mut out, paint),
         Command::List => list::list(&mut out, paint),
         Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
         Command::Schema => schema::schema(&mut out),

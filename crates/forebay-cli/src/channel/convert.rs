@@ -4,6 +4,7 @@ use super::{load, put};
 use crate::args::{ChannelSource, ConvertArgs};
 use crate::failure::Failure;
 use forebay_base::Span;
+use forebay_lab::scenario::input;
 use forebay_lab::scenario::trace_statistics::bins;
 use forebay_lab::scenario::traces::{
     DeliveryTrace, DeliveryTraceBuilder, OPPORTUNITY_BYTES, write_trace,
@@ -87,8 +88,11 @@ fn of_rates(path: &Path, end_s: Option<f64>) -> Result<DeliveryTrace, Failure> {
 
 /// Rows of seconds and bit/s.
 fn steps(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
-    let io = |e: std::io::Error| Failure::input(format!("cannot read `{}`: {e}", path.display()));
-    let file = std::fs::File::open(path).map_err(io)?;
+    let io = |e: std::io::Error| {
+        let why = input::reason(&e);
+        Failure::input(format!("cannot read `{}`: {why}", path.display()))
+    };
+    let file = input::open(path).map_err(io)?;
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for (n, line) in (1..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(io)?;

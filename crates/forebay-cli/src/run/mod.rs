@@ -12,7 +12,7 @@ use crate::interrupt;
 use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
-use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::scenario::{LoadOptions, Scenario, ScenarioText};
 use forebay_lab::{
     CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, Missing, RunError,
     RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
@@ -25,9 +25,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
 /// Run, store, show.
-pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn run(mut args: RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let text = ScenarioText::read(&args.scenario).map_err(Failure::input)?;
+    args.scenario = text.name().to_string();
+    let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
-    let scenario = load(args, available_bytes)?;
+    let scenario = load(args, &text, available_bytes)?;
     let filter = match &args.events {
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
@@ -115,13 +118,17 @@ fn fewer_threads(args: &RunArgs) -> Option<String> {
 }
 
 /// The scenario with everything that the command line changes.
-fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failure> {
+fn load(
+    args: &RunArgs,
+    text: &ScenarioText,
+    available_bytes: Option<u64>,
+) -> Result<Scenario, Failure> {
     let options = LoadOptions { set: args.set.clone(), base: None };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
-    let outline = Scenario::outline(&args.scenario, &options).map_err(Failure::input)?;
+    let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
     checked.map_err(|error| refused(args, error))?;
-    let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
+    let mut scenario = text.scenario(&options).map_err(Failure::input)?;
     if !args.protocol.is_empty() {
         scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;
     }

@@ -91,7 +91,7 @@ impl ExperimentText {
     /// That of the file at `path`. Scenarios that it names by a path are relative to the current
     /// folder, as on the command line.
     pub fn read(path: &Path) -> io::Result<ExperimentText> {
-        let text = std::fs::read_to_string(path)?;
+        let text = forebay_scenario::input::read_text(path)?;
         let folder = path.parent().map(|folder| folder.display().to_string());
         let folder = folder.filter(|folder| !folder.is_empty());
         let file = path.file_name().unwrap_or_default().to_string_lossy();
