@@ -71,7 +71,7 @@ fn execute(command: Command) -> Result<(), Failure> {
     let mut out = BufWriter::new(stdout);
     match command {
         Command::Run(args) => run::run(args, &mut out, paint),
-        Command::List => list::list(&mut out, paint),
+        Command::List(args) => list::list(&args, &mut out, paint),
         Command::Explain(args) => explain::explain(&args.name, &mut out, paint),
         Command::Schema => schema::schema(&mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),

@@ -32,6 +32,7 @@ mod inrpp;
 pub mod input;
 mod item;
 mod kickass;
+mod labels;
 mod life;
 mod link_names;
 mod losses;

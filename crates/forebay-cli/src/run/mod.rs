@@ -45,7 +45,12 @@ pub fn run(mut args: RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), 
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
-    args.junit.iter().try_for_each(|path| junit::check(path))?;
+    if let Some(path) = &args.junit {
+        if is_same_file(path, Path::new(&args.scenario)) {
+            return Err(at("--junit", format!("`{}` is the scenario", path.display())));
+        }
+        junit::target(path, args.force).check()?;
+    }
     let admission = admit(args, &scenario, available_bytes)?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
@@ -69,6 +74,11 @@ fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
         }
         _ => at("--out", error),
     })
+}
+
+/// True if both paths lead to one file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// A problem with an option.
@@ -253,7 +263,8 @@ fn conclude(
     }
     out.flush()?;
     if let Some(path) = &args.junit {
-        junit::write(path, &junit::text(&summary, &scenario.protocols, error.as_ref()))?;
+        let text = junit::text(&summary, &scenario.protocols, error.as_ref());
+        junit::target(path, args.force).put(|file| file.write_all(text.as_bytes()))?;
     }
     if let Some((key, error)) = error {
         let what = format!("{} with seed {}: {error}", key.protocol, key.seed);

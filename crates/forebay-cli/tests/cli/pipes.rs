@@ -66,7 +66,7 @@ fn csv_files_may_be_pipes_and_are_relative_to_the_current_folder() {
 fn a_pipe_that_closes_in_the_middle_is_an_error_with_its_place() {
     let desk = Desk::new();
     let (cut, _) = SMALL.split_once("ms\", queue").expect("the fourth line");
-    for (text, place) in [(cut, "<stdin>:4:28: "), ("", "<stdin>:1:1: ")] {
+    for (text, place) in [(cut, "<stdin>:4:29: "), ("", "<stdin>:1:1: ")] {
         let done = fed(&desk, &["run", "-"], text);
         assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{}", done.stderr);
         assert!(done.stderr.starts_with(&format!("error: {place}")), "{}", done.stderr);

@@ -64,9 +64,14 @@ impl BuiltinExperiment {
         let wanted = |e: &&BuiltinExperiment| e.name == name || e.source == name;
         EXPERIMENTS.iter().filter(wanted).collect()
     }
-    /// What it is, in a line.
-    pub fn title(&self) -> String {
-        self.head().title
+    /// The text of its file.
+    pub fn text(&self) -> &'static str {
+        self.text
+    }
+    /// What it is, in a line. Nothing is parsed for it.
+    pub fn title(&self) -> &'static str {
+        let quoted = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
+        quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
     }
     /// What it is: its set-ups, and what is compared.
     pub fn head(&self) -> ExperimentHead {

@@ -283,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.toml");
         std::fs::write(&path, SMALL).unwrap();
-        let text = ScenarioText::read(path.to_str().unwrap()).unwrap();
+        let text = crate::ScenarioText::read(path.to_str().unwrap()).unwrap();
         let outline = text.outline(&LoadOptions::default()).unwrap();
         assert_eq!(outline, Outline { nodes: 6, links: 5, flows: 4 });
         let (least, estimate) =
