@@ -93,7 +93,7 @@ fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Re
     }
     let target = if there.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
     if target.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file"));
     }
     replace(&target, content).map_err(|failed| failed.source)
 }

@@ -13,8 +13,7 @@ const UNSCALED_BYTES: u64 = 65_535;
 
 /// Why the window of a SYN-ACK limits a flow, and that nothing is to be done (RFC 7323 section
 /// 2.2).
-const FIRST_WINDOW: &str =
-    "a SYN-ACK can announce 65535 bytes at most, and no key raises that";
+const FIRST_WINDOW: &str = "a SYN-ACK can announce 65535 bytes at most, and no key raises that";
 
 /// One note for each buffer that held back flows of `name`, the protocol of these runs.
 pub(crate) fn notes(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Vec<String> {
@@ -135,7 +134,8 @@ mod tests {
             let scenario = Scenario::parse(text, "x", &LoadOptions { set, base: None }).unwrap();
             let run = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap();
             let share = run.per_flow[0].held_by_receive_window.unwrap();
-            let held_s = share * (run.per_flow[0].fct_s.unwrap() - run.per_flow[0].handshake_s.unwrap());
+            let held_s =
+                share * (run.per_flow[0].fct_s.unwrap() - run.per_flow[0].handshake_s.unwrap());
             let sweep = Sweep { runs: vec![run], ..Sweep::default() };
             (held_s, Summary::new("x", &scenario, sweep).notes)
         };

@@ -218,7 +218,8 @@ fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
         true => counts[&run.seed] == most,
         false => Some(run.seed) == best,
     };
-    let (kept, left): (Vec<_>, Vec<_>) = std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
+    let (kept, left): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
     sweep.runs = kept;
     sweep.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| {
         let why = "finished, and left out: not every protocol has this seed".to_string();

@@ -56,7 +56,10 @@ fn wrong_input_is_told_and_leaves_nothing() {
         (&["convert", "zero.csv", "x.trace"], "`zero.csv`: all rates are 0"),
         (&["convert", "a", "b"], "one of the two files is rates over time"),
         (&["generate", "sprout", "--out", "no/x"], "--out: cannot write `no/x`: its folder"),
-        (&["generate", "sprout", "--out", "."], "--out: cannot write `.`: expected a file, found a folder"),
+        (
+            &["generate", "sprout", "--out", "."],
+            "--out: cannot write `.`: expected a file, found a folder",
+        ),
         (&["generate", "cty"], "possible values: campus-stationary"),
         (&["generate", "sprout", "--scale", "0"], "expected a number above 0"),
     ] {
