@@ -79,6 +79,7 @@ fn a_pipe_without_a_writer_is_an_error() {
     let desk = Desk::new();
     desk.file("small.toml", SMALL);
     pipe(&desk, "pipe");
+    pipe(&desk, "pipe.toml");
     let schedule = "links.0.schedule=pipe";
     let trace = "links.0={ a = \"r0\", b = \"r1\", trace = { file = \"pipe\" } }";
     let commands: [&[&str]; 6] = [
@@ -86,13 +87,13 @@ fn a_pipe_without_a_writer_is_an_error() {
         &["run", "small.toml", "--set", schedule],
         &["run", "small.toml", "--set", trace],
         &["explain", "pipe"],
-        &["reproduce", "./pipe"],
+        &["reproduce", "pipe.toml"],
         &["channel", "show", "pipe"],
     ];
     for args in commands {
         let done = desk.forebay(args);
         assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{args:?}: {}", done.stderr);
-        let told = "pipe`: it is a named pipe that no process writes to";
+        let told = "it is a named pipe that no process writes to";
         assert!(done.stderr.contains(told), "{args:?}: {}", done.stderr);
     }
     // A writer that has opened it may take its time.
