@@ -207,6 +207,9 @@ fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>)
     sweep
 }
 
+/// Why a run is missing that finished.
+pub const LEFT_OUT: &str = "finished, and left out: not every protocol has this seed";
+
 /// Leave out runs with seeds that not all protocols have; where there is no such seed, all runs but
 /// those of the seed that most have.
 fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
@@ -221,9 +224,10 @@ fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
     let (kept, left): (Vec<_>, Vec<_>) =
         std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
     sweep.runs = kept;
-    sweep.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| {
-        let why = "finished, and left out: not every protocol has this seed".to_string();
-        Missing { protocol, seed, why }
+    sweep.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| Missing {
+        protocol,
+        seed,
+        why: LEFT_OUT.to_string(),
     }));
     let place = |protocol: &String| protocols.iter().position(|known| known == protocol);
     sweep.missing.sort_by_key(|run| place(&run.protocol));

@@ -14,9 +14,9 @@ use forebay_base::LinkId;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
 use forebay_lab::scenario::{LoadOptions, Scenario, ScenarioText};
 use forebay_lab::{
-    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, Missing, RunError,
-    RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
-    directed_links, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, LEFT_OUT, Missing,
+    RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan,
+    SweepProgress, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -295,7 +295,12 @@ fn unmet(summary: &Summary, with_list: bool) -> Option<String> {
 
 /// What an interrupted command did not do: seeds by protocol.
 fn missing(missing: &[Missing], wanted: usize) -> String {
-    let mut text = format!("{} of {wanted} runs finished", wanted - missing.len());
+    let left_out = missing.iter().filter(|run| run.why == LEFT_OUT).count();
+    let finished = wanted - missing.len() + left_out;
+    let mut text = format!("{finished} of {wanted} runs finished");
+    if left_out > 0 {
+        text.push_str(&format!(", {left_out} of them left out: not every protocol has their seed"));
+    }
     let mut protocols: Vec<&str> = missing.iter().map(|run| run.protocol.as_str()).collect();
     protocols.dedup();
     for protocol in protocols {
@@ -324,5 +329,9 @@ mod tests {
             missing(&runs, 6),
             "3 of 6 runs finished\nmissing: newreno with seeds 2..3\nmissing: cubic with seeds 1"
         );
+        let left = [Missing { why: LEFT_OUT.into(), ..run("newreno", 2) }, run("cubic", 2)];
+        let told = "3 of 4 runs finished, 1 of them left out: not every protocol has their seed\n\
+                    missing: newreno with seeds 2\nmissing: cubic with seeds 2";
+        assert_eq!(missing(&left, 4), told);
     }
 }
