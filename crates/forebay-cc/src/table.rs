@@ -173,6 +173,15 @@ impl Spec {
     pub fn by_name(name: &str) -> Option<Spec> {
         TABLE.iter().find(|entry| entry.name == name).map(|entry| (entry.spec)())
     }
+    /// It with the parameters of its paper, RFC or draft. Those that the paper leaves open are not
+    /// set.
+    pub fn of_paper(&self) -> Spec {
+        match self {
+            Spec::Verus(_) => Spec::Verus(crate::verus::Params::paper()),
+            Spec::KickAss(_) => Spec::KickAss(crate::kickass::Params::paper()),
+            _ => (self.entry().spec)(),
+        }
+    }
     /// Its line in the table.
     pub fn entry(&self) -> &'static Entry {
         let line = TABLE.iter().find(|entry| entry.name == self.name());

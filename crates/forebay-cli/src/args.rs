@@ -1,6 +1,6 @@
 //! The command line: what may be asked, and the texts that explain it.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -32,8 +32,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Make the page report.html of a folder of results again, or one page of several folders
     Report(ReportArgs),
-    /// List protocols, disciplines, presets, scenarios and metrics
-    List,
+    /// List protocols, disciplines, presets, scenarios, metrics and experiments
+    List(ListArgs),
     /// Explain a protocol, discipline, preset, scenario, metric or scenario key
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files
@@ -56,6 +56,7 @@ pub enum Command {
   forebay run s1 --set tcp.preset=linux-6.18 --set links.4-0.delay=20ms
   forebay run dumbbell --json | jq '.runs[].metrics.afct_s'
   forebay run dumbbell --protocol cubic --events 1 | head
+  sed s/10Mbit/20Mbit/ mine.toml | forebay run -
   forebay run dumbbell --out results --pcap    with captures for Wireshark
   forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
 
@@ -64,8 +65,9 @@ one at a time is refused; --memory with more than there is runs it all the same.
 
 Exit codes: 0 done, 1 a run failed or an expectation of the scenario does not
 hold, 2 the input is wrong, 130 interrupted.")]
+#[command(group(ArgGroup::new("written").args(["out", "junit"]).multiple(true)))]
 pub struct RunArgs {
-    /// A built-in scenario (see `forebay list`) or a TOML file
+    /// A built-in scenario (see `forebay list scenarios`), a TOML file, or - for standard input
     pub scenario: String,
     /// Protocols to compare instead of the scenario's own, separated by commas
     #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
@@ -95,14 +97,14 @@ pub struct RunArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace the results that are in the folder of --out
-    #[arg(long, requires = "out")]
+    /// Replace the results that are in the folder of --out, and the file of --junit
+    #[arg(long, requires = "written")]
     pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
     /// Write whether runs and expectations ([[expect]] of the scenario) succeeded to this file, as
-    /// JUnit XML for CI
+    /// JUnit XML for CI; replaces such a file of Forebay's, and nothing else
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Carry every packet as bytes; the trace hash stays the same
@@ -191,6 +193,24 @@ pub struct ReportArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  forebay list
+  forebay list scenarios
+  forebay list protocols --json | jq -r '.protocols[].name'")]
+pub struct ListArgs {
+    /// What to list [default: all]
+    #[arg(value_name = "KIND", value_parser = kinds())]
+    pub kind: Option<String>,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn kinds() -> clap::builder::PossibleValuesParser {
+    crate::list::kinds().into()
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
   forebay explain cubic
   forebay explain linux-6.18
   forebay explain dumbbell
@@ -262,6 +282,9 @@ pub struct ManArgs {
     /// Write forebay.1, forebay-run.1 and so on into this folder, which is made
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace files in that folder that are no such pages
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 fn benches() -> clap::builder::PossibleValuesParser {
@@ -313,6 +336,9 @@ pub struct ShowArgs {
     /// Write plots to this file (SVG)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+    /// Replace a file that is there and is no such plot
+    #[arg(long, requires = "plot")]
+    pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
@@ -331,6 +357,9 @@ pub struct GenerateArgs {
     /// Write to this file; without it to standard output
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
     #[command(flatten)]
     pub source: ChannelSource,
 }
@@ -350,6 +379,9 @@ pub struct ConvertArgs {
     /// The last rate holds until then; default: as long as the one before it
     #[arg(long, value_name = "SECONDS")]
     pub end_s: Option<f64>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Names of channel models.
@@ -384,9 +416,9 @@ pub struct Seeds(pub Vec<u64>);
 fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |part: &str| -> Result<u64, String> {
         let digits = part.trim();
-        digits
-            .parse()
-            .map_err(|_| format!("`{digits}` is not a seed: expected a whole number from 0"))
+        digits.parse().map_err(|_| {
+            format!("`{digits}` is not a seed: expected a whole number from 0 to {}", u64::MAX)
+        })
     };
     let bounded = |count: u64| match count {
         0..=MAX_SEEDS => Ok(()),

@@ -29,6 +29,18 @@ impl Kind {
         Kind::Metric,
     ];
 
+    /// After `forebay list`, and in its JSON.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Protocol => "protocols",
+            Kind::Discipline => "disciplines",
+            Kind::Port => "ports",
+            Kind::Router => "routers",
+            Kind::Preset => "presets",
+            Kind::Scenario => "scenarios",
+            Kind::Metric => "metrics",
+        }
+    }
     /// In a sentence.
     pub fn name(self) -> &'static str {
         match self {
@@ -60,15 +72,15 @@ impl Kind {
 pub struct Entry {
     pub kind: Kind,
     pub name: &'static str,
-    pub summary: String,
+    pub summary: &'static str,
 }
 
 /// All names, by kind and then as their tables have them.
 pub fn all() -> Vec<Entry> {
-    let entry = |kind, name, summary: &str| Entry {
+    let entry = |kind, name, summary: &'static str| Entry {
         kind,
         name,
-        summary: summary.trim_end_matches('.').to_string(),
+        summary: summary.trim_end_matches('.'),
     };
     let algorithms = Algorithm::all().into_iter();
     let protocols = algorithms.map(|p| entry(Kind::Protocol, p.name(), p.summary()));
@@ -78,15 +90,9 @@ pub fn all() -> Vec<Entry> {
     let routers = lines::<Routers>().into_iter().map(|r| entry(Kind::Router, r.name, r.summary));
     let machines = disciplines.chain(ports).chain(routers);
     let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
-    let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, &described(s.text)));
+    let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, s.description()));
     let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));
     protocols.chain(machines).chain(presets).chain(scenarios).chain(metrics).collect()
-}
-
-/// The description of a scenario that may not be complete without files of the user's.
-fn described(text: &str) -> String {
-    let quoted = text.lines().find_map(|line| line.strip_prefix("description = \""));
-    quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

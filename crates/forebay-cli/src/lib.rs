@@ -72,8 +72,8 @@ fn execute(command: Command) -> Result<(), Failure> {
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout);
     match command {
-        Command::Run(args) => run::run(&args, &mut out, paint),
-        Command::List => list::list(&mut out, paint),
+        Command::Run(args) => run::run(args, &mut out, paint),
+        Command::List(args) => list::list(&args, &mut out, paint),
         Command::Explain(args) => explain::explain(&args, &mut out, paint),
         Command::Schema => schema::schema(&mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),

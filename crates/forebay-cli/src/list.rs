@@ -1,30 +1,95 @@
-//! `forebay list`: everything that has a name.
+//! `forebay list`: everything that has a name, of all kinds or of one.
 
+use crate::args::ListArgs;
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
 use crate::terminal::{Paint, wrap};
 use forebay_lab::reproduce::EXPERIMENTS;
+use serde::Serialize;
 use std::io::Write;
 
-/// Print all names, by kind.
-pub fn list(out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
-    let all = catalogue::all();
-    let widest = all.iter().map(|entry| entry.name.len()).max().unwrap_or_default();
-    let column = widest + 4;
-    for kind in Kind::ALL {
-        writeln!(out, "{}", paint.bold(kind.heading()))?;
-        for entry in all.iter().filter(|entry| entry.kind == kind) {
-            let lines = wrap(&entry.summary, column);
-            writeln!(out, "  {:<width$}{}", entry.name, lines.trim(), width = column - 2)?;
+/// What experiments are called after `forebay list`, and in its JSON.
+const EXPERIMENTS_KIND: &str = "experiments";
+
+/// The names of a kind.
+struct Section {
+    plural: &'static str,
+    heading: &'static str,
+    entries: Vec<Named>,
+}
+
+/// A name with one line about it.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Named {
+    name: &'static str,
+    summary: &'static str,
+}
+
+/// What `forebay list` can be asked for.
+pub fn kinds() -> Vec<&'static str> {
+    Kind::ALL.map(Kind::plural).into_iter().chain([EXPERIMENTS_KIND]).collect()
+}
+
+/// Print all names, by kind, or those of one kind.
+pub fn list(args: &ListArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let wanted = |plural: &str| args.kind.as_ref().is_none_or(|kind| kind == plural);
+    let sections = sections().into_iter().filter(|section| wanted(section.plural));
+    let sections: Vec<Section> = sections.collect();
+    if args.json {
+        let by_kind = sections.iter().map(|of| (of.plural, serde_json::json!(of.entries)));
+        let object: serde_json::Map<_, _> = by_kind.map(|(k, v)| (k.to_string(), v)).collect();
+        writeln!(out, "{}", serde_json::Value::Object(object))?;
+        return Ok(());
+    }
+    let names = sections.iter().flat_map(|section| &section.entries).map(|of| of.name.len());
+    let column = names.max().unwrap_or_default() + 4;
+    for Section { heading, entries, .. } in &sections {
+        writeln!(out, "{}", paint.bold(heading))?;
+        for Named { name, summary } in entries {
+            let lines = wrap(summary, column);
+            writeln!(out, "  {name:<width$}{}", lines.trim(), width = column - 2)?;
         }
         writeln!(out)?;
     }
-    writeln!(out, "{}", paint.bold("Experiments (reproduce NAME)"))?;
-    for experiment in EXPERIMENTS {
-        let lines = wrap(&experiment.title(), column);
-        writeln!(out, "  {:<width$}{}", experiment.name, lines.trim(), width = column - 2)?;
-    }
-    writeln!(out)?;
     writeln!(out, "forebay explain NAME says more about each.")?;
     Ok(())
+}
+
+fn sections() -> Vec<Section> {
+    let all = catalogue::all();
+    let of_kind = |kind: Kind| {
+        let entries = all.iter().filter(|entry| entry.kind == kind);
+        let entries = entries.map(|of| Named { name: of.name, summary: of.summary }).collect();
+        Section { plural: kind.plural(), heading: kind.heading(), entries }
+    };
+    let experiments = EXPERIMENTS.iter().map(|of| Named { name: of.name, summary: of.title() });
+    let experiments = Section {
+        plural: EXPERIMENTS_KIND,
+        heading: "Experiments (reproduce NAME)",
+        entries: experiments.collect(),
+    };
+    Kind::ALL.map(of_kind).into_iter().chain([experiments]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_lab::scenario::BUILTINS;
+
+    /// Every line is a part of a text of the program: to list it no scenario and no experiment is
+    /// parsed or built, which takes seconds.
+    #[test]
+    fn lines_about_scenarios_and_experiments_are_parts_of_their_texts() {
+        let texts: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.text).collect();
+        let experiments: Vec<&str> = EXPERIMENTS.iter().map(|of| of.text()).collect();
+        for (plural, texts) in [("scenarios", texts), ("experiments", experiments)] {
+            let section = sections().into_iter().find(|section| section.plural == plural);
+            let entries = section.expect("a kind").entries;
+            assert_eq!(entries.len(), texts.len());
+            for (Named { name, summary }, text) in entries.iter().zip(texts) {
+                let within = text.as_bytes().as_ptr_range();
+                assert!(within.contains(&summary.as_ptr()), "{name}: {summary}");
+            }
+        }
+    }
 }

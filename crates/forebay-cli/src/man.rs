@@ -2,12 +2,14 @@
 
 use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
-use crate::output::put;
+use crate::output::Target;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+
+/// How each page begins that clap writes.
+const PRELUDE: &str = ".ie \\n(.g";
 
 /// Print the page of the command, or write those of all commands.
 pub fn man(args: &ManArgs, out: &mut impl Write) -> Result<(), Failure> {
@@ -16,17 +18,15 @@ pub fn man(args: &ManArgs, out: &mut impl Write) -> Result<(), Failure> {
     match &args.out {
         None => out.write_all(&page(command, "forebay")?)?,
         Some(folder) => {
-            let failed = |path: &Path| {
-                let path = path.to_path_buf();
-                move |error: io::Error| {
-                    Failure::run(format!("cannot write `{}`: {error}", path.display()))
-                }
-            };
-            fs::create_dir_all(folder).map_err(failed(folder))?;
+            fs::create_dir_all(folder).map_err(|error| {
+                Failure::run(format!("cannot write `{}`: {error}", folder.display()))
+            })?;
             for (name, command) in pages(command, "forebay") {
                 let path = folder.join(format!("{name}.1"));
                 let page = page(command, &name)?;
-                put(&path, |file| file.write_all(&page)).map_err(failed(&path))?;
+                let (option, force) = ("--out", args.force);
+                let target = Target { path: &path, option, head: PRELUDE, force };
+                target.put(|file| file.write_all(&page))?;
                 writeln!(out, "{}", path.display())?;
             }
         }

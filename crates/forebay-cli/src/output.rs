@@ -1,23 +1,99 @@
 //! Files that a command was told to write.
 
+use crate::failure::Failure;
 use forebay_lab::report::replace;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+
+/// A file that a command was told to write. What is there already is replaced only if the command
+/// wrote it itself, or with `--force`.
+pub struct Target<'a> {
+    pub path: &'a Path,
+    /// The option that names it; empty if none does.
+    pub option: &'static str,
+    /// How every file of this kind that Forebay writes begins; empty where other programs write the
+    /// same.
+    pub head: &'static str,
+    /// True with `--force`.
+    pub force: bool,
+}
+
+impl Target<'_> {
+    /// Errors if the file may not be written, so that no work is in vain.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.path.is_dir() {
+            return Err(self.input("expected a file, found a folder"));
+        }
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(self.input("its folder is not there"));
+        }
+        if self.path.file_name().is_none() {
+            return Err(self.input("expected the name of a file"));
+        }
+        match self.force || !self.is_foreign() {
+            true => Ok(()),
+            false => {
+                let what = match self.head {
+                    "" => "the file is there already",
+                    _ => "the file is there already, and Forebay did not write it",
+                };
+                Err(self.input(&format!("{what}\nhint: another name, or --force to replace it")))
+            }
+        }
+    }
+
+    /// True if a file of others is there. A device or a pipe is no such file, nor is an empty one.
+    fn is_foreign(&self) -> bool {
+        if !fs::metadata(self.path).is_ok_and(|there| there.is_file() && there.len() > 0) {
+            return false;
+        }
+        let mut begins = vec![0; self.head.len()];
+        let read = File::open(self.path).and_then(|mut file| file.read_exact(&mut begins));
+        self.head.is_empty() || read.is_err() || begins != self.head.as_bytes()
+    }
+
+    /// Write the file, if it may be written.
+    pub fn put(&self, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
+        self.check()?;
+        put(self.path, content).map_err(|error| {
+            let path = self.path.display();
+            let text = format!("{}cannot write `{path}`: {error}", self.prefix());
+            match error.kind() {
+                ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::NotADirectory
+                | ErrorKind::InvalidInput
+                | ErrorKind::ReadOnlyFilesystem => Failure::Input(text),
+                _ => Failure::Run(text),
+            }
+        })
+    }
+
+    fn input(&self, why: &str) -> Failure {
+        let path = self.path.display();
+        Failure::input(format!("{}cannot write `{path}`: {why}", self.prefix()))
+    }
+
+    fn prefix(&self) -> String {
+        if self.option.is_empty() { String::new() } else { format!("{}: ", self.option) }
+    }
+}
 
 /// Write a file beside its place, and rename it: whoever reads it sees all of it or what was there
 /// before. Nothing is left if that fails.
 ///
 /// A link leads to the file that is written. What is no file, a device or a pipe, is written to as
 /// it is: to rename onto it would take it away from others.
-pub fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
         return content(&mut OpenOptions::new().write(true).open(path)?);
     }
     let target = if there.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
     if target.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file"));
     }
     replace(&target, content).map_err(|failed| failed.source)
 }

@@ -11,6 +11,10 @@ const LEAST_SHARE: f64 = 0.1;
 /// bytes.
 const UNSCALED_BYTES: u64 = 65_535;
 
+/// Why the window of a SYN-ACK limits a flow, and that nothing is to be done (RFC 7323 section
+/// 2.2).
+const FIRST_WINDOW: &str = "a SYN-ACK can announce 65535 bytes at most, and no key raises that";
+
 /// One note for each buffer that held back flows of `name`, the protocol of these runs.
 pub(crate) fn notes(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -24,10 +28,14 @@ pub(crate) fn notes(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Vec
     for protocol in protocols {
         let mine = || flows().filter(move |flow| flow.protocol == protocol);
         let about = About::of(scenario, name, protocol);
-        let by_window = mine().filter_map(|flow| Some((flow, flow.held_by_receive_window?)));
+        let by_window = || mine().filter_map(|flow| Some((flow, flow.held_by_receive_window?)));
         let by_buffer = mine().filter_map(|flow| Some((flow, flow.held_by_send_buffer?)));
-        notes.extend(about.note("receive window", &about.receive_key(), by_window));
-        notes.extend(about.note("send buffer", &about.key("send_buffer_bytes"), by_buffer));
+        let by_first = by_window().filter(|(flow, _)| about.is_limited_by_first_window(flow));
+        notes.extend(about.note("first receive window", FIRST_WINDOW, by_first));
+        let by_window = by_window().filter(|(flow, _)| !about.is_limited_by_first_window(flow));
+        notes.extend(about.note("receive window", &about.receive_remedy(), by_window));
+        let remedy = about.raise("send_buffer_bytes");
+        notes.extend(about.note("send buffer", &remedy, by_buffer));
     }
     notes
 }
@@ -45,20 +53,30 @@ impl About<'_> {
     fn of<'a>(scenario: &Scenario, name: &'a str, protocol: &str) -> About<'a> {
         let own = scenario.tcp_of.iter().find(|(of, _)| *of == protocol);
         let table = own.map_or("tcp".to_string(), |(of, _)| format!("tcp_of.{of}"));
-        About { name, table, config: own.map_or(scenario.tcp, |(_, config)| *config) }
+        let known = scenario.protocol_names().into_iter().find(|known| *known == protocol);
+        let config = known.map_or(scenario.tcp, |known| scenario.tcp_for(known));
+        About { name, table, config }
     }
 
-    fn key(&self, key: &str) -> String {
-        format!("raise {}.{key}", self.table)
+    fn raise(&self, key: &str) -> String {
+        format!("raise {}.{key} if that is not meant", self.table)
     }
 
     /// What makes the receive window larger.
-    fn receive_key(&self) -> String {
+    fn receive_remedy(&self) -> String {
         let TcpConfig { window_scaling, receive_buffer_bytes, .. } = self.config;
         match !window_scaling && receive_buffer_bytes > UNSCALED_BYTES {
-            true => format!("set {}.window_scaling=true", self.table),
-            false => self.key("receive_buffer_bytes"),
+            true => format!("set {}.window_scaling=true if that is not meant", self.table),
+            false => self.raise("receive_buffer_bytes"),
         }
+    }
+
+    /// True if only the window of the SYN-ACK can have held the flow back: it is never scaled, and
+    /// all that the flow has sent fits into the receive buffer, which later windows announce.
+    fn is_limited_by_first_window(&self, flow: &FlowResult) -> bool {
+        let TcpConfig { window_scaling, receive_buffer_bytes, mss_bytes, .. } = self.config;
+        let sent_bytes = flow.data_packets.saturating_mul(mss_bytes.into());
+        window_scaling && receive_buffer_bytes > UNSCALED_BYTES && sent_bytes < receive_buffer_bytes
     }
 
     /// The note on flows of several runs, each with its share; a flow that several runs have counts
@@ -88,7 +106,55 @@ impl About<'_> {
         let name = self.name;
         Some(format!(
             "{name}: {who} held back by the {what} for {share} % of the time, while the congestion \
-             window had room: {remedy} if that is not meant"
+             window had room: {remedy}"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{RunOptions, Summary, Sweep, run_one};
+    use forebay_scenario::{LoadOptions, Scenario};
+
+    /// 1 MB at 100 Mbit/s over 100 ms: INRPP sends at once what the window of the SYN-ACK allows,
+    /// 65535 bytes or 5.5 ms (RFC 7323 section 2.2: it is not scaled), and waits for the first ACK
+    /// of 100 ms for the rest.
+    #[test]
+    fn a_flow_that_its_first_window_limits_is_told_so() {
+        let text = r#"
+            protocols = ["inrpp"]
+            start_jitter = "0s"
+            routers = ["r"]
+            link_defaults = { rate = "100Mbit/s", delay = "25ms", queue = "2MB" }
+            hosts = [{ name = "a", attach = "r" }, { name = "b", attach = "r" }]
+            flows = [{ src = "a", dst = "b", bytes = 1_000_000 }]
+        "#;
+        let run = |set: &[&str]| {
+            let set = set.iter().map(ToString::to_string).collect();
+            let scenario = Scenario::parse(text, "x", &LoadOptions { set, base: None }).unwrap();
+            let run = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap();
+            let share = run.per_flow[0].held_by_receive_window.unwrap();
+            let held_s =
+                share * (run.per_flow[0].fct_s.unwrap() - run.per_flow[0].handshake_s.unwrap());
+            let sweep = Sweep { runs: vec![run], ..Sweep::default() };
+            (held_s, Summary::new("x", &scenario, sweep).notes)
+        };
+        let told = "inrpp: flow 1 was held back by the first receive window for ";
+        let remedy = ": a SYN-ACK can announce 65535 bytes at most, and no key raises that";
+        let (held_s, notes) = run(&[]);
+        assert!((held_s - 0.095).abs() < 0.005, "{held_s}");
+        let of_window = |note: &&String| note.contains("held back");
+        let [note] = notes.iter().filter(of_window).collect::<Vec<_>>()[..] else {
+            panic!("{notes:?}")
+        };
+        assert!(note.starts_with(told) && note.ends_with(remedy), "{note}");
+        // Indeed no key does.
+        for set in ["tcp.receive_buffer_bytes=1GiB", "tcp_of.inrpp.receive_buffer_bytes=1GiB"] {
+            assert_eq!(run(&[set]).0, held_s, "{set}");
+        }
+        // Another cause has another note.
+        let (_, notes) = run(&["tcp_of.inrpp.receive_buffer_bytes=65535"]);
+        let told = "raise tcp_of.inrpp.receive_buffer_bytes if that is not meant";
+        assert!(notes.iter().any(|note| note.ends_with(told)), "{notes:?}");
     }
 }

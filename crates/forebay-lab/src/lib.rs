@@ -39,7 +39,7 @@ pub use result::{Missing, Parallel, RunKey, RunResult, Shares, Sweep, SweepMemor
 pub use run::{Looks, Progress, RunOptions, run_one};
 pub use store::Store;
 pub use summary::{Aggregate, Summary};
-pub use sweep::{SweepOptions, SweepPlan, SweepProgress, sweep};
+pub use sweep::{LEFT_OUT, SweepOptions, SweepPlan, SweepProgress, sweep};
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub struct RunResult {
     /// Protocol of the flows that name none.
     pub protocol: String,
+    /// What text and figures call it: see [`Scenario::label`](forebay_scenario::Scenario::label).
+    pub label: String,
     /// Seed.
     pub seed: u64,
     /// Trace hash, 16 hexadecimal digits.
@@ -52,6 +54,9 @@ pub struct RunResult {
     pub one_way: BTreeMap<String, Histogram>,
     /// What a fluid model with max-min fair sharing would have done.
     pub reference: Reference,
+    /// What a reader should know of this run; absent from JSON if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[cfg(test)]
@@ -60,6 +65,7 @@ impl RunResult {
     pub(crate) fn example(protocol: &str, seed: u64) -> RunResult {
         RunResult {
             protocol: protocol.to_string(),
+            label: protocol.to_string(),
             seed,
             trace_hash: format!("{seed:016x}"),
             events: 0,
@@ -77,6 +83,7 @@ impl RunResult {
             interfaces: Vec::new(),
             one_way: BTreeMap::new(),
             reference: Reference::none(""),
+            notes: Vec::new(),
         }
     }
 }

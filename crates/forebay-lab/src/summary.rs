@@ -37,8 +37,8 @@ pub struct Summary {
 pub struct Aggregate {
     /// The protocol.
     pub protocol: String,
-    /// What text and figures call it.
-    pub title: String,
+    /// What text and figures call it: see [`Scenario::label`].
+    pub label: String,
     /// The seeds that finished.
     pub seeds: Vec<u64>,
     /// Flows in all those runs.
@@ -82,7 +82,7 @@ impl Summary {
             .collect();
         let aggregate = |(protocol, values): &ProtocolValues<'_>| {
             let runs: Vec<&RunResult> = runs_of(&runs, protocol).collect();
-            Aggregate::of((protocol, &scenario.title(protocol)), &runs, values)
+            Aggregate::of((protocol, &scenario.label(protocol)), &runs, values)
         };
         let mut aggregate: Vec<Aggregate> = values.iter().map(aggregate).collect();
         let first = baseline.or(protocols.first().copied());
@@ -115,13 +115,13 @@ impl Summary {
 impl Aggregate {
     /// Means over `runs`, all of one protocol.
     fn of(
-        (protocol, title): (&str, &str),
+        (protocol, label): (&str, &str),
         runs: &[&RunResult],
         values: &[(u64, RunValues<&'static str>)],
     ) -> Aggregate {
         Aggregate {
             protocol: protocol.to_string(),
-            title: title.to_string(),
+            label: label.to_string(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             flows: runs.iter().map(|run| run.flows).sum(),
             completed: runs.iter().map(|run| run.completed).sum(),
@@ -225,6 +225,7 @@ fn notes(
         notes.extend(starved(&of.protocol, &mine));
         notes.extend(crowded(&of.protocol, &mine));
         notes.extend(buffer_limits::notes(scenario, &of.protocol, &mine));
+        notes.extend(of_runs(&of.protocol, &mine));
     }
     let fewer = |run: &RunResult| Some((run.parallel.threads, run.parallel.fewer_threads.clone()?));
     if let Some((threads, why)) = runs.iter().find_map(fewer) {
@@ -277,6 +278,23 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     };
     let nothing: usize = runs.iter().map(|run| of(run)).sum();
     (nothing > 0).then(|| format!("{name}: {nothing} of {all} flows delivered nothing"))
+}
+
+/// What runs say themselves: each note once, with the number of runs that have it.
+fn of_runs(name: &str, runs: &[&RunResult]) -> Vec<String> {
+    let mut notes: Vec<(&str, usize)> = Vec::new();
+    for note in runs.iter().flat_map(|run| &run.notes) {
+        match notes.iter_mut().find(|(known, _)| known == note) {
+            Some((_, count)) => *count += 1,
+            None => notes.push((note, 1)),
+        }
+    }
+    let all = runs.len();
+    let told = notes.into_iter().map(|(note, count)| match count == all {
+        true => format!("{name}: {note}"),
+        false => format!("{name}: {note} ({count} of {all} runs)"),
+    });
+    told.collect()
 }
 
 /// Receivers that held as many ranges out of order as they may.
@@ -449,6 +467,17 @@ mod tests {
         let note = crowded("b", &runs.each_ref()).unwrap();
         assert!(note.starts_with("b: receivers dropped 7 packets (too_many_ranges): "), "{note}");
         assert!(note.contains("receive_buffer_bytes"), "{note}");
+    }
+
+    /// The link carries the packets of both flows: two handshakes, and 70 packets of data of each.
+    #[test]
+    fn losses_that_never_came_are_said() {
+        let set = "links.0.loss={ packets = [3, 500, 600] }";
+        let [note] = &notes_of(&[set])[..] else { panic!("one note") };
+        let told = "cubic: 2 of the 3 packets in loss.packets of the link a-b never came: it \
+                    carried ";
+        assert!(note.starts_with(told) && note.ends_with(" packets"), "{note}");
+        assert_eq!(notes_of(&["links.0.loss={ packets = [3, 50] }"]), [""; 0]);
     }
 
     #[test]

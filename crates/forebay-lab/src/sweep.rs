@@ -7,7 +7,7 @@ use crate::run::{Progress, RunOptions, run_one};
 use forebay_reference::Known;
 use forebay_scenario::Scenario;
 use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -63,8 +63,12 @@ impl SweepPlan<'_> {
     }
 }
 
-/// Run every protocol with every seed, each pair once. A run that fails stops those that have not
-/// begun; cancelling stops all.
+/// Run every protocol with every seed, each pair once: seed by seed, so that protocols can be
+/// compared whenever it stops. A run that fails stops those that have not begun; cancelling stops
+/// all.
+///
+/// What is left of a sweep that was cancelled has the same seeds under each protocol. Of one that
+/// did not finish a seed under all of them it has one seed, under those that finished it.
 ///
 /// Results depend neither on the number of jobs nor on what finishes first. Memory: `jobs`
 /// simulations at a time, and the results of the runs that have finished, about 200 bytes per flow
@@ -102,13 +106,13 @@ fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
     }
 }
 
+/// The runs in the order in which they begin: for each seed all protocols.
 fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {
-    let of = |protocol: &String| {
-        let protocol = protocol.clone();
-        plan.seeds.iter().map(move |&seed| RunKey { protocol: protocol.clone(), seed })
+    let of = |&seed: &u64| {
+        plan.protocols.iter().map(move |protocol| RunKey { protocol: protocol.clone(), seed })
     };
     let mut seen = BTreeSet::new();
-    let all = plan.protocols.iter().flat_map(of);
+    let all = plan.seeds.iter().flat_map(of);
     // A run that is named twice would be the same run twice, and no second sample for an interval.
     all.filter(|key| seen.insert((key.protocol.clone(), key.seed))).collect()
 }
@@ -167,9 +171,19 @@ fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: 
     }
 }
 
+/// What the runs gave: by protocol, then by seed, in the orders given.
 fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>) -> Sweep {
+    let mut protocols: Vec<String> = Vec::new();
+    for key in &keys {
+        if !protocols.contains(&key.protocol) {
+            protocols.push(key.protocol.clone());
+        }
+    }
+    let place = |protocol: &String| protocols.iter().position(|known| known == protocol);
+    let mut done: Vec<_> = keys.into_iter().zip(state.results).collect();
+    done.sort_by_key(|(key, _)| place(&key.protocol));
     let mut sweep = Sweep::default();
-    for (key, slot) in keys.into_iter().zip(state.results) {
+    for (key, slot) in done {
         let why = match slot.into_inner() {
             Some(Ok(result)) => {
                 sweep.runs.push(result);
@@ -187,5 +201,34 @@ fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>)
     }
     let flag = options.run.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
     sweep.cancelled = flag && !sweep.missing.is_empty();
+    if sweep.cancelled && sweep.error.is_none() {
+        keep_alike(&mut sweep, &protocols);
+    }
     sweep
+}
+
+/// Why a run is missing that finished.
+pub const LEFT_OUT: &str = "finished, and left out: not every protocol has this seed";
+
+/// Leave out runs with seeds that not all protocols have; where there is no such seed, all runs but
+/// those of the seed that most have.
+fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    sweep.runs.iter().for_each(|run| *counts.entry(run.seed).or_default() += 1);
+    let most = counts.values().copied().max().unwrap_or(0);
+    let best = sweep.runs.iter().map(|run| run.seed).find(|seed| counts[seed] == most);
+    let is_kept = |run: &RunResult| match most == protocols.len() {
+        true => counts[&run.seed] == most,
+        false => Some(run.seed) == best,
+    };
+    let (kept, left): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
+    sweep.runs = kept;
+    sweep.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| Missing {
+        protocol,
+        seed,
+        why: LEFT_OUT.to_string(),
+    }));
+    let place = |protocol: &String| protocols.iter().position(|known| known == protocol);
+    sweep.missing.sort_by_key(|run| place(&run.protocol));
 }

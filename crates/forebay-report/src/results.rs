@@ -138,7 +138,7 @@ pub(super) struct Aggregate {
     #[serde(skip)]
     pub name: String,
     /// What text calls it; empty in results of older versions.
-    #[serde(default)]
+    #[serde(default, rename = "label", alias = "title")]
     pub title: String,
     pub seeds: Vec<u64>,
     pub flows: usize,

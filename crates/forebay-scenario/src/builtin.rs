@@ -126,6 +126,12 @@ impl Builtin {
     pub fn find(name: &str) -> Option<&'static Builtin> {
         BUILTINS.iter().find(|b| b.name == name)
     }
+    /// Its description. Nothing is parsed for it, so a template that needs files of the user's has
+    /// one as well.
+    pub fn description(&self) -> &'static str {
+        let quoted = self.text.lines().find_map(|line| line.strip_prefix("description = \""));
+        quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
+    }
     /// True if `name` begins as those of a group of scenarios do.
     pub(super) fn has_group_of(name: &str) -> bool {
         let group = |name: &str| name.split_once('/').map(|(group, _)| group.to_string());

@@ -1,13 +1,13 @@
 //! Rows of comma-separated files, each cell with its place.
 //!
-//! The first line names the columns; their order is free, and columns of others are passed over,
-//! which a note says. A cell in double quotes may hold commas, and `""` for a quote (RFC 4180), but
+//! The first line names the columns; their order is free. A column that is not known is a mistake,
+//! unless `extra_columns = "ignore"` stands where the file is named: then a note says so. A cell in double quotes may hold commas, and `""` for a quote (RFC 4180), but
 //! no end of line. A line that begins with `#` is a comment. Numbers may be written as in a
 //! scenario: `1e7`, `10_000`, or with a unit, `10Mbit/s`.
 
 use super::error::{Fault, Problem, nearest};
 use super::faults::note;
-use super::fields::{At, Field};
+use super::fields::{At, Field, choices};
 use super::item::{Item, Value};
 use super::source::{Loc, Sources, read_text};
 use super::units::{Bytes, MAX_DELAY, MAX_SPAN};
@@ -69,6 +69,18 @@ columns! {
     }
 }
 
+choices! {
+    /// What becomes of columns that are not known.
+    #[derive(Default)]
+    pub(super) enum ExtraColumns {
+        /// They are mistakes.
+        #[default]
+        Refuse = "refuse",
+        /// They are not used, which a note says.
+        Ignore = "ignore",
+    }
+}
+
 /// Places of some columns in [`FLOW_COLUMNS`].
 pub(super) const START: usize = 0;
 pub(super) const STOP: usize = 7;
@@ -85,6 +97,7 @@ pub(super) struct Csv {
     columns: Vec<&'static str>,
     /// Names and places of the columns of the file.
     header: Vec<(String, Loc)>,
+    extra: ExtraColumns,
     /// Where the first row begins.
     rows_at: usize,
 }
@@ -102,12 +115,12 @@ struct Cell<'a> {
     text: Cow<'a, str>,
 }
 
-/// Read the file that a key names. Columns beside `columns` are not used.
+/// Read the file that a key names, with what becomes of columns beside `columns`.
 pub(super) fn open(
-    sources: &mut Sources,
-    base: &Path,
+    (sources, base): (&mut Sources, &Path),
     path: &At<String>,
     columns: &[&'static str],
+    extra: Option<&At<ExtraColumns>>,
 ) -> Result<Csv, Fault> {
     let full = base.join(&path.value);
     let text = read_text(&full).map_err(|fault| Fault {
@@ -140,9 +153,10 @@ pub(super) fn open(
             return Err(Fault::at(*loc, "", problem));
         }
     }
-    let csv = Csv { source, order, columns: columns.to_vec(), header, rows_at };
+    let extra = extra.map_or_else(ExtraColumns::default, |at| at.value);
+    let csv = Csv { source, order, columns: columns.to_vec(), header, extra, rows_at };
     let others: Vec<String> = csv.unused().map(|(name, _)| format!("`{name}`")).collect();
-    if !others.is_empty() {
+    if !others.is_empty() && extra == ExtraColumns::Ignore {
         let plural = if others.len() > 1 { "s" } else { "" };
         sources.note(format!("{shown}: column{plural} not used: {}", others.join(", ")));
     }
@@ -181,27 +195,40 @@ impl Csv {
         let text = format!("only one of the columns `{one}` and `{other}` may be there");
         Err(Fault::at(self.header[a.max(b)].1, "", Problem::Csv(text)))
     }
-    /// The fault of a file without columns that it needs: at those that are misspelled, else of all
-    /// that are missing.
+    /// The fault of a file without columns that it needs, or with columns that are not known: at
+    /// those that are misspelled, else of all that are missing.
     pub fn need(&self, columns: &[usize]) -> Result<(), Fault> {
         let missing: Vec<&str> =
             columns.iter().filter(|&&c| !self.has(c)).map(|&c| self.columns[c]).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
         let absent = (0..self.columns.len()).filter(|&column| !self.has(column));
         let absent: Vec<&str> = absent.map(|column| self.columns[column]).collect();
+        let near = |name| nearest(name, &missing).or_else(|| nearest(name, &absent));
         let mut fault = None;
         for (name, loc) in self.unused() {
-            let Some(near) = nearest(name, &missing).or_else(|| nearest(name, &absent)) else {
-                continue;
+            let near = near(name);
+            // Where a column is missing, one that is like none of them is not its cause.
+            let wrong = match missing.is_empty() {
+                true => self.extra == ExtraColumns::Refuse,
+                false => near.is_some(),
             };
+            if !wrong {
+                continue;
+            }
             let problem = Problem::UnknownName { kind: "column", name: name.clone() };
-            let unknown = Fault::at(*loc, "", problem).hint(format!("did you mean `{near}`?"));
-            note(&mut fault, unknown);
+            let hint = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let columns = self.columns.join(", ");
+                    format!("columns: {columns}; extra_columns = \"ignore\" passes over others")
+                }
+            };
+            note(&mut fault, Fault::at(*loc, "", problem).hint(hint));
         }
         if let Some(fault) = fault {
             return Err(fault);
+        }
+        if missing.is_empty() {
+            return Ok(());
         }
         let plural = if missing.len() > 1 { ("s", "are") } else { ("", "is") };
         let list = missing.join("`, `");

@@ -2,6 +2,7 @@
 
 use super::attacks::AttackEntry;
 use super::channels::{BucketTable, GeneratorKey, TraceKey};
+use super::csv::ExtraColumns;
 use super::error::{Fault, Problem};
 use super::expect::ExpectEntry;
 use super::faults::all;
@@ -376,16 +377,17 @@ sections! {
         optional {
             /// File of links between routers, with the columns a, b, rate_bps (bit/s, or
             /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
-            /// made. Other columns are not used.
+            /// made.
             links: String,
             /// File of hosts, with the columns host, router. Example: "hosts.csv".
             hosts: String,
             /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
             /// packets; or src, dst for full names, bytes (or "10kB") for packets. And, where a
             /// cell is not empty: stop_s; rate_bps, at which it writes; after, the row (from 1 on)
-            /// of an earlier flow that it follows, think_s behind its end. Other columns are not
-            /// used.
+            /// of an earlier flow that it follows, think_s after it ends.
             flows: String,
+            /// What becomes of columns that are not known: "refuse" or "ignore". Default: "refuse".
+            extra_columns: ExtraColumns,
             /// Prefix of the values in the columns host, src_host and dst_host. Default: "h".
             host_prefix: String,
             /// Prefix of the values in the columns a, b and router. Default: "". Example: "r".

@@ -226,7 +226,8 @@ impl Table<'_> {
         faults: &mut Faults,
     ) -> Result<(), Fault> {
         let Some(path) = &files.flows else { return Ok(()) };
-        let csv = csv::open(sources, base, path, csv::FLOW_COLUMNS)?;
+        let extra = files.extra_columns.as_ref();
+        let csv = csv::open((&mut *sources, base), path, csv::FLOW_COLUMNS, extra)?;
         all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
         // Full names where the file has those columns, else numbers behind the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };

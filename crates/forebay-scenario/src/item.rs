@@ -40,6 +40,8 @@ impl Value {
         match self {
             Value::String(_) => "a string",
             Value::Integer(_) => "an integer",
+            Value::Float(number) if number.is_nan() => "not a number",
+            Value::Float(number) if number.is_infinite() => "an infinite number",
             Value::Float(_) => "a float",
             Value::Boolean(_) => "a boolean",
             Value::Datetime => "a date",

@@ -28,10 +28,12 @@ mod faults;
 mod fields;
 mod file;
 mod flows;
+pub mod input;
 mod inrpp;
 mod item;
 mod keys;
 mod kickass;
+mod labels;
 mod life;
 mod link_names;
 mod losses;
@@ -54,6 +56,7 @@ mod reassembly;
 pub mod registry;
 mod routes;
 mod samples;
+mod scenario_text;
 mod schedules;
 mod schema;
 mod set;
@@ -87,10 +90,10 @@ pub use forebay_net::{
 pub use inrpp::InrppNetwork;
 pub use keys::{ANY_NAME, Key, KeyPlace, KeyTable, Keys, keys};
 pub use link_names::LinkNames;
-use memory_estimate::Outline;
 pub use protocol::{Bundle, ReferenceMode};
 pub use protocols::ProtocolSpec;
 pub use registry::{NoParams, RegisterError, Registration};
+pub use scenario_text::ScenarioText;
 pub use schema::schema;
 pub use sizes::{SizeClasses, SizeForm, SizeLaw};
 
@@ -288,31 +291,14 @@ pub struct LoadOptions {
     /// Changes, as `key=value`, in order.
     pub set: Vec<String>,
     /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
-    /// for a built-in scenario.
+    /// for a built-in scenario and for one that is read from standard input.
     pub base: Option<PathBuf>,
 }
 
 impl Scenario {
-    /// The built-in scenario of that name, or the one in that file.
+    /// The built-in scenario of that name, or the one in that file; `-`: on standard input.
     pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
-        let Text { text, file, base } = Text::of(name_or_path, options)?;
-        let set = options.set.clone();
-        Scenario::parse(&text, &file, &LoadOptions { set, base })
-    }
-
-    /// How large the scenario is that [`Scenario::load`] would give, without making it. Errors if
-    /// nothing of it can be read,
-    /// or if it has more hosts or flows than any scenario may have.
-    pub fn outline(name_or_path: &str, options: &LoadOptions) -> Result<Outline, ScenarioError> {
-        let Text { text, file, base } = Text::of(name_or_path, options)?;
-        let mut sources = Sources::default();
-        let read = read_file(&text, &file, &options.set, &mut sources);
-        let Readable { file, faults, too_large, .. } =
-            read.map_err(|faults| faults.resolve(&sources))?;
-        if too_large {
-            return Err(faults.resolve(&sources));
-        }
-        Ok(outline::outline(&file, &base.unwrap_or_default()))
+        ScenarioText::read(name_or_path)?.scenario(options)
     }
 
     /// The scenario of a text, which messages call `file`.
@@ -440,41 +426,6 @@ fn is_drawn(life: &Life) -> bool {
     let periods = life.write.and_then(|write| write.periods);
     let laws = think.into_iter().chain(periods.into_iter().flatten());
     laws.into_iter().any(|law| !law.is_constant())
-}
-
-/// The text of a scenario, what messages call it, and the folder that its paths are relative to.
-struct Text {
-    text: String,
-    file: String,
-    base: Option<PathBuf>,
-}
-
-impl Text {
-    /// That of the built-in scenario of that name, or of that file.
-    fn of(name_or_path: &str, options: &LoadOptions) -> Result<Text, ScenarioError> {
-        if let Some(builtin) = Builtin::find(name_or_path) {
-            let (text, file) = (builtin.text.to_string(), format!("{}.toml", builtin.name));
-            return Ok(Text { text, file, base: options.base.clone() });
-        }
-        let path = Path::new(name_or_path);
-        let text = source::read_text(path).map_err(|fault| {
-            let is_path =
-                name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
-            let named = is_path || name_or_path.ends_with(".toml");
-            let fault = match path.exists() || named {
-                true => fault,
-                false => {
-                    let name = name_or_path.to_string();
-                    let problem = Problem::UnknownName { kind: "scenario", name };
-                    Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
-                }
-            };
-            fault.resolve(&Sources::default())
-        })?;
-        let folder = || path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let base = Some(options.base.clone().unwrap_or_else(folder));
-        Ok(Text { text, file: name_or_path.to_string(), base })
-    }
 }
 
 /// What can be read of a file, and what is wrong with the rest.

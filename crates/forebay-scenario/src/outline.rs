@@ -47,7 +47,11 @@ fn until(file: &File) -> Option<Span> {
 }
 
 /// Rows of a CSV file below the names of its columns. Whoever reads it says what is wrong with it.
+/// Of a pipe, which can be read once, none.
 fn rows(path: &Path) -> u64 {
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return 0;
+    }
     let Ok(file) = fs::File::open(path) else { return 0 };
     let (mut reader, mut lines) = (BufReader::with_capacity(1 << 16, file), 0u64);
     loop {

@@ -2,7 +2,7 @@
 //! event of the network, so packets do not overtake others where a step lowers the delay.
 
 use super::LinkDirection;
-use super::csv;
+use super::csv::{self, ExtraColumns};
 use super::error::{Fault, Problem};
 use super::faults::{Faults, both};
 use super::fields::{At, Field, Fields, Section, property, read_section, section_schema, sections};
@@ -33,6 +33,18 @@ sections! {
             loss: Probability,
         }
     }
+    /// A CSV file of steps.
+    pub struct ScheduleFile {
+        required {
+            /// The file, relative to that of the scenario: columns at_s, and rate_bps, delay_ns,
+            /// loss.
+            file: String,
+        }
+        optional {
+            /// What becomes of columns that are not known: "refuse" (default) or "ignore".
+            extra_columns: ExtraColumns,
+        }
+    }
 }
 
 /// A schedule: a list of steps, or the CSV file that has them.
@@ -40,15 +52,19 @@ sections! {
 pub(super) enum ScheduleKey {
     /// In the scenario.
     Steps(Vec<At<StepEntry>>),
-    /// In a file, relative to that of the scenario.
-    File(At<String>),
+    /// In a file.
+    File(ScheduleFile),
 }
 
 impl Field for ScheduleKey {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match &item.value {
             Value::Array(_) => Vec::read(item, key).map(ScheduleKey::Steps),
-            Value::String(_) => At::read(item, key).map(ScheduleKey::File),
+            Value::String(_) => {
+                let file = At::read(item, key)?;
+                Ok(ScheduleKey::File(ScheduleFile { file, extra_columns: None }))
+            }
+            Value::Table(_) => ScheduleFile::read(item, key).map(ScheduleKey::File),
             _ => {
                 let expected =
                     "a CSV file, or a list such as [{ at = \"5s\", rate = \"2Mbit/s\" }]";
@@ -63,7 +79,7 @@ impl Field for ScheduleKey {
         }
     }
     fn schema() -> Json {
-        json!({ "anyOf": [String::schema(), Vec::<StepEntry>::schema()] })
+        json!({ "anyOf": [String::schema(), ScheduleFile::schema(), Vec::<StepEntry>::schema()] })
     }
     fn stand_in() -> Option<Self> {
         Some(ScheduleKey::Steps(Vec::new()))
@@ -136,8 +152,9 @@ fn steps(
 ) -> Result<Vec<Step>, Fault> {
     match &schedule.value {
         ScheduleKey::Steps(entries) => entries.iter().map(step).collect(),
-        ScheduleKey::File(file) => {
-            let csv = csv::open(sources, base, file, csv::SCHEDULE_COLUMNS)?;
+        ScheduleKey::File(ScheduleFile { file, extra_columns }) => {
+            let extra = extra_columns.as_ref();
+            let csv = csv::open((&mut *sources, base), file, csv::SCHEDULE_COLUMNS, extra)?;
             csv.need(&[0])?;
             csv.rows(sources).map(|row| step_of(&row?)).collect()
         }

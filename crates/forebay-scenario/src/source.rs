@@ -1,11 +1,8 @@
 //! Texts and places in them: the scenario file, its `--set` arguments, its CSV files.
 
 use super::error::{Fault, Place, Problem};
-use std::io::Read;
+use super::input;
 use std::path::Path;
-
-/// Longest file that is read, in bytes.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Characters of a line that a message shows around the place that it is about.
 const SHOWN_BEFORE: usize = 50;
@@ -110,32 +107,8 @@ fn floor_boundary(text: &str, index: usize) -> usize {
 /// The text of a file. The error has no place: the caller knows who named the file.
 pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
     let shown = path.display().to_string();
-    let fail = |why: String| Fault::nowhere(Problem::File { path: shown.clone(), why });
-    let because = |e: std::io::Error| fail(io_reason(&e));
-    let file = std::fs::File::open(path).map_err(because)?;
-    if file.metadata().map_err(because)?.is_dir() {
-        return Err(fail("it is a folder".into()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(because)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(fail("it is longer than 1 GiB".into()));
-    }
-    String::from_utf8(bytes).map_err(|e| {
-        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
-        fail(format!("it is not UTF-8 (line {line})"))
-    })
-}
-
-pub(super) fn io_reason(error: &std::io::Error) -> String {
-    use std::io::ErrorKind;
-    match error.kind() {
-        ErrorKind::NotFound => "there is no such file".into(),
-        ErrorKind::PermissionDenied => "permission denied".into(),
-        ErrorKind::IsADirectory => "it is a folder".into(),
-        _ => error.to_string(),
-    }
+    input::read_text(path)
+        .map_err(|e| Fault::nowhere(Problem::File { path: shown, why: input::reason(&e) }))
 }
 
 #[cfg(test)]
@@ -175,13 +148,5 @@ mod tests {
         assert_eq!(readable("a\u{1b}[31m\u{202e}b é", 99), "a\\u{1b}[31m\\u{202e}b é");
         assert_eq!(readable("1000000", 3), "100…");
         assert_eq!(readable("100", 3), "100");
-    }
-
-    #[test]
-    fn reasons_are_plain_words() {
-        let reason = |kind: std::io::ErrorKind| io_reason(&kind.into());
-        assert_eq!(reason(std::io::ErrorKind::PermissionDenied), "permission denied");
-        assert_eq!(reason(std::io::ErrorKind::NotFound), "there is no such file");
-        assert_eq!(reason(std::io::ErrorKind::IsADirectory), "it is a folder");
     }
 }

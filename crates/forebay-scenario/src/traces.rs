@@ -5,10 +5,10 @@
 //! A file is read in pieces of 64 KiB, and its trace takes 12 bytes for each different millisecond:
 //! what is held grows with the time that a trace spans, not with its length.
 
+use super::input;
 use forebay_base::Span;
 use forebay_net::TraceError;
 pub use forebay_net::{CHANNEL_PROFILES, ChannelProfile, DeliveryTrace, DeliveryTraceBuilder};
-use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -60,10 +60,7 @@ pub enum TraceFileError {
 pub fn read_trace(path: &Path) -> Result<DeliveryTrace, TraceFileError> {
     let shown = path.display().to_string();
     let io = |why: String| TraceFileError::Io { what: "read", path: shown.clone(), why };
-    let file = File::open(path).map_err(|e| io(super::source::io_reason(&e)))?;
-    if file.metadata().is_ok_and(|found| found.is_dir()) {
-        return Err(io("it is a folder".into()));
-    }
+    let file = input::open(path).map_err(|e| io(input::reason(&e)))?;
     parse_trace(file, &shown)
 }
 
@@ -75,7 +72,7 @@ pub fn parse_trace(text: impl Read, path: &str) -> Result<DeliveryTrace, TraceFi
         let bytes = reader.fill_buf().map_err(|e| TraceFileError::Io {
             what: "read",
             path: path.into(),
-            why: super::source::io_reason(&e),
+            why: input::reason(&e),
         })?;
         let taken = bytes.len();
         if taken == 0 {

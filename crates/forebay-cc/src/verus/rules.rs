@@ -114,12 +114,20 @@ fn ms(span_ms: f64) -> Span {
 }
 
 impl Params {
+    /// Those of the paper, which has three values of R and no default.
+    pub fn paper() -> Params {
+        Params { preset: Preset::Paper, ..Params::default() }
+    }
+    /// R of equation 4: as given, or the preset's.
+    pub fn r(&self) -> f64 {
+        self.r.unwrap_or(if self.preset == Preset::Authors { 6.0 } else { 2.0 })
+    }
     pub(super) fn rules(&self) -> Rules {
         let own = self.preset == Preset::Recommended;
         let authors = self.preset == Preset::Authors;
         let update = self.update.unwrap_or(true);
         Rules {
-            r: self.r.unwrap_or(if authors { 6.0 } else { 2.0 }),
+            r: self.r(),
             epoch: ms(self.epoch()),
             update: update.then(|| ms(self.update_interval())),
             alpha: self.alpha.unwrap_or(0.2),

@@ -1,9 +1,11 @@
 //! Between mahimahi's format and rates over time (CSV).
 
-use super::{load, put};
+use super::load;
 use crate::args::{ChannelSource, ConvertArgs};
 use crate::failure::Failure;
+use crate::output::Target;
 use forebay_base::Span;
+use forebay_lab::scenario::input;
 use forebay_lab::scenario::trace_statistics::bins;
 use forebay_lab::scenario::traces::{
     DeliveryTrace, DeliveryTraceBuilder, OPPORTUNITY_BYTES, write_trace,
@@ -18,15 +20,16 @@ const MOST_BPS: f64 = 4e11;
 
 pub(super) fn convert(args: &ConvertArgs, out: &mut impl Write) -> Result<(), Failure> {
     let is_csv = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
+    let target = Target { path: &args.to, option: "", head: "", force: args.force };
     match (is_csv(&args.from), is_csv(&args.to)) {
         (true, false) => {
             let trace = of_rates(&args.from, args.end_s)?;
-            put(&args.to, |file| write_trace(&trace, file))?;
+            target.put(|file| write_trace(&trace, file))?;
         }
         (false, true) => {
             let source = ChannelSource { seconds: 300, scale: 1.0, seed: 1 };
             let trace = load(&args.from.display().to_string(), &source)?;
-            put(&args.to, |file| write_rates(&trace, args.bin_ms, file))?;
+            target.put(|file| write_rates(&trace, args.bin_ms, file))?;
         }
         _ => {
             let text = "one of the two files is rates over time (a name that ends with .csv), the \
@@ -57,6 +60,9 @@ fn of_rates(path: &Path, end_s: Option<f64>) -> Result<DeliveryTrace, Failure> {
     let Some(&(last_s, _)) = steps.last() else { return Err(fail("there are no rows")) };
     // Without an end, the last rate holds as long as the one before it.
     let before_s = steps.len().checked_sub(2).map_or(last_s - 1.0, |i| steps[i].0);
+    if steps.iter().all(|&(_, bps)| bps == 0.0) {
+        return Err(fail("all rates are 0: a trace needs an opportunity; expected one above 0"));
+    }
     let end_s = end_s.unwrap_or(last_s + (last_s - before_s));
     if !(end_s > last_s && end_s <= MOST_SECONDS) {
         return Err(fail(&format!(
@@ -87,8 +93,11 @@ fn of_rates(path: &Path, end_s: Option<f64>) -> Result<DeliveryTrace, Failure> {
 
 /// Rows of seconds and bit/s.
 fn steps(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
-    let io = |e: std::io::Error| Failure::input(format!("cannot read `{}`: {e}", path.display()));
-    let file = std::fs::File::open(path).map_err(io)?;
+    let io = |e: std::io::Error| {
+        let why = input::reason(&e);
+        Failure::input(format!("cannot read `{}`: {why}", path.display()))
+    };
+    let file = input::open(path).map_err(io)?;
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for (n, line) in (1..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(io)?;

@@ -5,7 +5,7 @@ mod plot;
 
 use crate::args::{ChannelArgs, ChannelCommand, ChannelSource, GenerateArgs, ShowArgs};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Target;
 use crate::terminal::{Paint, Progress, Table};
 use forebay_base::Span;
 use forebay_lab::scenario::trace_statistics::TraceStatistics;
@@ -13,7 +13,6 @@ use forebay_lab::scenario::traces::{
     ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
 };
 use forebay_lab::scenario::{GeneratedTrace, Offset};
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -56,7 +55,8 @@ fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failu
     if let Some(path) = &args.plot {
         let named: Vec<(&str, &DeliveryTrace)> =
             args.traces.iter().map(String::as_str).zip(traces.iter().map(AsRef::as_ref)).collect();
-        put(path, |file| file.write_all(plot::svg(&named).as_bytes()))?;
+        let target = Target { path, option: "--plot", head: plot::HEAD, force: args.force };
+        target.put(|file| file.write_all(plot::svg(&named).as_bytes()))?;
     }
     if args.json {
         let named: serde_json::Map<String, serde_json::Value> = args
@@ -125,6 +125,9 @@ fn rate(mbps: f64) -> String {
 }
 
 fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
+    // A trace may be measured: it does not say who wrote it.
+    let target = |path| Target { path, option: "--out", head: "", force: args.force };
+    args.out.iter().try_for_each(|path| target(path).check())?;
     let bar = Progress::start();
     let trace = load(&args.name, &args.source)?;
     let told = |trace: &DeliveryTrace, to: &mut dyn Write| {
@@ -142,7 +145,7 @@ fn generate(args: &GenerateArgs, out: &mut impl Write) -> Result<(), Failure> {
     };
     match &args.out {
         Some(path) => {
-            put(path, |file| told(&trace, file))?;
+            target(path).put(|file| told(&trace, file))?;
             writeln!(out, "{}", path.display())?;
             Ok(())
         }
@@ -176,14 +179,6 @@ impl<F: Fn(u64, u64)> Write for Told<'_, F> {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
-}
-
-fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
-    if path.is_dir() {
-        return Err(Failure::input(format!("cannot write `{}`: it is a folder", path.display())));
-    }
-    output::put(path, content)
-        .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", path.display())))
 }
 
 #[cfg(test)]

@@ -24,10 +24,13 @@ struct Panel {
     log: bool,
 }
 
+/// How each file begins.
+pub(super) const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" data-by=\"forebay\"";
+
 /// The plots of traces with their names.
 pub(super) fn svg(traces: &[(&str, &DeliveryTrace)]) -> String {
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} 640\" \
+        "{HEAD} viewBox=\"0 0 {WIDTH} 640\" \
          font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );

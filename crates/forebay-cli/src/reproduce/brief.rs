@@ -76,7 +76,7 @@ fn values(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> S
 /// The table of a quantity; all its rows have one unit.
 fn of_quantity(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
     let (unit, scale) = unit_of(rows[0]);
-    let mean = |row: &&ComparedRow| Some(Estimate { mean: row.measured? * scale, half: None });
+    let mean = |row: &&ComparedRow| Some(Estimate { mean: row.measured? * scale, ci95: None });
     let means: Vec<Option<Estimate>> = rows.iter().map(mean).collect();
     let (unit, texts) = shown(unit, &means);
     let mut protocols: Vec<&str> = Vec::new();

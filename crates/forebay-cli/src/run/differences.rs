@@ -11,7 +11,7 @@ pub fn text(scenario: &Scenario, summary: &Summary, paint: Paint) -> String {
     let Some(first) = summary.paired.first() else { return String::new() };
     let title = |name: &str| {
         let own = summary.aggregate.iter().find(|of| of.protocol == name);
-        own.map_or(name, |of| of.title.as_str()).to_string()
+        own.map_or(name, |of| of.label.as_str()).to_string()
     };
     let heading = format!(
         "difference from {}, seed by seed: mean and 95 % confidence interval over the pairs",

@@ -5,34 +5,19 @@
 //! expectation under a protocol, and for each protocol that its runs came to their end.
 
 use crate::expect;
-use crate::failure::Failure;
-use crate::output;
+use crate::output::Target;
 use crate::xml::escaped;
 use forebay_lab::{ExpectationResult, RunError, RunKey, Status, Summary};
 use std::fmt::Write;
-use std::io::Write as _;
 use std::path::Path;
 
-/// Errors if a file cannot be made at `path`, so that no run is in vain.
-pub fn check(path: &Path) -> Result<(), Failure> {
-    let wrong = |what: &str| Failure::input(format!("--junit: {}: {what}", path.display()));
-    if path.is_dir() {
-        return Err(wrong("expected a file, found a folder"));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(wrong("its folder is not there"));
-    }
-    if path.file_name().is_none() {
-        return Err(wrong("expected the name of a file"));
-    }
-    Ok(())
-}
+/// How each file begins.
+const HEAD: &str =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"forebay\" tests=";
 
-/// Write the file.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    output::put(path, |file| file.write_all(text.as_bytes()))
-        .map_err(|error| Failure::run(format!("--junit: cannot write {}: {error}", path.display())))
+/// The file that `--junit` names.
+pub fn target(path: &Path, force: bool) -> Target<'_> {
+    Target { path, option: "--junit", head: HEAD, force }
 }
 
 /// What a case came to.
@@ -69,8 +54,8 @@ pub fn text(
         cases.iter().map(|case| case.time_s).sum::<f64>(),
     );
     let suite = escaped(&summary.scenario);
-    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_string();
-    let _ = writeln!(text, "<testsuites name=\"forebay\" {counts}>");
+    let mut text = HEAD.to_string();
+    let _ = writeln!(text, "{}>", counts.trim_start_matches("tests="));
     let _ = writeln!(text, "  <testsuite name=\"{suite}\" {counts}>");
     for Case { protocol, name, time_s, verdict } in &cases {
         let (class, name) = (escaped(protocol), escaped(name));

@@ -14,11 +14,11 @@ use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
 use forebay_lab::report::REPORT_NAME;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
-use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::scenario::{LoadOptions, Scenario, ScenarioText};
 use forebay_lab::{
-    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, Missing, RunError,
-    RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan, SweepProgress,
-    directed_links, sweep,
+    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, LEFT_OUT, Missing,
+    RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan,
+    SweepProgress, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -27,9 +27,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
 /// Run, store, show.
-pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn run(mut args: RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+    let text = ScenarioText::read(&args.scenario).map_err(Failure::input)?;
+    args.scenario = text.name().to_string();
+    let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
-    let scenario = load(args, available_bytes)?;
+    let scenario = load(args, &text, available_bytes)?;
     let filter = match &args.events {
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
@@ -44,7 +47,12 @@ pub fn run(args: &RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Fai
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
-    args.junit.iter().try_for_each(|path| junit::check(path))?;
+    if let Some(path) = &args.junit {
+        if is_same_file(path, Path::new(&args.scenario)) {
+            return Err(at("--junit", format!("`{}` is the scenario", path.display())));
+        }
+        junit::target(path, args.force).check()?;
+    }
     let admission = admit(args, &scenario, available_bytes)?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
@@ -68,6 +76,11 @@ fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
         }
         _ => at("--out", error),
     })
+}
+
+/// True if both paths lead to one file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// A problem with an option.
@@ -117,13 +130,17 @@ fn fewer_threads(args: &RunArgs) -> Option<String> {
 }
 
 /// The scenario with everything that the command line changes.
-fn load(args: &RunArgs, available_bytes: Option<u64>) -> Result<Scenario, Failure> {
+fn load(
+    args: &RunArgs,
+    text: &ScenarioText,
+    available_bytes: Option<u64>,
+) -> Result<Scenario, Failure> {
     let options = LoadOptions { set: args.set.clone(), base: None };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
-    let outline = Scenario::outline(&args.scenario, &options).map_err(Failure::input)?;
+    let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
     checked.map_err(|error| refused(args, error))?;
-    let mut scenario = Scenario::load(&args.scenario, &options).map_err(Failure::input)?;
+    let mut scenario = text.scenario(&options).map_err(Failure::input)?;
     if !args.protocol.is_empty() {
         scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;
     }
@@ -263,7 +280,8 @@ fn conclude(
     }
     out.flush()?;
     if let Some(path) = &args.junit {
-        junit::write(path, &junit::text(&summary, &scenario.protocols, error.as_ref()))?;
+        let text = junit::text(&summary, &scenario.protocols, error.as_ref());
+        junit::target(path, args.force).put(|file| file.write_all(text.as_bytes()))?;
     }
     if let Some((key, error)) = error {
         let what = format!("{} with seed {}: {error}", key.protocol, key.seed);
@@ -294,7 +312,12 @@ fn unmet(summary: &Summary, with_list: bool) -> Option<String> {
 
 /// What an interrupted command did not do: seeds by protocol.
 fn missing(missing: &[Missing], wanted: usize) -> String {
-    let mut text = format!("{} of {wanted} runs finished", wanted - missing.len());
+    let left_out = missing.iter().filter(|run| run.why == LEFT_OUT).count();
+    let finished = wanted - missing.len() + left_out;
+    let mut text = format!("{finished} of {wanted} runs finished");
+    if left_out > 0 {
+        text.push_str(&format!(", {left_out} of them left out: not every protocol has their seed"));
+    }
     let mut protocols: Vec<&str> = missing.iter().map(|run| run.protocol.as_str()).collect();
     protocols.dedup();
     for protocol in protocols {
@@ -323,5 +346,9 @@ mod tests {
             missing(&runs, 6),
             "3 of 6 runs finished\nmissing: newreno with seeds 2..3\nmissing: cubic with seeds 1"
         );
+        let left = [Missing { why: LEFT_OUT.into(), ..run("newreno", 2) }, run("cubic", 2)];
+        let told = "3 of 4 runs finished, 1 of them left out: not every protocol has their seed\n\
+                    missing: newreno with seeds 2\nmissing: cubic with seeds 2";
+        assert_eq!(missing(&left, 4), told);
     }
 }

@@ -46,7 +46,7 @@ pub fn text(
 
 /// A column per protocol, then one per published result; a row per metric.
 fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Published]) -> Table {
-    let titles = aggregates.iter().map(|a| a.title.clone());
+    let titles = aggregates.iter().map(|a| a.label.clone());
     let columns = titles.chain(published.iter().map(|p| p.name.to_string())).collect();
     let mut table = Table::new(columns);
     let sized = scenario.flows.iter().filter(|flow| !flow.is_endless()).count();
@@ -124,7 +124,7 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
             format!("{:.0} ns", cpu_s * 1e9 / hops.max(1) as f64),
             mine().next().map_or_else(String::new, |run| run.trace_hash.clone()),
         ];
-        table.push(aggregate.title.as_str(), cells);
+        table.push(aggregate.label.as_str(), cells);
     }
     table
 }

@@ -136,11 +136,13 @@ fn bad_input_is_2_and_nothing_runs() {
                     hint: did you mean `goodput_bps`?\n";
     assert_eq!(done.stderr, expected);
     for (file, told) in [
-        ("nowhere/junit.xml", "error: --junit: nowhere/junit.xml: its folder is not there\n"),
-        (".", "error: --junit: .: expected a file, found a folder\n"),
+        ("nowhere/junit.xml", "cannot write `nowhere/junit.xml`: its folder is not there"),
+        (".", "cannot write `.`: expected a file, found a folder"),
+        ("small.toml", "`small.toml` is the scenario"),
     ] {
-        let done = run(&[HOLDS], &["--junit", file]);
-        assert_eq!((done.code, done.stderr.as_str(), done.stdout.as_str()), (2, told, ""));
+        let done = run(&[HOLDS], &["--junit", file, "--force"]);
+        let told = format!("error: --junit: {told}\n");
+        assert_eq!((done.code, done.stderr, done.stdout.as_str()), (2, told, ""));
     }
 }
 
@@ -211,10 +213,28 @@ fn junit_is_xml_with_a_case_for_each() {
 #[test]
 fn junit_of_a_run_that_holds_replaces_the_file_of_one_that_did_not() {
     let desk = desk(&[HOLDS]);
-    desk.file("j.xml", "old");
-    desk.forebay(&["run", "small.toml", "--junit", "j.xml", "--json"]).ok();
+    let args = ["run", "small.toml", "--junit", "j.xml", "--json"];
+    let failing = [&args[..], &["--set", "flows.0.bytes=1"]].concat();
+    assert_eq!(desk.forebay(&failing).code, 1);
+    desk.forebay(&args).ok();
     let text = fs::read_to_string(desk.path("j.xml")).expect("a file");
     assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\""), "{text}");
+}
+
+#[test]
+fn junit_leaves_files_of_others_alone() {
+    let desk = desk(&[HOLDS]);
+    let others = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pytest\"/>\n";
+    desk.file("j.xml", others);
+    let args = ["run", "small.toml", "--junit", "j.xml", "--json"];
+    let done = desk.forebay(&args);
+    let told = "error: --junit: cannot write `j.xml`: the file is there already, and Forebay did \
+                not write it\nhint: another name, or --force to replace it\n";
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (2, "", told));
+    assert_eq!(fs::read_to_string(desk.path("j.xml")).expect("a file"), others);
+    desk.forebay(&[&args[..], &["--force"]].concat()).ok();
+    let text = fs::read_to_string(desk.path("j.xml")).expect("a file");
+    assert!(text.contains("<testsuites name=\"forebay\" tests=\"2\""), "{text}");
 }
 
 #[test]

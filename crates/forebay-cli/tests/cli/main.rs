@@ -12,6 +12,8 @@ mod out;
 mod outside;
 mod pages;
 mod pcap;
+#[cfg(unix)]
+mod pipes;
 mod progress;
 mod readme;
 mod reference;

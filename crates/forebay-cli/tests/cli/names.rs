@@ -226,3 +226,37 @@ fn a_benchmark_without_its_files_says_what_is_missing() {
     assert!(wrong.stderr.contains("nowhere/s3_links.csv"), "{}", wrong.stderr);
     assert_eq!(desk.forebay(&["bench", "--only", "s4"]).code, 2);
 }
+
+#[test]
+fn names_are_listed_by_kind_and_as_json() {
+    let desk = Desk::new();
+    let all = desk.forebay(&["list", "--json"]).ok().json();
+    let kinds = [
+        "disciplines",
+        "experiments",
+        "metrics",
+        "ports",
+        "presets",
+        "protocols",
+        "routers",
+        "scenarios",
+    ];
+    let mut found: Vec<&String> = all.as_object().expect("an object").keys().collect();
+    found.sort();
+    assert_eq!(found, kinds);
+    for kind in kinds {
+        let one = desk.forebay(&["list", kind, "--json"]).ok().json();
+        assert_eq!(one, serde_json::json!({ kind: all[kind] }));
+        let text = desk.forebay(&["list", kind]).ok().stdout;
+        for entry in all[kind].as_array().expect("a list") {
+            let name = entry["name"].as_str().expect("a name");
+            assert!(text.contains(&format!("\n  {name} ")), "{name}: {text}");
+            assert!(!entry["summary"].as_str().expect("a line").is_empty(), "{name}");
+        }
+    }
+    let wrong = desk.forebay(&["list", "scenaros"]);
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (2, ""));
+    for told in ["a similar value exists: 'scenarios'", "possible values: protocols, disciplines"] {
+        assert!(wrong.stderr.contains(told), "{}", wrong.stderr);
+    }
+}

@@ -50,7 +50,7 @@ keep = 0.9
     desk.file("s.toml", scenario);
     let json = aimd(&desk, &["run", "s.toml", "--json", "--out", "out"]).ok().json();
     let of = |i: usize| &json["aggregate"][i];
-    let titles = [0, 1, 2].map(|i| of(i)["title"].as_str().unwrap().to_string());
+    let titles = [0, 1, 2].map(|i| of(i)["label"].as_str().unwrap().to_string());
     assert_eq!(titles, ["AIMD", "aimd-mild", "CUBIC"]);
     // A queue of 20 packets is less than the path holds: what is left of the window after a loss
     // decides how much of the link is used.

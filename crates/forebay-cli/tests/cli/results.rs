@@ -229,3 +229,34 @@ fn a_flow_that_its_buffers_limit_is_named_in_a_note() {
         assert!(line.contains(&told) && line.contains(&format!("raise tcp.{key}")), "{text}");
     }
 }
+
+/// Each has a column of its own, named so that it can be told from the others.
+#[test]
+fn forty_variants_in_one_run() {
+    let desk = Desk::new();
+    let names: Vec<String> = (1..=40).map(|n| format!("copa-{n}")).collect();
+    let tables = names.iter().zip(1..).map(|(name, n)| {
+        format!("[protocol.{name}]\nof = \"copa\"\ndelta = {}\n", f64::from(n) / 100.0)
+    });
+    desk.file("many.toml", format!("{SMALL}{}", tables.collect::<String>()));
+    let protocols = names.join(",");
+    let run = |more: &[&str]| {
+        let args = ["run", "many.toml", "--protocol", &protocols, "--no-reference"];
+        desk.forebay(&[&args[..], more].concat()).ok()
+    };
+    let json = run(&["--json", "--out", "results"]).json();
+    let runs = json["runs"].as_array().expect("runs");
+    let aggregate = json["aggregate"].as_array().expect("means");
+    assert_eq!((runs.len(), aggregate.len()), (40, 40));
+    for (n, name) in names.iter().enumerate() {
+        let label = format!("{name} (delta = {})", (n + 1) as f64 / 100.0);
+        for of in [&runs[n], &aggregate[n]] {
+            assert_eq!(
+                (of["protocol"].as_str(), of["label"].as_str()),
+                (Some(&name[..]), Some(&label[..]))
+            );
+        }
+    }
+    let text = run(&[]).stdout;
+    assert!(names.iter().all(|name| text.contains(&format!("{name} (delta"))), "{text}");
+}

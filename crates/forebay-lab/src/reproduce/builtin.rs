@@ -73,9 +73,14 @@ impl BuiltinExperiment {
         let wanted = |e: &&BuiltinExperiment| e.name == name || e.source == name;
         EXPERIMENTS.iter().filter(wanted).collect()
     }
-    /// What it is, in a line.
-    pub fn title(&self) -> String {
-        self.head().title
+    /// The text of its file.
+    pub fn text(&self) -> &'static str {
+        self.text
+    }
+    /// What it is, in a line. Nothing is parsed for it.
+    pub fn title(&self) -> &'static str {
+        let quoted = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
+        quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
     }
     /// What it is: its set-ups, and what is compared.
     pub fn head(&self) -> ExperimentHead {
@@ -100,7 +105,7 @@ impl ExperimentText {
     /// That of the file at `path`. Scenarios that it names by a path are relative to the current
     /// folder, as on the command line.
     pub fn read(path: &Path) -> io::Result<ExperimentText> {
-        let text = std::fs::read_to_string(path)?;
+        let text = forebay_scenario::input::read_text(path)?;
         let folder = path.parent().map(|folder| folder.display().to_string());
         let folder = folder.filter(|folder| !folder.is_empty());
         let file = path.file_name().unwrap_or_default().to_string_lossy();

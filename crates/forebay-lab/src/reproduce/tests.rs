@@ -20,6 +20,7 @@ fn every_experiment_of_the_binary_can_be_read() {
         let experiment = Experiment::parse(place.text, place.name).unwrap();
         assert!(!experiment.file.rows.is_empty(), "{}", place.name);
         assert!(!place.title().is_empty());
+        assert_eq!(place.title(), place.head().title);
         assert_eq!(BuiltinExperiment::find(place.name).len(), 1);
         assert!(BuiltinExperiment::find(place.source).iter().any(|other| other.name == place.name));
     }

@@ -13,8 +13,8 @@ use crate::result::{Parallel, RunResult};
 use crate::store::Store;
 pub(crate) use clock::{Cost, cpu_clock};
 use drive::Drive;
-use forebay_base::{DropReason, Span, Time};
-use forebay_net::{NetSpec, SpecError};
+use forebay_base::{DropReason, LinkId, Span, Time};
+use forebay_net::{LossModel, NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
 use forebay_report::MOST_FLOWS_BY_PORT;
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
@@ -179,6 +179,7 @@ pub fn run_one(
     }
     let measured = Measured { spec: &spec, names: &names, bounds: &bounds, mark: &mark };
     let mut result = measured.result((protocol, seed), &simulation, &cost);
+    result.label = scenario.label(protocol);
     result.reference = reference.beside(result.per_flow.iter().map(|flow| flow.fct_s));
     result.memory =
         MemoryEstimate::of_run(&spec, simulation.threads(), options.store.is_some()).into();
@@ -238,6 +239,7 @@ impl Measured<'_> {
         let metrics = metrics_of(simulation, self.spec, self.names, window, &per_flow);
         RunResult {
             protocol: protocol.to_string(),
+            label: String::new(),
             seed,
             trace_hash: format!("{:016x}", simulation.trace_hash()),
             events: simulation.events(),
@@ -255,8 +257,27 @@ impl Measured<'_> {
             interfaces: interfaces_of(simulation, self.names),
             one_way: one_way_of(simulation, self.spec, self.mark),
             reference: Reference::default(),
+            notes: unreached_losses(simulation, self.spec, self.names),
         }
     }
+}
+
+/// A note for each link that carried fewer packets than the list of those that it loses.
+fn unreached_losses(simulation: &Simulation, spec: &NetSpec, names: &LinkNames) -> Vec<String> {
+    let links = (0u32..).map(LinkId).zip(&spec.links).zip(names.iter());
+    let noted = links.filter_map(|((id, link), name)| {
+        let Some(LossModel::List(numbers)) = &link.loss_model else { return None };
+        let carried = simulation.link(id).stats().packets;
+        let beyond = numbers.len() - numbers.partition_point(|&number| number <= carried);
+        (beyond > 0).then(|| {
+            let all = numbers.len();
+            format!(
+                "{beyond} of the {all} packets in loss.packets of the link {name} never came: it \
+                 carried {carried} packets"
+            )
+        })
+    });
+    noted.collect()
 }
 
 fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {

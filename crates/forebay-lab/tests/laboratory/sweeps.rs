@@ -4,13 +4,14 @@ use crate::{results_in, scenario};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
     CaptureLimit, RunError, RunOptions, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan,
-    sweep,
+    SweepProgress, sweep,
 };
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn protocols() -> Vec<String> {
     ["newreno", "cubic"].map(String::from).to_vec()
@@ -188,4 +189,45 @@ fn a_folder_lost_on_the_way_is_an_error_and_leaves_nothing() {
     let error = store.finish(&scenario, &summary).unwrap_err().to_string();
     assert!(error.contains("cannot create") && error.contains("scenario.toml"), "{error}");
     assert!(results_in(folder.path()).is_empty());
+}
+
+/// Runs of two protocols with three seeds, one at a time, interrupted when this many have finished.
+fn interrupted_after(finished: usize) -> Sweep {
+    let (scenario, protocols, flag) = (scenario(&[]), protocols(), AtomicBool::new(false));
+    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[3, 1, 2] };
+    let run = RunOptions { cancel: Some(&flag), ..RunOptions::default() };
+    let tell = |progress: &SweepProgress| {
+        if progress.finished >= finished {
+            flag.store(true, Ordering::Relaxed);
+        }
+    };
+    sweep(&plan, &SweepOptions { jobs: 1, run, progress: Some(&tell) })
+}
+
+/// Whatever is left can be compared: the same seeds under each protocol.
+#[test]
+fn an_interrupted_sweep_keeps_the_same_seeds_of_all_protocols() {
+    let both = |seeds: &[u64]| -> Vec<(String, u64)> {
+        protocols().into_iter().flat_map(|p| seeds.iter().map(move |&s| (p.clone(), s))).collect()
+    };
+    let first = vec![("newreno".to_string(), 3)];
+    // One run of a seed is left out where another seed is whole; with nothing else it stays.
+    let expected = [(1, first), (2, both(&[3])), (3, both(&[3])), (4, both(&[3, 1]))];
+    for (finished, expected) in expected {
+        let sweep = interrupted_after(finished);
+        assert!(sweep.cancelled && sweep.error.is_none());
+        let kept: Vec<_> = sweep.runs.iter().map(|run| (run.protocol.clone(), run.seed)).collect();
+        assert_eq!(kept, expected, "after {finished}");
+        let mut all: Vec<_> = sweep.missing.iter().map(|m| (m.protocol.clone(), m.seed)).collect();
+        assert!(all.is_sorted_by_key(|(protocol, _)| std::cmp::Reverse(protocol.clone())));
+        all.extend(kept);
+        all.sort();
+        let mut wanted = both(&[1, 2, 3]);
+        wanted.sort();
+        assert_eq!(all, wanted, "each run is kept or missing");
+    }
+    let left = interrupted_after(3).missing.into_iter().find(|run| run.seed == 1).unwrap();
+    assert_eq!(left.why, "finished, and left out: not every protocol has this seed");
+    let done = interrupted_after(6);
+    assert_eq!((done.runs.len(), done.missing.len(), done.cancelled), (6, 0, false));
 }

@@ -283,7 +283,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.toml");
         std::fs::write(&path, SMALL).unwrap();
-        let outline = Scenario::outline(path.to_str().unwrap(), &LoadOptions::default()).unwrap();
+        let text = crate::ScenarioText::read(path.to_str().unwrap()).unwrap();
+        let outline = text.outline(&LoadOptions::default()).unwrap();
         assert_eq!(outline, Outline { nodes: 6, links: 5, flows: 4 });
         let (least, estimate) =
             (MemoryEstimate::at_least(&outline), MemoryEstimate::of(&spec(SMALL), 1));

@@ -233,7 +233,7 @@ fn values_that_cannot_be_meant_are_refused() {
     );
     assert_eq!(
         of("jain_goodput", "<", "nan").0,
-        "expect[0].value: expected a number, found a float (NaN)"
+        "expect[0].value: expected a number, found not a number (NaN)"
     );
     assert_eq!(
         of("afct_s", "<", "true").0,

@@ -222,6 +222,46 @@ fn bad_rows_name_file_line_and_column() {
     }
 }
 
+/// A typo in a column that may be absent, and a column of another program.
+#[test]
+fn columns_that_are_not_known() {
+    let links = "a,b,rate_bps,delay_ns,weight\n0,1,100000000,5000000,3\n";
+    let flows = "start_s,src_host,dst_host,packets,thnk_s\n0,0,0,40,1\n";
+    let found = load(&folder(links, HOSTS, FLOWS), &[]).expect_err("a column too many");
+    let expected = "links.csv:1:23: there is no column `weight`\n  1 | \
+                    a,b,rate_bps,delay_ns,weight\n    |                       ^^^^^^\n\
+                    hint: columns: a, b, rate_bps, delay_ns; extra_columns = \"ignore\" passes \
+                    over others";
+    assert!(found.starts_with(expected), "{found}");
+    let found = load(&folder(LINKS, HOSTS, flows), &[]).expect_err("a typo");
+    let expected = "flows.csv:1:35: there is no column `thnk_s`\n";
+    assert!(found.starts_with(expected) && found.ends_with("did you mean `think_s`?"), "{found}");
+    let both = "host,router,x\n0,0,0\n1,1,0\n";
+    let scenario = load(&folder(links, both, FLOWS), &["csv.extra_columns=ignore"]).expect("loads");
+    let notes = scenario.notes();
+    for told in ["links.csv: column not used: `weight`", "hosts.csv: column not used: `x`"] {
+        assert!(notes.iter().any(|note| note.ends_with(told)), "{notes:?}");
+    }
+    let found = load(&folder(LINKS, HOSTS, FLOWS), &["csv.extra_columns=ignored"]);
+    let found = found.expect_err("no such choice");
+    assert!(found.ends_with("did you mean `ignore`?"), "{found}");
+}
+
+#[test]
+fn columns_of_a_schedule_that_are_not_known() {
+    let of_schedule = |key: &str| {
+        let folder = folder(LINKS, HOSTS, FLOWS);
+        fs::write(folder.path().join("rates.csv"), "at_s,rate_bps,dealy_ns\n1,1e6,3\n").unwrap();
+        load(&folder, &[&format!("csv.access={{ rate = \"1Gbit/s\", delay = \"1ms\", {key} }}")])
+    };
+    let found = of_schedule("schedule = \"rates.csv\"").expect_err("a typo");
+    let expected = "rates.csv:1:15: there is no column `dealy_ns`\n";
+    assert!(found.starts_with(expected) && found.ends_with("did you mean `delay_ns`?"), "{found}");
+    let table = "schedule = { file = \"rates.csv\", extra_columns = \"ignore\" }";
+    let scenario = of_schedule(table).expect("loads");
+    assert_eq!(scenario.events.len(), 4, "both directions of both access links");
+}
+
 #[test]
 fn a_csv_file_that_is_not_there() {
     let folder = folder(LINKS, HOSTS, FLOWS);

@@ -335,7 +335,7 @@ fn wrong_gains_of_rcp() {
         ("alpha=0", "--set:1:11: rcp.alpha: `0.0` is out of range: expected above 0"),
         ("beta=-0.1", "--set:1:10: rcp.beta: `-0.1` is out of range: expected 0 or more"),
         ("gamma=2.5", "--set:1:11: rcp.gamma: `2.5` is out of range: expected above 0, at most 2"),
-        ("gamma=nan", "--set:1:11: rcp.gamma: expected a number, found a float (NaN)"),
+        ("gamma=nan", "--set:1:11: rcp.gamma: expected a number, found not a number (NaN)"),
         (
             "initial_rtt=0s",
             "--set:1:17: rcp.initial_rtt: `0s` is out of range: expected 1 us or more",

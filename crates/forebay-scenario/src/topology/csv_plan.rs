@@ -28,7 +28,9 @@ impl CsvPlan {
         base: &Path,
     ) -> Result<CsvPlan, Fault> {
         let mut open = |path: &Option<At<String>>, columns: &[&'static str]| {
-            let csv = path.as_ref().map(|path| csv::open(sources, base, path, columns));
+            let extra = files.extra_columns.as_ref();
+            let open = |path| csv::open((&mut *sources, base), path, columns, extra);
+            let csv = path.as_ref().map(open);
             let csv = csv.transpose()?;
             if let Some(csv) = &csv {
                 csv.need(&[0, 1, 2, 3][..columns.len()])?;

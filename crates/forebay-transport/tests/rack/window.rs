@@ -1,7 +1,7 @@
 //! The reordering window as DSACKs widen it: RFC 8985 section 6.2 step 4, RFC 2883.
 
+use super::common::{MSS, Reaction, Window};
 use super::{Bench, Lab, config, connected, data, ms, spaced, when};
-use crate::common::{MSS, Reaction, Window};
 use forebay_base::Span;
 
 /// RTT 100 ms, ten segments in flight whatever is lost; `rounds` ACKs of everything, each with a
