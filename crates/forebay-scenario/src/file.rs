@@ -392,7 +392,9 @@ sections! {
             /// RTO before the first sample, with unit.
             initial_rto: Span,
             /// How the RTO follows from RTT samples: "rfc6298", max(SRTT + 4 RTTVAR, min_rto), or
-            /// "linux", SRTT + max(4 RTTVAR, min_rto).
+            /// "linux", SRTT + max(4 RTTVAR, min_rto); and the wait for a tail loss probe beside 2
+            /// SRTT: the longest delay of an ACK where one segment is in flight, or min_rto there
+            /// and else 2 ms.
             rto_rule: RtoRuleName,
             /// Smallest RTO, with unit; with rto_rule = "linux" the smallest 4 RTTVAR.
             min_rto: Span,
