@@ -413,7 +413,9 @@ sections! {
             /// RTO before the first RTT sample. Range: more than 0s.
             initial_rto: Span,
             /// How the RTO follows from RTT samples: "rfc6298" is max(SRTT + 4 RTTVAR, min_rto),
-            /// "linux" is SRTT + max(4 RTTVAR, min_rto).
+            /// "linux" is SRTT + max(4 RTTVAR, min_rto). A tail loss probe waits for 2 SRTT and,
+            /// with one segment in flight, for the longest delay of an ACK ("rfc6298") or min_rto
+            /// ("linux", which else adds 2 ms).
             rto_rule: RtoRuleName,
             /// Smallest RTO; with `rto_rule = "linux"` the smallest 4 RTTVAR. Range: more than 0s,
             /// at most max_rto.

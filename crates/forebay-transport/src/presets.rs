@@ -68,6 +68,12 @@ const NS3_2015: TcpConfig = TcpConfig {
     fast_path: true,
 };
 
+/// Payload that net.ipv4.tcp_wmem[2] of 4 MiB holds on average. `sk_wmem_queued` counts truesize:
+/// for a segment of 1448 bytes also a head of 640 (`skbuff_small_head` on x86-64) and 256 for
+/// `struct sk_buff`. A writer that found the buffer full sleeps until a third of it is free
+/// (`sk_stream_is_writeable`), so that it holds between two thirds and all of that.
+const LINUX_SEND_BUFFER_BYTES: u64 = (4 << 20) * 5 / 6 * 1448 / (1448 + 640 + 256);
+
 /// Linux 6.18 with default sysctls.
 const LINUX_6_18: TcpConfig = TcpConfig {
     mss_bytes: 1448,
@@ -83,14 +89,14 @@ const LINUX_6_18: TcpConfig = TcpConfig {
         timeout: Span::from_millis(40), // TCP_DELACK_MIN
         quick: 16,                      // TCP_MAX_QUICKACKS
     },
-    quick_while_growing: true,        // tcp_grow_window
-    loss_policy: LossPolicy::RackTlp, // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
-    recovery: Recovery::Prr,          // tcp_cwnd_reduction
-    sack: true,                       // net.ipv4.tcp_sack
-    timestamps: true,                 // net.ipv4.tcp_timestamps
-    window_scaling: true,             // net.ipv4.tcp_window_scaling
-    receive_buffer_bytes: 6 << 20,    // net.ipv4.tcp_rmem[2], without auto-tuning
-    send_buffer_bytes: 4 << 20,       // net.ipv4.tcp_wmem[2], without auto-tuning
+    quick_while_growing: true,                  // tcp_grow_window
+    loss_policy: LossPolicy::RackTlp,           // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
+    recovery: Recovery::Prr,                    // tcp_cwnd_reduction
+    sack: true,                                 // net.ipv4.tcp_sack
+    timestamps: true,                           // net.ipv4.tcp_timestamps
+    window_scaling: true,                       // net.ipv4.tcp_window_scaling
+    receive_buffer_bytes: 6 << 20,              // net.ipv4.tcp_rmem[2], without auto-tuning
+    send_buffer_bytes: LINUX_SEND_BUFFER_BYTES, // net.ipv4.tcp_wmem[2], without auto-tuning
     limited_transmit: true,
     ecn: false,          // net.ipv4.tcp_ecn 2: accepted, not asked for
     pacing: Pacing::Off, // pfifo_fast or fq_codel without sch_fq; BBR paces by its rate

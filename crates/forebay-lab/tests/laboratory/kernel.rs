@@ -15,9 +15,9 @@ const WIDER_QUEUE: &[(&str, &str)] = &[];
 /// the third. What ours does must be one of the two: docs/validation.md.
 const EDGE: (&str, &str) = ("10 Mbit/s, 100 ms, 0.5 BDP", "newreno");
 
-/// What is compared of the kernel.
-fn rows() -> Vec<ComparedRow> {
-    let found = BuiltinExperiment::find("linux/one-flow");
+/// What is compared of the kernel in an experiment.
+fn rows(experiment: &str) -> Vec<ComparedRow> {
+    let found = BuiltinExperiment::find(experiment);
     let wanted: Vec<ExperimentText> = found.into_iter().map(Into::into).collect();
     let options = ReproduceOptions { quick: true, jobs: 2, cancel: None, progress: None };
     reproduce(&wanted, &options).unwrap().rows
@@ -57,7 +57,7 @@ fn fault(row: &ComparedRow) -> Option<String> {
 #[test]
 fn one_flow_does_what_the_kernel_does() {
     assert!(WIDER_QUEUE.len() <= 2, "{WIDER_QUEUE:?}");
-    let rows = rows();
+    let rows = rows("linux/one-flow");
     assert_eq!(rows.iter().filter(|row| row.quantity == "goodput").count(), 18);
     let faults: Vec<String> = rows.iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -73,11 +73,68 @@ fn the_kernel_is_compared_with_the_preset_alone() {
         Scenario::load("linux/one-flow", &LoadOptions { set, base: None }).unwrap()
     };
     assert!(scenario == preset("linux-6.18") && scenario != preset("modern"));
-    let rows = rows();
+    let rows = rows("linux/one-flow");
     assert_eq!(rows.len(), 18 * 6);
     for row in rows {
         assert!(row.measured.is_some(), "{row:?}");
         assert!(!row.setup.contains("tcp") && row.runs == 2, "{row:?}");
+    }
+}
+
+/// A value of ours and the kernel's, and which case it is.
+fn beside(row: &ComparedRow) -> (f64, f64, String) {
+    let words = format!("{}, {}: {}", row.setup, row.protocol, row.quantity);
+    (row.measured.unwrap_or(f64::NAN), row.published.unwrap(), words)
+}
+
+#[test]
+fn lost_tails_and_lost_repeats_are_repaired_as_the_kernel_does() {
+    let rows = rows("linux/tail-loss");
+    assert_eq!(rows.len(), 15 * 2);
+    for row in &rows {
+        let (ours, kernel, case) = beside(row);
+        let within = match row.quantity.as_str() {
+            "timeouts" => (ours, kernel) == (0.0, 0.0),
+            _ => (ours / kernel - 1.0).abs() <= 0.10,
+        };
+        assert!(within, "{case}: {ours} instead of {kernel}");
+    }
+}
+
+/// The kernel repairs each without a timeout; the timers of `modern` are those of the RFCs.
+#[test]
+fn lost_tails_and_lost_repeats_take_no_timeout_with_modern_either() {
+    for packets in ["8, 9, 10, 11, 12", "11, 12", "3, 4, 5, 6, 7, 8, 9, 10, 11, 12", "12"]
+        .into_iter()
+        .chain(["5, 6, 7, 13, 14"])
+    {
+        for timestamps in [true, false] {
+            let set = vec![
+                format!("links.bottleneck.loss={{ packets = [{packets}] }}"),
+                format!("tcp={{ preset = \"modern\", timestamps = {timestamps} }}"),
+            ];
+            let options = LoadOptions { set, base: None };
+            let scenario = Scenario::load("linux/tail-loss", &options).unwrap();
+            for protocol in ["newreno", "cubic", "bbr1"] {
+                let run = run_one(&scenario, protocol, 1, &RunOptions::default()).unwrap();
+                let flows = &run.metrics.of_flows;
+                assert_eq!(flows.timeouts, 0, "{protocol}, {packets}, {timestamps}");
+                assert!(flows.afct_s.unwrap() < 0.4, "{protocol}, {packets}: {:?}", flows.afct_s);
+            }
+        }
+    }
+}
+
+/// At least 0.7 of the kernel's median where packets are late by up to two round trips; within a
+/// tenth of it where they are late by less.
+#[test]
+fn reordering_costs_what_it_costs_the_kernel() {
+    let rows = rows("linux/reordering");
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        let (ours, kernel, case) = beside(row);
+        let least = if row.setup == "100 ms" { 0.7 } else { 0.9 };
+        assert!(ours >= least * kernel, "{case}: {ours} instead of {kernel}");
     }
 }
 

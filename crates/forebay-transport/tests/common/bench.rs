@@ -272,7 +272,7 @@ impl Bench {
         let old = |sent: Time| self.now.since(sent) >= self.rtt / 2;
         let mut copies = self.copies.iter().filter(|c| c.0 <= at && at < c.1);
         let first = copies.next();
-        let echo = copies.filter(|c| old(c.3)).last().or(first);
+        let echo = copies.rfind(|c| old(c.3)).or(first);
         self.ts_recent = echo.map_or(self.ts_recent, |c| c.2);
         self.last_ack = ack;
     }
