@@ -88,6 +88,11 @@ pub(super) fn check(scenario: &Scenario, topology: &Topology, faults: &mut Fault
         for (side, origin) in origins.iter().enumerate() {
             let wire = [&link.forward, &link.reverse][side];
             let Some(place) = &origin.threshold else { continue };
+            // What the other direction says beside a limit of its own was not meant for this one.
+            let before = origins[..side].iter().filter_map(|of| of.threshold.as_ref());
+            if before.map(|of| &of.key).any(|key| *key == place.key) {
+                continue;
+            }
             let least = least_rate(scenario, LinkId((2 * number + side) as u32), wire);
             if let Some(problem) = unreached_threshold(wire, least) {
                 let hint = format!("the limit of the queue of `{}` is {}", link.name, wire.queue);

@@ -125,7 +125,8 @@ fn by_setup(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
     let mut text = format!("Ours: {}.\n", over_seeds(rows));
     let titles = ["quantity", "protocol", &experiment.label, "ours", "verdict"].map(String::from);
     for setup in &experiment.setups {
-        text.push_str(&format!("\n{}: {}\n\n{}", setup.name, setup.what, heading(&titles)));
+        let what = if setup.what.is_empty() { String::new() } else { format!(" {}", setup.what) };
+        text.push_str(&format!("\n{}:{what}\n\n{}", setup.name, heading(&titles)));
         for row in of_setup(rows, setup) {
             let Cells { unit, published, ours, .. } = cells(row);
             text.push_str(&line(&[
