@@ -205,6 +205,25 @@ mod tests {
     }
 
     #[test]
+    fn spans_of_no_length_count_in_mean_and_quantiles() {
+        let (mut each, mut all) = (Histogram::default(), Histogram::default());
+        [8, 40].map(Span::from_nanos).into_iter().for_each(|span| {
+            each.record(span);
+            all.record(span);
+        });
+        (0..6).for_each(|_| each.record(Span::ZERO));
+        all.record_zeros(2);
+        all.record_zeros(0);
+        all.record_zeros(4);
+        assert_eq!(each, all);
+        assert_eq!((all.count(), all.mean()), (8, Some(Span::from_nanos(6))));
+        assert_eq!(
+            (all.quantile(0.5), all.quantile(1.0)),
+            (Some(Span::ZERO), Some(Span::from_nanos(40)))
+        );
+    }
+
+    #[test]
     fn many_at_once_count_as_one_by_one() {
         let spans = [7, 0, 40, 1_000_000, 3, 0, 99, 1 << 40, 31, 32].map(Span::from_nanos);
         let (mut each, mut all) = (Histogram::default(), Histogram::default());

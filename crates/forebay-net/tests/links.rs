@@ -12,6 +12,9 @@ use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeli
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+#[path = "links/held.rs"]
+mod held;
+
 /// Drives one link alone: packets come in, the link's own deadlines are met, arrivals are written
 /// down.
 struct Bench {
@@ -391,5 +394,32 @@ fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
         let found = [1, 5, 11, 13, 21, 30].map(|at| by(&mut bench, at));
         // At 11 ms the driver has not yet been told that the first has ended.
         assert_eq!(found, [0, 500, 1250, 1500, 2500, 2500]);
+    }
+}
+
+/// Overhead is serialised with each packet and counted, and takes no room in the queue: 1462 bytes
+/// and 38 of Ethernet take 1 ms at 12 Mbit/s.
+#[test]
+fn overhead_of_a_link_takes_time_and_no_room() {
+    let rate = Rate::mbps(12);
+    let limit = Limit::Bytes(2 * 1462);
+    let links: [fn(Rate, Limit) -> AnyLink; 2] = [
+        |rate, limit| AnyLink::Fifo(FifoLink::new(rate, DELAY, limit, 38)),
+        |rate, limit| {
+            let pipeline = Pipeline::plain(DropTail::with_limit(limit).into());
+            let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
+            let channel = AnyChannel::Constant(ConstantRate::new(rate));
+            let link = QueuedLink::new(pipeline, channel, DELAY, 38, impairment, false);
+            AnyLink::Queued(Box::new(link))
+        },
+    ];
+    for link in links {
+        let mut bench = Bench::new(link(rate, limit));
+        (0..4).for_each(|number| bench.put(Time::ZERO, number, 1462));
+        assert_eq!(bench.refused, [3], "one in transmission, two wait");
+        bench.run_to(Time::MAX);
+        assert_eq!(bench.arrivals, [(4_000_000, 0), (5_000_000, 1), (6_000_000, 2)]);
+        let stats = bench.link.stats(Time::from_secs(1));
+        assert_eq!((stats.packets, stats.bytes, stats.busy), (3, 4500, Span::from_millis(3)));
     }
 }

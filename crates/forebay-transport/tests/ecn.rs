@@ -221,3 +221,25 @@ fn one_ce_mark_counts_where_it_is_not_negotiated_as_nothing() {
     let sent = server.inject(Inject { len: 1000, ecn: Ecn::Ce, ..Inject::default() });
     assert!(!sent[0].has(TcpFlags::ECE));
 }
+
+/// RFC 3168 section 6.1.2: one reduction for a window of data, whether by loss or by a mark. What
+/// is acknowledged up to the recovery point was sent before the reduction.
+#[test]
+fn a_mark_on_data_sent_before_a_loss_was_answered_is_no_event_after_recovery_either() {
+    let (mut bench, _) = connected();
+    for last in 2..=10 {
+        bench.advance(ms(1));
+        bench.sack(0, &[(2, last)]);
+    }
+    assert_eq!(bench.log.congestions().len(), 1);
+    bench.advance(ms(100));
+    bench.inject(echo(10)); // the recovery point
+    assert_eq!(bench.log.recoveries().len(), 1);
+    bench.advance(ms(1));
+    bench.inject(echo(10)); // recovery is over
+    assert_eq!(bench.log.congestions().len(), 1, "{:?}", bench.log.congestions());
+    // 11 was sent after the reduction.
+    bench.inject(echo(11));
+    let causes: Vec<CongestionCause> = bench.log.congestions().iter().map(|c| c.cause).collect();
+    assert_eq!(causes, [CongestionCause::Loss, CongestionCause::Ecn]);
+}

@@ -11,6 +11,9 @@ fn config() -> TcpConfig {
     TcpConfig { loss_policy: LossPolicy::RackTlp, recovery: Recovery::Prr, ..plain() }
 }
 
+#[path = "rack/window.rs"]
+mod window;
+
 fn connected(lab: Lab) -> Bench {
     let (mut bench, sent) = lab.connected(ms(100));
     assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9 10");

@@ -187,3 +187,29 @@ fn what_is_outside_its_range_is_refused() {
     assert_eq!(wrong(|p| p.memory_bytes = 0), "memory_bytes");
     assert_eq!(wrong(|p| p.drop_batch = 0), "drop_batch");
 }
+
+/// RFC 8290 section 4.2: a queue on the list of new ones that is found empty goes to the end of the
+/// old ones, or a flow that sends a packet whenever its queue is empty would starve all others. By
+/// hand, three packets a turn: 0 to 9 are of a backlog, 100 and up of such a flow.
+#[test]
+fn a_new_queue_that_is_empty_waits_for_the_old_ones() {
+    let params = Params { quantum_bytes: 300, ..Params::default() };
+    let mut port = port(&params, Limit::Packets(10_240));
+    let [_, sparse] = two_queues(&port);
+    (0..10).for_each(|n| _ = port.offer(at(0.0), packet(1, n, 100, Ecn::NotEct)));
+    let mut served = Vec::new();
+    let mut take = |port: &mut Port<FqCodel>, times: usize| {
+        let taken = (0..times).map(|_| number(&port.take(at(1.0)).expect("some wait")));
+        served.extend(taken);
+    };
+    take(&mut port, 3);
+    port.offer(at(1.0), packet(10, 100, 100, Ecn::NotEct));
+    take(&mut port, 2);
+    assert_eq!(port.queue.flows[sparse].list, List::Old, "found empty after its packet left");
+    port.offer(at(1.0), packet(10, 101, 100, Ecn::NotEct));
+    take(&mut port, 3);
+    assert_eq!(served, [0, 1, 2, 100, 3, 4, 5, 101]);
+    // Found empty on the list of old ones, it is on none.
+    (0..5).for_each(|_| _ = port.take(at(1.0)));
+    assert_eq!(port.queue.flows[sparse].list, List::None);
+}
