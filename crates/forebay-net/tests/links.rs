@@ -397,6 +397,22 @@ fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
     }
 }
 
+/// A link of one event without a buffer takes a packet from the very nanosecond on at which its
+/// last transmission ends.
+#[test]
+fn a_link_is_free_at_the_nanosecond_at_which_a_transmission_ends() {
+    let at = Time::from_nanos;
+    let mut bench = Bench::new(fifo(Rate::mbps(12), Limit::Packets(0)));
+    bench.offer(at(0), 0, 1500); // exactly 1 ms
+    assert!(!bench.link.has_room(1500, at(999_999)) && !bench.link.is_idle(at(999_999)));
+    bench.offer(at(999_999), 1, 1500);
+    assert!(bench.link.has_room(1500, at(1_000_000)) && bench.link.is_idle(at(1_000_000)));
+    bench.offer(at(1_000_000), 2, 1500);
+    assert_eq!(bench.refused, [1]);
+    bench.run_to(Time::MAX);
+    assert_eq!(bench.arrivals, [(4_000_000, 0), (5_000_000, 2)]);
+}
+
 /// Overhead is serialised with each packet and counted, and takes no room in the queue: 1462 bytes
 /// and 38 of Ethernet take 1 ms at 12 Mbit/s.
 #[test]

@@ -175,3 +175,46 @@ fn times_that_make_no_sense_are_refused() {
     assert_eq!(wrong(5.0, f64::INFINITY), Err("interval_ms"));
     assert_eq!(wrong(5.0, 100.0), Ok(()));
 }
+
+/// RFC 8289 section 5: a packet that waited for exactly TARGET is above it, a drop is due from
+/// first_above_time and drop_next on, and 16 intervals after drop_next the count begins anew.
+#[test]
+fn limits_are_exact_to_the_nanosecond() {
+    let before = |ms: f64| Time::from_nanos(at(ms).as_nanos() - 1);
+    let mut port = port(&no_ecn());
+    (0..100).for_each(|n| _ = port.offer(Time::ZERO, packet(1, n, 1500, Ecn::NotEct)));
+    port.take(before(5.0));
+    assert_eq!(port.queue.control.allowed_at, Time::ZERO);
+    port.take(at(5.0));
+    assert_eq!(port.queue.control.allowed_at, at(105.0));
+    for (due, drops) in [(105.0, 1), (205.0, 2)] {
+        port.take(before(due));
+        assert_eq!(port.early(), drops - 1);
+        port.take(at(due));
+        assert_eq!(port.early(), drops);
+    }
+    let seen = Control { count: 5, last_count: 1, drop_next: at(400.0), ..Control::default() };
+    for (now, count) in [(before(2000.0), 4), (at(2000.0), 1)] {
+        port.queue.control = Control { allowed_at: at(300.0), ..seen };
+        port.take(now);
+        assert_eq!(port.queue.control.count(), count);
+    }
+}
+
+/// RFC 8289 section 5.5, `dodequeue`: the packet that leaves in place of the first one that is
+/// dropped ends the time above target if it has not waited for long.
+#[test]
+fn a_fresh_packet_behind_the_first_drop_begins_a_new_interval() {
+    let mut port = port(&no_ecn());
+    port.offer(Time::ZERO, packet(1, 0, 1500, Ecn::NotEct));
+    (1..10).for_each(|n| _ = port.offer(at(199.0), packet(1, n, 1500, Ecn::NotEct)));
+    port.queue.control.allowed_at = at(150.0);
+    assert_eq!(port.take(at(200.0)).map(|packet| number(&packet)), Some(1));
+    assert_eq!(port.take_dropped(), [0]);
+    // The next drop would be due at 300 ms, but only from 206 ms on was the queue above target.
+    port.take(at(206.0));
+    port.take(at(300.0));
+    assert_eq!(port.early(), 1);
+    port.take(at(306.0));
+    assert_eq!(port.early(), 2);
+}

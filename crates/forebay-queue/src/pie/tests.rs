@@ -187,3 +187,23 @@ fn what_is_outside_its_range_is_refused() {
     assert_eq!(wrong(|p| p.burst_ms = f64::NAN), "burst_ms");
     assert_eq!(wrong(|p| p.ecn_threshold = 1.5), "ecn_threshold");
 }
+
+/// RFC 8033 section 4.1: no drop while at most two MTU wait.
+#[test]
+fn exactly_two_packets_that_wait_are_a_short_queue() {
+    let mut port = Port::new(Pie::new(&Params::default(), init(Limit::Packets(100))));
+    port.queue.law = Law { p: 1.0, burst_left: Span::ZERO, derandomize: false, ..constant(30.0) };
+    (0..4).for_each(|n| assert!(port.offer(at(0.0), packet(1, n, 1500, Ecn::NotEct))));
+    assert_eq!((port.take_dropped(), port.queue.backlog_packets()), ([3].to_vec(), 3));
+}
+
+/// RFC 8033 appendix A, `enque`: a packet that does not fit sets accu_prob to 0, as one that is
+/// dropped early does.
+#[test]
+fn a_packet_that_does_not_fit_begins_a_new_sum() {
+    let mut port = Port::new(Pie::new(&Params::default(), init(Limit::Packets(1))));
+    assert!(port.offer(at(0.0), packet(1, 0, 1500, Ecn::NotEct)));
+    port.queue.law.sum = 3.0;
+    assert!(!port.offer(at(0.0), packet(1, 1, 1500, Ecn::NotEct)));
+    assert_eq!(port.queue.law.sum, 0.0);
+}
