@@ -16,6 +16,11 @@ pub type ModulePath = Vec<String>;
 /// A path in code: its segments, `crate`, `self` and `super` included.
 type NamePath = Vec<String>;
 
+/// The path of `name` below `path`.
+fn child_of(path: &[String], name: &str) -> Vec<String> {
+    path.iter().cloned().chain([name.to_string()]).collect()
+}
+
 /// What a `use` brings into scope.
 #[derive(Debug)]
 struct Import {
@@ -120,7 +125,7 @@ impl Crate {
         match path {
             // A module in scope, as in `use b::*`.
             [name] if self.modules[at].children.contains(name) => {
-                BTreeSet::from([Target::Module([&at[..], &[name.clone()]].concat())])
+                BTreeSet::from([Target::Module(child_of(at, name))])
             }
             _ => self.resolve(at, path, depth),
         }
@@ -185,7 +190,7 @@ impl Crate {
         let above = (0..=at.len()).map(|n| at[..n].to_vec());
         let macros = above.flat_map(|above| {
             let module = &self.modules[&above];
-            module.macro_children.iter().map(move |child| [&above[..], &[child.clone()]].concat())
+            module.macro_children.iter().map(move |child| child_of(&above, child))
         });
         let holds = |module: &ModulePath| {
             self.modules.get(module).is_some_and(|module| module.items.contains(name))
@@ -199,7 +204,7 @@ impl Crate {
         let Some(module) = self.modules.get(at) else { return BTreeSet::new() };
         let mut found = BTreeSet::new();
         if module.children.contains(name) {
-            found.insert(Target::Module([&at[..], &[name.to_string()]].concat()));
+            found.insert(Target::Module(child_of(at, name)));
         }
         if module.items.contains(name) {
             found.insert(Target::ItemOf(at.clone()));
@@ -209,7 +214,7 @@ impl Crate {
             if !itself {
                 found.extend(self.imported(at, &import.path, depth + 1));
             } else if module.children.contains(name) && depth < MOST_REEXPORTS {
-                let child = [&at[..], &[name.to_string()]].concat();
+                let child = child_of(at, name);
                 found.extend(self.below(&child, &import.path[1..], depth + 1)); // `pub use a::a;`
             }
         }
@@ -254,7 +259,7 @@ impl Reader<'_> {
                 let ident = part.ident.to_string();
                 match ident.as_str() {
                     "self" => self.bind(before.clone(), before.last().cloned()),
-                    _ => self.bind([&before[..], &[ident.clone()]].concat(), Some(ident)),
+                    _ => self.bind(child_of(before, &ident), Some(ident)),
                 }
             }
             UseTree::Rename(part) => {
@@ -360,7 +365,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         if attributes(item).iter().any(is_for_tests) {
             if let Item::Mod(module) = item {
-                self.of.tests.insert([&self.at[..], &[module.ident.to_string()]].concat());
+                self.of.tests.insert(child_of(&self.at, &module.ident.to_string()));
             }
             return;
         }
@@ -374,7 +379,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let ident = item.ident.to_string();
-        let path = [&self.at[..], &[ident.clone()]].concat();
+        let path = child_of(&self.at, &ident);
         let macros = item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_use"));
         self.module().children.insert(ident.clone());
         self.module().macro_children.extend(macros.then_some(ident));
