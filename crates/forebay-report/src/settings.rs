@@ -68,8 +68,7 @@ fn of_two(
         ));
     }
     let keys = differing(&[first, own]);
-    let value =
-        |of: &Settings, key: &str| of.get(key).map_or("absent", String::as_str).to_string();
+    let value = |of: &Settings, key: &str| of.get(key).map_or("absent", String::as_str).to_string();
     let shown = keys.iter().take(NAMED);
     let shown: Vec<String> =
         shown.map(|key| format!("{key} = {} ({})", value(own, key), value(first, key))).collect();

@@ -1,6 +1,6 @@
 //! A key of scenario files: its types, range and default, where it may stand, and an example.
 
-use super::words::{of_type, joined};
+use super::words::{joined, of_type};
 use crate::terminal::{Paint, wrap};
 use forebay_lab::scenario::{Key, KeyPlace, Keys};
 use std::fmt::Write;

@@ -82,11 +82,7 @@ fn row(key: &Key) -> String {
 fn default_cell(default: &str) -> String {
     let (value, rest) = default.split_once("; ").unwrap_or((default, ""));
     let plain = !value.contains(' ') || value.starts_with(['"', '[', '{']);
-    let value = if plain && value != "none" {
-        format!("`{}`", cell(value))
-    } else {
-        cell(value)
-    };
+    let value = if plain && value != "none" { format!("`{}`", cell(value)) } else { cell(value) };
     if rest.is_empty() { value } else { format!("{value}; {}", cell(rest)) }
 }
 
@@ -152,5 +148,7 @@ fn metric_row(metric: &MetricDoc) -> String {
 /// Words with a capital at their beginning.
 fn capital(text: &str) -> String {
     let mut rest = text.chars();
-    rest.next().map(|first| first.to_uppercase().collect::<String>() + rest.as_str()).unwrap_or_default()
+    rest.next()
+        .map(|first| first.to_uppercase().collect::<String>() + rest.as_str())
+        .unwrap_or_default()
 }

@@ -16,10 +16,7 @@ pub const TYPES: &[TypeDoc] = &[
         what: "a string such as \"10Mbit/s\"; units bit/s, kbit/s, Mbit/s, Gbit/s, or bps, kbps, \
                Mbps, Gbps",
     },
-    TypeDoc {
-        name: "size",
-        what: "a string such as \"64kB\"; units B, kB, MB, GB, KiB, MiB, GiB",
-    },
+    TypeDoc { name: "size", what: "a string such as \"64kB\"; units B, kB, MB, GB, KiB, MiB, GiB" },
     TypeDoc {
         name: "queue limit",
         what: "a string such as \"64kB\", \"100packets\", \"50ms\" (at the rate of the link) or \

@@ -98,12 +98,7 @@ fn of_quantity(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint)
 }
 
 /// The rows with this verdict: what is compared, the published value and ours.
-fn listed(
-    of: Verdict,
-    experiment: &ExperimentHead,
-    rows: &[&ComparedRow],
-    paint: Paint,
-) -> String {
+fn listed(of: Verdict, experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
     let mine: Vec<&&ComparedRow> = rows.iter().filter(|row| row.verdict == of).collect();
     let Some(first) = mine.first() else { return String::new() };
     let heads = format!("{}{}", right(&experiment.label, PUBLISHED), right("ours", OURS));

@@ -130,7 +130,8 @@ impl Keys {
         let wanted = parts(asked).join(".").to_lowercase();
         let known = self.all.iter().flat_map(|key| {
             let paths = key.places.iter().map(|place| place.path.clone());
-            paths.chain([key.name.clone()])
+            let name = (!key.places[0].is_of_algorithm()).then(|| key.name.clone());
+            paths.chain(name)
         });
         let alike = known.map(|path| {
             let likeness = strsim::jaro_winkler(&wanted, &path.to_lowercase());
@@ -248,9 +249,10 @@ impl Walk<'_> {
         let mut plain = resolve(self.root, schema).clone();
         let named = plain.as_object_mut().and_then(|plain| plain.remove("const"));
         let names = named.iter().map(|name| name.to_string());
-        let known = self.all.iter_mut().enumerate().find(|(_, key)| {
-            key.name == name && key.required == required && key.schema == plain
-        });
+        let known =
+            self.all.iter_mut().enumerate().find(|(_, key)| {
+                key.name == name && key.required == required && key.schema == plain
+            });
         if let Some((index, key)) = known {
             if !key.places.iter().any(|known| known.path == place.path) {
                 key.places.push(place);

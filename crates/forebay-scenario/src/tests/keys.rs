@@ -5,8 +5,7 @@ use crate::keys::{ANY_NAME, Key, Keys, keys};
 
 /// A path with the number of an element behind each list of tables at the top.
 fn with_numbers(path: &str) -> String {
-    const LISTS: [&str; 7] =
-        ["routers", "hosts", "links", "flows", "events", "attacks", "expect"];
+    const LISTS: [&str; 7] = ["routers", "hosts", "links", "flows", "events", "attacks", "expect"];
     let (top, rest) = path.split_once('.').unwrap_or((path, ""));
     match LISTS.contains(&top) && !rest.is_empty() {
         true => format!("{top}.0.{rest}"),
@@ -131,9 +130,8 @@ src = "s"
 dst = "d"
 bytes = 10000
 "#;
-    const TABLES: [&str; 9] = [
-        "", "tcp", "inrpp", "rcp", "kickass", "reassembly", "links", "flows", "hosts",
-    ];
+    const TABLES: [&str; 9] =
+        ["", "tcp", "inrpp", "rcp", "kickass", "reassembly", "links", "flows", "hosts"];
     // Without the numbers of a group they would mean nothing, and are refused.
     const OF_GROUPS: [&str; 4] = ["first", "every", "delay_step", "think"];
     let (base, keys) = (parse(BASE), keys());
