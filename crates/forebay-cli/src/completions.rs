@@ -5,7 +5,7 @@ use crate::catalogue;
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
-use clap_complete::generate;
+use clap_complete::{Shell, generate};
 use forebay_lab::reproduce::EXPERIMENTS;
 use std::io::Write;
 
@@ -15,8 +15,27 @@ pub fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Result<(), F
     // Generating panics where its output cannot be written: it writes to memory.
     let mut script = Vec::new();
     generate(args.shell, &mut command, "forebay", &mut script);
-    out.write_all(&script)?;
+    match args.shell {
+        Shell::Zsh => out.write_all(with_files(&String::from_utf8_lossy(&script)).as_bytes())?,
+        _ => out.write_all(&script)?,
+    }
     Ok(())
+}
+
+/// The script for zsh, which offers nothing but the names of an argument that has some, with files
+/// beside them. Other shells offer files by themselves where no name fits.
+fn with_files(script: &str) -> String {
+    let line = |line: &str| {
+        let named = line.starts_with("':scenario --") || line.starts_with("'::name --");
+        let parts = line.strip_suffix(")' \\").and_then(|line| line.rsplit_once(":("));
+        match parts.filter(|_| named) {
+            Some((head, names)) => format!(
+                "{head}:{{_alternative \"names:name:({names})\" \"files:file:_files\"}}' \\\n"
+            ),
+            None => format!("{line}\n"),
+        }
+    };
+    script.lines().map(line).collect()
 }
 
 /// The command line with the names that its arguments take, which are more than clap knows: a

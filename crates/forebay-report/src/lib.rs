@@ -100,7 +100,8 @@ pub fn write_report_against(folder: &Path, baseline: Option<&str>) -> Result<Pat
     Ok(path)
 }
 
-/// Make one page of the results in `folders`, one at least, and write it to `path`, outside of all of them. A page of Forebay that is there is replaced.
+/// Make one page of the results in `folders`, one at least, and write it to `path`, outside of all
+/// of them. A page of Forebay that is there is replaced.
 ///
 /// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
 /// if `path` is inside one of them, or if something else is there.

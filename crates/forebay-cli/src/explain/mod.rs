@@ -93,7 +93,8 @@ fn unknown(name: &str, keys: &Keys) -> Failure {
         .iter()
         .map(|entry| (format!("the {} `{}`", entry.kind.name(), entry.name), likeness(entry)));
     let key = keys.nearest(name).map(|(path, likeness)| (format!("the key `{path}`"), likeness));
-    let nearest = named.chain(key).max_by(|a, b| a.1.total_cmp(&b.1));
+    // Of two that are equally near the last counts: a name before a key.
+    let nearest = key.into_iter().chain(named).max_by(|a, b| a.1.total_cmp(&b.1));
     let hint = match nearest.filter(|(_, likeness)| *likeness >= ALIKE) {
         Some((what, _)) => format!("did you mean {what}?"),
         None => "`forebay list` shows all names, `forebay explain --all keys` all keys of \

@@ -11,9 +11,9 @@ pub fn of_keys() -> String {
     let keys = keys();
     let mut text = String::from(
         "# Scenario keys\n\n\
-         Every key of a scenario file. `forebay explain KEY` shows one of them with an example, and\n\
-         [scenarios.md](../scenarios.md) shows how they work together. `forebay explain --all keys`\n\
-         writes this page.\n\n\
+         Every key of a scenario file. `forebay explain KEY` shows one with an example;\n\
+         [scenarios.md](../scenarios.md) shows how they work together. `forebay explain --all\n\
+         keys` writes this page.\n\n\
          A path leaves out the numbers of list elements: `links.rate` is the key `rate` of each\n\
          `[[links]]`. With `--set` the number stands in it, counted from 0: `--set\n\
          links.0.rate=10Mbit/s`. `NAME` stands for a name of your choice.\n\n\
@@ -123,10 +123,10 @@ fn lines(text: &str) -> String {
 pub fn of_metrics() -> String {
     let mut text = String::from(
         "# Metrics\n\n\
-         Every metric of a run. `forebay explain NAME` explains one of them; `forebay explain --all\n\
+         Every metric of a run. `forebay explain NAME` explains one; `forebay explain --all\n\
          metrics` writes this page. In JSON and in `summary.json` a metric is\n\
-         `.runs[].metrics.NAME`, and its mean over seeds is in `.aggregate[]`. `[[expect]]` may name\n\
-         each metric that is one number.\n\n\
+         `.runs[].metrics.NAME`, and its mean over seeds is in `.aggregate[]`. `[[expect]]` may\n\
+         name each metric that is one number.\n\n\
          | Metric | Row in tables | Unit | Meaning |\n|-|-|-|-|\n",
     );
     METRICS.iter().for_each(|metric| text.push_str(&metric_row(metric)));

@@ -14,6 +14,10 @@ const ROWS: &str = "rows.json";
 
 /// Begin the folder.
 pub fn create(path: &Path) -> Result<ReproductionFolder, Failure> {
+    if path.join(ROWS).exists() {
+        let what = "exists and holds an earlier comparison: choose another folder, or remove it";
+        return Err(Failure::input(format!("--out: `{}` {what}", path.display())));
+    }
     ReproductionFolder::create(path).map_err(|error| {
         let hint = match error {
             StoreError::Results { .. } => "\nhint: choose a new folder: this one stays as it is",

@@ -130,7 +130,8 @@ impl Keys {
         let wanted = parts(asked).join(".").to_lowercase();
         let known = self.all.iter().flat_map(|key| {
             let paths = key.places.iter().map(|place| place.path.clone());
-            paths.chain([key.name.clone()])
+            let name = (!key.places[0].is_of_algorithm()).then(|| key.name.clone());
+            paths.chain(name)
         });
         let alike = known.map(|path| {
             let likeness = strsim::jaro_winkler(&wanted, &path.to_lowercase());
