@@ -42,7 +42,10 @@ pub(super) fn intervals(values: &[Option<Interval>], scale: f64, signed: bool) -
         match of.ci95.filter(|_| !symmetric && wide(&of)) {
             None => format!("{sign}{}", figure(of.mean, of.half())),
             Some([low, high]) => {
-                let digits = |value: f64| format!("{value:.*}", decimals(value, 3));
+                // Three digits of each, and as many as tell the nearer end from the mean.
+                let part = (of.mean - low).min(high - of.mean);
+                let apart = decimals(part, 1).min(decimals(of.mean, 5));
+                let digits = |value: f64| format!("{value:.*}", decimals(value, 3).max(apart));
                 format!("{sign}{} [{}, {}]", digits(of.mean), digits(low), digits(high))
             }
         }
@@ -93,6 +96,8 @@ mod tests {
         assert_eq!(intervals(&alike[..1], 1e-3, true), ["+20.0 ± 1.0"]);
         let wide = [of(0.089, 0.012, 0.664), of(0.02, 0.019, 0.021)];
         assert_eq!(intervals(&wide, 1e-3, false), ["89.0 [12.0, 664]", "20.0 [19.0, 21.0]"]);
+        let near = [of(100.291, 100.22, 100.45)];
+        assert_eq!(intervals(&near, 1.0, false), ["100.29 [100.22, 100.45]"]);
     }
 
     #[test]

@@ -4,9 +4,17 @@ use crate::{Desk, SMALL};
 use serde_json::Value;
 use std::fs;
 
-/// Both fill the queue and lose packets.
-const RUN: [&str; 6] =
-    ["run", "small.toml", "--protocol", "newreno,cubic,vegas", "--set", "flows.0.bytes=1MB"];
+/// Random losses, so that seeds differ.
+const RUN: [&str; 8] = [
+    "run",
+    "small.toml",
+    "--protocol",
+    "newreno,cubic,vegas",
+    "--set",
+    "flows.0.bytes=1MB",
+    "--set",
+    "links.r0-r1.loss=0.01",
+];
 
 fn desk() -> Desk {
     let desk = Desk::new();

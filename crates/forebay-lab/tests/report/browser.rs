@@ -39,6 +39,10 @@ fn a_run_of_tcp_has_all_its_plots() {
         "arrived-newreno",
         "cwnd-cubic",
         "cwnd-newreno",
+        "delay-mean",
+        "delay-p50",
+        "delay-p95",
+        "delays",
         "fct",
         "goodput-all",
         "goodput-cubic",
@@ -59,6 +63,7 @@ fn a_run_of_tcp_has_all_its_plots() {
     // One line for each protocol, on the same axes.
     let lines = |name: &str| number_of(plots[name], "data-lines");
     assert_eq!(["wire", "goodput-all", "queue", "cwnd-cubic"].map(lines), [2.0, 2.0, 2.0, 3.0]);
+    assert_eq!(["delay-mean", "delay-p50", "delay-p95", "delays"].map(lines), [2.0; 4]);
 }
 
 #[test]
