@@ -46,10 +46,11 @@ const forebayLines = (() => {
     const decade = 10 ** Math.floor(Math.log10(end / 50));
     return [5, 2, 1].map((k) => k * decade).find((width) => width <= end / 50 * 1.01) ?? decade;
   }
-  // True if lines cover each other: in the columns of a plot, what they cover together is less than
-  // half of the sum of what each covers, and that is much. A plot is so many pixels high.
+  // True if lines cover each other: in the columns of a plot, the sum of what each covers is this
+  // many times what they cover together, and that is much. A plot is so many pixels high.
+  const OVERLAP = 1.7;
   function isCarpet(lines, most, end, height) {
-    if (lines.length < 4 || !(most > 0)) return false;
+    if (lines.length < 3 || !(most > 0)) return false;
     const columns = 200, thick = 1.5 / height;
     const spans = Array.from({ length: columns }, () => []);
     let each = 0;
@@ -76,7 +77,7 @@ const forebayLines = (() => {
         reached = Math.max(reached, high);
       }
     }
-    return each > 2 * together && each / columns / lines.length > 6 / height;
+    return each > OVERLAP * together && each / columns / lines.length > 6 / height;
   }
 
   return { highest, reachOf, smoothed, widthOfMean, isCarpet };
