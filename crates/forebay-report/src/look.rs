@@ -32,7 +32,7 @@ const COLOURS: [&str; LOOKS] = [
 ];
 /// Lengths of dashes and of gaps between them, in pixels; no dashes are a whole line.
 pub(super) const DASHES: [&[u8]; 8] =
-    [&[], &[7, 3], &[2, 2], &[9, 3, 2, 3], &[14, 4], &[4, 4], &[9, 3, 2, 3, 2, 3], &[1, 4]];
+    [&[], &[10, 3], &[2, 2], &[9, 3, 2, 3], &[5, 5], &[1, 4], &[9, 3, 2, 3, 2, 3], &[18, 6]];
 
 /// Which look each name of a page has.
 pub(super) struct Looks {

@@ -12,6 +12,7 @@ const UPLOT: &str = include_str!("../assets/uplot-1.6.32.min.js");
 const UPLOT_STYLE: &str = include_str!("../assets/uplot-1.6.32.min.css");
 const UPLOT_LICENCE: &str = include_str!("../assets/uplot-LICENSE");
 const SCRIPT: &str = include_str!("../assets/report.js");
+const LINES: &str = include_str!("../assets/lines.js");
 const SAVE: &str = include_str!("../assets/save.js");
 const STYLE: &str = include_str!("../assets/report.css");
 /// Counts errors of the scripts that follow, where a test can read them.
@@ -178,7 +179,8 @@ fn scripts(json: &str) -> String {
     format!(
         "<script>{WATCH}</script>\n<script id=data type=application/json>{json}</script>\n\
          <!-- uPlot\n{UPLOT_LICENCE}-->\n\
-         <script>{UPLOT}</script>\n<script>{SAVE}</script>\n<script>{SCRIPT}</script>"
+         <script>{UPLOT}</script>\n<script>{SAVE}</script>\n<script>{LINES}</script>\n\
+         <script>{SCRIPT}</script>"
     )
 }
 
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn nothing_in_the_page_closes_a_script_or_a_comment_early() {
-        for script in [UPLOT, SAVE, SCRIPT, WATCH] {
+        for script in [UPLOT, SAVE, LINES, SCRIPT, WATCH] {
             // What ends the element or begins a comment in it, by section 13.2.5.4 of HTML.
             let lower = script.to_ascii_lowercase();
             assert!(!lower.contains("</script") && !lower.contains("<script"), "a script in it");

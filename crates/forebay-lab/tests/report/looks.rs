@@ -240,6 +240,17 @@ fn lines_that_cover_each_other_have_a_small_plot_each() {
 }
 
 #[test]
+fn three_lines_that_cover_each_other_are_enough_and_two_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for (lines, plots) in [(3, 3), (2, 1)] {
+        let page = page_of(folder.path(), &SIX[..lines], |_, _| {}, Some(|n, t| 1e5 * noise(n, t)));
+        let Some(dom) = open(&page, "") else { return };
+        without_errors(&dom);
+        assert_eq!(dom.plots().len(), plots, "{lines} lines");
+    }
+}
+
+#[test]
 fn lines_apart_from_each_other_stay_together() {
     let folder = tempfile::tempdir().unwrap();
     let far = |number: usize, t: i64| 1e5 * (number as f64 + 0.5 * noise(number, t));

@@ -122,14 +122,12 @@ fn differences_are_those_of_the_published_test_data() {
 #[test]
 fn colours_of_lines_with_the_same_dashes_differ_in_every_eye() {
     for (eye, matrix) in &EYES {
-        for one in 0..LOOKS {
-            for other in 0..one {
-                let [a, b] = [one, other].map(|place| seen(COLOURS[place], matrix));
-                let least = if one / WHOLE == other / WHOLE { PLAIN } else { AT_ALL };
-                let found = difference(a, b);
-                let pair = (COLOURS[one], COLOURS[other]);
-                assert!(found >= least, "{pair:?}, {eye}: {found:.1}");
-            }
+        let seen = COLOURS.map(|colour| seen(colour, matrix));
+        for (one, other) in (0..LOOKS).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let least = if one / WHOLE == other / WHOLE { PLAIN } else { AT_ALL };
+            let found = difference(seen[one], seen[other]);
+            let pair = (COLOURS[one], COLOURS[other]);
+            assert!(found >= least, "{pair:?}, {eye}: {found:.1}");
         }
     }
 }
