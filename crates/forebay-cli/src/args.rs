@@ -206,7 +206,7 @@ pub struct ListArgs {
 }
 
 fn kinds() -> clap::builder::PossibleValuesParser {
-    crate::list::kinds().into()
+    crate::catalogue::listed().into()
 }
 
 #[derive(Debug, Args)]

@@ -67,6 +67,14 @@ impl Kind {
     }
 }
 
+/// What experiments are called after `forebay list`, and in its JSON.
+pub const EXPERIMENTS_KIND: &str = "experiments";
+
+/// What `forebay list` can be asked for.
+pub fn listed() -> Vec<&'static str> {
+    Kind::ALL.map(Kind::plural).into_iter().chain([EXPERIMENTS_KIND]).collect()
+}
+
 /// A name with one line about it.
 #[derive(Clone, Debug)]
 pub struct Entry {

@@ -1,15 +1,12 @@
 //! `forebay list`: everything that has a name, of all kinds or of one.
 
 use crate::args::ListArgs;
-use crate::catalogue::{self, Kind};
+use crate::catalogue::{self, EXPERIMENTS_KIND, Kind};
 use crate::failure::Failure;
 use crate::terminal::{Paint, wrap};
 use forebay_lab::reproduce::EXPERIMENTS;
 use serde::Serialize;
 use std::io::Write;
-
-/// What experiments are called after `forebay list`, and in its JSON.
-const EXPERIMENTS_KIND: &str = "experiments";
 
 /// The names of a kind.
 struct Section {
@@ -23,11 +20,6 @@ struct Section {
 struct Named {
     name: &'static str,
     summary: &'static str,
-}
-
-/// What `forebay list` can be asked for.
-pub fn kinds() -> Vec<&'static str> {
-    Kind::ALL.map(Kind::plural).into_iter().chain([EXPERIMENTS_KIND]).collect()
 }
 
 /// Print all names, by kind, or those of one kind.

@@ -1,9 +1,10 @@
 //! Rows of comma-separated files, each cell with its place.
 //!
 //! The first line names the columns; their order is free. A column that is not known is a mistake,
-//! unless `extra_columns = "ignore"` stands where the file is named: then a note says so. A cell in double quotes may hold commas, and `""` for a quote (RFC 4180), but
-//! no end of line. A line that begins with `#` is a comment. Numbers may be written as in a
-//! scenario: `1e7`, `10_000`, or with a unit, `10Mbit/s`.
+//! unless `extra_columns = "ignore"` stands where the file is named: then a note says so. A cell in
+//! double quotes may hold commas, and `""` for a quote (RFC 4180), but no end of line. A line that
+//! begins with `#` is a comment. Numbers may be written as in a scenario: `1e7`, `10_000`, or with
+//! a unit, `10Mbit/s`.
 
 use super::error::{Fault, Problem, nearest};
 use super::faults::note;

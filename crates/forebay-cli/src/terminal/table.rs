@@ -7,6 +7,9 @@ const WIDTH: usize = 80;
 /// Spaces between columns.
 const GAP: usize = 2;
 
+/// A heading is broken where it is wider than this and than the cells below it.
+const HEADING: usize = 14;
+
 /// Rows of a label and cells. Labels stand left, cells right.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -49,7 +52,9 @@ impl Table {
 
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|(_, cells)| chars(&cells[column]));
-        cells.chain([chars(&self.header[column])]).max().unwrap_or(0)
+        let cells = cells.max().unwrap_or(0);
+        let heading = heading(&self.header[column], cells.max(HEADING));
+        heading.iter().map(|line| chars(line)).max().unwrap_or(0).max(cells)
     }
 
     fn render_block(
@@ -64,8 +69,20 @@ impl Table {
             let pad = GAP + widths[c] - chars(cell);
             format!("{:pad$}{cell}", "")
         };
-        let heading: String = columns.clone().map(|c| right(&self.header[c], c)).collect();
-        text.push_str(&format!("{:labels$}{}\n", "", paint.bold(heading)));
+        let headings: Vec<(usize, Vec<String>)> = columns
+            .clone()
+            .map(|c| (c, heading(&self.header[c], widths[c].max(HEADING))))
+            .collect();
+        let lines = headings.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
+        for line in 0..lines {
+            // Short headings stand on the last line, above their cells.
+            let part = |(c, own): &(usize, Vec<String>)| {
+                let at = (line + own.len()).checked_sub(lines);
+                right(at.map_or("", |at| own[at].as_str()), *c)
+            };
+            let joined: String = headings.iter().map(part).collect();
+            text.push_str(&format!("{:labels$}{}\n", "", paint.bold(joined.trim_end())));
+        }
         for (label, cells) in &self.rows {
             let pad = labels - chars(label);
             let line: String = columns.clone().map(|c| right(&cells[c], c)).collect();
@@ -73,6 +90,24 @@ impl Table {
             text.push('\n');
         }
     }
+}
+
+/// A heading in lines of at most `most` characters, if its words allow it. `R = 2` is one word.
+fn heading(text: &str, most: usize) -> Vec<String> {
+    let kept = text.replace(" = ", "\u{a0}=\u{a0}");
+    let mut lines = vec![String::new()];
+    for word in kept.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if chars(line) + 1 + chars(word) <= most {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines.into_iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
 fn chars(text: &str) -> usize {
@@ -117,6 +152,16 @@ mod tests {
             table.render(Paint::none()),
             "          a  bb\nmean  1 ± 2   3\nx         -  10\n"
         );
+    }
+
+    #[test]
+    fn a_long_heading_is_broken_between_its_words() {
+        let headings = ["Verus, recommended, R = 2", "CUBIC"];
+        let mut table = Table::new(headings.map(String::from).to_vec());
+        table.push("mean", vec!["1.5".into(), "12".into()]);
+        let expected = "            Verus,\n      recommended,\n             \
+                        R = 2  CUBIC\nmean           1.5     12\n";
+        assert_eq!(table.render(Paint::none()), expected);
     }
 
     #[test]

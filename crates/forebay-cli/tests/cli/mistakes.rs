@@ -129,7 +129,7 @@ fn mistakes_in_csv_files_come_together() {
     let text = "routers = [\"0\"]\nlink_defaults = { queue = \"9kB\" }\n[csv]\n\
                 links = \"links.csv\"\n\
                 hosts = \"hosts.csv\"\nflows = \"flows.csv\"\naccess = { rate = \"1Gbit/s\", \
-                delay = \"1ms\" }\n";
+                delay = \"1ms\" }\nextra_columns = \"ignore\"\n";
     desk.file("s.toml", text).file("hosts.csv", "host,router\n0,0\n1,1\n");
     desk.file(
         "links.csv",

@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 /// Run the command with this text on its standard input.
 fn fed(desk: &Desk, args: &[&str], text: &str) -> Done {
@@ -96,13 +97,19 @@ fn a_pipe_without_a_writer_is_an_error() {
         let told = "it is a named pipe that no process writes to";
         assert!(done.stderr.contains(told), "{args:?}: {}", done.stderr);
     }
-    // A writer that has opened it may take its time.
-    let slow = OpenOptions::new().read(true).write(true).open(desk.path("pipe"));
-    let mut slow = slow.expect("opened for both, a pipe does not wait");
-    let mut command = desk.command(&["run", "pipe"]);
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the binary starts");
-    slow.write_all(SMALL.as_bytes()).expect("written");
-    drop(slow);
-    Done::of(child.wait_with_output().expect("it ends")).ok();
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // A writer has a clock.
+fn a_writer_that_has_opened_the_pipe_may_take_its_time() {
+    let desk = Desk::new();
+    pipe(&desk, "pipe");
+    let path = desk.path("pipe");
+    let writer = thread::spawn(move || {
+        let mut pipe = OpenOptions::new().write(true).open(path).expect("somebody reads");
+        thread::sleep(Duration::from_secs(3));
+        pipe.write_all(SMALL.as_bytes())
+    });
+    desk.forebay(&["run", "pipe"]).ok();
+    writer.join().expect("no panic").expect("written");
 }
