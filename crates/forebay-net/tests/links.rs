@@ -352,9 +352,8 @@ fn a_trace_takes_packets_from_the_queue_at_its_opportunities() {
     }
 }
 
-/// Something waits from 4 ms on, for opportunities at 10, 20, 20 and 40 ms: at `t` the link has been
-/// busy for `t` - 4 ms, whatever it waits for, so that no window is shorter than what was busy in
-/// it.
+/// Something waits from 4 ms on, for opportunities at 10, 20, 20 and 40 ms: at `t` the link has
+/// been busy for `t` - 4 ms, so that no window is shorter than what was busy in it.
 #[test]
 fn the_wait_for_an_opportunity_counts_as_it_passes() {
     let mut bench = traced(Limit::Packets(9), None);

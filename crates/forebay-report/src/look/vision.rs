@@ -132,7 +132,7 @@ fn colours_of_lines_with_the_same_dashes_differ_in_every_eye() {
     }
 }
 
-/// WCAG 2.2 asks for 3:1 of graphics; of the colours of Okabe and Ito orange and sky blue have less.
+/// WCAG 2.2 asks for 3:1 of graphics; orange and sky blue of Okabe and Ito have less.
 #[test]
 fn colours_stand_out_from_white() {
     for colour in COLOURS {
