@@ -72,8 +72,8 @@ pub fn mean_and_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { mean, ci95: Some([mean - half, mean + half]), n })
 }
 
-/// Mean and 95 % confidence interval of independent values of a quantity that has values in `range`.
-/// The interval lies in `range`, widened to hold all `values`.
+/// Mean and 95 % confidence interval of independent values of a quantity whose values lie in
+/// `range`. The interval lies in `range`, widened to hold all `values`.
 ///
 /// Student's t, as [`mean_and_interval`], on a scale that has no end: the logarithm of the mean
 /// from 0 up, its logit between two ends. The standard error on that scale is that of the mean

@@ -19,8 +19,8 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// Read `flow/N`, `flow/N/P`, `class/NAME`, `port/a-b` or `port/a-b/flow/N`. The name of a link may hold
-    /// anything.
+    /// Read `flow/N`, `flow/N/P`, `class/NAME`, `port/a-b` or `port/a-b/flow/N`. The name of a link
+    /// may hold anything.
     fn parse(name: &[u8]) -> Option<Entity> {
         let name = std::str::from_utf8(name).ok()?;
         if let Some(flow) = name.strip_prefix("flow/") {

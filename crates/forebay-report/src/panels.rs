@@ -111,9 +111,10 @@ pub(super) const GROUPS: [(&str, &str, &str); 10] = [
     (
         "delay",
         "One-way delay",
-        "Of the data packets that arrived since the sample before, from the transport of the sender \
-         to that of the receiver: waiting at the sender's interface, queues and caches included; \
-         retransmissions count with their own time, lost packets do not. Percentiles within 3 %.",
+        "Of the data packets that arrived since the sample before, from the transport of the \
+         sender to that of the receiver: waiting at the sender's interface, queues and caches \
+         included; retransmissions count with their own time, lost packets do not. Percentiles \
+         within 3 %.",
     ),
     ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
     (
