@@ -473,10 +473,15 @@ mod tests {
     #[test]
     fn losses_that_never_came_are_said() {
         let set = "links.0.loss={ packets = [3, 500, 600] }";
-        let [note] = &notes_of(&[set])[..] else { panic!("one note") };
-        let told = "cubic: 2 of the 3 packets in loss.packets of the link a-b never came: it \
-                    carried ";
-        assert!(note.starts_with(told) && note.ends_with(" packets"), "{note}");
+        let notes = notes_of(&[set]);
+        assert_eq!(notes.len(), 2, "one for each direction: {notes:?}");
+        for (note, link) in notes.iter().zip(["a-b", "b-a"]) {
+            let told = format!(
+                "cubic: 2 of the 3 packets in loss.packets of the link {link} never came: it \
+                 carried "
+            );
+            assert!(note.starts_with(&told) && note.ends_with(" packets"), "{note}");
+        }
         assert_eq!(notes_of(&["links.0.loss={ packets = [3, 50] }"]), [""; 0]);
     }
 

@@ -12,7 +12,7 @@ pub struct Builtin {
 macro_rules! builtins {
     ($($name:literal),* $(,)?) => {
         /// The scenarios of the binary, the main one first.
-        pub const BUILTINS: &[Builtin] = &[$(Builtin {
+        pub static BUILTINS: &[Builtin] = &[$(Builtin {
             name: $name,
             text: include_str!(concat!("../scenarios/", $name, ".toml")),
         },)*];

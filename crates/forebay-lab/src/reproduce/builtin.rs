@@ -21,7 +21,7 @@ pub struct BuiltinExperiment {
 macro_rules! experiments {
     ($($source:literal / $experiment:literal),* $(,)?) => {
         /// The experiments that can be reproduced, in the order in which they are run.
-        pub const EXPERIMENTS: &[BuiltinExperiment] = &[$(BuiltinExperiment {
+        pub static EXPERIMENTS: &[BuiltinExperiment] = &[$(BuiltinExperiment {
             source: $source,
             experiment: $experiment,
             name: concat!($source, "/", $experiment),
