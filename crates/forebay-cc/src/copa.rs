@@ -22,8 +22,8 @@
 //! 8. default mode: delta = 0.5. Competitive mode: `1 / delta += 1` per round trip, and half of it
 //!    after a loss, once per round trip, but 2 at least (section 2.2).
 //!
-//! With `delay_sample = "latest"` `d_q` is that of the latest sample, as in mvfst: a queue is seen as
-//! it is and not as its smallest of half a round trip was.
+//! With `delay_sample = "latest"` `d_q` is that of the latest sample, as in mvfst: a queue is seen
+//! as it is and not as its smallest of half a round trip was.
 //!
 //! It asks for an ACK for each packet. In the mean a flow alone keeps `1.25 / delta` segments
 //! queued; the queue swings between 0 and `2.5 / delta` within 5 round trips (section 3). N flows:

@@ -8,7 +8,8 @@
 //! 2. The next packet comes from the first new queue, or from the first old one if there is no new
 //!    one. A queue whose credits are not above 0 gets Q more, goes to the end of the old list, and
 //!    the search begins anew.
-//! 3. CoDel (RFC 8289) drops or marks as the packet leaves, with Linux's `ce_threshold`. Its length is taken from the credits.
+//! 3. CoDel (RFC 8289) drops or marks as the packet leaves, with Linux's `ce_threshold`. Its length
+//!    is taken from the credits.
 //! 4. A new queue that is found empty goes to the end of the old list; an old one leaves the lists.
 //! 5. If the packets exceed the limit, or their bytes `memory_bytes`, packets are dropped from the
 //!    head of the queue with the most bytes: until half of them are gone, or `drop_batch` packets.

@@ -88,9 +88,9 @@ pub(super) fn check(scenario: &Scenario, topology: &Topology, faults: &mut Fault
         for (side, origin) in origins.iter().enumerate() {
             let wire = [&link.forward, &link.reverse][side];
             let Some(place) = &origin.threshold else { continue };
-            // What the other direction says beside a limit of its own was not meant for this one.
-            let before = origins[..side].iter().filter_map(|of| of.threshold.as_ref());
-            if before.map(|of| &of.key).any(|key| *key == place.key) {
+            // What the forward direction says beside a limit of its own may not be meant for this
+            // one.
+            if side == 1 && wire.discipline.params == link.forward.discipline.params {
                 continue;
             }
             let least = least_rate(scenario, LinkId((2 * number + side) as u32), wire);

@@ -153,8 +153,8 @@ fn a_sparse_flow_is_served_at_the_next_departure() {
 #[test]
 fn with_one_flow_it_is_codel() {
     let (limit, ecn) = (Limit::Packets(100_000), false);
-    let plain = Params { ecn, ..Default::default() };
-    let mut codel = Port::new(Codel::new(&plain, init(limit)));
+    let plain = codel::Params { ecn, ..Default::default() };
+    let mut codel = Port::new(codel::Codel::new(&plain, init(limit)));
     let mut fq = port(&Params { ecn, ..Params::default() }, limit);
     let (mut sent, mut now) = (0u32, Time::ZERO);
     for step in 0..2_000u64 {

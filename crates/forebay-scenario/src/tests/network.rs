@@ -261,8 +261,8 @@ fn a_threshold_above_the_limit_of_its_queue_is_refused() {
     };
     let refused = |set: &[&str]| parse_with(SMALL, set).expect_err("must be refused").to_string();
     let found = refused(&[&codel("26")]);
-    let expected = "queue.ce_threshold_ms: `26 ms` is out of range: expected at most 25.2 ms, which \
-                    is what the queue holds";
+    let expected = "queue.ce_threshold_ms: `26 ms` is out of range: expected at most 25.2 ms, \
+                    which is what the queue holds";
     assert!(found.contains(expected), "{found}");
     assert!(
         found.contains("hint: the limit of the queue of `left-right` is 20 packets"),
