@@ -22,8 +22,8 @@ pub enum RtoRule {
     Rfc6298,
     /// `SRTT + max(4 RTTVAR, min_rto)` (Linux, `tcp_rtt_estimator` and `__tcp_set_rto`). RTTVAR
     /// there is the largest mean deviation of the last round trip; it rises at once and falls by a
-    /// quarter per round trip, and a falling RTT moves the deviation by 1/32 and not 1/4. A probe waits for
-    /// 2 SRTT + `min_rto` if one segment is in flight, else for 2 SRTT + 2 ms
+    /// quarter per round trip, and a falling RTT moves the deviation by 1/32 and not 1/4. A
+    /// probe waits for 2 SRTT + `min_rto` if one segment is in flight, else for 2 SRTT + 2 ms
     /// (`tcp_schedule_loss_probe`); both are bounded by the retransmission timer.
     Linux,
 }

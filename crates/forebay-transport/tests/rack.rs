@@ -161,9 +161,9 @@ fn a_lost_retransmission_is_found_and_answered_once_more() {
 
 #[test]
 fn a_lost_tail_and_its_lost_repeats_are_repaired_without_the_timer() {
-    // Ten segments and no more data; 6 to 10 are lost, and R8 as well. The probe R10 leaves two SRTT
-    // after the last ACK; its SACK shows that 6 to 9 are lost, and that of R9 that R8 is: both are
-    // repeats beyond a hole, whose ACKs echo a timestamp of long before.
+    // Ten segments and no more data; 6 to 10 are lost, and R8 as well. The probe R10 leaves two
+    // SRTT after the last ACK; its SACK shows that 6 to 9 are lost, and that of R9 that R8 is: both
+    // are repeats beyond a hole, whose ACKs echo a timestamp of long before.
     let lab = Lab { config: config(), send_bytes: Some(10 * MSS), ..Lab::default() };
     let mut bench = connected(lab);
     let start = bench.now;

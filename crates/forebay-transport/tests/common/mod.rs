@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// Payload of a full-sized segment in all scenarios, in bytes.
 pub const MSS: u64 = 1000;
 
-/// Timestamps are on in [`plain`]: in the binary `timestamps`, which runs the scripts of others once
-/// more.
+/// Timestamps are on in [`plain`]: in the binary `timestamps`, which runs the scripts of others
+/// once more.
 pub fn timestamps() -> bool {
     module_path!().starts_with("timestamps::")
 }
