@@ -256,22 +256,22 @@ fn many_folders_have_a_row_each() {
         run("dumbbell", &[queue.as_str(), "until_s=1"], (&["cubic"], &[1]), &path);
         path
     };
-    let folders: Vec<_> = (1..=14).map(folder).collect();
+    let folders: Vec<_> = (1..=18).map(folder).collect();
     let path = top.path().join("all.html");
     write_comparison(&folders, &path).unwrap();
     let page = fs::read_to_string(&path).unwrap();
-    assert!(page.contains("<h1>14 folders: limit-1 to limit-14</h1>"), "the title");
+    assert!(page.contains("<h1>18 folders: limit-1 to limit-18</h1>"), "the title");
     let data = data_of(&page);
     let titles: Vec<&str> =
         data["protocols"].as_array().unwrap().iter().filter_map(|p| p["title"].as_str()).collect();
-    assert_eq!(titles.len(), 14);
-    assert_eq!((titles[0], titles[13]), ("limit-1: CUBIC", "limit-14: CUBIC"));
+    assert_eq!(titles.len(), 18);
+    assert_eq!((titles[0], titles[17]), ("limit-1: CUBIC", "limit-18: CUBIC"));
     // Settings that differ, and no others: the links of the dumbbell take their queue from there.
     assert!(page.contains("queue") && !page.contains("<code>until_s</code>"));
-    for words in ["first 12 of 14 folders", "<th scope=row>limit-14</th>"] {
+    for words in ["first 12 of 18 folders", "<th scope=row>limit-18</th>"] {
         assert!(page.contains(words), "{words}");
     }
-    // A row for each protocol, since 14 columns would not fit.
+    // A row for each protocol, since 18 columns would not fit.
     let rows = page.matches("limit-9: CUBIC</th><td>").count();
     assert!(rows >= 1, "no row of limit-9");
 }
