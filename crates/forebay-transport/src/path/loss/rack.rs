@@ -2,10 +2,10 @@
 //!
 //! Differs from RFC 8985 in: section 6.2 step 2 ignores the arrival of a repeat where TSecr is
 //! older than the repeat. TSecr is the timestamp of the last segment in order (RFC 7323 section
-//! 4.3), so that it is older for every repeat beyond a hole: a tail loss probe, or what follows a lost
-//! repeat, would say nothing, and only the retransmission timer could go on. As in Linux this test
-//! is for what is acknowledged in order (`tcp_skb_spurious_retrans`); for what is SACKed there is
-//! that of the RTT alone (`tcp_rack_advance`).
+//! 4.3), so that it is older for every repeat beyond a hole: a tail loss probe, or what follows a
+//! lost repeat, would say nothing, and only the retransmission timer could go on. As in Linux this
+//! test is for what is acknowledged in order (`tcp_skb_spurious_retrans`); for what is SACKed
+//! there is that of the RTT alone (`tcp_rack_advance`).
 //!
 //! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in
 //! stream order, which is the order of their transmission; those sent again in the order of theirs.
