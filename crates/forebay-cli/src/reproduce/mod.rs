@@ -53,7 +53,10 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
     for experiment in &compared.experiments {
         let rows = rows_of(&compared, experiment);
         let text = match args.markdown {
-            true => markdown::of_experiment(experiment, &rows),
+            true => {
+                titled(experiment, compared.experiments.len())
+                    + &markdown::of_experiment(experiment, &rows)
+            }
             false if args.verbose => text::of_experiment(experiment, &rows, paint),
             false => brief::of_experiment(experiment, &rows, paint),
         };
@@ -140,6 +143,14 @@ fn unit_of(of: &ComparedRow) -> (Unit, f64) {
         RowUnit::Bytes => (Unit::Bytes, 1.0),
         RowUnit::None if counts => (Unit::Count, 1.0),
         RowUnit::None => (Unit::Plain, 1.0),
+    }
+}
+
+/// The heading of an experiment in Markdown; none where it is the only one.
+fn titled(experiment: &ExperimentHead, experiments: usize) -> String {
+    match experiments {
+        0 | 1 => String::new(),
+        _ => format!("\n## {}\n\n{}\n\n", experiment.name, experiment.title),
     }
 }
 
