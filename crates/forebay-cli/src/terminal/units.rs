@@ -236,7 +236,7 @@ mod tests {
         // p50, p95 and p99 of a delay that is 90 ms in the middle.
         let cells = [0.0005, 0.09, 1.4].map(|mean| row_of_group(Unit::Seconds, 0.09, &one(mean)));
         assert_eq!(cells.clone().map(|(unit, _)| unit), ["ms"; 3]);
-        assert_eq!(cells.map(|(_, cells)| cells[0].clone()), ["0.5000", "90.00", "1400.0"]);
+        assert_eq!(cells.map(|(_, cells)| cells[0].clone()), ["0.5000", "90.00", "1400"]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ keep = 0.9
     let json = aimd(&desk, &["run", "s.toml", "--json", "--out", "out"]).ok().json();
     let of = |i: usize| &json["aggregate"][i];
     let titles = [0, 1, 2].map(|i| of(i)["label"].as_str().unwrap().to_string());
-    assert_eq!(titles, ["AIMD", "aimd-mild", "CUBIC"]);
+    assert_eq!(titles, ["AIMD", "aimd-mild (keep = 0.9)", "CUBIC"]);
     // A queue of 20 packets is less than the path holds: what is left of the window after a loss
     // decides how much of the link is used.
     let goodput = |i: usize| of(i)["metrics"]["goodput_bps"]["mean"].as_f64().unwrap();

@@ -141,6 +141,19 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// True if the last `below` parts of the path are keys of tables in a list: of the list whose key
+    /// is what stands before them.
+    fn is_of_list(&self, path: &str, below: usize) -> bool {
+        let parts: Vec<&str> = path.split('.').collect();
+        let (list, own) = parts.split_at(parts.len() - below);
+        let list = list.join(".");
+        let key = self.all.iter().find(|key| key.places.iter().any(|place| place.path == list));
+        let forms = key.and_then(|key| key.schema["anyOf"].as_array());
+        forms.into_iter().flatten().any(|form| !form["items"]["properties"][own[0]].is_null())
+    }
+}
+
 impl Key {
     /// The place that `asked` names; else the first.
     pub fn place(&self, asked: &str) -> &KeyPlace {
@@ -166,6 +179,12 @@ impl Key {
                 if listed { format!("[[{top}]]\n") } else { format!("[{top}]\n") }
             }
         };
+        // A step of a schedule stands in a list: `schedule = [{ at = "10s" }]`.
+        let in_list = |end: &usize| keys.is_of_list(&place.path, path.len() - end);
+        if let Some(end) = (1..path.len()).find(in_list) {
+            let (list, own) = (path[..end].join("."), path[end..].join("."));
+            return Some(format!("{heading}{list} = [{{ {own} = {value} }}]\n"));
+        }
         let beside = place.when.iter().map(|(key, name)| {
             let table = &path[..path.len() - 1];
             let path: Vec<&str> = table.iter().copied().chain([key.as_str()]).collect();
