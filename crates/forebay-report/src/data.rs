@@ -7,7 +7,7 @@ use super::charts::Chart;
 use super::curves::Curve;
 use super::downsample::Trace;
 use super::look::DASHES;
-use super::marker::{MARKERS, Marker};
+use super::marker::{MARKERS, Marker, picture};
 use super::panels::{Area, Curves, GROUPS, Line, Panel};
 use super::scatter::Scatter;
 use serde::Serialize;
@@ -35,6 +35,13 @@ pub(super) struct Protocol {
     pub marker: &'static str,
     /// Number of the pattern of dashes; 0 is a whole line.
     pub dash: usize,
+}
+
+impl Protocol {
+    /// Its marker, as a picture as high as the text.
+    pub fn picture(&self) -> String {
+        picture(&self.colour, self.marker)
+    }
 }
 
 #[derive(Serialize)]

@@ -2,11 +2,8 @@
 
 use super::curves::Curve;
 use super::error::ReportError;
-use super::gather::{Entity, Metric};
-use super::panels::{Line, Panel, Plot, Sorter};
-use super::parquet_rows::delay_buckets;
+use super::parquet_rows::{Bucket, delay_buckets};
 use super::results::Results;
-use super::series::Series;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -16,42 +13,6 @@ const CLASSES: usize = 6;
 /// since the one before.
 const SHARE_STEP: f64 = 0.002;
 const DELAY_STEP: f64 = 1.01;
-
-pub(super) fn mean(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    of_classes(run, plot, Series::OneWayMean)
-}
-
-pub(super) fn median(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    of_classes(run, plot, Series::OneWayP50)
-}
-
-pub(super) fn p95(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
-    of_classes(run, plot, Series::OneWayP95)
-}
-
-/// A line for each class. That of the only class of a run is of its protocol.
-fn of_classes(run: &Sorter<'_>, plot: &Plot, series: Series) -> Vec<Panel> {
-    let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
-    for ((entity, metric), trace) in &run.lines.levels {
-        if let (Entity::Class(class), true) = (entity, *metric == Metric::Known(series)) {
-            panel.push(class.clone(), panel.lines.len(), trace);
-        }
-    }
-    panel.lines.iter_mut().for_each(Line::milliseconds);
-    if let [only] = &mut panel.lines[..] {
-        // What it is called differs by protocol and says nothing.
-        (only.label, only.look) = ("all flows".to_string(), None);
-    }
-    vec![panel]
-}
-
-/// A bucket of a histogram: its ends in s, and packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Bucket {
-    pub from_s: f64,
-    pub to_s: f64,
-    pub packets: f64,
-}
 
 /// The delays of all runs: by protocol of the page and class.
 #[derive(Debug, Default)]

@@ -1,7 +1,6 @@
 //! The shapes of markers, once for all that draws them: the page's own pictures, its script, and
 //! the files that the script saves.
 
-use super::data::Protocol;
 use super::escape::html;
 use serde::Serialize;
 use std::fmt::Write;
@@ -75,12 +74,7 @@ pub(super) const MARKERS: [Marker; 16] = [
     filled("bow", &[BOW]),
 ];
 
-/// The marker of a protocol, as a picture as high as the text.
-pub(super) fn picture_of(protocol: &Protocol) -> String {
-    picture(&protocol.colour, protocol.marker)
-}
-
-/// A marker in a colour, likewise.
+/// A marker in a colour, as a picture as high as the text.
 pub(super) fn picture(colour: &str, name: &str) -> String {
     const RADIUS: f32 = 4.5;
     let marker = MARKERS.iter().find(|marker| marker.name == name).unwrap_or(&MARKERS[0]);

@@ -5,7 +5,6 @@ use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
 use super::figures::intervals;
-use super::marker::picture_of;
 use super::results::{Aggregate, Results};
 use super::tables::{shown, unit_of};
 use forebay_metrics::statistics::Interval;
@@ -99,7 +98,7 @@ fn table(
     };
     let heads = places.iter().map(|&(own, other)| {
         let minus = if one { String::new() } else { format!(" − {}", titles(other)) };
-        format!("<th scope=col>{}{}{minus}</th>", picture_of(&protocols[own]), titles(own))
+        format!("<th scope=col>{}{}{minus}</th>", protocols[own].picture(), titles(own))
     });
     let heads: String = heads.collect();
     let colours: Vec<String> =

@@ -1,6 +1,5 @@
 //! The plots over time of one run: which lines stand together, and what a reader must know of them.
 
-use super::delays::{mean, median, p95};
 use super::downsample::Trace;
 use super::gather::{Entity, Key, Lines, Metric};
 use super::published::published;
@@ -165,6 +164,8 @@ enum Draw {
     FlowsBelow(Series, f64),
     /// The rate of each flow.
     FlowRates(Series),
+    /// The delay of each class of flows.
+    Classes(Series),
     /// The rate of all flows together.
     Total(Series),
     /// The values of the ports of the busiest links: others say what leaves their links idle.
@@ -224,9 +225,24 @@ const PLOTS: &[Plot] = &[
         "bit/s",
         Draw::FlowRates(Series::Delivered),
     ),
-    plot(("delay", "delay-mean"), ("one-way delay", "mean"), "s", Draw::Own(mean)),
-    plot(("delay", "delay-p50"), ("one-way delay", "median"), "s", Draw::Own(median)),
-    plot(("delay", "delay-p95"), ("one-way delay", "95th percentile"), "s", Draw::Own(p95)),
+    plot(
+        ("delay", "delay-mean"),
+        ("one-way delay", "mean"),
+        "s",
+        Draw::Classes(Series::OneWayMean),
+    ),
+    plot(
+        ("delay", "delay-p50"),
+        ("one-way delay", "median"),
+        "s",
+        Draw::Classes(Series::OneWayP50),
+    ),
+    plot(
+        ("delay", "delay-p95"),
+        ("one-way delay", "95th percentile"),
+        "s",
+        Draw::Classes(Series::OneWayP95),
+    ),
     plot(
         ("senders", "cwnd"),
         ("congestion window", "congestion window"),
@@ -367,6 +383,7 @@ impl<'a> Sorter<'a> {
         let area = || self.area();
         match plot.draw {
             Draw::Own(draw) => draw(self, plot),
+            Draw::Classes(series) => delays_of_classes(self, plot, series),
             Draw::Flows(series) => {
                 let mut panel = Panel::new(plot, plot.id, title());
                 self.add_flows(&mut panel, self.levels(series));
@@ -688,4 +705,20 @@ fn shares(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
         panel
     };
     ports.into_iter().map(of).collect()
+}
+
+/// A line for each class. That of the only class of a run is of its protocol.
+fn delays_of_classes(run: &Sorter<'_>, plot: &Plot, series: Series) -> Vec<Panel> {
+    let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
+    for ((entity, metric), trace) in &run.lines.levels {
+        if let (Entity::Class(class), true) = (entity, *metric == Metric::Known(series)) {
+            panel.push(class.clone(), panel.lines.len(), trace);
+        }
+    }
+    panel.lines.iter_mut().for_each(Line::milliseconds);
+    if let [only] = &mut panel.lines[..] {
+        // What it is called differs by protocol and says nothing.
+        (only.label, only.look) = ("all flows".to_string(), None);
+    }
+    vec![panel]
 }

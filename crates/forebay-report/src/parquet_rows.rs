@@ -1,6 +1,5 @@
 //! Rows of `series.parquet` and `delays.parquet`, in the order of the file.
 
-use super::delays::Bucket;
 use super::error::ReportError;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -38,6 +37,14 @@ pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), Re
         read_group(&*group, (columns, unit), &mut each).map_err(&wrong)?;
     }
     Ok(())
+}
+
+/// A bucket of a histogram: its ends in s, and packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bucket {
+    pub from_s: f64,
+    pub to_s: f64,
+    pub packets: f64,
 }
 
 /// The columns of `delays.parquet` that a report needs.

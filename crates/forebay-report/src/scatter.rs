@@ -6,7 +6,6 @@ use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, prefix, second_prefix};
 use super::look::Looks;
-use super::marker::picture_of as marker;
 use super::results::{Delays, Results, Run};
 use super::ticks::{log_steps, steps};
 use serde::Serialize;
@@ -324,7 +323,7 @@ impl Scatter {
         let mut field = self.ticks();
         let mut points = 0;
         for (group, look) in self.groups.iter().zip(&self.looks) {
-            let picture = marker(look);
+            let picture = look.picture();
             for Point { delay_s, bps, flow, seed } in &group.points {
                 points += 1;
                 let whose = flow.map_or("all flows".to_string(), |flow| format!("flow {flow}"));
@@ -343,7 +342,7 @@ impl Scatter {
         for (group, look) in self.groups.iter().zip(&self.looks) {
             let [whole, near] = &group.summaries;
             if group.points.len() > 1 {
-                let (picture, title) = (marker(look), html(&group.label));
+                let (picture, title) = (look.picture(), html(&group.label));
                 let place = self.place([whole.centre.0, near.centre.0], whole.centre.1);
                 let _ = write!(
                     field,
@@ -370,7 +369,7 @@ pub(super) fn section(scatters: &[Scatter]) -> String {
         .groups
         .iter()
         .zip(&first.looks)
-        .map(|(group, look)| format!("<span>{}{}</span>", marker(look), html(&group.label)))
+        .map(|(group, look)| format!("<span>{}{}</span>", look.picture(), html(&group.label)))
         .collect();
     let of_flows = first.groups.iter().any(|g| g.points.iter().any(|p| p.flow.is_some()));
     let what = if of_flows { "flow and seed" } else { "seed, all flows together" };

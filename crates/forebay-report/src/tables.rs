@@ -3,7 +3,6 @@
 use super::data::Protocol;
 use super::escape::html;
 use super::figures::{intervals, prefix, second_prefix};
-use super::marker::picture_of;
 use super::results::Results;
 use forebay_metrics::{Row, Shown, Unit, labels, typical_sizes};
 
@@ -29,7 +28,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
         .map(|a| format!("{} of {}", a.completed, a.flows.saturating_sub(a.skipped)));
     lines.push((labels::COMPLETED.to_string(), completed.collect()));
     let heads: Vec<String> =
-        protocols.iter().map(|p| format!("{}{}", picture_of(p), html(&p.title))).collect();
+        protocols.iter().map(|p| format!("{}{}", p.picture(), html(&p.title))).collect();
     if heads.len() > MAX_COLUMNS {
         return turned(&heads, &lines);
     }

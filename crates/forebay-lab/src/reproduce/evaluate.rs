@@ -79,15 +79,7 @@ impl Measured<'_> {
                 self.share_slopes(port, flows, *within_s)
             }
             Measure::PassedRatio { port, flows, within_s } => {
-                let looks = self.recording.within(*within_s);
-                let sum =
-                    |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
-                let passed = growth(looks, |look| {
-                    let shares = &self.port(look, port).flows;
-                    sum(&|flow| shares[flow].passed_bytes)
-                })?;
-                let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
-                (received > 0.0).then(|| passed / received)
+                self.passed_ratio(port, flows, *within_s)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -273,6 +265,17 @@ impl Measured<'_> {
             growth(looks, |look| self.port(look, port).sent_bytes).map(|rate| rate * 8.0)
         };
         (0..windows).filter_map(rate).collect()
+    }
+
+    fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
+        let looks = self.recording.within(within_s);
+        let sum = |of: &dyn Fn(usize) -> u64| flows.iter().map(|&flow| of(index(flow))).sum();
+        let passed = growth(looks, |look| {
+            let shares = &self.port(look, port).flows;
+            sum(&|flow| shares[flow].passed_bytes)
+        })?;
+        let received = growth(looks, |look| sum(&|flow| look.received_bytes[flow]))?;
+        (received > 0.0).then(|| passed / received)
     }
 
     fn share_slopes(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {

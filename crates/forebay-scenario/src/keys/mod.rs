@@ -142,8 +142,8 @@ impl Keys {
 }
 
 impl Keys {
-    /// True if the last `below` parts of the path are keys of tables in a list: of the list whose key
-    /// is what stands before them.
+    /// True if the last `below` parts of the path are keys of the tables in a list, whose own key
+    /// stands before them.
     fn is_of_list(&self, path: &str, below: usize) -> bool {
         let parts: Vec<&str> = path.split('.').collect();
         let (list, own) = parts.split_at(parts.len() - below);
