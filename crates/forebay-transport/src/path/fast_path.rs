@@ -378,7 +378,7 @@ impl Path {
         }
         let Some((segments, &newest)) = sender.board().whole_run(ack) else { return false };
         let start = receiver.nxt();
-        if !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), (start, 0)) {
+        if !receiver.accept_next_timestamp(handshake.timestamps_of(tcp.timestamps)) {
             return false;
         }
         debug_assert!(is_regular(sender, recovery, handshake));
@@ -426,7 +426,7 @@ impl Path {
         let options = options_of(packet, arena);
         let sacks = options.is_some_and(|options| options.find(kind::SACK).is_some());
         let timestamps = handshake.timestamps_of(tcp.timestamps);
-        if sacks || !receiver.accept_timestamp(timestamps, (start, payload)) {
+        if sacks || !receiver.accept_next_timestamp(timestamps) {
             return false;
         }
         let edge = sender.peer_edge();

@@ -80,7 +80,7 @@ impl Path {
         let Some(options) = options_of(packet, arena) else { return false };
         let Some(block) = growing_block(handshake, sender, options) else { return false };
         let timestamps = handshake.timestamps_of(tcp.timestamps);
-        if !receiver.accept_timestamp(timestamps, (start, 0)) {
+        if !receiver.accept_next_timestamp(timestamps) {
             return false;
         }
         sender.note_window(tcp.window, start, una);

@@ -151,13 +151,27 @@ impl Receiver {
         timestamps: Option<(u32, u32)>,
         (start, len): (u64, u64),
     ) -> bool {
+        // R2 comes before R3: what lies wholly below RCV.NXT is outside the window, and a late
+        // original would look too old beside the timestamp of a needless repeat.
+        let in_window = start + len.max(1) > self.nxt();
+        self.accept_timestamp_in_window(timestamps, start, in_window)
+    }
+    /// The same for a segment that begins at RCV.NXT.
+    #[inline]
+    pub(super) fn accept_next_timestamp(&mut self, timestamps: Option<(u32, u32)>) -> bool {
+        self.accept_timestamp_in_window(timestamps, self.nxt(), true)
+    }
+    #[inline(always)]
+    fn accept_timestamp_in_window(
+        &mut self,
+        timestamps: Option<(u32, u32)>,
+        start: u64,
+        in_window: bool,
+    ) -> bool {
         let Some((value, _)) = timestamps else { return true };
         if seq_lt(value, self.ts_recent) {
             return !self.feedback.wants_paws();
         }
-        // R2 comes before R3: what lies wholly below RCV.NXT is outside the window, and a late
-        // original would look too old beside the timestamp of a needless repeat.
-        let in_window = start + len.max(1) > self.nxt();
         if in_window && start <= self.last_ack_sent {
             self.ts_recent = value;
         }
