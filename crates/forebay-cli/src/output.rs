@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use forebay_lab::report::replace;
-use std::fs::{self, File, OpenOptions};
+use forebay_lab::scenario::input;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -54,6 +55,17 @@ impl Target<'_> {
         self.head.is_empty() || read.is_err() || begins != self.head.as_bytes()
     }
 
+    /// Errors if the file is one that the command reads.
+    pub fn is_not(
+        &self,
+        inputs: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<(), Failure> {
+        match inputs.into_iter().any(|input| is_same_file(self.path, input.as_ref())) {
+            true => Err(self.input("the command reads it\nhint: another name")),
+            false => Ok(()),
+        }
+    }
+
     /// Write the file, if it may be written.
     pub fn put(&self, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Failure> {
         self.check()?;
@@ -81,6 +93,11 @@ impl Target<'_> {
     }
 }
 
+/// True if both paths lead to one file.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Write a file beside its place, and rename it: whoever reads it sees all of it or what was there
 /// before. Nothing is left if that fails.
 ///
@@ -89,7 +106,7 @@ impl Target<'_> {
 fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
-        return content(&mut OpenOptions::new().write(true).open(path)?);
+        return content(&mut input::open_to_write(path)?);
     }
     let target = if there.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
     if target.file_name().is_none() {

@@ -35,6 +35,11 @@ impl Range {
     }
 }
 
+/// Width of an interval by its mean below which nothing of it is seen.
+const NARROW: f64 = 1e-4;
+/// Sums of the same numbers in another order differ by less than this share.
+const ROUNDING: f64 = 1e-12;
+
 impl Interval {
     /// Half the width of the interval.
     pub fn half(&self) -> Option<f64> {
@@ -42,12 +47,14 @@ impl Interval {
     }
 
     /// The half, if the interval is nearly symmetric: its upper part is at most a tenth longer or
-    /// shorter than its lower one. Then "mean ± half" says what it is.
+    /// shorter than its lower one, or neither can be seen. Then "mean ± half" says what it is.
     pub fn symmetric_half(&self) -> Option<f64> {
         let [low, high] = self.ci95?;
         let (below, above) = (self.mean - low, high - self.mean);
         let near = (above - below).abs() <= 0.1 * below.min(above);
-        if near { self.half() } else { None }
+        // Its ends are the mean in four digits.
+        let narrow = high - low <= NARROW * self.mean.abs();
+        if near || narrow { self.half() } else { None }
     }
 
     /// In another unit: times `scale`.
@@ -67,7 +74,9 @@ pub fn mean_and_interval(values: &[f64]) -> Option<Interval> {
         return Some(Interval { mean, ci95: None, n });
     }
     let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    let deviation = (squares / (n - 1) as f64).sqrt();
+    let size = values.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+    let spread = (squares / (n - 1) as f64).sqrt();
+    let deviation = if spread <= ROUNDING * size { 0.0 } else { spread };
     let half = student_975(n - 1) * deviation / (n as f64).sqrt();
     Some(Interval { mean, ci95: Some([mean - half, mean + half]), n })
 }
@@ -130,7 +139,8 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
-    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+    // Rounding may take it beyond 1.
+    (squares > 0.0).then(|| (sum * sum / (values.len() as f64 * squares)).min(1.0))
 }
 
 /// 97.5 % quantile of Student's t for 1 to 30 degrees of freedom (Abramowitz and Stegun 1964, table
@@ -172,6 +182,25 @@ mod tests {
         close(jain(&[5.0; 7]).unwrap(), 1.0, 1e-12);
         close(jain(&[0.0, 0.0, 0.0, 4.0]).unwrap(), 0.25, 1e-12);
         assert_eq!((jain(&[]), jain(&[0.0, 0.0])), (None, None));
+    }
+
+    /// Three equal rates have an index of 1, whatever rounding does to their sums, and runs that
+    /// differ by rounding alone have no interval.
+    #[test]
+    fn rounding_makes_no_unfairness_and_no_interval() {
+        for rate in 1..1_000 {
+            let rate = f64::from(rate) / 7.0;
+            assert!(jain(&[rate; 3]).unwrap() <= 1.0, "{rate}");
+        }
+        let alike = [0.3, 0.1 + 0.2, 0.3, 0.3];
+        for range in [Range::Any, Range::NonNegative, Range::Within(0.0, 0.3)] {
+            let found = interval_within(&alike, range).unwrap();
+            assert_eq!(found.half(), Some(0.0), "{range:?}");
+        }
+        let wide = Interval { mean: 0.9, ci95: Some([0.8999, 0.9]), n: 3 };
+        assert_eq!(wide.symmetric_half(), None);
+        let narrow = Interval { mean: 0.9, ci95: Some([0.899_999, 0.9]), n: 3 };
+        assert!(narrow.symmetric_half().is_some());
     }
 
     #[test]

@@ -9,11 +9,13 @@ use super::look::{Looks, NEXT_DASHES};
 use super::page::{Heading, ranges};
 use super::results::{Aggregate, Results};
 use super::settings::{Differences, FEW};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What every page of Forebay has in it.
+/// What every page of Forebay has in its first [`HEAD_BYTES`].
 const GENERATOR: &str = "<meta name=generator content='Forebay ";
+const HEAD_BYTES: u64 = 4096;
 
 /// Errors if a folder is there twice, or if the page at `path` would not be a file of its own
 /// outside of all of them.
@@ -34,12 +36,20 @@ pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError>
         let (path, folder) = (path.to_path_buf(), folder.clone());
         return Err(ReportError::Inside { path, folder });
     }
-    let foreign = path.is_dir()
-        || (path.exists() && !fs::read_to_string(path).is_ok_and(|text| text.contains(GENERATOR)));
-    match foreign {
+    match path.exists() && !is_page(path) {
         true => Err(ReportError::Foreign { path: path.to_path_buf() }),
         false => Ok(()),
     }
+}
+
+/// True of a page that Forebay wrote: its head says so. What is no plain file is none, and is not
+/// read: a device may have no end.
+fn is_page(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = |file: File| file.take(HEAD_BYTES).read_to_end(&mut head);
+    path.is_file()
+        && File::open(path).and_then(read).is_ok()
+        && String::from_utf8_lossy(&head).contains(GENERATOR)
 }
 
 /// Names for several folders, and what the page says of them. Their runs are called after them from

@@ -163,13 +163,13 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
         let choice = Choice::of(results, many);
         let before = protocols.len();
         protocols.extend(results.aggregate.iter().map(|a| compare::look(&looks, a, number)));
+        delays.read(&path.join("delays.parquet"), results, before)?;
         if number >= over_time {
             continue;
         }
         for note in choice.notes(results) {
             noted.push((heading.labels.get(number).cloned(), note));
         }
-        delays.read(&path.join("delays.parquet"), results, before)?;
         let mut read = choice.read(&path.join("series.parquet"), results)?;
         read.iter_mut().for_each(|run| run.protocol += before);
         runs.extend(read);

@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 /// Longest text that is read, in bytes.
-const MAX_TEXT_BYTES: u64 = 1 << 30;
+const MAX_TEXT_BYTES: u64 = 1 << 28;
 
 /// A file that is open for reading: what has been read of it already, and the rest.
 pub type Input = io::Chain<Cursor<Vec<u8>>, File>;
@@ -26,7 +26,16 @@ pub fn open(path: &Path) -> io::Result<Input> {
     Ok(Cursor::new(Vec::new()).chain(File::open(path)?))
 }
 
-/// The text of a file. Errors as [`open`] does, and if it is longer than 1 GiB or not UTF-8.
+/// Open a pipe or a device for writing. Errors if it cannot be opened, and if it is a named pipe
+/// that no process reads from.
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    match is_pipe(&fs::metadata(path)?) {
+        true => open_pipe_to_write(path),
+        false => File::options().write(true).open(path),
+    }
+}
+
+/// The text of a file. Errors as [`open`] does, and if it is longer than 256 MiB or not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(open(path)?)
 }
@@ -41,7 +50,7 @@ fn text_of(input: impl Read) -> io::Result<String> {
     input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes)?;
     let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     if bytes.len() as u64 > MAX_TEXT_BYTES {
-        return wrong("it is longer than 1 GiB".into());
+        return wrong("it is longer than 256 MiB".into());
     }
     String::from_utf8(bytes).or_else(|e| {
         let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
@@ -95,6 +104,30 @@ fn open_pipe(path: &Path) -> io::Result<Input> {
     }
     fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
     Ok(Cursor::new(first).chain(file))
+}
+
+#[cfg(unix)]
+fn open_pipe_to_write(path: &Path) -> io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use rustix::io::Errno;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let without_waiting = OFlags::NONBLOCK.bits() as i32;
+    let opened = File::options().write(true).custom_flags(without_waiting).open(path);
+    let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => {
+            let why = "it is a named pipe that no process reads from";
+            io::Error::new(io::ErrorKind::NotFound, why)
+        }
+        _ => error,
+    })?;
+    fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_pipe_to_write(path: &Path) -> io::Result<File> {
+    File::options().write(true).open(path)
 }
 
 #[cfg(not(unix))]

@@ -21,6 +21,7 @@ const MOST_BPS: f64 = 4e11;
 pub(super) fn convert(args: &ConvertArgs, out: &mut impl Write) -> Result<(), Failure> {
     let is_csv = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
     let target = Target { path: &args.to, option: "", head: "", force: args.force };
+    target.is_not([&args.from])?;
     match (is_csv(&args.from), is_csv(&args.to)) {
         (true, false) => {
             let trace = of_rates(&args.from, args.end_s)?;

@@ -56,6 +56,7 @@ fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failu
         let named: Vec<(&str, &DeliveryTrace)> =
             args.traces.iter().map(String::as_str).zip(traces.iter().map(AsRef::as_ref)).collect();
         let target = Target { path, option: "--plot", head: plot::HEAD, force: args.force };
+        target.is_not(&args.traces)?;
         target.put(|file| file.write_all(plot::svg(&named).as_bytes()))?;
     }
     if args.json {

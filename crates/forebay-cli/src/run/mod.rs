@@ -10,6 +10,7 @@ use crate::args::RunArgs;
 use crate::expect::{self, ranges};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::output::is_same_file;
 use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
 use forebay_lab::report::REPORT_NAME;
@@ -76,11 +77,6 @@ fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
         }
         _ => at("--out", error),
     })
-}
-
-/// True if both paths lead to one file.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// A problem with an option.

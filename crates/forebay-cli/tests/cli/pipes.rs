@@ -24,6 +24,12 @@ fn pipe(desk: &Desk, name: &str) {
     assert!(made.expect("mkfifo is there").success());
 }
 
+/// The command ended with exit code 2 and these words.
+fn refused(done: &Done, words: &[&str]) {
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    words.iter().for_each(|word| assert!(done.stderr.contains(word), "{word}: {}", done.stderr));
+}
+
 fn hash(done: Done) -> String {
     let json = done.ok().json();
     json["runs"][0]["trace_hash"].as_str().expect("a hash").to_string()
@@ -112,4 +118,28 @@ fn a_writer_that_has_opened_the_pipe_may_take_its_time() {
     });
     desk.forebay(&["run", "pipe"]).ok();
     writer.join().expect("no panic").expect("written");
+}
+
+/// To open a pipe for writing waits for a reader, and a device has no end.
+#[test]
+fn what_is_written_to_a_pipe_without_a_reader_or_over_an_input_is_refused() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    pipe(&desk, "pipe");
+    let done = desk.forebay(&["run", "small.toml", "--junit", "pipe"]);
+    refused(&done, &["--junit", "pipe", "no process reads from"]);
+    desk.forebay(&["run", "small.toml", "--out", "one"]).ok();
+    desk.forebay(&["run", "small.toml", "--out", "two"]).ok();
+    for device in ["/dev/full", "pipe"] {
+        let done = desk.forebay(&["report", "one", "two", "--out", device]);
+        refused(&done, &[device, "is no page that Forebay wrote"]);
+    }
+    desk.file("rates.csv", "at_s,rate_bps\n0,1000000\n10,1000000\n");
+    let generated = ["channel", "generate", "wifi", "--seconds", "2", "--out", "wifi.trace"];
+    desk.forebay(&generated).ok();
+    let plotted = ["channel", "show", "wifi.trace", "--plot", "./wifi.trace", "--force"];
+    refused(&desk.forebay(&plotted), &["--plot", "the command reads it"]);
+    std::os::unix::fs::symlink(desk.path("rates.csv"), desk.path("alias.trace")).expect("a link");
+    let converted = ["channel", "convert", "rates.csv", "alias.trace", "--force"];
+    refused(&desk.forebay(&converted), &["the command reads it"]);
 }

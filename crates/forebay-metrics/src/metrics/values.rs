@@ -94,8 +94,16 @@ impl<Name: Ord + Clone + From<&'static str>> RunValues<Name> {
     }
 }
 
+/// 0 where the two differ by rounding alone.
+fn difference(own: f64, other: f64) -> f64 {
+    let size = own.abs().max(other.abs());
+    if (own - other).abs() <= 1e-9 * size { 0.0 } else { own - other }
+}
+
 fn minus<K: Ord + Clone>(own: &BTreeMap<K, f64>, other: &BTreeMap<K, f64>) -> BTreeMap<K, f64> {
-    let both = own.iter().filter_map(|(key, value)| Some((key.clone(), value - other.get(key)?)));
+    let both = own
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), difference(*value, *other.get(key)?))));
     both.collect()
 }
 
