@@ -762,7 +762,8 @@
           ...paths, value: atCursor((value) => `${(100 * value).toFixed(0)} %`),
         })),
       ],
-      axes: axes((u, splits) => splits.map((x) => (x == null ? "" : String(+x.toPrecision(6))))),
+      // A logarithmic axis may begin at any number; its ticks are round.
+      axes: axes((u, splits) => splits.map((x) => (x == null || (log && x !== +x.toPrecision(1)) ? "" : String(+x.toPrecision(6))))),
       cursor: { y: false, dataIdx: latest, points: { size: 5 }, drag: { x: false, y: false } },
       hooks: { draw: [mark, (u) => count(u, canvas)] },
     };

@@ -35,7 +35,7 @@ enum Mark {
     Bar,
     /// The marker of the series, or else of the row.
     Point,
-    /// A short upright line. Where those of a row are of the row itself, a line joins them.
+    /// A short vertical line. Where those of a row are of the row itself, a line joins them.
     Tick,
 }
 

@@ -111,7 +111,7 @@ fn table(
          <p class=about>Runs with the same seed share channels, starts and losses, so their \
          numbers are subtracted before the mean is taken: mean and 95 % confidence interval \
          (Student's t over the pairs), bold where it does not hold 0. In the plots a dot for each \
-         seed, a bar for the interval, an upright line at 0; one scale in each row.</p>\
+         seed, a bar for the interval, a vertical line at 0; one scale in each row.</p>\
          <div class=wide><table style=--n:{columns}><thead><tr><th></th>{heads}</tr></thead>\
          <tbody>{body}<tr><th scope=row>pairs</th>{pairs}</tr></tbody></table></div></section>\n"
     )
