@@ -95,7 +95,9 @@ metrics! {
             "bytes in order at all receivers in the window, per time").class_row()
             .more(
                 "The sum over all flows, in whichever direction they send: with flows in both \
-                 directions it can exceed the rate of a link.",
+                 directions it can exceed the rate of a link. The window ends with the run \
+                 (ended_s), which is some milliseconds after the last byte: of flows that last \
+                 less than a second the goodput of each (per_flow) says more.",
             );
     flows delivered_bytes: u64,
         row("delivered (all flows)", Bytes, "bytes in order at all receivers in the window")
