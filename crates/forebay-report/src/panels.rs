@@ -691,12 +691,10 @@ fn shares(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
         let title = format!("{port}: {}", plot.title);
         let mut panel = Panel::new(plot, format!("{}-{port}", plot.id), title);
         for (entity, trace) in run.levels(Series::Cache) {
-            match entity {
-                Entity::PortFlow(at, flow) if at == port && trace.highest() > 0.0 => {
-                    let (label, look) = run.flow(*flow, 1);
-                    panel.push(label, look, trace);
-                }
-                _ => {}
+            let Entity::PortFlow(at, flow) = entity else { continue };
+            if at == port && trace.highest() > 0.0 {
+                let (label, look) = run.flow(*flow, 1);
+                panel.push(label, look, trace);
             }
         }
         panel.looks = run.flows.len();
@@ -710,10 +708,9 @@ fn shares(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
 /// A line for each class. That of the only class of a run is of its protocol.
 fn delays_of_classes(run: &Sorter<'_>, plot: &Plot, series: Series) -> Vec<Panel> {
     let mut panel = Panel::new(plot, plot.id, plot.title.to_string());
-    for ((entity, metric), trace) in &run.lines.levels {
-        if let (Entity::Class(class), true) = (entity, *metric == Metric::Known(series)) {
-            panel.push(class.clone(), panel.lines.len(), trace);
-        }
+    for (entity, trace) in run.levels(series) {
+        let Entity::Class(class) = entity else { continue };
+        panel.push(class.clone(), panel.lines.len(), trace);
     }
     panel.lines.iter_mut().for_each(Line::milliseconds);
     if let [only] = &mut panel.lines[..] {
