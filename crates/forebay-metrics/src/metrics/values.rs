@@ -94,10 +94,13 @@ impl<Name: Ord + Clone + From<&'static str>> RunValues<Name> {
     }
 }
 
+/// Two runs whose numbers differ by at most this share differ by rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// 0 where the two differ by rounding alone.
 fn difference(own: f64, other: f64) -> f64 {
     let size = own.abs().max(other.abs());
-    if (own - other).abs() <= 1e-9 * size { 0.0 } else { own - other }
+    if (own - other).abs() <= ROUNDING * size { 0.0 } else { own - other }
 }
 
 fn minus<K: Ord + Clone>(own: &BTreeMap<K, f64>, other: &BTreeMap<K, f64>) -> BTreeMap<K, f64> {
