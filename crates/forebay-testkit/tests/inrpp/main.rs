@@ -8,6 +8,7 @@ mod hard;
 mod lab;
 mod latency;
 mod margin;
+mod model;
 mod named;
 mod provider;
 mod random;

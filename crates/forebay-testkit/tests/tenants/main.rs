@@ -9,6 +9,7 @@ mod cut;
 mod foreign;
 mod pair;
 mod paths;
+mod registered;
 mod stage;
 mod stamp;
 mod trace;

@@ -1,0 +1,9 @@
+//! Controllers and queues in whole runs, against closed forms, drafts and papers.
+
+mod bbr;
+mod duels;
+mod modern;
+mod queues;
+mod rcp;
+mod sprout;
+mod verus;

@@ -1,0 +1,482 @@
+//! INRPP end points on the wire: doi:10.1109/TNET.2021.3128384, section III-C; RFC 8985 for what a
+//! patient sender keeps of it.
+
+use crate::common::{Bench, Fate, Inject, Lab, MSS, Road, Seg, Wiring, data, data_segs, ms, plain};
+use forebay_base::{Rate, Rng, Span, Stream, TcpFlags, Time};
+use forebay_cc::{AnyController, AnyFeedback, Init, LossPolicy, Spec};
+use forebay_signal::inrpp::{Ask, BackPressure, Echo, Nonce};
+use forebay_transport::{Recovery, TcpConfig};
+
+fn controller(name: &str) -> AnyController {
+    Spec::by_name(name).expect("in the table").build(Init {
+        mss_bytes: MSS as u32,
+        initial_window_bytes: 10 * MSS,
+        initial_ssthresh_bytes: u64::MAX,
+        paced: false,
+        rng: Rng::new(1, Stream::Controller, 0),
+    })
+}
+fn inrpp() -> AnyController {
+    controller("inrpp")
+}
+fn receiver() -> AnyFeedback {
+    Spec::by_name("inrpp").expect("in the table").build_feedback()
+}
+fn config(timestamps: bool) -> TcpConfig {
+    TcpConfig {
+        timestamps,
+        initial_rto: Span::from_secs(20), // no SYN is lost here, and the longest round trip is 4 s
+        min_rto: ms(200),                 // a patient sender has its own floor of 1 s
+        receive_buffer_bytes: 1 << 30,
+        send_buffer_bytes: 1 << 30,
+        ..plain()
+    }
+}
+fn lab(segments: u64) -> Lab {
+    Lab {
+        config: config(true),
+        controller: Some(inrpp),
+        feedback: receiver,
+        send_bytes: Some(segments * MSS),
+        peer_mss: Some(MSS as u16 + 20), // timestamps 10 and echo 8, padded
+        ..Lab::default()
+    }
+}
+fn signal(ask: Ask, nonce: u32) -> Option<BackPressure> {
+    Some(BackPressure { ask, routers: 2, nonce: Nonce::new(nonce), ..BackPressure::default() })
+}
+fn echo(seg: &Seg) -> Option<u32> {
+    Echo::find(&seg.options).expect("on all data").0.map(Nonce::get)
+}
+
+/// A client past a handshake of `rtt` over routers; `ask` is on the SYN-ACK, and on what comes
+/// until a test says otherwise.
+fn connected(lab: Lab, rtt: Span, ask: Ask) -> (Bench, Vec<Seg>) {
+    let mut bench = lab.client();
+    let syn = bench.open();
+    assert_eq!(echo(&syn[0]), None, "no router has spoken");
+    bench.signal = signal(ask, 7);
+    bench.advance(rtt);
+    let sent = bench.syn_ack();
+    (bench, sent)
+}
+
+#[test]
+fn every_option_set_fits_into_forty_bytes() {
+    // By hand, without padding. SYN: MSS 4, SACK permitted 2, window scale 3, echo 8, timestamps 10
+    // = 27. SYN-ACK: and 10 of back-pressure = 37. ACK: 10 + 10 + 2 + 8 n = 38 for n = 2; without
+    // timestamps 10 + 2 + 8 n = 36 for n = 3.
+    for (timestamps, in_list, blocks) in [(true, 28, 2), (false, 36, 3)] {
+        let stamps = if timestamps { 10 } else { 0 };
+        let lab = Lab { config: config(timestamps), send_bytes: Some(0), ..lab(0) };
+        let mut client = lab.clone().client();
+        let syn = client.open().remove(0);
+        assert_eq!(syn.options.len(), 17);
+        let mut server = lab.server();
+        server.open();
+        let mut syn = server.peer_syn();
+        Echo(None).push(&mut syn.options).unwrap();
+        let syn_ack = server.inject(syn).remove(0);
+        assert!(syn_ack.has(TcpFlags::SYN) && syn_ack.options.len() == 27);
+        assert_eq!(BackPressure::find(&syn_ack.options), Some(BackPressure::default()));
+        assert_eq!(echo(&syn_ack), None);
+        server.inject(Inject::default());
+        for number in [2, 4, 6, 8, 10] {
+            let acks = server.peer_data(number);
+            assert_eq!(acks.len(), 1, "an ACK for every packet");
+            assert_eq!(BackPressure::find(&acks[0].options), Some(BackPressure::default()));
+            assert!(acks[0].options.len() + stamps <= 40);
+            if number == 10 {
+                assert_eq!((acks[0].options.len(), acks[0].sack.len()), (in_list, blocks));
+                assert_eq!(acks[0].sack[0], (9000, 10_000), "the newest first");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plain_peer_gets_plain_acks() {
+    let mut server = Lab { send_bytes: Some(0), ..lab(0) }.accepted();
+    let ack = server.peer_data(1).remove(0);
+    assert!(ack.options.is_empty());
+}
+
+#[test]
+fn in_the_open_loop_everything_leaves_at_once_and_carries_the_last_nonce() {
+    let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
+    // The window of a SYN-ACK is not scaled (RFC 7323 section 2.2): 60 000 bytes in the first round
+    // trip, whatever there is.
+    assert_eq!(data_segs(&sent).len(), 60);
+    let rest = bench.ack(1);
+    assert_eq!(data_segs(&rest).len(), 240, "no other window");
+    let mut all = sent.iter().chain(&rest).filter(|s| s.len > 0);
+    assert!(all.all(|s| echo(s) == Some(7) && s.wire_len == 1060), "40 + 20 + 1000");
+    assert_eq!(bench.conn.view(0).phase, "open");
+}
+
+#[test]
+fn in_the_closed_loop_one_segment_leaves_for_each_ack() {
+    let (mut bench, sent) = connected(lab(300), ms(100), Ask::SlowDown);
+    assert_eq!(data(&sent), "1", "for the SYN-ACK");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(1)), "2");
+    assert_eq!(data(&bench.ack(1)), "", "a duplicate tells of nothing");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(2)), "3");
+    bench.signal = None;
+    assert_eq!(data(&bench.ack(3)), "4", "without the option the last word holds");
+    bench.signal = signal(Ask::Cancel, 7);
+    // 4 was in flight: a ramp from one segment, and one for that which has arrived.
+    let rest = bench.ack(4);
+    assert_eq!(data(&rest), "5 6");
+    assert!(data_segs(&rest).iter().all(|s| echo(s).is_none()));
+}
+
+#[test]
+fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
+    let (mut bench, sent) = connected(lab(300), ms(100), Ask::SlowDown);
+    assert_eq!(data(&sent), "1");
+    // A ramp of one round trip, so that three are in flight.
+    bench.advance(ms(100));
+    bench.signal = signal(Ask::Nothing, 7);
+    assert_eq!(data(&bench.ack(1)), "2 3");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(2)), "4 5");
+    bench.signal = signal(Ask::SlowDown, 7);
+    assert_eq!(data(&bench.ack(3)), "6");
+    // 4, 5 and 6 are gone. Routers hold: 10 s, and a quarter less for each of three samples.
+    let silence = ms(10_000).mul_div(27, 64);
+    assert_eq!(data(&bench.advance(silence.saturating_sub(ms(1)))), "");
+    let sent = bench.advance(ms(1));
+    assert_eq!(data(&sent), "R4", "without a credit, and alone");
+    assert_eq!(bench.conn.view(0).phase, "closed", "the others may wait somewhere");
+    // It arrives, and then nothing else comes: there is nothing else.
+    bench.signal = signal(Ask::Pause, 7);
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(4)), "");
+    let silence = silence.mul_div(3, 4);
+    assert_eq!(data(&bench.advance(silence.saturating_sub(ms(1)))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R5");
+    assert_eq!(bench.conn.view(0).phase, "ramp");
+    bench.signal = signal(Ask::Nothing, 7);
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(5)), "R6 7");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(6)), "8 9");
+    assert_eq!(bench.conn.counters().retransmits, 3);
+    bench.signal = signal(Ask::SlowDown, 9);
+    assert_eq!(data(&bench.ack(7)), "10", "closed again");
+}
+
+#[test]
+fn the_timer_restarts_with_every_ack_that_brings_news() {
+    // Segments 2 to 9 leave, 2 is lost; an ACK every 900 ms. Its hole is repaired after its
+    // patience, not by the timer.
+    let (mut bench, sent) = connected(lab(9), ms(100), Ask::Nothing);
+    assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9");
+    bench.advance(ms(100));
+    bench.ack(1);
+    for number in 3..=9 {
+        bench.advance(ms(900));
+        bench.sack(1, &[(3, number)]);
+    }
+    assert_eq!(bench.conn.counters().timeouts, 0);
+}
+
+// 4, 5 and 6 are gone. RTO: 1 s whatever the configuration says, from the last ACK that brought
+// news.
+fn settled(rtt: Span) -> (Bench, Time) {
+    let one = Lab { peer_window: MSS as u16, ..lab(901) };
+    let (mut bench, sent) = connected(one, rtt, Ask::Nothing);
+    assert_eq!(data(&sent), "1");
+    let allow = |bench: &mut Bench, acked: u64, last: u64| {
+        bench.lab.peer_window = ((last - acked) * MSS).div_ceil(1 << 7) as u16;
+        assert_eq!(data(&bench.ack(acked)), format!("{last}"));
+    };
+    for number in 1..400 {
+        bench.advance(rtt);
+        allow(&mut bench, number, number + 1);
+    }
+    bench.advance(rtt);
+    let start = bench.now;
+    allow(&mut bench, 400, 401);
+    for number in 402..=901 {
+        bench.advance(ms(1));
+        allow(&mut bench, 400, number);
+    }
+    bench.lab.peer_window = 60_000;
+    bench.signal = signal(Ask::SlowDown, 7);
+    (bench, start)
+}
+
+#[test]
+fn reordering_of_detours_causes_no_retransmission() {
+    // 401 comes behind 8, 30 or 100 packets sent after it, 1 ms apart: in time, the packets of a
+    // detour that is so much longer.
+    for (rtt, behind) in [(600, 8), (600, 30), (600, 100), (4000, 8), (4000, 30), (4000, 100)] {
+        let (mut bench, start) = settled(ms(rtt));
+        let mut sent = Vec::new();
+        for later in 1..=behind {
+            sent.extend(bench.advance_to(start + ms(rtt + later)));
+            sent.extend(bench.sack(400, &[(402, 401 + later)]));
+        }
+        sent.extend(bench.ack(401 + behind));
+        for later in behind + 1..=500 {
+            sent.extend(bench.advance_to(start + ms(rtt + later)));
+            sent.extend(bench.ack(401 + later));
+        }
+        let counters = bench.conn.counters();
+        assert_eq!((counters.retransmits, counters.lost_packets), (0, 0), "{rtt} ms, {behind}");
+    }
+}
+
+/// When 401, which is lost, leaves again, in ms after it left; and how often.
+fn repair(rtt: u64) -> (u64, u64) {
+    let (mut bench, start) = settled(ms(rtt));
+    let mut sent = Vec::new();
+    for later in 1..=500 {
+        sent.extend(bench.advance_to(start + ms(rtt + later)));
+        sent.extend(bench.sack(400, &[(402, 401 + later)]));
+    }
+    sent.extend(bench.advance_to(start + ms(rtt * 5 / 2))); // its ACK cannot be back much before
+    let again: Vec<&Seg> = sent.iter().filter(|s| s.label == "R401").collect();
+    let first = again.first().expect("it is repaired");
+    (first.at.since(start).as_millis(), again.len() as u64)
+}
+
+#[test]
+fn a_loss_is_repaired_once_and_after_the_patience() {
+    // No variation; the first loss of the path. RTT 600 ms: RTO 1 s; 600 + 3 x 600 / 4 = 1050 ms.
+    // RTT 4 s: RTO 5 s; 4000 + 3 x 1000 = 7000 ms, but 401 alone is missing: a second after eight
+    // behind it have arrived it is lost. RTT 500 ms: RTO 1 s; 875 ms.
+    assert_eq!(repair(500), (1000, 1));
+    assert_eq!(repair(600), (1050, 1));
+    assert_eq!(repair(4000), (5008, 1));
+}
+
+#[test]
+fn on_a_path_that_has_lost_a_packet_a_short_hole_is_waited_for_200_ms() {
+    // RTT 600 ms, no variation. 401 left at 0, each later one 1 ms after the one before. 401, 801
+    // and 811 to 814 are lost; 811 to 814 are more than 3.
+    let (mut bench, start) = settled(ms(600));
+    bench.signal = signal(Ask::Nothing, 0);
+    let mut sent = Vec::new();
+    for last in 402..=901 {
+        sent.extend(bench.advance_to(start + ms(600 + last - 401)));
+        let from = [815, 802, 402].into_iter().find(|&from| from <= last);
+        if last != 801 && !(811..=814).contains(&last) {
+            sent.extend(bench.sack(400, &[(from.expect("402 is the first"), last)]));
+        }
+    }
+    sent.extend(bench.advance_to(start + ms(1500)));
+    let again = |number: u64| -> Vec<u64> {
+        let label = format!("R{number}");
+        let of = sent.iter().filter(|s| s.label == label);
+        of.map(|s| s.at.since(start).as_millis()).collect()
+    };
+    // 600 + 3 x 600 / 4 = 1050 ms after it left, as the first one. Then the path is known to lose.
+    assert_eq!(again(401), [1050]);
+    assert_eq!(again(801), [1250], "not 400 + 1050");
+    assert_eq!(again(811), [410 + 1050], "the others may be on another way");
+    assert_eq!(again(814), [413 + 1050]);
+    assert_eq!(bench.conn.counters().retransmits, 6);
+}
+
+#[test]
+fn what_left_before_a_repair_that_arrives_alone_is_lost_at_the_second_silence() {
+    // The first silence sends 2 again, and nothing else. When it has arrived, either nothing comes
+    // behind it, and the next silence takes 3 to 9 for lost; or 5 does, which left before it, so
+    // that the path may hold 6 to 9, and the next silence asks for what is below 5 alone.
+    for (holds, again) in [(false, "R3 R4 R5 R6 R7 R8 R9"), (true, "R3 R4")] {
+        let mut bench = lab(9).client();
+        bench.open();
+        bench.signal = signal(Ask::Nothing, 0);
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9");
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.ack(1)), "");
+        assert_eq!(data(&bench.advance(ms(999))), "");
+        assert_eq!(data(&bench.advance(ms(1))), "R2");
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.ack(2)), "");
+        if holds {
+            assert_eq!(data(&bench.sack(2, &[(5, 5)])), "");
+        }
+        let silence = bench.advance(ms(1_000));
+        assert_eq!(data(&silence), again);
+    }
+}
+
+const ACCESS: Rate = Rate::mbps(40);
+const BOTTLENECK: Rate = Rate::mbps(10);
+
+/// 15 MB from 40 into 10 Mbit/s: for 3 s the cache grows by 30 Mbit/s, and the round trip by 3 s
+/// each second.
+fn into_a_cache(timestamps: bool) -> Road {
+    let rates = (ACCESS, BOTTLENECK);
+    let mut road = Road::new(config(timestamps), 15_000 * MSS, rates, ms(25), (inrpp, receiver));
+    road.router = Box::new(|_| signal(Ask::Nothing, 0));
+    road
+}
+
+#[test]
+fn a_round_trip_that_grows_from_50_ms_to_9_s_causes_neither_timeout_nor_retransmission() {
+    for timestamps in [true, false] {
+        let mut road = into_a_cache(timestamps);
+        road.finish(Time::from_secs(60));
+        let counters = road.ends[0].counters();
+        assert!(road.longest > Span::from_secs(9), "{:?}", road.longest);
+        assert_eq!((counters.retransmits, counters.timeouts, counters.lost_packets), (0, 0, 0));
+        assert_eq!(road.ends[1].progress().received_bytes, 15_000 * MSS);
+        // All that the link can do: wire bytes at its rate, two round trips without a queue.
+        let wire = 1000 + 40 + if timestamps { 20 } else { 8 };
+        let least = BOTTLENECK.span_of(15_000 * wire) + ms(100);
+        let (_, end) = road.ends[1].progress().ended.unwrap();
+        assert!(end <= Time::ZERO + least + ms(60), "{end} for {least:?}");
+    }
+}
+
+#[test]
+fn reordering_in_a_growing_cache_causes_no_retransmission() {
+    for shuffle in [8, 30, 100] {
+        let mut road = into_a_cache(true);
+        road.shuffle = shuffle;
+        road.finish(Time::from_secs(60));
+        let counters = road.ends[0].counters();
+        assert_eq!((counters.retransmits, counters.timeouts), (0, 0), "{shuffle}");
+    }
+}
+
+#[test]
+fn five_percent_loss_in_a_growing_cache_is_repaired_and_nothing_else_sent_again() {
+    for timestamps in [true, false] {
+        let mut road = into_a_cache(timestamps);
+        road.loss = 0.05;
+        road.finish(Time::from_secs(300));
+        let counters = road.ends[0].counters();
+        assert_eq!(road.ends[1].progress().received_bytes, 15_000 * MSS);
+        assert!(road.lost > 600);
+        assert_eq!(counters.retransmits, road.lost, "one for each loss ({timestamps})");
+    }
+}
+
+#[test]
+fn a_cache_that_asks_for_less_gets_one_packet_for_each_it_serves() {
+    // Slow down above 1 MB, cancel below 0.5 MB. What comes above the threshold: 40 Mbit/s for a
+    // round trip of 50 ms and the time in which the ACK in front of the cache waits for nothing:
+    // 250 kB at most.
+    let rates = (ACCESS, BOTTLENECK);
+    let mut road = Road::new(config(true), 15_000 * MSS, rates, ms(25), (inrpp, receiver));
+    let most = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let seen = most.clone();
+    let mut slow = false;
+    road.router = Box::new(move |cached| {
+        seen.fetch_max(cached, std::sync::atomic::Ordering::Relaxed);
+        let before = slow;
+        slow = if slow { cached > 500_000 } else { cached > 1_000_000 };
+        match (before, slow) {
+            (_, true) => signal(Ask::SlowDown, 3),
+            (true, false) => signal(Ask::Cancel, 3),
+            (false, false) => signal(Ask::Nothing, 0),
+        }
+    });
+    road.finish(Time::from_secs(60));
+    let counters = road.ends[0].counters();
+    assert_eq!((counters.retransmits, counters.timeouts), (0, 0));
+    let most = most.load(std::sync::atomic::Ordering::Relaxed);
+    assert!((1_000_000..1_250_000).contains(&most), "{most}");
+    let least = BOTTLENECK.span_of(15_000 * 1060) + ms(100);
+    let (_, end) = road.ends[1].progress().ended.unwrap();
+    assert!(end <= Time::ZERO + least + ms(60), "the link never waits: {end} for {least:?}");
+}
+
+#[test]
+fn without_routers_the_packets_are_those_of_cubic() {
+    // The same losses, the same times, the same segments: all but the echo.
+    for seed in 0..10 {
+        let run = |name: &'static str| {
+            let mut rng = Rng::new(seed, Stream::Test, 31);
+            let config = TcpConfig {
+                loss_policy: LossPolicy::RackTlp,
+                recovery: Recovery::Prr,
+                ..config(seed % 2 == 0)
+            };
+            let wiring = Wiring::new(config, Some(400 * MSS), ms(40));
+            let wiring = wiring.script(move |_| Fate::drop_if(rng.chance(0.02)));
+            let mut pair = wiring.build(|_, _| controller(name));
+            pair.finish(Time::from_secs(600));
+            let log = pair.log.iter().map(|e| (e.side, e.seg.at, e.seg.label.clone(), e.arrived));
+            log.collect::<Vec<_>>()
+        };
+        assert_eq!(run("inrpp"), run("cubic"), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
+    // 60 in flight, as the SYN-ACK's window has it. Eight ACKs that have passed no router.
+    let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
+    assert_eq!(data_segs(&sent).len(), 60);
+    bench.advance(ms(100));
+    bench.lab.peer_window = 400; // x 128: 51 200 bytes, nothing new may leave
+    for number in 1..=7 {
+        bench.signal = Some(BackPressure { routers: 0, ..BackPressure::default() });
+        bench.ack(number);
+    }
+    let window = |bench: &Bench| bench.conn.view(0).cwnd_bytes;
+    assert_eq!(window(&bench), 1 << 30);
+    // Duplicates mean nothing to a patient sender, whatever the configuration says (three are a
+    // loss).
+    for top in [10, 11, 12] {
+        bench.signal = signal(Ask::Nothing, 0);
+        assert_eq!(data(&bench.sack(7, &[(10, top)])), "");
+    }
+    for number in 8..=15 {
+        bench.signal = Some(BackPressure::default());
+        bench.ack(number);
+    }
+    assert_eq!(window(&bench), 10 * MSS, "a new CUBIC, whose window has limited nothing yet");
+    for (top, sent) in [(17, ""), (18, ""), (19, "R16")] {
+        assert_eq!(data(&bench.sack(15, &[(17, top)])), sent, "RFC 6675 finds the loss");
+    }
+    assert!(window(&bench) < 1 << 20);
+    assert_eq!(bench.conn.counters().recoveries, 1);
+}
+
+#[test]
+fn patience_works_without_sack() {
+    // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of
+    // it covers all.
+    let config = TcpConfig { sack: false, ..config(true) };
+    let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), Ask::Nothing);
+    bench.signal = signal(Ask::Nothing, 0);
+    bench.advance(ms(100));
+    bench.ack(1);
+    let duplicates: Vec<Seg> = (0..8).flat_map(|_| bench.ack(1)).collect();
+    assert_eq!(data(&duplicates), "");
+    assert_eq!(data(&bench.advance(ms(999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(10)), "");
+    let counters = bench.conn.counters();
+    assert_eq!((counters.timeouts, counters.retransmits), (1, 1));
+}
+
+#[test]
+fn an_ack_that_advances_ends_the_back_off() {
+    // No timestamps: what was sent twice gives no sample (Karn). RTO 1 s; 2 s if the timer runs out
+    // again without an ACK.
+    let lab = Lab { config: config(false), peer_mss: Some(MSS as u16 + 8), ..lab(4) };
+    let (mut bench, sent) = connected(lab, ms(100), Ask::Nothing);
+    assert_eq!(data(&sent), "1 2 3 4");
+    assert_eq!(data(&bench.advance(ms(9_999))), "", "routers hold");
+    assert_eq!(data(&bench.advance(ms(1))), "R1");
+    bench.signal = signal(Ask::Nothing, 0);
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(1)), "", "caches serve first what was sent again");
+    assert_eq!(data(&bench.advance(ms(999))), "");
+    // R1 has arrived, and nothing behind it: everything is lost, not the first segment alone.
+    assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");
+    assert_eq!(data(&bench.advance(ms(1999))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2", "one packet, for as long as nothing answers");
+}

@@ -1,0 +1,19 @@
+//! Connections segment by segment: scripts after the RFCs, and laws that hold on any wire.
+
+mod acks;
+mod chaos;
+mod common;
+mod contract;
+mod dctcp;
+mod ecn;
+mod handshake;
+mod inrpp;
+mod newreno;
+mod pacing;
+mod paths;
+mod presets;
+mod prr;
+mod rack;
+mod rto;
+mod sack;
+mod write;
