@@ -1,8 +1,9 @@
 //! Packets that pass a router from the ring of one link to that of the next.
 //!
 //! The packet is read where it lies, and copied once. Only where nobody observes and no link is
-//! built the general way; the result is that of the general path, which `tests/engine/look_ahead/` of
-//! testkit compares with. What a router may keep, drop or cut takes the general path in any case.
+//! built the general way; the result is that of the general path, with which
+//! `tests/engine/look_ahead/` of testkit compares it. What a router may keep, drop or cut takes the
+//! general path in any case.
 
 use super::look_ahead::Travel;
 use super::routers::PortView;

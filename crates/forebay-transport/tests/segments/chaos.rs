@@ -1,5 +1,5 @@
-//! Whatever a wire does, a flow finishes, once and whole; each law of [`crate::common::Pair`] holds on
-//! each packet.
+//! Whatever a wire does, a flow finishes, once and whole; each invariant of [`crate::common::Pair`]
+//! holds on each packet.
 
 #![allow(clippy::print_stdout)] // names the case of a failing test
 

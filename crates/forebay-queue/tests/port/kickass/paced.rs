@@ -200,14 +200,14 @@ fn static_flows_fill_the_link_with_a_short_queue() {
 }
 
 #[test]
-#[ignore = "minutes: cargo test --release -p forebay-queue --test port kickass -- --ignored --nocapture"]
+#[ignore = "minutes: cargo test --release -p forebay-queue --test port -- --ignored --nocapture"]
 fn static_flows_fill_the_link_in_a_hundred_phases() {
     static_flows(100, 5);
 }
 
 /// The table of the fact sheet, 1.6, with other gains and more flows.
 #[test]
-#[ignore = "a table for people: cargo test --release -p forebay-queue --test port kickass -- --ignored \
+#[ignore = "a table for people: cargo test --release -p forebay-queue --test port -- --ignored \
             --nocapture"]
 fn the_table_of_codes_and_dither() {
     for (alpha, beta) in [(0.4, 0.4), (0.4, 0.226), (0.1, 1.0)] {
