@@ -4,10 +4,12 @@
 //! busy machine as on a quiet one, so a change of a few percent is a change of the code.
 //!
 //! `cargo bench -p forebay-testkit` counts everything, each benchmark in a process of its own under
-//! valgrind, and prints it beside what `benches/instructions.txt` has; `-- --write` writes that
-//! file. It fails where a benchmark has no row or a row no benchmark, never for a number. A word
-//! behind `--` leaves only the benchmarks with that word in their names. `-- --only NAME` runs one
-//! benchmark here, without counting: for a profiler. `cargo test --benches` runs each so.
+//! valgrind, and prints it with the record in `benches/instructions.txt`. It fails if a count is
+//! more than 1 % above its record under the recorded compiler and valgrind, and where a benchmark
+//! has no row or a row no benchmark. `-- --write` adds rows and lowers them; a row is raised by
+//! hand, with `# reason` after its count. A word after `--` leaves only the benchmarks with that
+//! word in their names. `-- --only NAME` runs one benchmark here, without counting: for a profiler.
+//! `cargo test --benches` runs each so.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 
@@ -84,23 +86,25 @@ fn count(benches: &[Bench], word: &str, write: bool) -> ExitCode {
         Err(why) => return fail(&why),
     };
     let circumstances = harness::circumstances();
-    if write {
-        return match recorded::write(&circumstances, &counted) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(why) => fail(&why),
-        };
-    }
     let recorded = match recorded::read() {
         Ok(recorded) => recorded,
         Err(why) => return fail(&why),
     };
-    print!("{}", recorded.beside(&circumstances, &counted));
-    match recorded.gaps(&names) {
-        gaps if gaps.is_empty() => ExitCode::SUCCESS,
-        gaps => {
-            fail(&format!("{}\n.ci/instructions --write brings it up to date", gaps.join("\n")))
-        }
+    print!("{}", recorded.table(&circumstances, &counted));
+    let mut wrong = recorded.exceeded(&circumstances, &counted);
+    if write && let Err(why) = recorded.write(&circumstances, &counted) {
+        return fail(&why);
+    } else if !write {
+        wrong.extend(recorded.gaps(&names));
     }
+    if wrong.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    fail(&format!(
+        "{}\n.ci/instructions --write adds and lowers rows of benches/instructions.txt; a row is \
+         raised by hand, with its reason",
+        wrong.join("\n")
+    ))
 }
 
 fn fail(why: &str) -> ExitCode {
