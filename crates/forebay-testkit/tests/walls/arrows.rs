@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", LAB_AND_BELOW),
     ("forebay-testkit", LAB_AND_BELOW),
+    ("forebay-instructions", INSTRUCTIONS),
     ("forebay-prerequisites", &[]),
 ];
 
@@ -49,6 +50,10 @@ const LAB_AND_BELOW: &[&str] = &[
     "lab",
 ];
 const BELOW_LAB: &[&str] = LAB_AND_BELOW.split_last().expect("a list").1;
+
+/// What the counts of instructions are made with: the packet path.
+const INSTRUCTIONS: &[&str] =
+    &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim", "testkit"];
 
 /// What a pure crate may take from outside, always without default features.
 const OUTSIDE: &[&str] = &["libm", "serde"];

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The crates that stay here: they are for tests.
-const PRIVATE: [&str; 2] = ["forebay-testkit", "forebay-prerequisites"];
+const PRIVATE: [&str; 3] = ["forebay-testkit", "forebay-instructions", "forebay-prerequisites"];
 
 /// Everything that keeps a package of `cargo metadata` from a registry.
 fn unpublishable(package: &Value, exists: impl Fn(&str) -> bool) -> Vec<String> {

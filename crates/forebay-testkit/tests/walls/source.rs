@@ -154,10 +154,10 @@ pub fn product_end(blanked: &str) -> usize {
         .map_or(blanked.len(), |(at, _)| at)
 }
 
-/// True for files that hold tests, examples or benchmarks and nothing else.
+/// True for files that hold tests or examples and nothing else.
 pub fn is_test_file(path: &str) -> bool {
     let inside = |folder: &str| path.contains(folder);
-    inside("/tests/") || inside("/examples/") || inside("/benches/") || path.ends_with("/tests.rs")
+    inside("/tests/") || inside("/examples/") || path.ends_with("/tests.rs")
 }
 
 /// The product code of a file, blanked: without its test module, and empty for test files.

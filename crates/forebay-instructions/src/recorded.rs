@@ -1,4 +1,4 @@
-//! `benches/instructions.txt`: the record of each benchmark, which it must not exceed.
+//! `instructions.txt`: the record of each benchmark, which it must not exceed.
 
 use std::fmt::Write;
 use std::fs;
@@ -41,7 +41,7 @@ impl Row {
 }
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.txt")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("instructions.txt")
 }
 
 /// Read the file.

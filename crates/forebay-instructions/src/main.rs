@@ -3,13 +3,12 @@
 //! Instructions do not say how fast a thing is (cache misses decide), but they are the same on a
 //! busy machine as on a quiet one, so a change of a few percent is a change of the code.
 //!
-//! `cargo bench -p forebay-testkit` counts everything, each benchmark in a process of its own under
-//! valgrind, and prints it with the record in `benches/instructions.txt`. It fails if a count is
-//! more than 1 % above its record under the recorded compiler and valgrind, and where a benchmark
-//! has no row or a row no benchmark. `-- --write` adds rows and lowers them; a row is raised by
-//! hand, with `# reason` after its count. A word after `--` leaves only the benchmarks with that
-//! word in their names. `-- --only NAME` runs one benchmark here, without counting: for a profiler.
-//! `cargo test --benches` runs each so.
+//! `.ci/instructions` runs it: each benchmark in a process of its own under valgrind, printed with
+//! its record in `instructions.txt`. It fails if a count is more than 1 % above its record under
+//! the recorded compiler and valgrind, and where a benchmark has no row or a row no benchmark.
+//! `--write` adds rows and lowers them; a row is raised by hand, with `# reason` after its count. A
+//! word leaves only the benchmarks with that word in their names. `--only NAME` runs one benchmark
+//! here, without counting: for a profiler.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 
@@ -49,23 +48,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let benches = benches();
     match words[..] {
-        ["--only", name] | ["--only", name, "--bench"] => only(&benches, name),
-        ["--write", "--bench"] => count(&benches, "", true),
-        ["--bench"] => count(&benches, "", false),
-        [word, "--bench"] if !word.starts_with('-') => count(&benches, word, false),
-        [] => each(&benches),
-        _ => fail("arguments of cargo bench: none, a word of the names, --write, or --only NAME"),
+        ["--only", name] => only(&benches, name),
+        ["--write"] => count(&benches, "", true),
+        [] => count(&benches, "", false),
+        [word] if !word.starts_with('-') => count(&benches, word, false),
+        _ => fail("arguments: none, a word of the names, --write, or --only NAME"),
     }
-}
-
-/// All of them work, with whatever this was compiled with.
-fn each(benches: &[Bench]) -> ExitCode {
-    for bench in benches {
-        let operations = (bench.run)();
-        assert!(operations > 0, "{} did nothing", bench.name);
-        println!("{}: {operations} operations", bench.name);
-    }
-    ExitCode::SUCCESS
 }
 
 /// The child's side: do the work, tell how much of it there was.
@@ -101,7 +89,7 @@ fn count(benches: &[Bench], word: &str, write: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     fail(&format!(
-        "{}\n.ci/instructions --write adds and lowers rows of benches/instructions.txt; a row is \
+        "{}\n.ci/instructions --write adds and lowers rows of instructions.txt; a row is \
          raised by hand, with its reason",
         wrong.join("\n")
     ))
