@@ -249,11 +249,11 @@ fn number(
     }
 }
 
-fn quantum(at: &Option<At<u32>>, default: Option<u32>) -> Result<Option<u32>, Fault> {
+fn quantum(at: &Option<At<u32>>, default: u32) -> Result<u32, Fault> {
     match at {
         None => Ok(default),
-        Some(at) if at.value == 0 => Ok(None),
-        Some(at) if (64..=1 << 20).contains(&at.value) => Ok(Some(at.value)),
+        Some(at) if at.value == 0 => Ok(0),
+        Some(at) if (64..=1 << 20).contains(&at.value) => Ok(at.value),
         Some(at) => Err(at.out_of_range("64 to 1048576 bytes, or 0: the MTU of the link")),
     }
 }
@@ -316,7 +316,7 @@ fn all_keys(network: &InrppNetwork) -> InrppTable {
         decision_interval: At::some(decision_interval),
         alpha: At::some(Number(alpha)),
         load_weight: At::some(Number(load_weight)),
-        quantum_bytes: At::some(quantum_bytes.unwrap_or(0)),
+        quantum_bytes: At::some(quantum_bytes),
         cancel_for: At::some(cancel_for),
         forget_after: At::some(forget_after),
         watchdog: At::some(watchdog),

@@ -10,7 +10,7 @@ use crate::format::item::{Item, Value};
 use crate::keys::port_tables::{PAIR, PortTable, RateKeys, Replaces, scheme};
 use crate::registry::protocol::Bundle;
 use crate::registry::{Carries, Params, SchemeTraits, Schemes};
-use forebay_base::{IpVersion, Rate, Span};
+use forebay_base::{IpVersion, ParamError, Params as _, Rate, Span};
 use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 use forebay_queue::{KickAssPortParams, RateParams, SchemeSpec};
 
@@ -143,9 +143,18 @@ impl PortTable for KickAssTable {
             PresetName::Paper => KickAssPortParams::paper(),
             PresetName::Recommended => KickAssPortParams::recommended(),
         };
-        let initial_rtt = value_or(&self.initial_rtt, preset.control.initial_rtt);
+        let initial_rtt = value_or(&self.initial_rtt, preset.initial_rtt);
+        let RateParams { alpha, beta, gamma, max_interval, initial_share, .. } =
+            self.rate.params(pair, preset.control());
         KickAssPortParams {
-            control: self.rate.params(pair, RateParams { initial_rtt, ..preset.control }),
+            preset: None,
+            pair: None,
+            initial_rtt,
+            alpha,
+            beta,
+            gamma,
+            max_interval,
+            initial_share,
             rounding: value_or(&self.rounding, preset.rounding),
             least_bytes: value_or(&self.least_bytes, preset.least_bytes),
             ipv6: value_or(&self.ipv6, preset.ipv6),
@@ -157,13 +166,12 @@ impl PortTable for KickAssTable {
             cuts_per_rtt: value_or(&self.cuts_per_rtt, preset.cuts_per_rtt),
         }
     }
-    fn check(params: &KickAssPortParams) -> Result<(), (&'static str, &'static str)> {
+    fn check(params: &KickAssPortParams) -> Result<(), ParamError> {
         params.check()
     }
     fn all_keys(params: &KickAssPortParams) -> KickAssTable {
         // Without `..`: a new parameter must get a key here.
         let KickAssPortParams {
-            control,
             rounding,
             least_bytes,
             ipv6,
@@ -173,8 +181,9 @@ impl PortTable for KickAssTable {
             fallback,
             explicit_tcp,
             cuts_per_rtt,
+            ..
         } = *params;
-        let (rate, initial_rtt) = RateKeys::all(&control);
+        let (rate, initial_rtt) = RateKeys::all(&params.control());
         KickAssTable {
             preset: None,
             pair: None,

@@ -9,7 +9,7 @@ use crate::format::fields::{
 use crate::format::item::{Item, whole};
 use crate::format::units::Number;
 use crate::registry::{Made, Params, SchemeTraits, Schemes};
-use forebay_base::Span;
+use forebay_base::{ParamError, Span};
 use forebay_queue::{RateParams, SchemeSpec};
 
 /// The table of a port scheme.
@@ -26,7 +26,7 @@ pub(crate) trait PortTable: Section + Field {
     /// What its keys stand for.
     fn params(&self) -> Self::Params;
     /// Errors with name and range of a parameter that is outside it.
-    fn check(params: &Self::Params) -> Result<(), (&'static str, &'static str)>;
+    fn check(params: &Self::Params) -> Result<(), ParamError>;
     /// The table that says every parameter.
     fn all_keys(params: &Self::Params) -> Self;
     /// The parameters that a scenario has.
@@ -85,7 +85,7 @@ fn within_ranges<T: PortTable>(table: &T) -> Result<T::Params, Fault> {
     let params = table.params();
     match T::check(&params) {
         Ok(()) => Ok(params),
-        Err((param, allowed)) => Err(fault(table, param, allowed)),
+        Err(ParamError { param, allowed }) => Err(fault(table, param, &allowed)),
     }
 }
 
@@ -137,6 +137,7 @@ impl RateKeys {
     pub fn params(&self, pair: RateParams, base: RateParams) -> RateParams {
         let number = |at: &Option<At<Number>>, or: f64| value_or(at, Number(or)).0;
         RateParams {
+            pair: None,
             alpha: number(&self.alpha, pair.alpha),
             beta: number(&self.beta, pair.beta),
             gamma: number(&self.gamma, base.gamma),
@@ -148,7 +149,8 @@ impl RateKeys {
     /// All of them, and the key `initial_rtt`.
     pub fn all(params: &RateParams) -> (RateKeys, Option<At<Span>>) {
         // Without `..`: a new parameter must get a key here.
-        let RateParams { alpha, beta, gamma, initial_rtt, max_interval, initial_share } = *params;
+        let RateParams { alpha, beta, gamma, initial_rtt, max_interval, initial_share, .. } =
+            *params;
         let keys = RateKeys {
             alpha: At::some(Number(alpha)),
             beta: At::some(Number(beta)),

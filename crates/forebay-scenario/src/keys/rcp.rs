@@ -9,7 +9,7 @@ use crate::format::item::{Item, Value};
 use crate::keys::port_tables::{PAIR, PortTable, RateKeys, Replaces, scheme};
 use crate::registry::protocol::Bundle;
 use crate::registry::{Params, SchemeTraits, Schemes};
-use forebay_base::Span;
+use forebay_base::{ParamError, Params as _, Span};
 use forebay_queue::{RcpPortParams, SchemeSpec};
 
 choices! {
@@ -61,7 +61,7 @@ impl PortTable for RcpTable {
         let initial_rtt = value_or(&self.initial_rtt, Self::DEFAULT.initial_rtt);
         self.rate.params(pair, RcpPortParams { initial_rtt, ..Self::DEFAULT })
     }
-    fn check(params: &RcpPortParams) -> Result<(), (&'static str, &'static str)> {
+    fn check(params: &RcpPortParams) -> Result<(), ParamError> {
         params.check()
     }
     fn all_keys(params: &RcpPortParams) -> RcpTable {

@@ -152,7 +152,7 @@ pub struct RegisteredSpec {
 impl RegisteredSpec {
     fn of(line: &'static Line<Controllers>, given: &toml::Table) -> Result<RegisteredSpec, String> {
         let made = (line.make)(given)?;
-        let range = made.range;
+        let range = made.range.clone();
         Ok(RegisteredSpec { chosen: Chosen::of(line, made, given.clone()), range })
     }
 }
@@ -179,7 +179,7 @@ impl AlgorithmSpec {
     pub fn check(&self) -> Result<(), ParamError> {
         match self {
             AlgorithmSpec::Table(spec) => spec.check(),
-            AlgorithmSpec::Registered(spec) => spec.range,
+            AlgorithmSpec::Registered(spec) => spec.range.clone(),
         }
     }
 
