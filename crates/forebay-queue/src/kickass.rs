@@ -60,7 +60,7 @@ mod rtt;
 
 pub use cut::Ipv6;
 pub use fallback::Fallback;
-pub use params::{KickAssPortParams, Rounding};
+pub use params::{KickAssPortParams, Pair, Preset, Rounding};
 pub use rtt::RttAverage;
 
 use crate::limit::Limit;
@@ -71,7 +71,7 @@ use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Filling, Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -154,8 +154,8 @@ impl KickAssPort {
         let full_bytes = u64::from(params.least_bytes);
         let link_bytes = full_bytes + u64::from(IPV4_HEADER_BYTES) + 2 * u64::from(overhead_bytes);
         let mut port = KickAssPort {
-            control: RateControl::new(rate, overhead_bytes, params.control, &mut rng),
-            rtt: RoundTrip::new(params.rtt_average, params.control.initial_rtt),
+            control: RateControl::new(rate, overhead_bytes, params.control(), &mut rng),
+            rtt: RoundTrip::new(params.rtt_average, params.initial_rtt),
             mode: Mode::new(params.fallback),
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
@@ -220,7 +220,7 @@ impl KickAssPort {
         }
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
-            let first_bps = self.params.control.initial_share * self.control.target_bps();
+            let first_bps = self.params.initial_share * self.control.target_bps();
             self.control.set_rate(first_bps);
         }
         let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();

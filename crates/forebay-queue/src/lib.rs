@@ -32,7 +32,7 @@ mod testbed;
 pub use discipline::{Discipline, Overflow};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
-pub use forebay_base::ParamError;
+pub use forebay_base::{ParamError, require};
 pub use kickass::{KickAssPort, KickAssPortParams};
 pub use limit::Limit;
 pub use pipeline::Pipeline;

@@ -5,7 +5,7 @@
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4, cut_ipv6};
+use forebay_base::{Arena, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
 
 /// What waits in the discipline of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
 }
 
 /// The parameters of a scheme.
-pub trait SchemeParams: Clone + Default + Send + Sync + 'static {
+pub trait SchemeParams: Params + Send + Sync + 'static {
     /// The machine that they are for.
     type Port: PortScheme + 'static;
     /// The machine of one port. The parameters are within their ranges.

@@ -263,7 +263,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         decision_interval: ms(36),
         alpha: 0.125,
         load_weight: 0.25,
-        quantum_bytes: Some(3000),
+        quantum_bytes: 3000,
         cancel_for: ms(3),
         forget_after: ms(4),
         watchdog: ms(5),
