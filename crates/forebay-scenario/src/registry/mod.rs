@@ -2,30 +2,28 @@
 //! one list, of the lines of its table and behind them what a program registers ([`Registration`]);
 //! both are of one type, which knows nothing of the type of the parameters.
 
+pub(crate) mod algorithms;
 mod kinds;
+pub(crate) mod named;
+pub(crate) mod param_types;
+pub(crate) mod protocol;
 mod registration;
 
 pub(crate) use kinds::{Carries, Params, first_line};
 pub use kinds::{
-    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes,
+    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes, Word,
 };
 pub use registration::{NoParams, RegisterError, Registration};
 
 use crate::Scenario;
-use crate::param_types::ParamSchema;
+use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
 use serde_json::Value as Json;
 use std::fmt;
 use std::sync::RwLock;
 
 /// A kind of thing that scenarios name.
-pub trait Kind: Sized + 'static {
-    /// What messages call one of them.
-    const WORD: &'static str;
-    /// The key of its name, where parameters stand beside it; empty if they never do.
-    const KEY: &'static str;
-    /// Keys beside the parameters: no parameter may be called so.
-    const OWN_KEYS: &'static [&'static str];
+pub trait Kind: Word {
     /// What is made of parameters.
     type Machine: Clone + Send + Sync + 'static;
     /// What else there is to know of one of them.

@@ -1,0 +1,86 @@
+//! How much flows send: a number, or a law by which each flow draws its own; and classes by size.
+
+use crate::format::fault::Fault;
+use crate::format::fields::{
+    At, Field, Fields, Section, property, read_section, section_schema, sections,
+};
+use crate::format::item::{Item, Value};
+use crate::format::units::{Bytes, Number};
+use serde_json::{Value as Json, json};
+
+sections! {
+    /// A distribution of sizes: one of `pareto`, `lomax` and `exponential`.
+    pub struct SizeTable {
+        required {}
+        optional {
+            /// Pareto distribution (type I) with this shape; `mean` or `least` sets its scale.
+            /// Example: 1.8.
+            pareto: Number,
+            /// Lomax distribution (Pareto type II, from 0 on) with this shape; `mean` sets its
+            /// scale. Example: 1.8.
+            lomax: Number,
+            /// Exponential distribution with this mean. Example: "1MB".
+            exponential: Amount,
+            /// Mean of the distribution before `most` limits it. Example: "100kB".
+            mean: Amount,
+            /// Minimum of `pareto`. Example: "10kB".
+            least: Amount,
+            /// Maximum: larger samples become this size. Example: "20MB".
+            most: Amount,
+        }
+    }
+}
+
+/// A number of packets, or of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amount {
+    pub value: f64,
+    /// It was given with a unit of bytes.
+    pub in_bytes: bool,
+}
+
+impl Field for Amount {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::String(_) => {
+                let Bytes(bytes) = Bytes::read(item, key)?;
+                Ok(Amount { value: bytes as f64, in_bytes: true })
+            }
+            _ => Number::read(item, key).map(|Number(value)| Amount { value, in_bytes: false }),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        Number(self.value).write()
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [Number::schema(), Bytes::schema()] })
+    }
+}
+
+/// A size, or a law for one.
+#[derive(Clone, Debug)]
+pub(crate) enum SizeOf<T> {
+    Number(T),
+    Law(Box<SizeTable>),
+}
+
+impl<T: Field> Field for SizeOf<T> {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Table(_) => SizeTable::read(item, key).map(Box::new).map(SizeOf::Law),
+            _ => T::read(item, key).map(SizeOf::Number),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            SizeOf::Number(number) => number.write(),
+            SizeOf::Law(law) => law.write(),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [T::schema(), SizeTable::schema()] })
+    }
+    fn stand_in() -> Option<Self> {
+        T::stand_in().map(SizeOf::Number)
+    }
+}
