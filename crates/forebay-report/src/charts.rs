@@ -1,10 +1,9 @@
 //! Charts with a row for each link, flow or protocol. The page has them as HTML, which needs no
 //! script, and their numbers as data, from which the script saves them.
 
-use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, intervals, prefix, second_prefix};
-use super::look::Looks;
+use super::look::{Looks, Protocol};
 use super::marker::picture;
 use super::results::{Aggregate, Results, Run};
 use super::ticks::log_steps;

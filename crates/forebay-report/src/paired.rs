@@ -1,10 +1,10 @@
 //! The differences between protocols and a baseline, run by run with the same seed: a table with a
 //! small plot in each cell.
 
-use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
 use super::figures::intervals;
+use super::look::Protocol;
 use super::results::{Aggregate, Results};
 use super::tables::{shown, unit_of};
 use forebay_metrics::statistics::Interval;

@@ -2,10 +2,9 @@
 //! ellipse of one standard deviation. The page has it as HTML, which needs no script.
 
 use super::charts;
-use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, prefix, second_prefix};
-use super::look::Looks;
+use super::look::{Looks, Protocol};
 use super::results::{Delays, Results, Run};
 use super::ticks::{log_steps, steps};
 use serde::Serialize;
