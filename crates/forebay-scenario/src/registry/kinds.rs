@@ -1,8 +1,11 @@
 //! The four kinds, and the lines of their tables.
 
 use super::{Kind, Line, Made, Make, Over};
-use crate::protocol::Bundle;
-use crate::{Problem, Scenario, inrpp, kickass, rcp};
+use crate::keys::inrpp;
+use crate::keys::kickass;
+use crate::keys::rcp;
+use crate::registry::protocol::Bundle;
+use crate::{Problem, Scenario};
 use forebay_base::{IpVersion, NodeId, ParamError, Rate};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;

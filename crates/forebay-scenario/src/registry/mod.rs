@@ -2,7 +2,10 @@
 //! one list, of the lines of its table and behind them what a program registers ([`Registration`]);
 //! both are of one type, which knows nothing of the type of the parameters.
 
+pub(crate) mod algorithms;
 mod kinds;
+pub(crate) mod param_types;
+pub(crate) mod protocol;
 mod registration;
 
 pub(crate) use kinds::{Carries, Params, first_line};
@@ -12,7 +15,7 @@ pub use kinds::{
 pub use registration::{NoParams, RegisterError, Registration};
 
 use crate::Scenario;
-use crate::param_types::ParamSchema;
+use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
 use serde_json::Value as Json;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes, first_line};
 use super::{Kind, Line, Made};
-use crate::names::is_name;
-use crate::protocol::Bundle;
+use crate::format::names::is_name;
+use crate::registry::protocol::Bundle;
 use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError};
 use forebay_net::MakeDiscipline;

@@ -1,7 +1,7 @@
 //! Delivery traces in scenarios: files, defaults, directions, and what is refused.
 
 use super::*;
-use crate::traces::{parse_trace, write_trace};
+use crate::format::traces::{parse_trace, write_trace};
 use forebay_net::ChannelSpec;
 use std::fs;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! The reference of keys: what it says of each key is what the reader of scenarios does.
 
 use super::*;
-use crate::keys::{ANY_NAME, Key, Keys, keys};
+use crate::explain::{ANY_NAME, Key, Keys, keys};
 
 /// A path with the number of an element behind each list of tables at the top.
 fn with_numbers(path: &str) -> String {

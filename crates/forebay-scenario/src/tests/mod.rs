@@ -19,9 +19,13 @@ mod sizes;
 mod together;
 mod variants;
 
-use super::*;
-use crate::algorithms::{Algorithm, AlgorithmSpec};
+use crate::plan::mtu_check;
+use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
+use crate::*;
+use forebay_base::{NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
+use forebay_net::NetEvent;
+use forebay_queue::Limit;
 
 /// A small valid scenario; lines are replaced to break it.
 const SMALL: &str = r#"until_s = 5

@@ -1,0 +1,12 @@
+pub(crate) mod csv;
+pub(crate) mod error;
+pub(crate) mod faults;
+pub(crate) mod fields;
+pub mod input;
+pub(crate) mod item;
+pub(crate) mod names;
+pub(crate) mod set;
+pub(crate) mod source;
+pub mod traces;
+pub(crate) mod traps;
+pub(crate) mod units;

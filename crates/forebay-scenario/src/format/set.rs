@@ -1,0 +1,189 @@
+//! `--set key=value`: changes of the document before it is read.
+//!
+//! A key is a dotted path. Where the path enters an array of tables, the next part is the name of
+//! an element (of a link also "a-b"), or its number from 0. Where it enters a queue whose limit
+//! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
+//! router or of a host. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+
+use crate::format::error::{Fault, Problem};
+use crate::format::item::{Entry, Item, Value, parse_document};
+use crate::format::source::{Loc, Sources};
+use crate::registry::{Kind, Routers, Schemes};
+
+/// Apply one `key=value`.
+pub(crate) fn apply(document: &mut Item, sources: &mut Sources, text: &str) -> Result<(), Fault> {
+    let source = sources.add("--set", text);
+    let loc = |start: usize, end: usize| Loc { source, start: start as u32, end: end as u32 };
+    let not_assignment = || {
+        let problem = Problem::NotAssignment(text.to_string());
+        Fault::at(loc(0, text.len()), "", problem)
+    };
+    let split = top_level(text, '=').ok_or_else(not_assignment)?;
+    let parts = path(&text[..split]).ok_or_else(not_assignment)?;
+    let value = value(sources, &text[split + 1..], loc(split + 1, text.len()));
+    let mut at = document;
+    let mut key = String::new();
+    for (i, (start, part)) in parts.iter().enumerate() {
+        let place = loc(*start, start + part.len());
+        at = step(at, part, place, &key, i + 1 == parts.len())?;
+        key = crate::format::fields::join(&key, part);
+    }
+    *at = value;
+    Ok(())
+}
+
+/// The value that one part of a path leads to, made if it is a new key of a table.
+fn step<'a>(
+    at: &'a mut Item,
+    part: &str,
+    place: Loc,
+    key: &str,
+    last: bool,
+) -> Result<&'a mut Item, Fault> {
+    let beside = match key.rsplit('.').next() {
+        Some("queue") => Some("limit"),
+        Some("port") => Some(Schemes::KEY),
+        Some("router") => Some(Routers::KEY),
+        _ => None,
+    };
+    if let Some(beside) = beside {
+        spell_out(at, beside);
+    }
+    match &mut at.value {
+        Value::Table(entries) => {
+            let index = entries.iter().position(|e| e.key == part).unwrap_or_else(|| {
+                // An empty table until the value is known; a key that the format has not is found
+                // when it is read.
+                let item = Item { value: Value::Table(Vec::new()), loc: place };
+                entries.push(Entry { key: part.to_string(), key_loc: place, item });
+                entries.len() - 1
+            });
+            if last {
+                entries[index].key_loc = place;
+            }
+            Ok(&mut entries[index].item)
+        }
+        Value::Array(items) => {
+            let named_alone = matches!(key, "routers" | "hosts");
+            let name = |item: &Item| match &item.value {
+                Value::String(name) if named_alone => Some(name.clone()),
+                _ => name_of(item),
+            };
+            let names: Vec<String> = items.iter().map(|i| name(i).unwrap_or_default()).collect();
+            let by_number = || part.parse().ok().filter(|&i: &usize| i < names.len());
+            match names.iter().position(|n| n == part).or_else(by_number) {
+                Some(index) => {
+                    if named_alone && !last {
+                        spell_out(&mut items[index], "name");
+                    }
+                    Ok(&mut items[index])
+                }
+                None => {
+                    let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
+                    let fault = Fault::at(place, key, problem);
+                    let named: Vec<&str> =
+                        names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                    Err(match (named.len(), names.len()) {
+                        (0, 0) => fault.hint("the list is empty"),
+                        (0, 1) => fault.hint("elements count from 0, and there is one: 0"),
+                        (0, count) => {
+                            fault.hint(format!("elements count from 0: one of 0 to {}", count - 1))
+                        }
+                        _ => fault.suggest(part, named),
+                    })
+                }
+            }
+        }
+        other => {
+            let found = other.kind().to_string();
+            let problem = Problem::WrongType { expected: "a table".into(), found };
+            Err(Fault::at(place, key, problem))
+        }
+    }
+}
+
+/// A value that stands alone (the limit of a queue, the name of a scheme) becomes a table in which
+/// `key` has it.
+fn spell_out(item: &mut Item, key: &str) {
+    if let Value::String(_) = item.value {
+        let (alone, loc) = (item.clone(), item.loc);
+        let entry = Entry { key: key.into(), key_loc: loc, item: alone };
+        item.value = Value::Table(vec![entry]);
+    }
+}
+
+/// What an element of an array of tables is called.
+fn name_of(item: &Item) -> Option<String> {
+    let Value::Table(entries) = &item.value else { return None };
+    let text = |key: &str| {
+        entries.iter().find(|e| e.key == key).and_then(|e| match &e.item.value {
+            Value::String(s) => Some(s.clone()),
+            _ => None,
+        })
+    };
+    text("name").or_else(|| Some(format!("{}-{}", text("a")?, text("b")?)))
+}
+
+/// The value as TOML, or as a bare string.
+fn value(sources: &Sources, text: &str, loc: Loc) -> Item {
+    let mut scratch = Sources::default();
+    let source = scratch.add("", format!("v = {text}"));
+    let bare = || Item { value: Value::String(text.trim().to_string()), loc };
+    debug_assert!(sources.text(loc.source).ends_with(text));
+    let Ok(Item { value: Value::Table(mut entries), .. }) = parse_document(&scratch, source) else {
+        return bare();
+    };
+    match entries.pop() {
+        Some(entry) if entries.is_empty() => relocated(entry.item, loc),
+        _ => bare(),
+    }
+}
+
+/// Everything in the value stands where the argument's value stands.
+fn relocated(item: Item, loc: Loc) -> Item {
+    let value = match item.value {
+        Value::Array(items) => Value::Array(items.into_iter().map(|i| relocated(i, loc)).collect()),
+        Value::Table(entries) => Value::Table(
+            entries
+                .into_iter()
+                .map(|e| Entry { key: e.key, key_loc: loc, item: relocated(e.item, loc) })
+                .collect(),
+        ),
+        scalar => scalar,
+    };
+    Item { value, loc }
+}
+
+/// The first `wanted` outside quotes.
+fn top_level(text: &str, wanted: char) -> Option<usize> {
+    let mut quoted = false;
+    text.char_indices()
+        .find(|&(_, c)| {
+            quoted ^= c == '"';
+            !quoted && c == wanted
+        })
+        .map(|(i, _)| i)
+}
+
+/// The parts of a path with their starts; None if one is empty. A part in double quotes may hold
+/// dots.
+fn path(text: &str) -> Option<Vec<(usize, String)>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    loop {
+        let rest = &text[start..];
+        let end = top_level(rest, '.').unwrap_or(rest.len());
+        let raw = &rest[..end];
+        let part = raw.trim();
+        let offset = start + raw.len() - raw.trim_start().len();
+        let bare = part.strip_prefix('"').and_then(|p| p.strip_suffix('"')).unwrap_or(part);
+        if bare.is_empty() {
+            return None;
+        }
+        parts.push((offset, bare.to_string()));
+        if end == rest.len() {
+            return Some(parts);
+        }
+        start += end + 1;
+    }
+}

@@ -1,0 +1,621 @@
+//! Numbers with units, as people write them: `10Mbit/s`, `5ms`, `2.5 MB`. Decimal fractions are
+//! exact.
+
+use crate::format::error::{Fault, Problem};
+use crate::format::fields::Field;
+use crate::format::item::{Item, Value};
+use crate::format::traps;
+use forebay_base::{IpVersion, Rate, Span};
+use forebay_metrics::{MetricDoc, Unit};
+use serde_json::{Value as Json, json};
+
+/// Longest time that a scenario may name: 100 years of 365.25 days.
+pub(crate) const MAX_SPAN: Span = Span::from_secs(3_155_760_000);
+
+/// Longest propagation delay, and longest jitter, of a link.
+pub(crate) const MAX_DELAY: Span = Span::from_secs(1_000);
+
+type Units = &'static [(&'static str, u128)];
+
+// The first spelling of a factor is the one that is written.
+const RATE_UNITS: Units = &[
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("bps", 1),
+    ("kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+];
+const TIME_UNITS: Units = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("µs", 1_000),
+    ("min", 60_000_000_000),
+];
+const SIZE_UNITS: Units = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const RATE_EXPECTED: &str = "a rate such as \"10Mbit/s\"";
+const TIME_EXPECTED: &str = "a time such as \"5ms\"";
+const SHARE_EXPECTED: &str = "a share such as 0.9 or \"90%\"";
+const SIZE_EXPECTED: &str = "a size such as 10000 or \"10kB\"";
+const ROOM_EXPECTED: &str = "a size such as \"10MB\" or a time such as \"8s\"";
+const LIMIT_EXPECTED: &str =
+    "a queue limit such as \"64kB\", \"100packets\", \"50ms\" or \"1.5BDP\"";
+
+/// A decimal number as an integer and the number of its digits after the point, and the unit behind
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Quantity<'a> {
+    digits: u128,
+    decimals: u32,
+    unit: &'a str,
+}
+
+/// Why a text is no quantity.
+enum Unread {
+    Negative,
+    NotANumber,
+    TooLong,
+}
+
+fn quantity(text: &str) -> Result<Quantity<'_>, Unread> {
+    let text = text.trim();
+    if text.starts_with('-') {
+        return Err(Unread::Negative);
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let plain: String = number.chars().filter(|&c| c != '_').collect();
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+        return Err(Unread::NotANumber);
+    }
+    // 27 digits times the largest factor (6 x 10^10) stay within 128 bits.
+    if whole.len() + fraction.len() > 27 {
+        return Err(Unread::TooLong);
+    }
+    let digits = format!("{whole}{fraction}").parse().map_err(|_| Unread::NotANumber)?;
+    Ok(Quantity { digits, decimals: fraction.len() as u32, unit: unit.trim_start() })
+}
+
+impl Quantity<'_> {
+    /// Its number without the unit, for messages.
+    fn value(&self) -> f64 {
+        self.digits as f64 / 10f64.powi(self.decimals as i32)
+    }
+    /// Its value times `factor`, to the nearest integer.
+    fn scaled(&self, factor: u128) -> u128 {
+        let divisor = 10u128.pow(self.decimals);
+        (self.digits * factor + divisor / 2) / divisor
+    }
+}
+
+fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem, Option<String>) {
+    let read = quantity(found).ok();
+    let unit = read.map(|q| q.unit).unwrap_or_default();
+    let near = read.and_then(|read| traps::hint(read.value(), unit, units)).or_else(|| {
+        crate::format::error::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
+    });
+    let why = match unit {
+        "" => "without a unit".to_string(),
+        _ => format!("with the unit `{unit}`"),
+    };
+    let hint = near.or_else(|| Some(format!("units: {}", units.join(", "))));
+    (Problem::Unit { expected, found: found.to_string(), why }, hint)
+}
+
+/// Read a number with one of `units`, as a multiple of the smallest.
+fn read_units(item: &Item, key: &str, units: Units, expected: &'static str) -> Result<u128, Fault> {
+    let names: Vec<&str> = units.iter().map(|u| u.0).collect();
+    let fault = |problem| Fault::at(item.loc, key, problem);
+    let text = match &item.value {
+        Value::String(text) => text.clone(),
+        Value::Integer(i) => i.to_string(),
+        Value::Float(x) => x.to_string(),
+        _ => return Err(item.expected(key, expected)),
+    };
+    let parsed = quantity(&text).map_err(|why| unread(item, key, expected, &text, why))?;
+    match units.iter().find(|u| u.0 == parsed.unit) {
+        Some(&(_, factor)) => Ok(parsed.scaled(factor)),
+        None => {
+            let (problem, hint) = unit_problem(expected, &text, &names);
+            Err(Fault { hint, ..fault(problem) })
+        }
+    }
+}
+
+/// The value of a text with unit, in the unit that results have `metric` in; one without a unit
+/// takes no text.
+pub(crate) fn in_unit_of(metric: &MetricDoc, item: &Item, key: &str) -> Result<f64, Fault> {
+    match metric.shown {
+        Unit::Seconds => {
+            let unit_ns = (metric.scale * 1e9).round();
+            Span::read(item, key).map(|span| span.as_nanos() as f64 / unit_ns)
+        }
+        Unit::BitsPerSecond => {
+            read_units(item, key, RATE_UNITS, RATE_EXPECTED).map(|bps| bps as f64)
+        }
+        Unit::Bytes => Bytes::read(item, key).map(|bytes| bytes.0 as f64),
+        Unit::Share => percent(item, key),
+        Unit::Plain | Unit::Count => Err(item.expected(key, "a number")),
+    }
+}
+
+/// The share that a text such as "90%" says: the float that is nearest to it.
+fn percent(item: &Item, key: &str) -> Result<f64, Fault> {
+    let Value::String(text) = &item.value else {
+        return Err(item.expected(key, SHARE_EXPECTED));
+    };
+    let read = quantity(text).map_err(|why| unread(item, key, SHARE_EXPECTED, text, why))?;
+    if read.unit == "%" {
+        return Ok(read.digits as f64 / 10f64.powi(read.decimals as i32 + 2));
+    }
+    let (problem, hint) = unit_problem(SHARE_EXPECTED, text, &["%"]);
+    Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
+}
+
+fn unread(item: &Item, key: &str, expected: &'static str, text: &str, why: Unread) -> Fault {
+    match why {
+        Unread::NotANumber => item.expected(key, expected),
+        Unread::Negative | Unread::TooLong => {
+            let expected = expected.to_string();
+            Fault::at(item.loc, key, Problem::OutOfRange { found: text.to_string(), expected })
+        }
+    }
+}
+
+pub(crate) fn range_fault(item: &Item, key: &str, expected: impl Into<String>) -> Fault {
+    let found = match &item.value {
+        Value::String(s) => s.clone(),
+        Value::Integer(i) => i.to_string(),
+        Value::Float(x) => decimal(*x),
+        other => other.kind().to_string(),
+    };
+    Fault::at(item.loc, key, Problem::OutOfRange { found, expected: expected.into() })
+}
+
+/// A float as people write it: with an exponent where it would have many digits.
+fn decimal(x: f64) -> String {
+    if x == 0.0 || (1e-9..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
+}
+
+/// The largest unit that divides `value`.
+fn show(value: u128, units: Units) -> String {
+    let fits = units.iter().filter(|u| value.is_multiple_of(u.1) && value > 0);
+    // max_by_key gives the last of equals; the first spelling is wanted, so the order is turned.
+    let (name, factor) = fits.rev().max_by_key(|u| u.1).unwrap_or(&units[0]);
+    format!("{}{name}", value / factor)
+}
+
+fn pattern(units: Units) -> String {
+    let names: Vec<&str> = units.iter().map(|u| u.0).collect();
+    format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({})\\s*$", names.join("|"))
+}
+
+impl Field for Rate {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let range = "a rate from 1kbit/s to 400Gbit/s";
+        let bps =
+            read_units(item, key, RATE_UNITS, RATE_EXPECTED).map_err(|f| in_range(f, range))?;
+        let rate = u64::try_from(bps).ok().and_then(Rate::new);
+        rate.ok_or_else(|| range_fault(item, key, range))
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::String(show(self.bps().into(), RATE_UNITS))
+    }
+    fn schema() -> Json {
+        json!({
+            "title": "rate", "type": "string", "pattern": pattern(RATE_UNITS),
+            "examples": ["10Mbit/s", "1Gbps"]
+        })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Rate::mbps(1000))
+    }
+}
+
+impl Field for Span {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        // A delay of a link, as its keys say; its upper end is checked where the link is made.
+        let range = match key.rsplit('.').next() {
+            Some("delay" | "jitter") => "a time from 0s to 1000s",
+            _ => "a time from 0s to 100 years",
+        };
+        let ns =
+            read_units(item, key, TIME_UNITS, TIME_EXPECTED).map_err(|f| in_range(f, range))?;
+        let span = u64::try_from(ns).ok().map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
+        span.ok_or_else(|| range_fault(item, key, range))
+    }
+    fn write(&self) -> toml::Value {
+        // Minutes are read, not written: 60s says the same.
+        let text = match self.is_zero() {
+            true => "0s".to_string(),
+            false => show(self.as_nanos().into(), &TIME_UNITS[..4]),
+        };
+        toml::Value::String(text)
+    }
+    fn schema() -> Json {
+        json!({
+            "title": "time", "type": "string", "pattern": pattern(TIME_UNITS),
+            "examples": ["5ms", "1.5s"]
+        })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Span::from_millis(1))
+    }
+}
+
+/// Say the whole range where a number is negative or too long.
+fn in_range(mut fault: Fault, range: &str) -> Fault {
+    if let Problem::OutOfRange { expected, .. } = fault.problem.as_mut() {
+        *expected = range.to_string();
+    }
+    fault
+}
+
+/// A time given as a number of seconds, in keys that end in `_s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seconds(pub Span);
+
+impl Field for Seconds {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let span = match item.value {
+            Value::Integer(s) => {
+                u64::try_from(s).ok().filter(|&s| s <= 3_155_760_000).map(Span::from_secs)
+            }
+            Value::Float(s) => (0.0..=3_155_760_000.0).contains(&s).then(|| Span::from_secs_f64(s)),
+            _ => {
+                let fault = item.expected(key, "a number of seconds");
+                let hint = "keys that end in _s take seconds without a unit, such as 60 or 0.5";
+                return Err(fault.hint(hint));
+            }
+        };
+        let range = || range_fault(item, key, "0 to 3155760000 seconds (100 years)");
+        span.map(Seconds).ok_or_else(range)
+    }
+    fn write(&self) -> toml::Value {
+        let ns = self.0.as_nanos();
+        match ns % 1_000_000_000 {
+            0 => toml::Value::Integer((ns / 1_000_000_000) as i64),
+            // The nearest float to the decimal, which is the one that was read; a product with 1e-9
+            // need not be.
+            _ => toml::Value::Float(ns as f64 / 1e9),
+        }
+    }
+    fn schema() -> Json {
+        json!({
+            "title": "number of seconds", "type": "number", "minimum": 0,
+            "maximum": 3_155_760_000u64
+        })
+    }
+}
+
+/// A number of bytes: an integer, or a string with a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bytes(pub u64);
+
+impl Field for Bytes {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let range = "0 to 18446744073709551615 bytes";
+        let bytes = match item.value {
+            Value::Integer(i) => u128::try_from(i).ok(),
+            _ => Some(
+                read_units(item, key, SIZE_UNITS, SIZE_EXPECTED).map_err(|f| in_range(f, range))?,
+            ),
+        };
+        let bytes = bytes.and_then(|b| u64::try_from(b).ok());
+        bytes.map(Bytes).ok_or_else(|| range_fault(item, key, range))
+    }
+    fn write(&self) -> toml::Value {
+        match i64::try_from(self.0) {
+            Ok(bytes) => toml::Value::Integer(bytes),
+            Err(_) => toml::Value::String(format!("{}B", self.0)),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [
+            { "type": "integer", "minimum": 0 },
+            { "title": "size", "type": "string", "pattern": pattern(SIZE_UNITS) }
+        ] })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Bytes(1))
+    }
+}
+
+/// The limit of a queue, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GivenLimit {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many packets.
+    Packets(u64),
+    /// The bytes that the link transmits in this time.
+    Time(Span),
+    /// A multiple of rate x RTT, in millionths.
+    Bdp { millionths: u64 },
+}
+
+impl Default for GivenLimit {
+    fn default() -> Self {
+        GivenLimit::Bytes(0)
+    }
+}
+
+impl Field for GivenLimit {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::String(text) = &item.value else {
+            return Err(item.expected(key, LIMIT_EXPECTED));
+        };
+        let q = quantity(text).map_err(|why| unread(item, key, LIMIT_EXPECTED, text, why))?;
+        let units = SIZE_UNITS.iter().chain(TIME_UNITS).map(|u| u.0).chain(["packets", "BDP"]);
+        let range = || range_fault(item, key, "a queue of at most 2^63 bytes or 100 years");
+        let small = |value: u128| u64::try_from(value).ok().filter(|&v| v < 1 << 63);
+        if matches!(q.unit, "packets" | "packet") {
+            return small(q.scaled(1)).map(GivenLimit::Packets).ok_or_else(range);
+        }
+        if matches!(q.unit, "BDP" | "bdp") {
+            let millionths = small(q.scaled(1_000_000));
+            return millionths.map(|millionths| GivenLimit::Bdp { millionths }).ok_or_else(range);
+        }
+        if let Some(&(_, factor)) = SIZE_UNITS.iter().find(|u| u.0 == q.unit) {
+            return small(q.scaled(factor)).map(GivenLimit::Bytes).ok_or_else(range);
+        }
+        if let Some(&(_, factor)) = TIME_UNITS.iter().find(|u| u.0 == q.unit) {
+            let span = small(q.scaled(factor)).map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
+            return span.map(GivenLimit::Time).ok_or_else(range);
+        }
+        let (problem, hint) = unit_problem(LIMIT_EXPECTED, text, &units.collect::<Vec<_>>());
+        Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            GivenLimit::Bytes(bytes) => toml::Value::String(format!("{bytes}B")),
+            GivenLimit::Packets(packets) => toml::Value::String(format!("{packets}packets")),
+            GivenLimit::Time(span) => span.write(),
+            GivenLimit::Bdp { millionths } => {
+                let (whole, rest) = (millionths / 1_000_000, millionths % 1_000_000);
+                toml::Value::String(format!("{whole}.{rest:06}BDP"))
+            }
+        }
+    }
+    fn schema() -> Json {
+        json!({
+            "title": "queue limit", "type": "string",
+            "examples": ["62500B", "100packets", "50ms", "1.5BDP"]
+        })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(GivenLimit::Bytes(1 << 40))
+    }
+}
+
+/// A volume of data: bytes, or what an interface sends in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// So many bytes.
+    Bytes(u64),
+    /// The bytes that the interface transmits in this time.
+    Time(Span),
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room::Bytes(0)
+    }
+}
+
+impl Field for Room {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let text = match &item.value {
+            Value::String(text) => text,
+            Value::Integer(_) => return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0)),
+            _ => return Err(item.expected(key, ROOM_EXPECTED)),
+        };
+        let unit = quantity(text).map_err(|why| unread(item, key, ROOM_EXPECTED, text, why))?.unit;
+        if TIME_UNITS.iter().any(|u| u.0 == unit) {
+            return Span::read(item, key).map(Room::Time);
+        }
+        if SIZE_UNITS.iter().any(|u| u.0 == unit) {
+            return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0));
+        }
+        let units: Vec<&str> = SIZE_UNITS.iter().chain(TIME_UNITS).map(|u| u.0).collect();
+        let (problem, hint) = unit_problem(ROOM_EXPECTED, text, &units);
+        Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            Room::Bytes(bytes) => Bytes(*bytes).write(),
+            Room::Time(span) => span.write(),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [Bytes::schema(), Span::schema()] })
+    }
+}
+
+/// A finite number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Number(pub f64);
+
+impl Field for Number {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Integer(i) => Ok(Number(i as f64)),
+            Value::Float(x) if x.is_finite() => Ok(Number(x)),
+            _ => Err(item.expected(key, "a number")),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Float(self.0)
+    }
+    fn schema() -> Json {
+        json!({ "type": "number" })
+    }
+}
+
+/// A probability.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Probability(pub f64);
+
+impl Field for Probability {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let p = match item.value {
+            Value::Integer(i) => i as f64,
+            Value::Float(p) => p,
+            _ => return Err(item.expected(key, "a probability from 0.0 to 1.0")),
+        };
+        let inside = (0.0..=1.0).contains(&p);
+        inside.then_some(Probability(p)).ok_or_else(|| range_fault(item, key, "0.0 to 1.0"))
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Float(self.0)
+    }
+    fn schema() -> Json {
+        json!({ "title": "probability", "type": "number", "minimum": 0.0, "maximum": 1.0 })
+    }
+    fn stand_in() -> Option<Self> {
+        Some(Probability(0.5)) // some have to be above 0
+    }
+}
+
+macro_rules! integers {
+    ($($int:ty),*) => { $(
+        impl Field for $int {
+            fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+                let range = || format!("an integer from {} to {}", <$int>::MIN, <$int>::MAX);
+                let Value::Integer(i) = item.value else {
+                    return Err(item.expected(key, range()));
+                };
+                <$int>::try_from(i).map_err(|_| range_fault(item, key, range()))
+            }
+            fn write(&self) -> toml::Value {
+                toml::Value::Integer(i64::from(*self))
+            }
+            fn schema() -> Json {
+                json!({ "type": "integer", "minimum": <$int>::MIN, "maximum": <$int>::MAX })
+            }
+        }
+    )* };
+}
+integers!(u8, u16, u32);
+
+impl Field for bool {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Boolean(b) => Ok(b),
+            _ => Err(item.expected(key, "true or false")),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Boolean(*self)
+    }
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
+impl Field for String {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::String(s) => Ok(s.clone()),
+            _ => Err(item.expected(key, "a string")),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::String(self.clone())
+    }
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+}
+
+impl Field for IpVersion {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match item.value {
+            Value::Integer(4) => Ok(IpVersion::V4),
+            Value::Integer(6) => Ok(IpVersion::V6),
+            Value::Integer(_) => Err(range_fault(item, key, "4 or 6")),
+            _ => Err(item.expected(key, "4 or 6")),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::Integer(match self {
+            IpVersion::V4 => 4,
+            IpVersion::V6 => 6,
+        })
+    }
+    fn schema() -> Json {
+        json!({ "enum": [4, 6] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::source::Loc;
+
+    fn read<T: Field>(value: Value) -> Result<T, String> {
+        let item = Item { value, loc: Loc::default() };
+        T::read(&item, "k").map_err(|f| format!("{}", f.problem))
+    }
+    fn text<T: Field>(text: &str) -> Result<T, String> {
+        read(Value::String(text.into()))
+    }
+
+    #[test]
+    fn units_are_exact_in_decimal() {
+        assert_eq!(text::<Rate>("0.1Mbit/s").unwrap().bps(), 100_000);
+        assert_eq!(text::<Rate>("2.999999999 Gbps").unwrap().bps(), 2_999_999_999);
+        assert_eq!(text::<Span>("0.3ms").unwrap().as_nanos(), 300_000);
+        assert_eq!(text::<Span>("1.5min").unwrap(), Span::from_secs(90));
+        assert_eq!(text::<Span>("0.0000000016s").unwrap().as_nanos(), 2);
+        assert_eq!(text::<Bytes>("2.5 MB"), Ok(Bytes(2_500_000)));
+        assert_eq!(text::<Bytes>("4MiB"), Ok(Bytes(4_194_304)));
+        assert_eq!(read::<Bytes>(Value::Integer(u64::MAX.into())), Ok(Bytes(u64::MAX)));
+        assert_eq!(text::<GivenLimit>("1.5BDP"), Ok(GivenLimit::Bdp { millionths: 1_500_000 }));
+        assert_eq!(text::<GivenLimit>("50ms"), Ok(GivenLimit::Time(Span::from_millis(50))));
+        assert_eq!(text::<GivenLimit>("1_000 packets"), Ok(GivenLimit::Packets(1_000)));
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for bps in [1_000, 1_500, 2_000_000, 2_999_999_999, 400_000_000_000] {
+            let rate = Rate::new(bps).unwrap();
+            assert_eq!(text::<Rate>(rate.write().as_str().unwrap()), Ok(rate));
+        }
+        assert_eq!(Rate::mbps(10).write().as_str(), Some("10Mbit/s"));
+        assert_eq!(Span::from_micros(1500).write().as_str(), Some("1500us"));
+        assert_eq!(Span::from_secs(120).write().as_str(), Some("120s"));
+        assert_eq!(Span::ZERO.write().as_str(), Some("0s"));
+        for (given, shown) in
+            [(1e-7, "0.0000001"), (30.5, "30.5"), (0.3, "0.3"), (12.000_000_7, "12.0000007")]
+        {
+            let seconds = read::<Seconds>(Value::Float(given)).unwrap();
+            assert_eq!(crate::resolve::text::shown(&seconds), shown);
+        }
+        assert_eq!(text::<Bytes>(Bytes(u64::MAX).write().as_str().unwrap()), Ok(Bytes(u64::MAX)));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_refused_not_wrapped() {
+        assert!(text::<Bytes>("18446744073709551616B").is_err());
+        assert!(text::<Bytes>("99999999999999999999999999GB").is_err());
+        assert!(text::<Span>("3155760000.000000001s").is_err());
+        assert!(text::<Rate>("400.000000001Gbit/s").is_err());
+        assert!(read::<Seconds>(Value::Float(f64::NAN)).is_err());
+        assert!(read::<Probability>(Value::Float(f64::NAN)).is_err());
+        assert!(read::<u16>(Value::Integer(65_536)).is_err());
+    }
+}

@@ -1,0 +1,405 @@
+//! The caches of INRPP routers: as a scenario gives them, or as the margin rule sizes them.
+
+use super::{CacheTable, InrppTable, NAME};
+use crate::format::error::{Fault, Problem};
+use crate::format::fields::{At, Field, choices};
+use crate::format::item::{Item, Value, whole};
+use crate::format::units::Room;
+use crate::plan::margin::{Margin, Waiting, margins};
+use crate::plan::mtu_check;
+use crate::resolve::text::shown;
+use crate::{Flow, Scenario};
+use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_net::ForwardingSpec;
+use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+choices! {
+    /// A rule for the sizes of caches.
+    pub(crate) enum CacheRule {
+        /// As the margin rule says, by topology and flows.
+        Margin = "margin",
+        /// 10 s at the rate of the interface.
+        Paper = "paper",
+    }
+}
+
+/// What `cache` may be.
+#[derive(Clone, Debug)]
+pub(crate) enum GivenCache {
+    /// A rule.
+    Rule(CacheRule),
+    /// Sizes.
+    Sizes(CacheTable),
+}
+
+const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \
+                              \"8s\", or a table of low, high and total";
+
+impl GivenCache {
+    pub(super) fn is_margin(&self) -> bool {
+        matches!(self, GivenCache::Rule(CacheRule::Margin))
+    }
+}
+
+impl Field for GivenCache {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        match &item.value {
+            Value::Table(_) => CacheTable::read(item, key).map(GivenCache::Sizes),
+            Value::String(text) if text.starts_with(|c: char| !c.is_ascii_digit() && c != '-') => {
+                let rule = CacheRule::read(item, key).map(GivenCache::Rule);
+                let names = ["margin", "paper"];
+                rule.map_err(|_| item.expected(key, CACHE_EXPECTED).suggest(text, names))
+            }
+            Value::String(_) | Value::Integer(_) => {
+                let total = Some(At::<Room>::read(item, key)?);
+                Ok(GivenCache::Sizes(CacheTable { total, ..CacheTable::default() }))
+            }
+            _ => Err(item.expected(key, CACHE_EXPECTED)),
+        }
+    }
+    fn write(&self) -> toml::Value {
+        match self {
+            GivenCache::Rule(rule) => rule.write(),
+            GivenCache::Sizes(table) => table.write(),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [CacheRule::schema(), Room::schema(), CacheTable::schema()] })
+    }
+}
+
+/// Most caches that notes name.
+const MOST_NOTES: usize = 3;
+/// Of the fallback, in packets: S_low, S_high and S_total at least.
+const LEAST_PACKETS: [u64; 3] = [2, 4, 5];
+
+/// Where a link begins.
+struct Interface {
+    id: LinkId,
+    from: NodeId,
+    port: PortId,
+    rate: Rate,
+}
+
+/// A router of INRPP.
+type Router = (NodeId, Arc<Settings>);
+
+fn of_inrpp((id, spec): (NodeId, &ForwardingSpec)) -> Option<Router> {
+    match spec {
+        ForwardingSpec::Inrpp(settings) => Some((id, Arc::clone(settings))),
+        _ => None,
+    }
+}
+
+/// Give the routers whose caches have the sizes of the margin rule those.
+///
+/// S_low is half of S_high, and S_high what keeps link and detours busy (see `margin.rs`). Where no
+/// flow of INRPP comes by at the start there is nothing to go by, and the sizes are the paper's.
+pub(super) fn fit(
+    scenario: &Scenario,
+    protocol: &'static str,
+    of_kind: &mut [(NodeId, ForwardingSpec)],
+) {
+    if !of_kind.iter().any(|(id, _)| scenario.has_margin_rule(*id)) {
+        return;
+    }
+    let routers: Vec<Router> =
+        of_kind.iter().filter_map(|(id, spec)| of_inrpp((*id, spec))).collect();
+    let margins = scenario.margins(protocol, &routers);
+    let packet_bytes = scenario.full_packet_bytes();
+    let mut sizes: BTreeMap<NodeId, Vec<CacheLimits>> = BTreeMap::new();
+    let paper = Settings::default().cache;
+    for Interface { id, from, port, rate } in scenario.interfaces() {
+        let limits = match margins.get(&id) {
+            Some(margin) => {
+                let high_bytes = margin.high_bytes();
+                let total_bytes = high_bytes.saturating_add(margin.bytes());
+                CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes }
+            }
+            None => {
+                let [low, high, total] = LEAST_PACKETS.map(|packets| packets * packet_bytes);
+                let paper = paper.at(port, rate);
+                match paper.total_bytes < total {
+                    true => CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total },
+                    false => paper,
+                }
+            }
+        };
+        sizes.entry(from).or_default().push(limits);
+    }
+    for (id, spec) in of_kind.iter_mut().filter(|(id, _)| scenario.has_margin_rule(*id)) {
+        if let ForwardingSpec::Inrpp(settings) = spec {
+            let ports = sizes.remove(id).unwrap_or_default();
+            Arc::make_mut(settings).cache = CacheSize::Ports(ports.into());
+        }
+    }
+}
+
+/// Three sizes in order, or three times.
+pub(super) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
+    let CacheTable { low, high, total } = match &at.value {
+        GivenCache::Rule(_) => return Ok(Settings::default().cache),
+        GivenCache::Sizes(table) => table,
+    };
+    let amount = |room: Room| match room {
+        Room::Bytes(bytes) => bytes,
+        Room::Time(span) => span.as_nanos(),
+    };
+    let given: Vec<&At<Room>> = [low, high, total].into_iter().flatten().collect();
+    let in_bytes = |room: &At<Room>| matches!(room.value, Room::Bytes(_));
+    let Some(first) = given.first() else { return Ok(Settings::default().cache) };
+    if let Some(other) = given.iter().find(|room| in_bytes(room) != in_bytes(first)) {
+        let text = "low, high and total of a cache are all sizes or all times".to_string();
+        return Err(other.fault(Problem::Conflict(text)));
+    }
+    let value = |room: &Option<At<Room>>| room.as_ref().map(|at| amount(at.value));
+    let (high_value, total_value) = match (value(high), value(total)) {
+        (Some(high), Some(total)) => (high, total),
+        (Some(high), None) => (high, high.saturating_add(high / 4)),
+        (None, Some(total)) => (total - total / 5, total),
+        (None, None) => {
+            let meaning = "low alone does not say how large a cache is".to_string();
+            return Err(at.fault(Problem::MissingKey { key: "total", meaning }));
+        }
+    };
+    let low_value = value(low).unwrap_or(high_value / 2);
+    let below = |at: &At<Room>, key: &str, bound: u64| {
+        let bound =
+            if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
+        Err(at.out_of_range(format!("less than cache.{key} ({})", shown(&bound))))
+    };
+    match (low, high) {
+        (Some(low), _) if low_value >= high_value => return below(low, "high", high_value),
+        (_, Some(high)) if high_value >= total_value => return below(high, "total", total_value),
+        _ => {}
+    }
+    let ns = Span::from_nanos;
+    Ok(match in_bytes(first) {
+        true => CacheSize::Bytes(CacheLimits {
+            low_bytes: low_value,
+            high_bytes: high_value,
+            total_bytes: total_value,
+        }),
+        false => {
+            CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
+        }
+    })
+}
+
+/// The table that says these sizes.
+pub(super) fn sizes(cache: &CacheSize) -> CacheTable {
+    let rooms = match cache {
+        CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes }) => {
+            [low_bytes, high_bytes, total_bytes].map(|&bytes| Room::Bytes(bytes))
+        }
+        CacheSize::Time { low, high, total } => [low, high, total].map(|&span| Room::Time(span)),
+        CacheSize::Ports(_) => unreachable!("a scenario gives all routers the same"),
+    };
+    let [low, high, total] = rooms.map(|room| Some(At::new(room)));
+    CacheTable { low, high, total }
+}
+
+impl Scenario {
+    /// Errors if the cache of an interface of `routers` cannot hold a packet, or its thresholds are
+    /// one.
+    fn check_caches(&self, routers: &BTreeMap<NodeId, CacheSize>) -> Result<(), Problem> {
+        let packet_bytes = self.full_packet_bytes();
+        for Interface { id, from, port, rate } in self.interfaces() {
+            let Some(cache) = routers.get(&from) else { continue };
+            let CacheLimits { low_bytes, high_bytes, total_bytes } = cache.at(port, rate);
+            if total_bytes >= packet_bytes && low_bytes < high_bytes && high_bytes < total_bytes {
+                continue;
+            }
+            let name = self.name_of(id);
+            return Err(Problem::OutOfRange {
+                found: format!("{total_bytes} bytes"),
+                expected: format!(
+                    "a full-sized packet ({packet_bytes} bytes) or more, and low < high < total, \
+                     in the cache of {name} ({})",
+                    shown(&rate)
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// The longest packet of a protocol that is compared or named, in bytes.
+    fn full_packet_bytes(&self) -> u64 {
+        let names = self.named_protocols().into_iter();
+        let packet_bytes = names.map(|name| mtu_check::packet_bytes(self, name)).max();
+        packet_bytes.expect("at least one protocol is compared")
+    }
+
+    /// Where links begin, in order.
+    fn interfaces(&self) -> Vec<Interface> {
+        let mut ports = vec![0u16; self.nodes.len()];
+        let wires = self.links.iter().zip(0u32..).flat_map(|(link, k)| {
+            [(link.a, link.forward.rate, 2 * k), (link.b, link.reverse.rate, 2 * k + 1)]
+        });
+        let interface = |(from, rate, id): (NodeId, Rate, u32)| {
+            let port = &mut ports[from.index()];
+            let of = Interface { id: LinkId(id), from, port: PortId(*port), rate };
+            *port += 1;
+            of
+        };
+        wires.map(interface).collect()
+    }
+
+    /// Router and interface, for messages.
+    fn name_of(&self, id: LinkId) -> String {
+        let link = &self.links[id.index() / 2];
+        let from = if id.index().is_multiple_of(2) { link.a } else { link.b };
+        format!("`{}` at `{}`", self.nodes[from.index()].name, link.name)
+    }
+
+    /// True if the caches of a router have the sizes of the margin rule.
+    fn has_margin_rule(&self, node: NodeId) -> bool {
+        let chosen = self.nodes[node.index()].router.as_ref().or(self.router.as_ref());
+        match chosen.and_then(|chosen| chosen.params.get("cache")) {
+            Some(cache) => cache.as_str() == Some("margin"),
+            None => self.inrpp.margin_rule,
+        }
+    }
+
+    /// What the margin rule says of each interface that flows of INRPP take in a run under
+    /// `protocol`.
+    fn margins(&self, protocol: &'static str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
+        let held =
+            |flow: &Flow| self.bundle(flow.protocol.unwrap_or(protocol)).router == Some(NAME);
+        let names = self.protocols_under(protocol).into_iter();
+        let names = names.filter(|name| self.bundle(name).router == Some(NAME));
+        // Payload and length are those of the protocol that sends the longest packets.
+        let packet = |name| {
+            let mss_bytes = u64::from(self.tcp_for(name).mss_bytes);
+            (mtu_check::packet_bytes(self, name), mss_bytes)
+        };
+        let Some((packet_bytes, mss_bytes)) = names.map(packet).max() else {
+            return BTreeMap::new();
+        };
+        let detours = routers.iter().filter(|(_, settings)| settings.detours);
+        let waiting = Waiting {
+            routers: &routers.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>(),
+            held: &held,
+            packet: (mss_bytes, packet_bytes),
+            detours: detours.map(|(_, settings)| settings.probe_interval).max(),
+        };
+        margins(self, &waiting)
+    }
+
+    /// Stated sizes that are less than what the flows may need.
+    pub(super) fn cache_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for protocol in &self.protocols {
+            let Ok(network) = self.network(protocol) else { continue };
+            let routers: Vec<Router> = network.routers().filter_map(of_inrpp).collect();
+            let stated: BTreeMap<NodeId, CacheSize> = routers
+                .iter()
+                .filter(|(id, _)| !self.has_margin_rule(*id))
+                .map(|(id, settings)| (*id, settings.cache.clone()))
+                .collect();
+            if stated.is_empty() {
+                continue;
+            }
+            let margins = self.margins(protocol, &routers);
+            for note in self.notes_of(&stated, &margins) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        notes
+    }
+
+    /// One note for each of the interfaces that lack most, and one for the others.
+    fn notes_of(
+        &self,
+        stated: &BTreeMap<NodeId, CacheSize>,
+        margins: &BTreeMap<LinkId, Margin>,
+    ) -> Vec<String> {
+        let mut short = Vec::new();
+        for Interface { id, from, port, rate } in self.interfaces() {
+            let (Some(cache), Some(margin)) = (stated.get(&from), margins.get(&id)) else {
+                continue;
+            };
+            let limits = cache.at(port, rate);
+            let lack = margin.bytes().saturating_sub(limits.total_bytes - limits.high_bytes);
+            let packets_bytes = margin.flows * margin.packet_bytes;
+            if lack > 0 || limits.total_bytes < packets_bytes {
+                short.push((lack, id, self.note(id, limits, margin)));
+            }
+        }
+        short.sort_by_key(|(lack, id, _)| (std::cmp::Reverse(*lack), *id));
+        let more = short.len().saturating_sub(MOST_NOTES);
+        let mut notes: Vec<String> = short.into_iter().take(MOST_NOTES).map(|s| s.2).collect();
+        if more > 0 {
+            notes.push(format!("inrpp: the same is true of {more} more caches, which lack less"));
+        }
+        notes
+    }
+
+    fn note(&self, id: LinkId, limits: CacheLimits, margin: &Margin) -> String {
+        let CacheLimits { high_bytes, total_bytes, .. } = limits;
+        let Margin { flows, packet_bytes, .. } = *margin;
+        let name = self.name_of(id);
+        let packets_bytes = flows * packet_bytes;
+        if total_bytes < packets_bytes {
+            return format!(
+                "inrpp: the cache of {name} holds {total_bytes} bytes, less than one packet of \
+                 {packet_bytes} bytes of each of its {flows} flows ({packets_bytes} bytes): some \
+                 lose all they send for a while"
+            );
+        }
+        let (room_bytes, bytes) = (total_bytes - high_bytes, margin.bytes());
+        let ms = |span: Span| span.as_nanos() as f64 / 1e6;
+        format!(
+            "inrpp: the cache of {name} has {room_bytes} bytes between high ({high_bytes}) and \
+             total ({total_bytes}), and may need {bytes}: ({:.1} Mbit/s in - {:.1} Mbit/s out) x \
+             ({:.1} ms round trip upstream + {:.1} ms longest round trip of a flow + {:.1} ms \
+             between its ACKs) + {flows} packets of {packet_bytes} bytes, and no more than the \
+             flows have: it may drop packets (inrpp.cache = \"margin\" takes these terms)",
+            margin.in_bps as f64 / 1e6,
+            margin.out_bps as f64 / 1e6,
+            ms(margin.round_trip),
+            ms(margin.path),
+            ms(margin.ack_spacing),
+        )
+    }
+}
+
+/// Errors if the cache of an interface cannot hold a packet.
+pub(super) fn check_routers(
+    scenario: &Scenario,
+    routers: &[(NodeId, ForwardingSpec)],
+) -> Result<(), Problem> {
+    let size = |(id, spec): &(NodeId, ForwardingSpec)| match spec {
+        ForwardingSpec::Inrpp(settings) => Some((*id, settings.cache.clone())),
+        _ => None,
+    };
+    scenario.check_caches(&routers.iter().filter_map(size).collect())
+}
+
+/// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares
+/// needs them.
+pub(crate) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
+    if scenario.inrpp.margin_rule {
+        return Ok(()); // its sizes have room for a packet
+    }
+    let cache = given.and_then(|at| at.value.cache.as_ref());
+    let listed = given.is_some_and(|at| at.value.routers.is_some());
+    let routers = match (cache, listed) {
+        (Some(_), false) => scenario.all_routers(),
+        _ => scenario.ever_inrpp(),
+    };
+    let size = &scenario.inrpp.settings.cache;
+    let routers = routers.into_iter().map(|router| (router, size.clone())).collect();
+    scenario.check_caches(&routers).map_err(|problem| match cache {
+        Some(At { value: GivenCache::Sizes(CacheTable { total: Some(total), .. }), .. }) => {
+            total.fault(problem)
+        }
+        Some(at) => at.fault(problem),
+        None => Fault::at(whole(0), "inrpp.cache", problem),
+    })
+}

@@ -1,0 +1,250 @@
+//! From the text of a scenario to the scenario: all layers in their order.
+
+pub(crate) mod builtin;
+pub(crate) mod scenario_text;
+
+use crate::Scenario;
+use crate::format::error::{Fault, Problem, ScenarioError};
+use crate::format::faults::{self, Faults, Lost};
+use crate::format::fields::{At, Field, Section};
+use crate::format::source::{self, Sources};
+use crate::format::{item, set, units};
+use crate::keys::file::{self, FctClock, File};
+use crate::keys::kickass::KickAssTable;
+use crate::keys::port_tables::{self, PortTable};
+use crate::keys::rcp::RcpTable;
+use crate::keys::{attacks, expect, inrpp, schedules};
+use crate::plan::{mtu_check, network, outline, samples};
+use crate::resolve::{buffers, events, flows, protocols, queues, tcp, tcp_of, text, topology};
+use forebay_base::{IpVersion, Span, Time};
+use forebay_net::EventSpec;
+use scenario_text::ScenarioText;
+use std::path::{Path, PathBuf};
+
+/// What goes with the text of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Changes, as `key=value`, in order.
+    pub set: Vec<String>,
+    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
+    /// for a built-in scenario and for one that is read from standard input.
+    pub base: Option<PathBuf>,
+}
+
+impl Scenario {
+    /// The built-in scenario of that name, or the one in that file; `-`: on standard input.
+    pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
+        ScenarioText::read(name_or_path)?.scenario(options)
+    }
+
+    /// The scenario of a text, which messages call `file`.
+    pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
+        let mut sources = Sources::default();
+        let base = options.base.clone().unwrap_or_default();
+        let scenario = read(text, file, &options.set, &base, &mut sources);
+        scenario.map_err(|faults| faults.resolve(&sources))
+    }
+}
+
+/// What can be read of a file, and what is wrong with the rest.
+struct Readable {
+    file: File,
+    faults: Faults,
+    lost: Lost,
+    /// One of the faults is that there are too many hosts or flows.
+    too_large: bool,
+}
+
+/// The keys of a text, with all changes. Nothing is expanded. Errors if nothing is left without
+/// what is wrong.
+fn read_file(
+    text: &str,
+    name: &str,
+    set: &[String],
+    sources: &mut Sources,
+) -> Result<Readable, Faults> {
+    let (mut faults, mut lost) = (Faults::default(), Lost::default());
+    let source = sources.add(name, text);
+    let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
+        return Err(faults);
+    };
+    for assignment in set {
+        faults.keep(set::apply(&mut document, sources, assignment));
+    }
+    let mut known = Vec::new();
+    <File as Section>::keys(&mut known);
+    let mut too_large = false;
+    // Taking out what the types of values are wrong with may show a group that is too large, and
+    // that another.
+    for _ in 0..MOST_CUTS {
+        let mut wrong = Faults::default();
+        if let Some(file) = wrong.keep(File::read(&document, "")) {
+            if wrong.keep(outline::check(&file)).is_some() {
+                return Ok(Readable { file, faults, lost, too_large });
+            }
+            too_large = true;
+        }
+        faults::cut(&mut document, &wrong, &known, &mut lost);
+        faults.extend(wrong);
+    }
+    Err(faults)
+}
+
+/// Most times that a document is read without what was wrong the time before.
+const MOST_CUTS: usize = 10;
+
+fn read(
+    text: &str,
+    name: &str,
+    set: &[String],
+    base: &Path,
+    sources: &mut Sources,
+) -> Result<Scenario, Faults> {
+    let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
+    let mut topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let inrpp = inrpp::resolve(&file, &mut topology, &mut faults);
+    let topology = topology;
+    let no_keys = file::Tcp::default();
+    let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
+    let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
+    let names = protocols::Names::of(&file);
+    let mss_bytes = tcp.mss_bytes;
+    let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
+    let events = all_events((&file, &topology), (sources, base), &mut faults);
+    let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
+    let mut needed = buffers::Needed::new(&topology, &flows, &events);
+    buffers::follow(&mut needed, table, &mut tcp);
+    let specs = protocols::specs(&file, &mut faults);
+    let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
+    let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
+    if !faults.touch("sample_s") {
+        faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
+    }
+    let mut scenario = Scenario {
+        description: faults.or(description(&file), String::new()),
+        protocols,
+        until,
+        measure_from,
+        sample,
+        fct: file.fct.as_ref().map_or(FctClock::Syn, |at| at.value),
+        start_jitter: file.start_jitter.as_ref().map_or(DEFAULT_START_JITTER, |at| at.value),
+        ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
+        tcp,
+        tcp_of: Vec::new(),
+        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
+        inrpp,
+        rcp: faults.or(port_tables::resolve(file.rcp.as_ref()), RcpTable::DEFAULT),
+        kickass: faults.or(port_tables::resolve(file.kickass.as_ref()), KickAssTable::DEFAULT),
+        reassembly: topology.reassembly,
+        specs,
+        nodes: topology.nodes.clone(),
+        links: topology.links.clone(),
+        flows,
+        events,
+        attacks,
+        expect: Vec::new(),
+        unused: sources.take_notes(),
+    };
+    // The flows say how large the buffers of some protocols are.
+    let tables = file.tcp_of.as_ref();
+    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
+    scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
+    check_sizes(&scenario, &file, &topology, &mut faults);
+    if faults.is_empty() { Ok(scenario) } else { Err(faults) }
+}
+
+/// Packets and caches have a size where all that they are made of is right.
+fn check_sizes(
+    scenario: &Scenario,
+    file: &File,
+    topology: &topology::Topology,
+    faults: &mut Faults,
+) {
+    let made_of = ["tcp", "tcp_of", "ip_version", "protocols", "link_defaults", "inrpp"];
+    if made_of.iter().any(|key| faults.about(key) || topology.lost.has_key(key)) {
+        return;
+    }
+    mtu_check::check(scenario, file, topology, faults);
+    queues::check(scenario, topology, faults);
+    if faults.is_empty() {
+        faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
+    }
+    if faults.is_empty() {
+        let port_key = |scheme: &str, key: &str| {
+            let given = match scheme {
+                RcpTable::NAME => file.rcp.as_ref()?.value.given(key),
+                KickAssTable::NAME => file.kickass.as_ref()?.value.given(key),
+                _ => None,
+            };
+            given.map(|(place, _)| place)
+        };
+        let places = network::Places { file, topology, port_key: &port_key };
+        faults.keep(network::check(scenario, &places));
+    }
+}
+
+/// Events and schedules, in order of time.
+fn all_events(
+    (file, topology): (&File, &topology::Topology),
+    (sources, base): (&mut Sources, &Path),
+    faults: &mut Faults,
+) -> Vec<EventSpec> {
+    let mut events = events::expand(file, topology, faults);
+    events.extend(schedules::expand(topology, (sources, base), faults));
+    events.sort_by_key(|event| event.at);
+    events
+}
+
+/// The description, which is printed as it stands: lines and tabs, but nothing that a terminal
+/// obeys.
+fn description(file: &File) -> Result<String, Fault> {
+    let Some(at) = &file.description else { return Ok(String::new()) };
+    let plain = |c: char| matches!(c, '\n' | '\r' | '\t') || !source::is_unseen(c);
+    match at.value.chars().all(plain) {
+        true => Ok(at.value.clone()),
+        false => {
+            let expected = "text without control characters and marks of direction".to_string();
+            Err(at.fault(Problem::OutOfRange { found: at.value.clone(), expected }))
+        }
+    }
+}
+
+/// Flows of one start do not march in step: each is late by up to this.
+const DEFAULT_START_JITTER: Span = Span::from_millis(1);
+/// Distance of samples in series.
+const DEFAULT_SAMPLE: Span = Span::from_millis(10);
+
+/// When the run ends, from when it is measured, and how often it is sampled.
+fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {
+    let mut positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
+        true => {
+            let (found, expected) = ("0".to_string(), "more than 0 seconds".to_string());
+            faults.add(at.fault(Problem::OutOfRange { found, expected }));
+            None
+        }
+        false => Some(at.value.0),
+    };
+    let until = file.until_s.as_ref().and_then(&mut positive).map(|span| Time::ZERO + span);
+    let sample = file.sample_s.as_ref().and_then(&mut positive);
+    let from = file.measure_from_s.as_ref().map_or(Span::ZERO, |at| at.value.0);
+    let from = Time::ZERO + from;
+    if let (Some(at), Some(until)) = (&file.measure_from_s, until)
+        && from >= until
+    {
+        let shown = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let expected = format!("less than until_s ({shown})");
+        let found = text::shown(&at.value);
+        faults.add(at.fault(Problem::OutOfRange { found, expected }));
+    }
+    let groups = file.flows.iter().flat_map(|at| &at.value);
+    let endless = groups.filter(|group| group.value.stop.is_none());
+    let mut endless =
+        endless.filter_map(|group| group.value.endless.as_ref().filter(|at| at.value));
+    if let (None, None, Some(at)) = (&file.until_s, until, endless.next())
+        && !lost.has_key("until_s")
+    {
+        let meaning = "a scenario with endless flows needs an end".to_string();
+        faults.add(at.fault(Problem::MissingKey { key: "until_s", meaning }));
+    }
+    (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
+}

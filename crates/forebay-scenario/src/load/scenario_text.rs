@@ -1,0 +1,94 @@
+//! The text of a scenario: from the binary, a file, a pipe, or standard input. It is read once.
+
+use super::builtin::{BUILTINS, Builtin};
+use super::{LoadOptions, Readable, read_file};
+use crate::Scenario;
+use crate::format::error::{Fault, Problem, ScenarioError};
+use crate::format::input;
+use crate::format::source::{Sources, read_text};
+use crate::plan::memory_estimate::Outline;
+use crate::plan::outline;
+use std::path::{Path, PathBuf};
+
+/// The name that stands for standard input.
+const STDIN: &str = "-";
+
+/// The text of a scenario, of which nothing has been read further.
+#[derive(Clone, Debug)]
+pub struct ScenarioText {
+    text: String,
+    name: String,
+    /// What messages call it.
+    file: String,
+    /// The folder that its paths are relative to.
+    base: PathBuf,
+}
+
+impl ScenarioText {
+    /// That of the built-in scenario of that name, or of that file; `-` is standard input, read to
+    /// its end.
+    pub fn read(name_or_path: &str) -> Result<ScenarioText, ScenarioError> {
+        if name_or_path == STDIN {
+            return ScenarioText::of_stdin().map_err(|fault| fault.resolve(&Sources::default()));
+        }
+        if let Some(builtin) = Builtin::find(name_or_path) {
+            let (text, name) = (builtin.text.to_string(), builtin.name.to_string());
+            let file = format!("{name}.toml");
+            return Ok(ScenarioText { text, name, file, base: PathBuf::new() });
+        }
+        let path = Path::new(name_or_path);
+        let text = read_text(path)
+            .map_err(|fault| not_read(name_or_path, fault).resolve(&Sources::default()))?;
+        let base = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let [name, file] = [name_or_path; 2].map(str::to_string);
+        Ok(ScenarioText { text, name, file, base })
+    }
+
+    fn of_stdin() -> Result<ScenarioText, Fault> {
+        let [name, file] = ["<stdin>"; 2].map(str::to_string);
+        let text = input::read_stdin().map_err(|e| {
+            let (path, why) = ("<stdin>".to_string(), input::reason(&e));
+            Fault::nowhere(Problem::File { path, why })
+        })?;
+        Ok(ScenarioText { text, name, file, base: PathBuf::new() })
+    }
+
+    /// What results call it: the name or path that it was read by, `<stdin>` for standard input.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The scenario, with every choice made.
+    pub fn scenario(&self, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
+        let base = Some(self.base(options).to_path_buf());
+        Scenario::parse(&self.text, &self.file, &LoadOptions { set: options.set.clone(), base })
+    }
+
+    /// How large the scenario is, without making it. Errors if nothing of it can be read, or if it
+    /// has more hosts or flows than any scenario may have.
+    pub fn outline(&self, options: &LoadOptions) -> Result<Outline, ScenarioError> {
+        let mut sources = Sources::default();
+        let read = read_file(&self.text, &self.file, &options.set, &mut sources);
+        let Readable { file, faults, too_large, .. } =
+            read.map_err(|faults| faults.resolve(&sources))?;
+        if too_large {
+            return Err(faults.resolve(&sources));
+        }
+        Ok(outline::outline(&file, self.base(options)))
+    }
+
+    fn base<'a>(&'a self, options: &'a LoadOptions) -> &'a Path {
+        options.base.as_deref().unwrap_or(&self.base)
+    }
+}
+
+/// The fault of a scenario that cannot be read: where it is no path, the names that there are.
+fn not_read(name_or_path: &str, fault: Fault) -> Fault {
+    let is_path = name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
+    let named = is_path || name_or_path.ends_with(".toml");
+    if Path::new(name_or_path).exists() || named {
+        return fault;
+    }
+    let problem = Problem::UnknownName { kind: "scenario", name: name_or_path.to_string() };
+    Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
+}

@@ -1,0 +1,273 @@
+//! Scenarios with every choice made.
+
+pub(crate) mod expectation;
+pub(crate) mod labels;
+pub(crate) mod link_names;
+
+use crate::keys::attacks::Attack;
+use crate::keys::channels::{Channel, TraceFile};
+use crate::keys::file::FctClock;
+use crate::keys::inrpp::InrppNetwork;
+use crate::keys::sizes::{SizeClasses, SizeLaw};
+use crate::registry::{Chosen, Disciplines, Routers, Schemes};
+use crate::resolve::protocols::ProtocolSpec;
+use expectation::Expectation;
+use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
+use forebay_net::{EventSpec, Law, Life, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits};
+use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
+use forebay_transport::TcpConfig;
+use std::sync::Arc;
+
+/// A scenario with every choice made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it shows, for people; may be empty.
+    pub description: String,
+    /// Protocols to compare: algorithms and variants; at least one, each once.
+    pub protocols: Vec<&'static str>,
+    /// When a run ends; None: when all flows end.
+    pub until: Option<Time>,
+    /// From when metrics count.
+    pub measure_from: Time,
+    /// Distance of samples in series.
+    pub sample: Span,
+    /// When the clock of a flow completion time starts.
+    pub fct: FctClock,
+    /// Each flow starts later by a time drawn uniformly from 0 to this.
+    pub start_jitter: Span,
+    /// IP version of the address plan.
+    pub ip_version: IpVersion,
+    /// Configuration of connections; that of a protocol is [`Scenario::tcp_for`].
+    pub tcp: TcpConfig,
+    /// Protocols with a configuration of their own.
+    pub tcp_of: Vec<(&'static str, TcpConfig)>,
+    /// What kind of routers they are that say nothing of it; None: what the protocols of a run
+    /// need.
+    pub router: Option<Arc<Chosen<Routers>>>,
+    /// Routers of INRPP.
+    pub inrpp: InrppNetwork,
+    /// Ports of routers under RCP.
+    pub rcp: RcpPortParams,
+    /// Ports of routers under Kick-Ass.
+    pub kickass: KickAssPortParams,
+    /// How hosts put pieces of datagrams together again.
+    pub reassembly: ReassemblyLimits,
+    /// Protocols whose parameters the scenario gives, variants among them; the others have their
+    /// defaults.
+    pub specs: Vec<ProtocolSpec>,
+    /// Nodes; [`NodeId`] is the index.
+    pub nodes: Vec<Node>,
+    /// Links; link k has the directed links 2k (from a to b) and 2k + 1.
+    pub links: Vec<Link>,
+    /// Flows; the flow's id is the index.
+    pub flows: Vec<Flow>,
+    /// What happens to the network, in order of time.
+    pub events: Vec<EventSpec>,
+    /// Packets that somebody forges.
+    pub attacks: Vec<Attack>,
+    /// What is expected of its results.
+    pub expect: Vec<Expectation>,
+    /// What its CSV files hold that is not used, as sentences.
+    pub unused: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its name, unique.
+    pub name: String,
+    /// A host has sockets and does not forward; a router forwards and has none.
+    pub is_host: bool,
+    /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
+    pub router: Option<Arc<Chosen<Routers>>>,
+    /// How a host puts pieces of datagrams together again; None: as the scenario says.
+    pub reassembly: Option<ReassemblyLimits>,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name, unique.
+    pub name: String,
+    /// One end.
+    pub a: NodeId,
+    /// The other.
+    pub b: NodeId,
+    /// From a to b.
+    pub forward: LinkDirection,
+    /// From b to a.
+    pub reverse: LinkDirection,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkDirection {
+    /// Rate; where it follows a trace, the mean.
+    pub rate: Rate,
+    /// How it transmits.
+    pub channel: Channel,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Extra delay of each packet, uniform from 0 to this.
+    pub jitter: Span,
+    /// Packets overtake others where an event lowers the delay.
+    pub reorder: bool,
+    /// Probability that a packet is lost, 0.0 to 1.0.
+    pub loss: f64,
+    /// Losses that are not independent, in place of that probability.
+    pub loss_model: Option<LossModel>,
+    /// What stands on the link and changes packets.
+    pub middlebox: Option<MiddleboxSpec>,
+    /// Longest IP packet, in bytes.
+    pub mtu_bytes: u16,
+    /// Bytes that each packet costs beside its own.
+    pub overhead_bytes: u16,
+    /// Limit of the queue in front of it.
+    pub queue: Limit,
+    /// The discipline of that queue.
+    pub discipline: Arc<Chosen<Disciplines>>,
+    /// The scheme of its port, if a router feeds it; None: what the protocols of a run need.
+    pub port: Option<Arc<Chosen<Schemes>>>,
+}
+
+impl LinkDirection {
+    /// True if events and schedules may set its rate: where it follows a trace, the trace says it.
+    pub(crate) fn takes_rate(&self) -> bool {
+        !self.channel.is_trace()
+    }
+
+    /// True if events and schedules may set its probability of loss: a table of losses has none.
+    pub(crate) fn takes_loss(&self) -> bool {
+        self.loss_model.is_none()
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Host that opens and sends.
+    pub src: NodeId,
+    /// Host that receives.
+    pub dst: NodeId,
+    /// When the SYN is sent, start jitter not counted; it says nothing of a flow that follows
+    /// another.
+    pub start: Time,
+    /// What is drawn for each flow and added to its start.
+    pub start_law: Option<Law>,
+    /// Bytes to send, of a size that is drawn the most; None: without end.
+    pub bytes: Option<u64>,
+    /// The law of its size, if that is drawn.
+    pub size_law: Option<SizeLaw>,
+    /// What its application does beside writing all that at the start; None of most flows.
+    pub life: Option<Box<Life>>,
+    /// Its own protocol, whatever the run compares.
+    pub protocol: Option<&'static str>,
+    /// Its class in results; None: its protocol.
+    pub class: Option<&'static str>,
+    /// Classes by size, in place of that.
+    pub by_size: Option<Arc<SizeClasses>>,
+}
+
+impl Flow {
+    /// True if its application may stop before it has written everything.
+    pub fn stops(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.stop.is_some())
+    }
+    /// True if nothing but the end of the run ends it.
+    pub fn is_endless(&self) -> bool {
+        self.bytes.is_none() && !self.stops()
+    }
+    /// True if it is no lack that it has not started when the run ends.
+    pub fn is_spare(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.spare)
+    }
+    /// The classes that it may have under a run's `protocol`.
+    pub fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
+        match &self.by_size {
+            Some(classes) => classes.names.clone(),
+            None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
+        }
+    }
+}
+
+impl Scenario {
+    /// The delivery traces that are files, each once, in the order of links.
+    pub fn trace_files(&self) -> Vec<&TraceFile> {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut files: Vec<&TraceFile> = Vec::new();
+        for file in directions.filter_map(|direction| direction.channel.file()) {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// The same scenario with other paths of its trace files.
+    #[must_use]
+    pub fn with_trace_paths(&self, path: impl Fn(&TraceFile) -> String) -> Scenario {
+        let mut scenario = self.clone();
+        for link in &mut scenario.links {
+            for direction in [&mut link.forward, &mut link.reverse] {
+                if let Channel::Trace(file) = &mut direction.channel {
+                    file.path = path(file);
+                }
+            }
+        }
+        scenario
+    }
+
+    /// The protocols of a run under `protocol`: that one, then those that flows name.
+    pub fn protocols_under(&self, protocol: &'static str) -> Vec<&'static str> {
+        let mut names = vec![protocol];
+        for pinned in self.flows.iter().filter_map(|flow| flow.protocol) {
+            if !names.contains(&pinned) {
+                names.push(pinned);
+            }
+        }
+        names
+    }
+
+    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each
+    /// once.
+    pub(crate) fn named_protocols(&self) -> Vec<&'static str> {
+        let mut names = self.protocols.clone();
+        let pinned = self.flows.iter().filter_map(|flow| flow.protocol);
+        for name in pinned.chain(self.tcp_of.iter().map(|(name, _)| *name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue, port or
+    /// router that may draw lots, or what users do. Initial sequence numbers do not count.
+    pub fn is_random(&self) -> bool {
+        let directions = self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
+        !self.start_jitter.is_zero()
+            || directions.into_iter().any(|direction| {
+                direction.loss > 0.0
+                    || direction.channel.is_random()
+                    || matches!(direction.loss_model, Some(LossModel::GilbertElliott { .. }))
+                    || !direction.jitter.is_zero()
+                    || !direction.discipline.is_default()
+                    || direction.port.is_some()
+            })
+            || self.events.iter().any(lossy)
+            || !self.attacks.is_empty()
+            || self.router.is_some()
+            || self.nodes.iter().any(|node| node.router.is_some())
+            || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
+            || self.flows.iter().any(|flow| flow.start_law.is_some() || flow.size_law.is_some())
+    }
+}
+
+/// True if anything in a life is drawn.
+fn is_drawn(life: &Life) -> bool {
+    let think = life.after.map(|after| after.think);
+    let periods = life.write.and_then(|write| write.periods);
+    let laws = think.into_iter().chain(periods.into_iter().flatten());
+    laws.into_iter().any(|law| !law.is_constant())
+}

@@ -1,0 +1,151 @@
+//! From a scenario to the network that a driver runs.
+
+use crate::format::error::{Fault, ScenarioError};
+use crate::format::source::Sources;
+use crate::plan::network::Network;
+use crate::{Flow, Link, LinkDirection, Node, Scenario};
+use forebay_base::{NodeId, Rng, Span, Stream};
+use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec};
+use std::sync::Arc;
+
+impl Scenario {
+    /// The network under one protocol and one seed. Flows that name a protocol keep it.
+    pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
+        let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
+        let names = self.protocols_under(protocol);
+        let kinds = self.kinds(protocol, &names);
+        let place = |(flow, bytes): (&Flow, Option<u64>)| {
+            let kind = kind_of((flow, bytes), protocol);
+            kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
+        };
+        let flows = self.flows.iter().zip(0..);
+        let network = self.network(protocol);
+        let network =
+            network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        Ok(NetSpec {
+            version: self.ip_version,
+            nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
+            links: self.directed_links(seed, &network),
+            transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
+            events: self.all_events(seed),
+            reassembly: self.reassembly,
+            reassembly_of: (0..)
+                .map(NodeId)
+                .zip(&self.nodes)
+                .filter_map(|(id, node)| Some((id, node.reassembly?)))
+                .collect(),
+        })
+    }
+
+    /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
+    fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
+        let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
+        let classed = |flow: &&Flow| flow.class.is_some() || flow.by_size.is_some();
+        for flow in self.flows.iter().filter(classed) {
+            let classes = match &flow.by_size {
+                Some(classes) => &classes.names[..],
+                None => flow.class.as_slice(),
+            };
+            for &class in classes {
+                let kind = (flow.protocol.unwrap_or(protocol), class);
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
+            }
+        }
+        kinds
+    }
+
+    fn transport(&self, (name, class): FlowKind) -> TransportSpec {
+        let spec = self.spec(name).expect("the name is in the table");
+        TransportSpec {
+            name: name.to_string(),
+            algorithm: spec.name().to_string(),
+            class: class.to_string(),
+            config: Arc::new(self.tcp_for(name)),
+            feedback: spec.feedback_maker(),
+            controller: Arc::new(move |init| spec.build(init)),
+        }
+    }
+
+    fn directed_links(&self, seed: u64, network: &Network) -> Vec<LinkSpec> {
+        let numbered = (0..).step_by(2).zip(&self.links);
+        numbered.flat_map(|(id, link)| self.directions(link, (id, seed), network)).collect()
+    }
+
+    /// Both directions of a link, with what the protocols of the run need of it. `id` is the number
+    /// of the first.
+    fn directions(&self, link: &Link, (id, seed): (u64, u64), network: &Network) -> [LinkSpec; 2] {
+        let room_bytes = network.mtu_room_bytes(link);
+        let one = |id: u64, from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
+            from,
+            to,
+            channel: wire.channel.build(wire.rate, seed, id),
+            delay: wire.delay,
+            jitter: wire.jitter,
+            reorder: wire.reorder,
+            loss: wire.loss,
+            loss_model: wire.loss_model.clone(),
+            middlebox: wire.middlebox.clone(),
+            mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
+            overhead_bytes: wire.overhead_bytes,
+            queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
+            scheme: network.scheme(from, wire),
+        };
+        [one(id, link.a, link.b, &link.forward), one(id + 1, link.b, link.a, &link.reverse)]
+    }
+
+    fn flow(
+        &self,
+        flow: &Flow,
+        (id, seed): (u64, u64),
+        transport: impl Fn((&Flow, Option<u64>)) -> usize,
+    ) -> FlowSpec {
+        let mut rng = Rng::new(seed, Stream::StartJitter, id);
+        let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
+        let late = flow
+            .start_law
+            .map_or(Span::ZERO, |law| law.draw(&mut Rng::new(seed, Stream::FlowStart, id)));
+        let bytes = flow.size_law.map_or(flow.bytes, |law| {
+            Some(law.draw_bytes(&mut Rng::new(seed, Stream::FlowSize, id)))
+        });
+        FlowSpec {
+            src: flow.src,
+            dst: flow.dst,
+            start: flow.start + late + jitter,
+            bytes,
+            life: flow.life.clone(),
+            transport: transport((flow, bytes)),
+            paths: Vec::new(),
+        }
+    }
+}
+
+fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
+    let kind = network.forwarding(id).map_or(NodeKind::Host, NodeKind::Router);
+    NodeSpec { name: node.name.clone(), kind }
+}
+
+/// A protocol and a class.
+type FlowKind = (&'static str, &'static str);
+
+/// Of a flow that sends so many bytes.
+fn kind_of((flow, bytes): (&Flow, Option<u64>), protocol: &'static str) -> FlowKind {
+    let protocol = flow.protocol.unwrap_or(protocol);
+    let class = match (&flow.by_size, bytes) {
+        (Some(classes), Some(bytes)) => classes.of(bytes),
+        _ => flow.class.unwrap_or(protocol),
+    };
+    (protocol, class)
+}
+
+/// Let routers count what each flow has had of each port, which may cost a look-up per packet.
+pub fn count_per_flow(spec: &mut NetSpec) {
+    for node in &mut spec.nodes {
+        if let NodeKind::Router(forwarding) = &mut node.kind {
+            forwarding.count_per_flow();
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The margin rule: how much room a port needs above the backlog at which it asks those upstream to
+//! slow down.
+//!
+//! A sender, or the router that holds for it, hears of the request with the next ACK of its flow.
+//! What was sent until then still comes. At least this must fit (INRPP paper, section IV-E, which
+//! has one upstream link and no ACKs to wait for):
+//!
+//! ```text
+//! margin = (rates in - rate out) x (round trip upstream + longest round trip + ACK spacing)
+//!          + one packet per flow
+//! ```
+//!
+//! * **Rates in**: the links over which flows come that take the port, each with no more than the
+//!   hosts behind it can send; with detours that end here, and those round the link before.
+//! * **Rate out**: of the port, or of a slower link behind it, for whose sake the port may be held.
+//! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
+//!   the sender, with what already waits in the queues between; the longest of all flows.
+//! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
+//!   SYN-ACK, of a flow that has nothing on the way passes just before the port asks: what it lets
+//!   go comes a round trip upstream later, and the first ACK that carries the request when that has
+//!   gone to its receiver and the ACK has come back. Until then the sender is in open loop.
+//! * **ACK spacing**: a round of all flows at the narrowest link from the port on, in which the
+//!   first packet of those waits for its turn.
+//!
+//! No more comes than the flows have to send. Flows that follow each other between the same hosts
+//! count as one, all others as if they were there at once. Routes are those at the start; of rates
+//! and delays that events change, the worst count.
+//!
+//! The backlog at which a port asks follows from the same terms. At half of it the request is taken
+//! back, and the link and its detours must have something to send until those upstream are back:
+//! one round trip of the longest path and one ACK spacing. And a quarter of it must have room for a
+//! packet of each flow: a flow that finds less comes late, and stays at one packet per round trip.
+
+use crate::resolve::routes::Routes;
+use crate::{Flow, Link, Scenario};
+use forebay_base::{LinkId, NodeId, Span};
+use forebay_net::NetEvent;
+use forebay_queue::Limit;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most of a queue that counts in a round trip: a longer one is not there to be filled.
+const LONGEST_QUEUE: Span = Span::from_secs(1);
+/// Of the backlog at which a port asks, one in so many packets is one of a flow.
+const PACKETS_PER_FLOW: u64 = 4;
+
+/// Who waits where.
+pub(crate) struct Waiting<'a> {
+    /// Routers that hold.
+    pub routers: &'a BTreeSet<NodeId>,
+    /// True of a flow that they hold, and that slows down when it is asked.
+    pub held: &'a dyn Fn(&Flow) -> bool,
+    /// Payload and length of a full-sized packet.
+    pub packet: (u64, u64),
+    /// How long a detour may go on sending at the same rate; None: there are none.
+    pub detours: Option<Span>,
+}
+
+/// The terms of the rule at one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Margin {
+    /// Rates in.
+    pub in_bps: u64,
+    /// Rate out.
+    pub out_bps: u64,
+    /// To those upstream.
+    pub round_trip: Span,
+    pub ack_spacing: Span,
+    pub flows: u64,
+    pub packet_bytes: u64,
+    /// All that the flows have to send.
+    data_bytes: u64,
+    /// Of the port with its detours.
+    pooled_bps: u64,
+    /// Round trip of the longest path.
+    pub path: Span,
+}
+
+impl Margin {
+    /// The room above the backlog at which the port asks.
+    pub fn bytes(&self) -> u64 {
+        let excess_bps = self.in_bps.saturating_sub(self.out_bps);
+        let until_effect = bytes_in(excess_bps, self.round_trip + self.path + self.ack_spacing);
+        let packets = self.flows.saturating_mul(self.packet_bytes);
+        until_effect.saturating_add(packets).min(self.data_bytes).max(self.packet_bytes)
+    }
+    /// The backlog at which it asks: see the module.
+    pub fn high_bytes(&self) -> u64 {
+        let busy = bytes_in(self.pooled_bps, self.path + self.ack_spacing).saturating_mul(2);
+        busy.max(self.flows.saturating_mul(PACKETS_PER_FLOW * self.packet_bytes))
+    }
+}
+
+fn bytes_in(bps: u64, span: Span) -> u64 {
+    let bits = u128::from(bps) * u128::from(span.as_nanos()) / 1_000_000_000;
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
+
+/// The time that `bytes` take.
+fn time_of(bytes: u64, bps: u64) -> Span {
+    let ns = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(bps.max(1));
+    Span::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX / 4))
+}
+
+/// One direction of a link at its worst.
+struct Wire {
+    most_bps: u64,
+    least_bps: u64,
+    delay: Span,
+    queue_bytes: u64,
+}
+
+impl Wire {
+    /// What its queue takes at most.
+    fn waits(&self) -> Span {
+        time_of(self.queue_bytes, self.most_bps).min(LONGEST_QUEUE)
+    }
+}
+
+/// By directed link.
+fn wires(scenario: &Scenario) -> Vec<Wire> {
+    let sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+    let wire = |one: &crate::LinkDirection| Wire {
+        most_bps: one.rate.bps(),
+        least_bps: one.rate.bps(),
+        delay: one.delay + one.jitter,
+        queue_bytes: match one.queue {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(packets) => packets.saturating_mul(u64::from(one.mtu_bytes)),
+        },
+    };
+    let mut wires: Vec<Wire> = sides.map(wire).collect();
+    for event in &scenario.events {
+        match event.event {
+            NetEvent::Rate(link, rate) => {
+                let wire = &mut wires[link.index()];
+                wire.most_bps = wire.most_bps.max(rate.bps());
+                wire.least_bps = wire.least_bps.min(rate.bps());
+            }
+            NetEvent::Delay(link, delay) => {
+                let wire = &mut wires[link.index()];
+                wire.delay = wire.delay.max(delay);
+            }
+            _ => {}
+        }
+    }
+    wires
+}
+
+/// The flows from one host to another.
+#[derive(Default)]
+struct Between {
+    /// At once, held or not.
+    all: u64,
+    /// At once, of those that are held.
+    held: u64,
+    /// What those have to send.
+    data_bytes: u64,
+}
+
+fn between(flows: &[Flow], waiting: &Waiting<'_>) -> BTreeMap<(NodeId, NodeId), Between> {
+    let mut followed = vec![false; flows.len()];
+    for flow in flows {
+        let after = flow.life.as_ref().and_then(|life| life.after);
+        if let Some(first) = after.map(|after| after.flow.index()) {
+            followed[first] |= (flows[first].src, flows[first].dst) == (flow.src, flow.dst);
+        }
+    }
+    let (payload_bytes, packet_bytes) = waiting.packet;
+    let mut pairs: BTreeMap<_, Between> = BTreeMap::new();
+    for (flow, followed) in flows.iter().zip(followed) {
+        let pair = pairs.entry((flow.dst, flow.src)).or_default();
+        pair.all += u64::from(!followed);
+        if (waiting.held)(flow) {
+            pair.held += u64::from(!followed);
+            let packets = flow.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(payload_bytes.max(1)));
+            let bytes = packets.saturating_mul(packet_bytes);
+            pair.data_bytes = pair.data_bytes.saturating_add(bytes);
+        }
+    }
+    pairs
+}
+
+/// A way from one host to another, and what takes it.
+struct Path {
+    src: NodeId,
+    links: Vec<LinkId>,
+    flows: Between,
+}
+
+/// What is known of a port while paths are gone through.
+struct Port {
+    margin: Margin,
+    /// By link that leads here: the hosts that send over it, and at what rate; None: detours do.
+    feeders: BTreeMap<LinkId, Option<BTreeMap<NodeId, u64>>>,
+}
+
+/// The terms at each port of the routers that flows take which they hold, by directed link.
+pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<LinkId, Margin> {
+    let wires = wires(scenario);
+    let mut routes = Routes::new(&scenario.nodes, &scenario.links);
+    let mut pairs: Vec<_> = between(&scenario.flows, waiting).into_iter().collect();
+    // Hosts of one router share the search.
+    pairs.sort_by_key(|&((dst, src), _)| (routes.attachment(dst), dst, src));
+    let walk = |((dst, src), flows)| Some(Path { src, links: routes.walk(src, dst)?, flows });
+    let paths: Vec<Path> = pairs.into_iter().filter_map(walk).collect();
+    let mut users = vec![0u64; wires.len()];
+    for path in &paths {
+        path.links.iter().for_each(|link| users[link.index()] += path.flows.all);
+    }
+    let mut ports = BTreeMap::new();
+    for path in paths.iter().filter(|path| path.flows.held > 0) {
+        add(&mut ports, path, (&wires, &users), waiting, scenario);
+    }
+    if let Some(reaction) = waiting.detours {
+        add_detours(&mut ports, &wires, waiting.routers, (&scenario.links, reaction));
+    }
+    let total = |(id, mut port): (LinkId, Port)| {
+        let rate = |(link, hosts): (&LinkId, &Option<BTreeMap<NodeId, u64>>)| {
+            let most = wires[link.index()].most_bps;
+            hosts.as_ref().map_or(most, |hosts| most.min(hosts.values().sum()))
+        };
+        port.margin.in_bps = port.feeders.iter().map(rate).sum();
+        (id, port.margin)
+    };
+    ports.into_iter().map(total).collect()
+}
+
+/// The node that a directed link leaves.
+fn start(links: &[Link], id: LinkId) -> NodeId {
+    let link = &links[id.index() / 2];
+    if id.index().is_multiple_of(2) { link.a } else { link.b }
+}
+
+/// Count the flows of a path at each port that they take.
+fn add(
+    ports: &mut BTreeMap<LinkId, Port>,
+    path: &Path,
+    (wires, users): (&[Wire], &[u64]),
+    waiting: &Waiting<'_>,
+    scenario: &Scenario,
+) {
+    let packet_bytes = waiting.packet.1;
+    let both_ways = |id: &LinkId| wires[id.index()].delay + wires[id.opposite().index()].delay;
+    let round_trip = path.links.iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
+    let holds = |k: usize| waiting.routers.contains(&start(&scenario.links, path.links[k]));
+    let (mut narrowest, mut spacing) = (u64::MAX, Span::ZERO);
+    for k in (1..path.links.len()).rev() {
+        let id = path.links[k];
+        let wire = &wires[id.index()];
+        narrowest = narrowest.min(wire.least_bps);
+        let round_bytes = users[id.index()].saturating_mul(packet_bytes);
+        spacing = spacing.max(time_of(round_bytes, wire.least_bps));
+        if !holds(k) {
+            continue;
+        }
+        let nearest = (1..k).rev().find(|&j| holds(j)).unwrap_or(0);
+        let waits = |j: usize| wires[path.links[j].index()].waits();
+        let delays = path.links[nearest..k].iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
+        let upstream = (nearest.max(1)..k).fold(delays, |sum, j| sum + waits(j));
+        let port = ports.entry(id).or_insert_with(|| Port::new(wire, packet_bytes));
+        port.margin.out_bps = port.margin.out_bps.min(narrowest);
+        port.margin.round_trip = port.margin.round_trip.max(upstream);
+        port.margin.ack_spacing = port.margin.ack_spacing.max(spacing);
+        port.margin.path = port.margin.path.max(round_trip);
+        port.margin.flows += path.flows.held;
+        port.margin.data_bytes = port.margin.data_bytes.saturating_add(path.flows.data_bytes);
+        let feeder = port.feeders.entry(path.links[k - 1]).or_insert_with(|| Some(BTreeMap::new()));
+        if let Some(hosts) = feeder {
+            hosts.insert(path.src, wires[path.links[0].index()].most_bps);
+        }
+    }
+}
+
+impl Port {
+    fn new(wire: &Wire, packet_bytes: u64) -> Port {
+        let margin = Margin {
+            in_bps: 0,
+            out_bps: wire.least_bps,
+            round_trip: Span::ZERO,
+            ack_spacing: Span::ZERO,
+            flows: 0,
+            packet_bytes,
+            data_bytes: 0,
+            pooled_bps: wire.most_bps,
+            path: Span::ZERO,
+        };
+        Port { margin, feeders: BTreeMap::new() }
+    }
+}
+
+/// Count detours of one hop, from `r` over `x` to `d`: the port of `r` to `d` has more to keep
+/// busy, that of `x` to `d` gets more, and those of `d` further on get over `x` what comes over
+/// `r`.
+fn add_detours(
+    ports: &mut BTreeMap<LinkId, Port>,
+    wires: &[Wire],
+    routers: &BTreeSet<NodeId>,
+    (links, reaction): (&[Link], Span),
+) {
+    let mut out: BTreeMap<NodeId, BTreeMap<NodeId, LinkId>> = BTreeMap::new();
+    for id in (0..wires.len() as u32).map(LinkId) {
+        let (from, to) = (start(links, id), start(links, id.opposite()));
+        if routers.contains(&from) && routers.contains(&to) {
+            out.entry(from).or_default().entry(to).or_insert(id);
+        }
+    }
+    let congested: Vec<LinkId> = ports.keys().copied().collect();
+    let mut behind: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
+    congested.iter().for_each(|&id| behind.entry(start(links, id)).or_default().push(id));
+    let mut led = Vec::new();
+    for id in congested {
+        let (r, d) = (start(links, id), start(links, id.opposite()));
+        for (&x, &first) in out.get(&r).into_iter().flatten().filter(|&(&x, _)| x != d) {
+            let Some(&second) = out.get(&x).and_then(|out| out.get(&d)) else { continue };
+            let (first_wire, most) =
+                (&wires[first.index()], |id: LinkId| wires[id.index()].most_bps);
+            if let Some(port) = ports.get_mut(&id) {
+                let more = most(first).min(most(second));
+                port.margin.pooled_bps = port.margin.pooled_bps.saturating_add(more);
+            }
+            // Its queues may be full; who holds hears of it by the direct way.
+            let waits = |id: LinkId| wires[id.index()].waits();
+            let way = first_wire.delay + waits(first) + wires[second.index()].delay + waits(second);
+            let around = way + wires[id.opposite().index()].delay;
+            for next in behind.get(&d).into_iter().flatten() {
+                if let Some(Some(hosts)) = ports.get(next).and_then(|port| port.feeders.get(&id)) {
+                    led.push((*next, second, hosts.clone(), around));
+                }
+            }
+            let Some(port) = ports.get_mut(&second) else { continue };
+            port.feeders.insert(first, None);
+            let upstream = first_wire.delay + wires[first.opposite().index()].delay + reaction;
+            port.margin.round_trip = port.margin.round_trip.max(upstream);
+        }
+    }
+    for (next, second, hosts, around) in led {
+        let Some(port) = ports.get_mut(&next) else { continue };
+        port.margin.round_trip = port.margin.round_trip.max(around);
+        if let Some(known) = port.feeders.entry(second).or_insert_with(|| Some(BTreeMap::new())) {
+            known.extend(hosts);
+        }
+    }
+}

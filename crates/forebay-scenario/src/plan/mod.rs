@@ -1,0 +1,9 @@
+pub(crate) mod build;
+pub(crate) mod margin;
+pub mod memory_estimate;
+pub(crate) mod mtu_check;
+pub(crate) mod network;
+pub(crate) mod notes;
+pub(crate) mod outline;
+pub(crate) mod samples;
+pub mod trace_statistics;

@@ -1,0 +1,380 @@
+//! What routers and ports are in a run: what the scenario says of them, else what the protocols of
+//! the run need.
+
+use crate::format::error::Fault;
+use crate::format::fields::At;
+use crate::format::item::whole;
+use crate::keys::file::{EventEntry, File};
+use crate::plan::mtu_check;
+use crate::registry::protocol::Bundle;
+use crate::registry::{
+    Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes, line,
+};
+use crate::resolve::text::shown;
+use crate::resolve::topology::Topology;
+use crate::{Link, LinkDirection, Problem, Scenario};
+use forebay_base::{IpVersion, NodeId, Rate, Time};
+use forebay_net::{ForwardingSpec, NetEvent, SchemeSpec};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// Routers and ports of a run.
+pub(crate) struct Network {
+    /// Nodes that are hosts are not there.
+    routers: BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>,
+    /// Schemes that the scenario gives its links, by the address of what it says.
+    schemes: BTreeMap<usize, SchemeSpec>,
+    /// The scheme of the other ports of routers.
+    needed: (SchemeTraits, SchemeSpec),
+    /// What links between routers carry beyond their MTU for the protocols of the run, in bytes.
+    mtu_room_bytes: u16,
+}
+
+impl Network {
+    /// The routers.
+    pub fn routers(&self) -> impl Iterator<Item = (NodeId, &ForwardingSpec)> {
+        self.routers.iter().map(|(&id, (_, spec))| (id, spec))
+    }
+    /// How a node forwards; None of a host.
+    pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
+        self.routers.get(&node).map(|(_, spec)| spec.clone())
+    }
+    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is
+    /// a host.
+    pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
+        match &wire.port {
+            _ if !self.routers.contains_key(&from) => SchemeSpec::None,
+            Some(port) => self.schemes[&address(port)].clone(),
+            None => self.needed.1.clone(),
+        }
+    }
+    /// On which links the scheme of that port can do its work; None: on all.
+    fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carries> {
+        let traits = wire.port.as_ref().map_or(self.needed.0, |port| port.line.traits);
+        // A host has no scheme.
+        let of_router = traits.carries.filter(|_| self.routers.contains_key(&from));
+        of_router.map(|carries| carries(&self.scheme(from, wire), version))
+    }
+    /// What a link carries beyond its MTU, in bytes.
+    pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
+        let (Some((a, _)), Some((b, _))) = (self.routers.get(&link.a), self.routers.get(&link.b))
+        else {
+            return 0;
+        };
+        let between = if a.name == b.name { a.traits.mtu_room_bytes } else { 0 };
+        between.max(self.mtu_room_bytes)
+    }
+}
+
+fn address<T>(of: &Arc<T>) -> usize {
+    Arc::as_ptr(of).addr()
+}
+
+/// The routers of one kind.
+type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
+
+/// What a protocol needs.
+type Need = (&'static str, Bundle);
+
+impl Scenario {
+    /// Routers and ports under one protocol, and under those that flows name.
+    pub(crate) fn network(&self, protocol: &'static str) -> Result<Network, Problem> {
+        let network = self.network_of(protocol)?;
+        match self.unfit(&network) {
+            Some(unfit) => Err(unfit.named(self)),
+            None => Ok(network),
+        }
+    }
+    /// The same, whether its ports can do their work or not.
+    fn network_of(&self, protocol: &'static str) -> Result<Network, Problem> {
+        let names = self.protocols_under(protocol);
+        let needs: Vec<Need> = names.into_iter().map(|name| (name, self.bundle(name))).collect();
+        let routers = self.routers(&needs)?;
+        let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let mut schemes = BTreeMap::new();
+        for port in wires().filter_map(|wire| wire.port.as_ref()) {
+            if let Entry::Vacant(place) = schemes.entry(address(port)) {
+                place.insert(self.machine(port)?);
+            }
+        }
+        let needed = match wires().all(|wire| wire.port.is_some()) {
+            true => (SchemeTraits::NONE, SchemeSpec::None),
+            false => match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
+                Some(port) => (port.line.traits, self.machine(&port)?),
+                None => (SchemeTraits::NONE, SchemeSpec::None),
+            },
+        };
+        let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
+        Ok(Network { routers, schemes, needed, mtu_room_bytes: mtu_room_bytes.unwrap_or(0) })
+    }
+
+    /// The routers, each able to work where it is. The first need is that of the protocol of the
+    /// run.
+    fn routers(
+        &self,
+        needs: &[Need],
+    ) -> Result<BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>, Problem> {
+        let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
+        let common = match (&self.router, self.nodes.iter().find(open)) {
+            (Some(router), _) => Some(Chosen::clone(router)),
+            (None, None) => None,
+            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
+        };
+        let plain = crate::registry::lines::<Routers>()[0];
+        let common = match common {
+            Some(router) => (router.line, self.machine(&router)?),
+            None => (plain, ForwardingSpec::PlainIp),
+        };
+        let mut routers = BTreeMap::new();
+        for (id, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| !node.is_host) {
+            let router = match &node.router {
+                Some(router) => (router.line, self.machine(router)?),
+                None => common.clone(),
+            };
+            routers.insert(id, router);
+        }
+        let mut checks: BTreeMap<&str, OfKind> = BTreeMap::new();
+        for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
+            let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
+            of_kind.1.push((id, spec.clone()));
+        }
+        for (traits, of_kind) in checks.values_mut() {
+            if let Some(fit) = traits.fit {
+                fit(self, needs[0].0, of_kind);
+            }
+            traits.check.map_or(Ok(()), |check| check(self, of_kind))?;
+            for (id, spec) in of_kind {
+                let router = routers.get_mut(id).expect("it is one of them");
+                router.1 = spec.clone();
+            }
+        }
+        Ok(routers)
+    }
+
+    fn machine<K: Kind>(&self, chosen: &Chosen<K>) -> Result<K::Machine, Problem> {
+        chosen.machine(self).map_err(|why| Problem::Conflict(format!("{}: {why}", chosen.name())))
+    }
+
+    /// The one thing of a kind that all protocols which need one agree on.
+    fn needed<K: Kind>(
+        &self,
+        needs: &[Need],
+        of: impl Fn(&Bundle) -> Option<&'static str>,
+    ) -> Result<Option<Chosen<K>>, Problem> {
+        let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
+        let Some((by, name)) = wanted.next() else { return Ok(None) };
+        if let Some((other, another)) = wanted.find(|(_, another)| *another != name) {
+            return Err(Problem::Conflict(format!(
+                "`{by}` needs the {word} `{name}`, and `{other}` the {word} `{another}`: \
+                 they cannot be in one run",
+                word = K::WORD
+            )));
+        }
+        let Some(line) = line::<K>(name) else {
+            let word = K::WORD;
+            let text = format!("`{by}` needs the {word} `{name}`, but there is no such {word}");
+            return Err(Problem::Conflict(text));
+        };
+        Ok(Some(Chosen::of(line, line.defaults(), toml::Table::new())))
+    }
+
+    /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
+    /// any of them needs.
+    pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
+        let needs = |name: &'static str| self.bundle(name).router == Some(kind);
+        let common = match &self.router {
+            Some(router) => router.name() == kind,
+            None => self.protocols_under(protocol).into_iter().any(needs),
+        };
+        let is_one = |node: &crate::Node| match &node.router {
+            _ if node.is_host => false,
+            Some(router) => router.name() == kind,
+            None => common,
+        };
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        nodes.filter(|(_, node)| is_one(node)).map(|(id, _)| id).collect()
+    }
+}
+
+/// What of a link a port cannot work with.
+struct Unfit {
+    link: usize,
+    /// 0: forward; 1: reverse.
+    direction: usize,
+    what: Misfit,
+    carries: Carries,
+}
+
+enum Misfit {
+    Rate(Rate),
+    /// One that an event sets.
+    LaterRate(Time, Rate),
+    Mtu(u16),
+}
+
+impl Unfit {
+    fn problem(&self) -> Problem {
+        let Carries { by, rates: (low, high), packet_bytes, key, why, .. } = self.carries;
+        match self.what {
+            Misfit::Rate(rate) | Misfit::LaterRate(_, rate) => {
+                let expected = format!("{} to {} for ports of {by}", shown(&low), shown(&high));
+                Problem::OutOfRange { found: shown(&rate), expected }
+            }
+            Misfit::Mtu(mtu) => {
+                let expected =
+                    format!("at least {packet_bytes} bytes for ports of {by}: {why} ({key})");
+                Problem::OutOfRange { found: mtu.to_string(), expected }
+            }
+        }
+    }
+    /// The problem with the name of the link.
+    fn named(&self, scenario: &Scenario) -> Problem {
+        let name = &scenario.links[self.link].name;
+        let (key, from) = match self.what {
+            Misfit::Rate(_) => ("rate", String::new()),
+            Misfit::LaterRate(at, _) => {
+                ("rate", format!(" from {} on", shown(&at.since(Time::ZERO))))
+            }
+            Misfit::Mtu(_) => ("mtu_bytes", String::new()),
+        };
+        Problem::Conflict(format!("the {key} of `{name}`{from}: {}", self.problem()))
+    }
+    /// The same where it stands, if it does.
+    fn fault(&self, scenario: &Scenario, places: &Places<'_>) -> Option<Fault> {
+        let Places { file, topology, port_key } = places;
+        let origin = &topology.origins[self.link][self.direction];
+        let Carries { scheme, packet_bytes, key, .. } = self.carries;
+        match self.what {
+            Misfit::Rate(_) => Some(origin.rate.as_ref()?.fault(self.problem())),
+            Misfit::LaterRate(_, rate) => {
+                let entries = file.events.iter().flat_map(|at| &at.value).map(|at| &at.value);
+                let sets = |event: &&EventEntry| {
+                    let link = event.link.as_ref().and_then(|link| topology.link(link).ok());
+                    link == Some(self.link) && event.rate.as_ref().is_some_and(|r| r.value == rate)
+                };
+                let event = entries.clone().find(sets);
+                let place = event.and_then(|event| event.rate.as_ref().map(At::place));
+                let place = place.or_else(|| origin.schedule.as_ref().map(At::place))?;
+                Some(place.fault(self.problem()))
+            }
+            Misfit::Mtu(_) if origin.mtu.is_some() => {
+                Some(origin.mtu.as_ref()?.fault(self.problem()))
+            }
+            Misfit::Mtu(mtu) => {
+                let link = &scenario.links[self.link];
+                let wire = [&link.forward, &link.reverse][self.direction];
+                let own = wire.port.as_ref().is_some_and(|port| port.params.contains_key(key));
+                let place = if own { origin.port.clone() } else { port_key(scheme, key) }?;
+                let expected = format!("at most {mtu}, the mtu_bytes of `{}`", link.name);
+                let found = format!("{key} = {packet_bytes}");
+                Some(place.fault(Problem::OutOfRange { found, expected }))
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// The first link on which a port cannot do its work.
+    fn unfit(&self, network: &Network) -> Option<Unfit> {
+        let ports = || self.ports(network);
+        let now = ports().find_map(|(place, wire, carries)| {
+            let (low, high) = carries.rates;
+            let what = match () {
+                () if wire.rate < low || wire.rate > high => Misfit::Rate(wire.rate),
+                () if wire.mtu_bytes < carries.packet_bytes => Misfit::Mtu(wire.mtu_bytes),
+                () => return None,
+            };
+            Some((place, what, carries))
+        });
+        let later = || {
+            self.events.iter().find_map(|event| {
+                let NetEvent::Rate(id, rate) = event.event else { return None };
+                let place = (id.index() / 2, id.index() % 2);
+                let carries = self.port(network, place)?.1;
+                let (low, high) = carries.rates;
+                let what = Misfit::LaterRate(event.at, rate);
+                (rate < low || rate > high).then_some((place, what, carries))
+            })
+        };
+        let ((link, direction), what, carries) = now.or_else(later)?;
+        Some(Unfit { link, direction, what, carries })
+    }
+
+    /// What the port into a direction (0 forward, 1 reverse) of a link works on; None if it works
+    /// on all links.
+    fn port(
+        &self,
+        network: &Network,
+        (link, direction): (usize, usize),
+    ) -> Option<(&LinkDirection, Carries)> {
+        let link = &self.links[link];
+        let (from, wire) = [(link.a, &link.forward), (link.b, &link.reverse)][direction];
+        network.carries(from, wire, self.ip_version).map(|carries| (wire, carries))
+    }
+    /// All of these, with index and direction of their links.
+    fn ports(
+        &self,
+        network: &Network,
+    ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carries)> {
+        let places = (0..self.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
+        places.filter_map(move |place| {
+            self.port(network, place).map(|(wire, carries)| (place, wire, carries))
+        })
+    }
+
+    /// Notes on protocols whose packets are all too short for what their ports do.
+    pub(crate) fn short_packet_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for &protocol in &self.protocols {
+            let names = self.protocols_under(protocol).into_iter();
+            let mut names = names.filter(|name| self.bundle(name).port.is_some()).peekable();
+            if names.peek().is_none() {
+                continue;
+            }
+            let Ok(network) = self.network_of(protocol) else { continue };
+            for name in names {
+                let scheme = self.bundle(name).port;
+                let mine = self.ports(&network).map(|(.., carries)| carries);
+                let mine = mine.filter(|carries| Some(carries.scheme) == scheme);
+                let Some(carries) = mine.min_by_key(|carries| carries.packet_bytes) else {
+                    continue;
+                };
+                let Carries { by, packet_bytes, key, why, scheme, .. } = carries;
+                let bytes = mtu_check::packet_bytes(self, name);
+                let lacks = u64::from(packet_bytes).saturating_sub(bytes);
+                if lacks > 0 {
+                    notes.push(format!(
+                        "{name}: full-sized packets have {bytes} bytes, and ports of {by} need \
+                         {packet_bytes}: {why}; raise tcp.mss_bytes by {lacks}, or lower \
+                         {scheme}.{key}"
+                    ));
+                }
+            }
+        }
+        notes.sort_unstable();
+        notes.dedup();
+        notes
+    }
+}
+
+/// Where keys stand.
+pub(crate) struct Places<'a> {
+    pub file: &'a File,
+    pub topology: &'a Topology,
+    /// That of a key of the table of a port scheme.
+    pub port_key: &'a dyn Fn(&str, &str) -> Option<At<()>>,
+}
+
+/// Errors if routers or ports do not go with a protocol that is compared.
+pub(crate) fn check(scenario: &Scenario, places: &Places<'_>) -> Result<(), Fault> {
+    for protocol in &scenario.protocols {
+        let fault = |problem| Fault::at(whole(0), "protocols", problem);
+        let network = scenario.network_of(protocol).map_err(fault)?;
+        if let Some(unfit) = scenario.unfit(&network) {
+            let placed = unfit.fault(scenario, places);
+            return Err(placed.unwrap_or_else(|| fault(unfit.named(scenario))));
+        }
+    }
+    Ok(())
+}

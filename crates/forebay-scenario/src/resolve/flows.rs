@@ -1,0 +1,333 @@
+//! The flow table, complete before time 0.
+
+use crate::Flow;
+use crate::format::csv;
+use crate::format::error::{Fault, Problem};
+use crate::format::faults::{Faults, all, both};
+use crate::format::fields::At;
+use crate::format::names::{is_name, kept};
+use crate::format::source::Sources;
+use crate::format::units::MAX_SPAN;
+use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
+use crate::keys::life::{self, Rounds, Waiting};
+use crate::keys::sizes::{self, SizeClasses};
+use crate::resolve::protocols::Names;
+use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
+use forebay_base::{NodeId, Span, Time};
+use forebay_net::Law;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most classes of flows in a scenario: each has distributions of delays of its own.
+const MOST_CLASSES: usize = 100;
+
+/// Makes flows, each with a route there and back.
+struct Table<'a> {
+    topology: &'a Topology,
+    names: &'a Names,
+    classes: BTreeSet<&'static str>,
+    reach: Reach,
+    mss_bytes: u64,
+    /// When the run ends.
+    until: Option<Span>,
+    flows: Vec<Flow>,
+}
+
+/// Expand all that the file and its CSV file say of flows.
+pub(crate) fn expand(
+    file: &File,
+    (topology, names): (&Topology, &Names),
+    mss_bytes: u16,
+    (sources, base): (&mut Sources, &Path),
+    faults: &mut Faults,
+) -> Vec<Flow> {
+    let before = faults.len();
+    let reach = Reach::new(topology);
+    let mss_bytes = mss_bytes.into();
+    let classes = BTreeSet::new();
+    let until = file.until_s.as_ref().map(|at| at.value.0);
+    let flows = Vec::new();
+    let mut table = Table { topology, names, classes, reach, mss_bytes, until, flows };
+    let mut waiting = Waiting::default();
+    for group in file.flows.iter().flat_map(|at| &at.value) {
+        let first = table.flows.len();
+        let added = faults.keep(table.add_group(group));
+        let noted =
+            waiting.note(&group.value, added.map(|rounds| (first, table.flows.len(), rounds)));
+        faults.keep(noted);
+    }
+    if let Some(csv) = &file.csv {
+        let added = table.add_csv(&csv.value, (sources, base), faults);
+        faults.keep(added);
+    }
+    let lost = ["flows", "csv"].iter().any(|key| topology.lost.has_key(key));
+    if table.flows.is_empty() && faults.len() == before && !lost && !topology.lost.any_of_network()
+    {
+        let hint = "add [[flows]] with src, dst and bytes, or csv.flows";
+        let loc = crate::format::item::whole(0);
+        faults.add(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
+    }
+    waiting.resolve(&mut table.flows, topology, faults);
+    table.flows
+}
+
+impl Table<'_> {
+    /// Add the flows of a group; the rounds of each of its users.
+    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<usize, Fault> {
+        let flow = &group.value;
+        let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
+        let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
+        let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
+        let ends =
+            ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)));
+        let class = flow.class.as_ref();
+        let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
+        let size = sizes::of_group(group, self.mss_bytes);
+        let classes = both(class, self.size_classes(flow));
+        let rounds = life::rounds(flow, self.until);
+        let life = both(both(life::of_group(flow, self.mss_bytes), life::start(flow)), rounds);
+        let values = both(both(size, both(protocol, classes)), life);
+        let (((size, (protocol, (class, by_size))), ((life, (start, start_law)), rounds)), _) =
+            both(values, ends)?;
+        let (bytes, size_law) = (size.most_bytes(), size.law());
+        if let (Some(at), None) = (&flow.size_classes, bytes) {
+            let text = "classes by size of a flow that sends without end".to_string();
+            return Err(at.fault(Problem::Conflict(text)));
+        }
+        let spare = matches!(&flow.rounds, Some(At { value: Rounds::UntilEnd, .. }));
+        let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
+        for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
+            let start = start + every * i as u64;
+            if start > MAX_SPAN {
+                let at = flow.every.as_ref().map_or_else(|| group.place(), At::place);
+                let problem = Problem::OutOfRange {
+                    found: format!("start of flow {i}: {start}"),
+                    expected: "at most 100 years".into(),
+                };
+                return Err(at.fault(problem));
+            }
+            if flow.after.is_none() {
+                life::check_stop(flow.stop.as_ref(), start)?;
+            }
+            let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
+            let start = Time::ZERO + start;
+            let life = life.clone().map(Box::new);
+            let by_size = by_size.clone();
+            let mut made = Flow {
+                src,
+                dst,
+                start,
+                start_law,
+                bytes,
+                size_law,
+                life,
+                protocol,
+                class,
+                by_size,
+            };
+            for round in 0..rounds {
+                if round > 0 {
+                    if made.is_endless() {
+                        let text = "a flow that never ends has no second round".to_string();
+                        return Err(group.fault(Problem::Conflict(text)));
+                    }
+                    (made.start, made.start_law) = (Time::ZERO, None);
+                    life::follow(&mut made, self.flows.len() - 1, life::think(flow));
+                    made.life.get_or_insert_default().spare |= spare;
+                }
+                self.push(made.clone(), |problem| flow.dst.fault(problem))?;
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// The classes by size of a group.
+    fn size_classes(&mut self, flow: &FlowGroup) -> Result<Option<Arc<SizeClasses>>, Fault> {
+        let Some(at) = &flow.size_classes else { return Ok(None) };
+        let bounds = sizes::bounds(at)?;
+        let class = flow.class.as_ref().map(|at| at.value.as_str());
+        let mut names = Vec::new();
+        let mut above = 0;
+        for most in bounds.iter().copied().map(Some).chain([None]) {
+            let name = SizeClasses::name(class, above, most);
+            names.push(self.class(&name, |problem| at.fault(problem))?);
+            above = most.unwrap_or(above);
+        }
+        let (bounds_packets, packet_bytes) = (bounds.to_vec(), self.mss_bytes);
+        Ok(Some(Arc::new(SizeClasses { bounds_packets, packet_bytes, names })))
+    }
+
+    /// The host that a pattern and a number name.
+    fn end(&self, pattern: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+        let name = numbered(pattern, number)?;
+        let node = self.topology.named(&name, |problem| pattern.fault(problem))?;
+        self.host(node, |problem| pattern.fault(problem))
+    }
+
+    fn host(&self, node: NodeId, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
+        if self.topology.is_host(node) {
+            return Ok(node);
+        }
+        let name = &self.topology.nodes[node.index()].name;
+        let text = format!("`{name}` is a router: flows run between hosts");
+        Err(fault(Problem::Conflict(text)))
+    }
+
+    /// The class of that name.
+    fn class(
+        &mut self,
+        name: &str,
+        fault: impl Fn(Problem) -> Fault,
+    ) -> Result<&'static str, Fault> {
+        let out_of_range =
+            |expected: String| fault(Problem::OutOfRange { found: name.to_string(), expected });
+        if !is_name(name) {
+            return Err(out_of_range("1 to 40 lower-case letters, digits and `-`".to_string()));
+        }
+        if self.classes.len() >= MOST_CLASSES && !self.classes.contains(name) {
+            return Err(out_of_range(format!("at most {MOST_CLASSES} classes")));
+        }
+        let name = kept(name);
+        self.classes.insert(name);
+        Ok(name)
+    }
+
+    /// Refuse a flow from a host to itself.
+    fn two(&self, src: NodeId, dst: NodeId, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+        if src != dst {
+            return Ok(());
+        }
+        let name = &self.topology.nodes[src.index()].name;
+        Err(fault(Problem::Conflict(format!("a flow from `{name}` to itself"))))
+    }
+
+    fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
+        let name = |node: NodeId| self.topology.nodes[node.index()].name.clone();
+        self.two(flow.src, flow.dst, &fault)?;
+        if !self.reach.joined(self.topology, flow.src, flow.dst) {
+            let (from, to) = (name(flow.src), name(flow.dst));
+            let follows = self.topology.lost.any_of_network();
+            return Err(fault(Problem::NoRoute { from, to }).following(follows));
+        }
+        if self.flows.len() >= MAX_ENTITIES {
+            let (found, expected) =
+                ((self.flows.len() + 1).to_string(), "at most 2^24 flows".into());
+            return Err(fault(Problem::OutOfRange { found, expected }));
+        }
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    fn add_csv(
+        &mut self,
+        files: &CsvFiles,
+        (sources, base): (&mut Sources, &Path),
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
+        let Some(path) = &files.flows else { return Ok(()) };
+        let extra = files.extra_columns.as_ref();
+        let csv = csv::open((&mut *sources, base), path, csv::FLOW_COLUMNS, extra)?;
+        all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
+        // Full names where the file has those columns, else numbers behind the prefix.
+        let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
+        let size = if csv.has(6) { 6 } else { 5 };
+        csv.need(&[0, ends[0], ends[1], size])?;
+        let prefix = match (&files.host_prefix, ends[0]) {
+            (_, 3) => "",
+            (Some(prefix), _) => prefix.value.as_str(),
+            (None, _) => "h",
+        };
+        let first = self.flows.len();
+        for (before, row) in csv.rows(sources).enumerate() {
+            let added =
+                row.and_then(|row| self.add_row(&row, (ends, size), prefix, (first, before)));
+            faults.keep(added);
+        }
+        Ok(())
+    }
+
+    /// A row with the hosts in the columns `ends`, and the packets (column 5) or bytes in `size`.
+    /// The flows of the file begin at `first`, and `before` rows come before this one.
+    fn add_row(
+        &mut self,
+        row: &csv::Row<'_>,
+        (ends, size): ([usize; 2], usize),
+        prefix: &str,
+        (first, before): (usize, usize),
+    ) -> Result<(), Fault> {
+        let end = |column: usize| {
+            let node = self.topology.named_in(row, column, prefix)?;
+            self.host(node, |problem| row.fault(column, problem))
+        };
+        let bytes = match size {
+            5 => row.packets(5).map(|packets| packets * self.mss_bytes),
+            _ => row.bytes(size),
+        };
+        let hosts = both(end(ends[0]), end(ends[1]));
+        let class = row.has(csv::CLASS).then(|| row.text(csv::CLASS));
+        let class = class.map(|name| self.class(name, |problem| row.fault(csv::CLASS, problem)));
+        let class = class.transpose();
+        let values = both(both(bytes, class), life::of_row(row, before, self.mss_bytes));
+        let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
+        let (bytes, start) = (Some(bytes), Time::ZERO + start);
+        let life = life.map(Box::new);
+        let (start_law, size_law, protocol, by_size) = (None, None, None, None);
+        let flow =
+            Flow { src, dst, start, start_law, bytes, size_law, life, protocol, class, by_size };
+        self.push(flow, |problem| row.fault(ends[1], problem))?;
+        // Where a row before this one is wrong, rows are not known by their numbers.
+        let flow = self.flows.len() - 1;
+        match after.filter(|_| flow == first + before) {
+            Some((row_before, think)) => {
+                let other = first + row_before;
+                let fault = |problem| row.fault(csv::AFTER, problem);
+                life::check(&self.flows, (flow, other), self.topology, fault)?;
+                life::follow(&mut self.flows[flow], other, Law::Constant(think));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Which routers a packet can go between: hosts do not forward.
+struct Reach {
+    /// For each node the smallest of its component's nodes that is known; itself for hosts.
+    parent: Vec<u32>,
+}
+
+impl Reach {
+    fn new(topology: &Topology) -> Reach {
+        let mut reach = Reach { parent: (0..topology.nodes.len() as u32).collect() };
+        for link in &topology.links {
+            if !topology.is_host(link.a) && !topology.is_host(link.b) {
+                let (a, b) = (reach.root(link.a.0), reach.root(link.b.0));
+                reach.parent[a.max(b) as usize] = a.min(b);
+            }
+        }
+        reach
+    }
+
+    /// The component's representative; halves the path on the way.
+    fn root(&mut self, mut node: u32) -> u32 {
+        while self.parent[node as usize] != node {
+            let above = self.parent[node as usize];
+            self.parent[node as usize] = self.parent[above as usize];
+            node = above;
+        }
+        node
+    }
+
+    /// True if there is a path between the first ports of two hosts.
+    fn joined(&mut self, topology: &Topology, src: NodeId, dst: NodeId) -> bool {
+        let next = |node: NodeId| topology.ports(node).first().map(|&id| topology.other_end(id));
+        match (next(src), next(dst)) {
+            (Some(a), Some(b)) => {
+                let routers = !topology.is_host(a) && !topology.is_host(b);
+                (a == dst && b == src) || routers && self.root(a.0) == self.root(b.0)
+            }
+            _ => false,
+        }
+    }
+}

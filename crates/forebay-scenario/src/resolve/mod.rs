@@ -1,0 +1,11 @@
+pub(crate) mod buffers;
+pub(crate) mod events;
+pub(crate) mod flows;
+pub(crate) mod pace;
+pub(crate) mod protocols;
+pub(crate) mod queues;
+pub(crate) mod routes;
+pub(crate) mod tcp;
+pub(crate) mod tcp_of;
+pub(crate) mod text;
+pub(crate) mod topology;

@@ -1,0 +1,153 @@
+//! `[tcp_of.NAME]`: what is different in the transport of one protocol.
+//!
+//! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than
+//! its own, so one `[tcp]` does not do for all. The configuration of a protocol is made in three
+//! steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for options); what
+//! `[tcp_of.NAME]` says.
+
+use crate::Scenario;
+use crate::format::error::Fault;
+use crate::format::faults::{Faults, all};
+use crate::format::fields::{At, Field, join};
+use crate::format::item::{Item, Value};
+use crate::keys::file::{AckRule, Tcp};
+use crate::registry::algorithms::Algorithm;
+use crate::resolve::buffers;
+use crate::resolve::buffers::Needed;
+use crate::resolve::protocols::Names;
+use crate::resolve::tcp;
+use crate::resolve::topology::Topology;
+use forebay_base::{Rng, Stream};
+use forebay_cc::{AckPolicy, AnyController, Controller, Init};
+use forebay_transport::{TcpConfig, data_option_bytes};
+use serde_json::{Map, Value as Json, json};
+
+/// Tables of transport keys, by protocol.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TcpOf(pub Vec<(At<String>, Tcp)>);
+
+impl Field for TcpOf {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Table(entries) = &item.value else {
+            return Err(item.expected(key, "a table of tables, one per protocol"));
+        };
+        let tables = entries.iter().map(|entry| {
+            let key = join(key, &entry.key);
+            let table = Tcp::read(&entry.item, &key)?;
+            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
+        });
+        all(tables).map(TcpOf)
+    }
+    fn write(&self) -> toml::Value {
+        let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
+        toml::Value::Table(tables.collect())
+    }
+    fn schema() -> Json {
+        let names = Algorithm::all().into_iter().map(|entry| entry.name().to_string());
+        let tables: Map<String, Json> = names.map(|name| (name, Tcp::schema())).collect();
+        // Further names are those of variants.
+        json!({ "type": "object", "properties": tables, "additionalProperties": Tcp::schema() })
+    }
+}
+
+impl Scenario {
+    /// Configuration of the connections of a protocol.
+    pub fn tcp_for(&self, protocol: &'static str) -> TcpConfig {
+        let given = self.tcp_of.iter().find(|(name, _)| *name == protocol);
+        given.map_or_else(|| self.fitted(protocol, self.tcp), |(_, config)| *config)
+    }
+
+    /// `config` with what `protocol` needs of it.
+    fn fitted(&self, protocol: &'static str, config: TcpConfig) -> TcpConfig {
+        let mut config = config;
+        // Full-sized packets are as long as those of a protocol without options of its own.
+        let plain = data_option_bytes(config.timestamps, 0);
+        let more = data_option_bytes(config.timestamps, self.stamped_bytes(protocol)) - plain;
+        config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
+        if let Some(own) = self.controller(protocol).ack_policy() {
+            config.ack_policy = own;
+        }
+        if self.bundle(protocol).buffers_hold_a_flow {
+            let most = tcp::MAX_SEND_BUFFER_BYTES;
+            let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
+            let largest = sizes.max().unwrap_or(0);
+            config.send_buffer_bytes = config.send_buffer_bytes.max(largest);
+            config.receive_buffer_bytes = config.receive_buffer_bytes.max(largest);
+            // Without it the receiver could not offer its buffer.
+            config.window_scaling = true;
+        }
+        config
+    }
+
+    /// Bytes of options that the sender of a protocol puts on all data.
+    fn stamped_bytes(&self, protocol: &str) -> u16 {
+        self.controller(protocol).option_bytes()
+    }
+
+    /// A controller of that protocol at its start.
+    fn controller(&self, protocol: &str) -> AnyController {
+        let spec = self.spec(protocol).expect("the name is in the table");
+        let init = Init {
+            mss_bytes: self.tcp.mss_bytes.into(),
+            initial_window_bytes: self.tcp.mss_bytes.into(),
+            initial_ssthresh_bytes: u64::MAX,
+            paced: false,
+            rng: Rng::new(0, Stream::Controller, 0),
+        };
+        spec.build(init)
+    }
+
+    /// Bytes of the options of a full-sized data packet, with their padding.
+    pub(crate) fn data_option_bytes(&self, protocol: &'static str) -> u16 {
+        data_option_bytes(self.tcp_for(protocol).timestamps, self.stamped_bytes(protocol))
+    }
+}
+
+/// The configurations that tables are given for, by name.
+pub(crate) fn resolve(
+    scenario: &Scenario,
+    (topology, names): (&Topology, &Names),
+    given: Option<&At<TcpOf>>,
+    faults: &mut Faults,
+) -> Vec<(&'static str, TcpConfig)> {
+    let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
+    let tables = given.iter().flat_map(|at| &at.value.0);
+    let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
+        let protocol = names.lookup(name)?;
+        let mut start = scenario.tcp;
+        if let Some(preset) = tcp::preset(table)? {
+            start = preset.config;
+            buffers::follow(&mut needed, table, &mut start);
+        }
+        let base = scenario.fitted(protocol, start);
+        if let Some(own) = scenario.controller(protocol).ack_policy() {
+            check_acks(table, own, &scenario.title(protocol))?;
+        }
+        Ok((protocol, tcp::overwritten(table, base, &name.place())?))
+    });
+    let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
+    resolved.sort_by_key(|(name, _)| *name);
+    resolved
+}
+
+/// Errors if a table gives another ACK policy to a protocol that has its `own`.
+fn check_acks(table: &Tcp, own: AckPolicy, title: &str) -> Result<(), Fault> {
+    let unlike = |at: &&At<AckRule>| tcp::ack_policy(at.value.clone()) != own;
+    let Some(at) = table.ack_policy.as_ref().filter(unlike) else { return Ok(()) };
+    let needs = match own {
+        AckPolicy::EveryPacket => "an ACK for each packet",
+        AckPolicy::Delayed { .. } => "these ACKs",
+    };
+    let own = tcp::ack_rule(own).write();
+    Err(at.out_of_range(format!("{own}, or nothing: {title} needs {needs}")))
+}
+
+/// The tables that stand for the configurations: only what differs from what the protocol would
+/// have without.
+pub(crate) fn describe(scenario: &Scenario) -> TcpOf {
+    let tables = scenario.tcp_of.iter().map(|(name, config)| {
+        let base = scenario.fitted(name, scenario.tcp);
+        (At::new(name.to_string()), tcp::describe_difference(config, &base))
+    });
+    TcpOf(tables.collect())
+}

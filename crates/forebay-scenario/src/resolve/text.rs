@@ -1,0 +1,231 @@
+//! A scenario as a file that gives the same scenario: every group expanded, every choice made.
+
+use crate::format::fields::{At, Field, Section};
+use crate::format::source::Loc;
+use crate::format::units::{Bytes, GivenLimit, Seconds};
+use crate::keys::attacks;
+use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
+use crate::keys::expect;
+use crate::keys::file::{
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
+    Queue, QueueTable, RouterEntry, RouterTable,
+};
+use crate::keys::inrpp;
+use crate::keys::life;
+use crate::keys::losses::LossKey;
+use crate::keys::middleboxes::MiddleboxTable;
+use crate::keys::named::Named;
+use crate::keys::port_tables;
+use crate::keys::reassembly;
+use crate::keys::sizes;
+use crate::resolve::events;
+use crate::resolve::tcp;
+use crate::resolve::tcp_of;
+use crate::{Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario};
+use forebay_base::Time;
+use forebay_net::Law;
+use forebay_queue::Limit;
+use std::fmt::Write;
+
+fn some<T>(value: T) -> Option<At<T>> {
+    Some(At::new(value))
+}
+
+fn all<T>(values: impl Iterator<Item = T>) -> Vec<At<T>> {
+    values.map(At::new).collect()
+}
+
+impl Scenario {
+    /// As the text of a file that gives the same scenario, with all groups, CSV files, presets and
+    /// defaults written out.
+    pub fn to_toml(&self) -> String {
+        write(self)
+    }
+}
+
+/// The text, one line for each link, host, flow and event.
+pub(crate) fn write(scenario: &Scenario) -> String {
+    let mut table = toml::Table::new();
+    file(scenario).put(&mut table);
+    let (lists, plain): (Vec<_>, Vec<_>) = table.into_iter().partition(|(_, v)| is_list(v));
+    let (tables, plain): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, v)| v.is_table());
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for (key, value) in plain {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    for (key, value) in lists {
+        let _ = writeln!(text, "{key} = [");
+        for element in value.as_array().into_iter().flatten() {
+            let _ = writeln!(text, "  {element},");
+        }
+        let _ = writeln!(text, "]");
+    }
+    for (key, value) in tables {
+        put_table(&mut text, &key, &value);
+    }
+    text
+}
+
+/// A table under its header, its own tables under theirs if they are tables of parameters.
+fn put_table(text: &mut String, key: &str, value: &toml::Value) {
+    let nested = matches!(key, "protocol" | "tcp_of");
+    if !nested {
+        let _ = writeln!(text, "\n[{key}]");
+    }
+    for (name, value) in value.as_table().into_iter().flatten() {
+        match nested {
+            true => put_table(text, &format!("{key}.{name}"), value),
+            false => {
+                let _ = writeln!(text, "{name} = {value}");
+            }
+        }
+    }
+}
+
+fn is_list(value: &toml::Value) -> bool {
+    value.as_array().is_some_and(|a| a.iter().any(toml::Value::is_table))
+}
+
+fn file(scenario: &Scenario) -> File {
+    let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
+    let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
+    let host = |node: &crate::Node| {
+        let name = At::new(node.name.clone());
+        let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
+        HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
+    };
+    let seconds = |time: Time| Seconds(time.since(Time::ZERO));
+    let events = scenario.events.iter();
+    let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
+    File {
+        description: some(scenario.description.clone()),
+        protocols: some(all(scenario.protocols.iter().map(ToString::to_string))),
+        until_s: scenario.until.map(|t| At::new(seconds(t))),
+        measure_from_s: some(seconds(scenario.measure_from)),
+        sample_s: some(Seconds(scenario.sample)),
+        fct: some(scenario.fct),
+        start_jitter: some(scenario.start_jitter),
+        ip_version: some(scenario.ip_version),
+        tcp: some(tcp::describe(&scenario.tcp)),
+        tcp_of: some(tcp_of::describe(scenario)),
+        inrpp: inrpp::describe(scenario).map(At::new),
+        rcp: port_tables::describe(scenario),
+        kickass: port_tables::describe(scenario),
+        reassembly: reassembly::describe(scenario).map(At::new),
+        protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
+        link_defaults: None,
+        router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),
+        routers: some(all(of(false).map(router))),
+        hosts: some(all(of(true).map(host))),
+        links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
+        flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
+        events: some(all(events)),
+        attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
+        csv: None,
+        expect: expect::describe(scenario),
+    }
+}
+
+fn router(node: &crate::Node) -> RouterEntry {
+    let router = node.router.as_ref().map(|router| At::new(Named::describe(router)));
+    RouterEntry(RouterTable { name: At::new(node.name.clone()), router })
+}
+
+fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
+    let of = spec.algorithm.name();
+    ProtocolTable {
+        name: At::new(spec.name.to_string()),
+        of: (of != spec.name).then(|| At::new(of.to_string())),
+        title: spec.title.clone().map(At::new),
+        params: given(&spec.algorithm.params()),
+    }
+}
+
+/// Parameters as they would be given.
+pub(crate) fn given(params: &toml::Table) -> Vec<Param> {
+    let param = |(key, value): (&String, &toml::Value)| {
+        let (key, value) = (key.clone(), At::new(value.clone()));
+        Param { key, key_loc: Loc::default(), value }
+    };
+    params.iter().map(param).collect()
+}
+
+fn link(link: &Link, a: String, b: String) -> LinkEntry {
+    let symmetric = link.forward == link.reverse;
+    // What one direction says the other takes over, unless it says something else.
+    let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
+    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
+    let params = |wire| params(wire, (named, boxed));
+    LinkEntry {
+        a: At::new(a),
+        b: At::new(b),
+        name: some(link.name.clone()),
+        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
+        params: params(&link.forward),
+    }
+}
+
+/// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
+/// middlebox.
+fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
+    let limit = match wire.queue {
+        Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
+        Limit::Packets(packets) => GivenLimit::Packets(packets),
+    };
+    let discipline = named.then(|| At::new(wire.discipline.name().to_string()));
+    let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
+    let queue = Queue { table, params: given(&wire.discipline.params) };
+    LinkParams {
+        rate: (!wire.channel.is_trace()).then(|| At::new(wire.rate)),
+        trace: wire.channel.file().map(|file| At::new(TraceKey::describe(file))),
+        generator: match &wire.channel {
+            Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
+            _ => None,
+        },
+        bucket: match wire.channel {
+            Channel::Bucket { burst_bytes, peak } => {
+                some(BucketTable { burst: At::new(Bytes(burst_bytes)), peak: some(peak) })
+            }
+            _ => None,
+        },
+        schedule: None, // its steps are events
+        delay: some(wire.delay),
+        jitter: some(wire.jitter),
+        reorder: some(wire.reorder),
+        loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
+        middlebox: boxed.then(|| At::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
+        mtu_bytes: some(wire.mtu_bytes),
+        overhead_bytes: some(wire.overhead_bytes),
+        queue: some(queue),
+        port: wire.port.as_ref().map(|port| At::new(Named::describe(port))),
+    }
+}
+
+fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
+    let mut group = FlowGroup {
+        src: At::new(src),
+        dst: At::new(dst),
+        start: some(life::LawOf(match flow.start_law {
+            None => Law::Constant(flow.start.since(Time::ZERO)),
+            Some(law) => law,
+        })),
+        protocol: flow.protocol.map(|name| At::new(name.to_string())),
+        class: flow.class.map(|name| At::new(name.to_string())),
+        ..FlowGroup::default()
+    };
+    let size = (flow.bytes, flow.size_law.as_ref());
+    sizes::describe(size, flow.by_size.as_deref(), &mut group);
+    if let Some(life) = &flow.life {
+        life::describe(life, &mut group);
+    }
+    group
+}
+
+/// A value of the format as text, for messages and tables.
+pub(crate) fn shown(value: &impl Field) -> String {
+    match value.write() {
+        toml::Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
