@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod axis;
 mod charts;
 mod compare;
 mod curves;
@@ -36,8 +37,8 @@ mod scatter;
 mod series;
 mod settings;
 mod tables;
-mod ticks;
 
+pub use axis::{Axis, round_above};
 pub use error::ReportError;
 pub use forebay_metrics::{
     ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
